@@ -1,0 +1,45 @@
+# Two commands: `make demo` shows it, `make test` proves it. Each sets up what it needs in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check slow bench format docs clean
+
+help: ## show this
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+$(READY): pyproject.toml gitnexus/__init__.py
+	@$(PYTHON) -c 'import sys; sys.exit("git nexus needs Python 3.11 or newer; say which: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(READY) ## run the main job in a scratch repository
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/tutorial/demo.sh
+
+test: $(READY) ## run the fast tests
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto -m "not slow"
+
+check: $(READY) ## format, lint, types, floors
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+slow: $(READY) ## run the tests that need peers, a network or minutes
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow
+
+bench: $(READY) ## print every measured ratio
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py
+
+docs: $(READY) ## write the generated pages again
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/reference/generate.py
+
+format: $(READY) ## format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean: ## remove what this file made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,5 @@
+"""`python -m gitnexus`."""
+
+from gitnexus.main import main
+
+main()

@@ -1,0 +1,219 @@
+"""Check everything a project needs; mend what can be mended without a decision."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitnexus.app.open import lost_tip
+from gitnexus.base.errors import NexusError
+from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
+from gitnexus.git.child import run
+from gitnexus.projects import read_registry
+from gitnexus.projects.model import real
+from gitnexus.state import STATE_REF, State
+from gitnexus.state.disk import TEMPORARY
+from gitnexus.state.home import home_repository, open_home
+from gitnexus.state.intake import own_projection, pending_copies, settle
+
+_OLDEST_GIT = (2, 34)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: `ok`, `fixed`, `warning` (works, but look) or `problem`."""
+
+    check: str
+    state: str
+    words: str
+    hint: str | None = None
+
+
+def examine(place: Path, *, fix: bool) -> list[Finding]:
+    """Return one finding a check, in the order in which things depend on each other."""
+    repo = discover(place, inherit=True)
+    state = State.open(repo)
+    try:
+        found: list[Finding] = []
+        for check in _CHECKS:
+            try:
+                found += list(check(state, fix))
+            except NexusError as exc:
+                found.append(Finding(check.__name__.strip("_"), "problem", exc.message, exc.hint))
+        return found
+    finally:
+        state.close()
+
+
+def _git(_state: State, _fix: bool) -> Iterator[Finding]:
+    version = hookfiles.git_version()
+    shown = ".".join(map(str, version))
+    if version < _OLDEST_GIT:
+        yield Finding("git", "problem", f"git {shown} is too old", "install git 2.34 or newer")
+    else:
+        yield Finding("git", "ok", f"git {shown}")
+
+
+def _ref(state: State, fix: bool) -> Iterator[Finding]:
+    if not state.exists:
+        lost = lost_tip(state)
+        if lost and fix and state.objects.swap(STATE_REF, None, lost, "doctor: bring the state ref back"):
+            state.latest()
+            yield Finding("state", "fixed", f"{STATE_REF} was gone and is back at {lost[:12]}")
+        elif lost:
+            yield Finding("state", "problem", f"{STATE_REF} is gone; it was at {lost[:12]}", "git nexus doctor --fix")
+        else:
+            yield Finding("state", "problem", "no git nexus project here", "git nexus init")
+        return
+    tip = state.latest()
+    sound = run("rev-list", "--objects", "--quiet", tip.commit or "", "--", git_dir=state.repo.common_dir)
+    if sound.returncode != 0:
+        yield Finding("state", "problem", f"objects of {STATE_REF} are missing", "git fsck tells which; fetch them")
+    else:
+        yield Finding("state", "ok", f"{STATE_REF} at {(tip.commit or '')[:12]}, {len(tip.ids())} files")
+    for path in tip.unsafe()[:5]:
+        yield Finding("state", "warning", f"{path!r} on the ref is no safe path and is ignored")
+    logged = run("reflog", "exists", STATE_REF, git_dir=state.repo.common_dir)
+    if logged.returncode != 0:
+        yield Finding("reflog", "warning", f"{STATE_REF} has no reflog", "the next change starts one")
+
+
+def _locks(state: State, fix: bool) -> Iterator[Finding]:
+    left = state.ref_lock_file()
+    if not left.exists():
+        return
+    age = int(time.time() - left.stat().st_mtime)
+    if age < 60:
+        yield Finding("lock", "warning", f"{left.name} is held since {age} s", "look again in a minute")
+    elif fix:
+        aside = state.repo.common_dir / "nexus" / "trash" / f"state.lock-{time.time_ns()}"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        left.rename(aside)
+        yield Finding("lock", "fixed", f"a lock left by a killed process is put aside in {aside}")
+    else:
+        yield Finding("lock", "problem", f"{left} was left by a killed process", "git nexus doctor --fix")
+
+
+def _checkout(state: State, fix: bool) -> Iterator[Finding]:
+    own = own_projection(state)
+    if own is None or not state.exists:
+        return
+    settled = settle(state)
+    if settled.tracked:
+        yield Finding(
+            "checkout",
+            "warning",
+            ".nexus/ is tracked on this branch and left alone",
+            "git rm -r --cached .nexus stops that; the files stay",
+        )
+        return
+    for path, why in settled.held.items():
+        yield Finding("checkout", "problem", f".nexus/{path} is left as it is: {why}", "repair it by hand")
+    for path in pending_copies(own):
+        yield Finding("checkout", "warning", f".nexus/{path} waits to be merged by hand", "delete it when done")
+    for left in _leftovers(own.root, fix):
+        state_word = "fixed" if fix else "warning"
+        yield Finding(
+            "checkout", state_word, f"{left} was left by a killed process", None if fix else "--fix removes it"
+        )
+    if not settled.held:
+        yield Finding("checkout", "ok", f".nexus/ shows {(state.snapshot.commit or '')[:12]}")
+
+
+def _leftovers(root: Path, fix: bool) -> Iterator[Path]:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            if name.startswith(TEMPORARY) and time.time() - path.lstat().st_mtime > 60:
+                if fix:
+                    path.unlink(missing_ok=True)
+                yield path
+
+
+def _ignored(state: State, fix: bool) -> Iterator[Finding]:
+    repo = state.repo
+    if repo.worktree is None or not state.exists:
+        return
+    if exclude.is_ignored(repo):
+        yield Finding("ignore", "ok", ".nexus/ is ignored by git")
+    elif fix and exclude.add(repo) and exclude.is_ignored(repo):
+        yield Finding("ignore", "fixed", ".nexus/ is ignored by git again")
+    else:
+        yield Finding(
+            "ignore",
+            "problem",
+            ".nexus/ is not ignored by git",
+            "git nexus doctor --fix, or look for !.nexus in a .gitignore",
+        )
+
+
+def _hooks(state: State, fix: bool) -> Iterator[Finding]:
+    repo = state.repo
+    if repo.worktree is None or not state.exists:
+        return
+    hooks = hookfiles.status(repo)
+    if all(hook.how == "none" for hook in hooks) and not hookfiles.shim_file(repo).exists():
+        yield Finding("hooks", "warning", "no git hooks of ours", "git nexus hooks install")
+        return
+    broken = [hook for hook in hooks if hook.how == "none"]
+    if (broken or not hookfiles.shim_works(repo)) and fix:
+        hooks = hookfiles.install(repo)
+        yield Finding("hooks", "fixed", "installed the hooks again")
+    elif not hookfiles.shim_works(repo):
+        yield Finding("hooks", "problem", "the hook shim is missing or of another version", "git nexus doctor --fix")
+    for hook in hooks:
+        if hook.how in ("none", "manual"):
+            yield Finding(
+                "hooks",
+                "warning",
+                f"{hook.event} does not run: {hook.where}",
+                hook.advice or hookfiles.advice(hook.manager, hook.event),
+            )
+        elif hook.advice:
+            yield Finding("hooks", "warning", f"{hook.event} runs for now", hook.advice)
+    yield from _hooks_answer(repo, [hook.event for hook in hooks if hook.how in ("config", "file")])
+
+
+def _hooks_answer(repo: Repo, events: list[str]) -> Iterator[Finding]:
+    """Really run the shim: it must answer a harmless event, and find the program."""
+    if not events:
+        return
+    if hookfiles.probe(repo):
+        yield Finding("hooks", "ok", f"{', '.join(events)} run")
+    else:
+        yield Finding("hooks", "problem", "the hook shim does not run", "git nexus hooks install")
+
+
+def _fetches(state: State, fix: bool) -> Iterator[Finding]:
+    for remote in remotes.overwriting(state.repo):
+        if fix:
+            remotes.shield(state.repo, remote)
+            yield Finding("remotes", "fixed", f"kept refs/nexus/* out of what git fetch {remote} overwrites")
+        else:
+            yield Finding(
+                "remotes",
+                "problem",
+                f"git fetch --prune {remote} would overwrite or delete {STATE_REF}",
+                "git nexus doctor --fix",
+            )
+
+
+def _registry(state: State, _fix: bool) -> Iterator[Finding]:
+    home = open_home()
+    if home is None:
+        yield Finding("registry", "ok", f"no projects registered yet ({home_repository()})")
+        return
+    try:
+        row = read_registry(home.snapshot).at(real(state.repo.main_place))
+    finally:
+        home.close()
+    if row is None:
+        yield Finding("registry", "warning", "this project is not registered", "git nexus init --name NAME")
+    else:
+        yield Finding("registry", "ok", f"registered as {row.name}")
+
+
+_CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
+    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _registry,
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""Make a repository a project, step by step, saying what changed and how to undo it."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gitnexus.app.open import Nexus, lost_tip, notices
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Conflict, Failed, NexusError
+from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
+from gitnexus.git.hookfiles import Hook
+from gitnexus.projects import register
+from gitnexus.projects.model import Project, checked_name
+from gitnexus.projects.register import is_temporary
+from gitnexus.state import STATE_REF, Change, Snapshot, State
+from gitnexus.state import format as state_format
+from gitnexus.state.home import make_home
+from gitnexus.state.intake import settle
+from gitnexus.state.layout import IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
+from gitnexus.state.migrations import pending
+
+
+@dataclass(slots=True)
+class Done:
+    """What `init` did; `changes` is empty when everything was there already."""
+
+    nexus: Nexus
+    created: bool = False
+    adopted_from: str | None = None
+    changes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    hooks: list[Hook] = field(default_factory=list)
+    project: Project | None = None
+
+
+def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_hooks: bool, local: bool) -> Done:
+    """Make the repository at `place` a project. Raises: NotFound, Failed, Conflict, Invalid; then nothing changed."""
+    for word in (*([name] if name else []), *aliases):
+        checked_name(word)
+    repo = discover(place, inherit=True)
+    _refuse_what_is_in_the_way(repo)
+    state = State.open(repo)
+    done = Done(Nexus(state))
+    if not state.exists:
+        _begin(state, done)
+    _migrate(state, done)
+    if repo.worktree is not None:
+        _fill(state, done)
+        if with_hooks:
+            _hooks(repo, done)
+        else:
+            done.notes.append("no hooks, as you asked: git nexus hooks install adds them")
+    else:
+        done.notes.append("a bare repository: it keeps state, and has no .nexus/ and no hooks")
+    for remote in remotes.overwriting(repo):
+        remotes.shield(repo, remote)
+        done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
+    _register(state, done, name, aliases, local)
+    return done
+
+
+def _refuse_what_is_in_the_way(repo: Repo) -> None:
+    if repo.worktree is None:
+        return
+    root = repo.worktree / ".nexus"
+    if root.is_symlink() or (root.exists() and not root.is_dir()):
+        raise Conflict(
+            f"{root} is a link or a file; git nexus needs a folder of that name",
+            hint="move it away, then run git nexus init again",
+        )
+    tracked = exclude.tracked(repo)
+    if tracked:
+        raise Conflict(
+            f".nexus/ is tracked on this branch ({len(tracked)} files); git nexus keeps it on {STATE_REF}",
+            hint="stop tracking it (the files stay): git rm -r --cached .nexus, commit, then git nexus init",
+            fix="git rm -r --cached .nexus",
+            context={"tracked": tracked[:20]},
+        )
+
+
+def _begin(state: State, done: Done) -> None:
+    lost = lost_tip(state)
+    if lost is not None:
+        raise Failed(
+            f"this was a project, and its state ref is gone; it was at {lost[:12]}",
+            hint="git nexus doctor --fix brings it back",
+            fix="git nexus doctor --fix",
+        )
+    adopted = _adopt(state, done)
+    if not adopted:
+        first = _first_files(state.repo)
+
+        def decide(snapshot: Snapshot) -> Change[bool]:
+            if snapshot.commit is not None:
+                return Change({}, "", False)  # another process was first
+            return Change(first, "init: begin", True)
+
+        done.created = state.transact(decide)
+        if done.created:
+            done.changes.append(f"made {STATE_REF}, where plans, tasks, memory and history are kept")
+
+
+def _first_files(repo: Repo) -> dict[str, bytes]:
+    files = state_format.new_tree("project", now())
+    here = repo.worktree / ".nexus" / IGNORE_FILE if repo.worktree else None
+    if here is not None and here.is_file() and not here.is_symlink():
+        text = here.read_bytes()
+        has_line = IGNORE_TEXT.strip() in [line.strip() for line in text.splitlines()]
+        files[IGNORE_FILE] = text if has_line else text.rstrip(b"\n") + b"\n" + IGNORE_TEXT
+    return files
+
+
+def _adopt(state: State, done: Done) -> bool:
+    """Take over the state that a remote of this clone has."""
+    for remote in remotes.names(state.repo):
+        target = f"refs/nexus-sync/{remote}/state"
+        try:
+            found = remotes.fetch(state.repo, remote, STATE_REF, target)
+        except NexusError as exc:
+            done.notes.append(f"{exc.message}: whether it has state already is not known")
+            continue
+        if found is None:
+            continue
+        state_format.check(Snapshot(state.objects, found))
+        if state.objects.swap(STATE_REF, None, found, f"init: adopt the state of {remote}"):
+            state.latest()
+            done.adopted_from = remote
+            done.changes.append(f"adopted the state that {remote} has")
+            return True
+    return False
+
+
+def _migrate(state: State, done: Done) -> None:
+    step = pending(state.required())
+    while step is not None:
+        major = step[0]
+
+        def decide(snapshot: Snapshot, major: int = major) -> Change[None]:
+            current = pending(snapshot)
+            if current is None or current[0] != major:
+                return Change({}, "", None)
+            return Change(current[1](snapshot, now()), f"state: migrate from format {major}", None)
+
+        state.transact(decide)
+        done.changes.append(f"brought the state from format {major} to {major + 1}")
+        step = pending(state.latest())
+
+
+def _fill(state: State, done: Done) -> None:
+    repo = state.repo
+    if exclude.add(repo):
+        done.changes.append("told git to ignore .nexus/ (in info/exclude, no tracked file)")
+    root = repo.place / ".nexus"
+    was_there = root.is_dir()
+    done.nexus.settled = settle(state)
+    if not was_there:
+        done.changes.append("filled .nexus/, a checkout of that ref")
+    elif done.nexus.settled.taken:
+        done.changes.append(f"took in the .nexus/ that was here ({len(done.nexus.settled.taken)} files)")
+        done.nexus.settled.taken = []
+    done.notes += notices(done.nexus.settled)
+    foreign = sorted(set(os.listdir(root)) - OWNED - {SESSION_FOLDER})
+    if foreign:
+        done.notes.append(f"left alone in .nexus/, not ours: {', '.join(foreign[:8])}")
+    for other in state.projections[1:]:
+        other_state = State.open(other.worktree.path)
+        settle(other_state)
+        other_state.close()
+
+
+def _hooks(repo: Repo, done: Done) -> None:
+    before = {hook.event: hook.how for hook in hookfiles.status(repo)}
+    done.hooks = hookfiles.install(repo)
+    new = [hook.event for hook in done.hooks if hook.how in ("config", "file") and before[hook.event] == "none"]
+    if new:
+        done.changes.append(f"installed git hooks: {', '.join(new)}")
+    done.notes += [hook.advice for hook in done.hooks if hook.advice]
+
+
+def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ...], local: bool) -> None:
+    place = state.repo.main_place
+    if local:
+        done.notes.append("not registered with your other projects, as you asked")
+        return
+    if is_temporary(place) and not name and not aliases:
+        done.notes.append("a temporary folder: not registered with your other projects (--name registers it)")
+        return
+    home = make_home()
+    try:
+        before = home.snapshot.commit
+        done.project = register(
+            home, place, name=name, aliases=aliases, project_id=state_format.id_of(state.snapshot), now=now()
+        )
+        if home.snapshot.commit != before:
+            done.changes.append(
+                f"registered as {done.project.name}"
+                + (f", also {', '.join(done.project.aliases)}" if done.project.aliases else "")
+            )
+    finally:
+        home.close()

@@ -1,0 +1,81 @@
+"""Where a project stands, gathered once for people and for JSON."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitnexus.app.open import Nexus
+from gitnexus.git import exclude, hookfiles, remotes
+from gitnexus.git.child import must
+from gitnexus.git.worktrees import worktrees
+from gitnexus.state import STATE_REF
+from gitnexus.state.intake import own_projection, pending_copies
+
+# The rooms of the state tree that a person counts in files.
+COUNTED = ("memory", "context", "rules", "backlog", "plans", "research", "runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One screen's worth of facts."""
+
+    commit: str
+    changes: int
+    last_why: str
+    last_at: datetime
+    counts: dict[str, int]
+    worktrees: int
+    hooks: list[str]
+    hooks_missing: list[str]
+    held: dict[str, str]
+    copies: list[str]
+    warnings: list[str]
+    next_steps: list[str]
+
+
+def standing(nexus: Nexus) -> Standing:
+    """Look at everything a person asks about first."""
+    snapshot = nexus.state.required()
+    commit = snapshot.commit or ""
+    told = must("log", "-1", "--no-show-signature", "--format=%ct%x00%s", commit, "--", git_dir=nexus.repo.common_dir)
+    when, _, why = told.decode("utf-8", "replace").rstrip("\n").partition("\0")
+    count = int(must("rev-list", "--count", commit, "--", git_dir=nexus.repo.common_dir))
+    hooks = hookfiles.status(nexus.repo) if nexus.repo.worktree else []
+    own = own_projection(nexus.state)
+    copies = pending_copies(own) if own else []
+    missing = [hook.event for hook in hooks if hook.how not in ("config", "file")]
+    return Standing(
+        commit=commit,
+        changes=count,
+        last_why=why,
+        last_at=datetime.fromtimestamp(int(when), UTC),
+        counts={room: len(snapshot.names(room)) for room in COUNTED},
+        worktrees=len(worktrees(nexus.repo)),
+        hooks=[hook.event for hook in hooks if hook.how in ("config", "file")],
+        hooks_missing=missing,
+        held=nexus.settled.held,
+        copies=copies,
+        warnings=_warnings(nexus),
+        next_steps=_next(nexus, copies, missing),
+    )
+
+
+def _warnings(nexus: Nexus) -> list[str]:
+    said = [f"git fetch {remote} would overwrite {STATE_REF}" for remote in remotes.overwriting(nexus.repo)]
+    if nexus.repo.worktree and not nexus.settled.tracked and not exclude.is_ignored(nexus.repo):
+        said.append(".nexus/ is not ignored by git")
+    return said
+
+
+def _next(nexus: Nexus, copies: list[str], missing: list[str]) -> list[str]:
+    steps = []
+    if copies:
+        steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
+    if nexus.settled.held:
+        steps.append("repair the files that are left as they are")
+    if _warnings(nexus):
+        steps.append("git nexus doctor --fix")
+    if missing:
+        steps.append("git nexus hooks install")
+    if not nexus.registered:
+        steps.append("git nexus init --name NAME registers this project with your others")
+    return steps

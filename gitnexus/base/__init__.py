@@ -1,0 +1,1 @@
+"""The ground floor: errors, records, clock, canonical JSON, globs. Knows nothing of git."""

@@ -1,0 +1,23 @@
+"""The clock, and the one way we write a time."""
+
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """Return `moment` as 2026-02-01T12:00:00Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def age(then: datetime, today: datetime) -> str:
+    """Return how long ago `then` was, as a person would say it."""
+    seconds = max(0, int((today - then).total_seconds()))
+    for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {word}{'' if count == 1 else 's'} ago"
+    return "now"

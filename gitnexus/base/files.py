@@ -1,0 +1,24 @@
+"""Whole files, replaced at once."""
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+
+def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Put `data` at `path` by rename, keeping the mode of what was there unless one is given."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if mode is None:
+        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o644
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with os.fdopen(fd, "wb") as handle:
+            handle.write(data)
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise

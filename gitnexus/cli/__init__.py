@@ -1,0 +1,1 @@
+"""Commands for people: read arguments, call one verb, print."""

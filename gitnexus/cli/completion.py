@@ -1,0 +1,24 @@
+"""`git nexus completion`: the script that makes `git nexus <TAB>` work."""
+
+import click
+
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer
+
+
+@click.command("completion", cls=NexusCommand)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell.
+
+    A package installs it where the shell looks by itself. By hand:
+
+    \b
+      bash  eval "$(git nexus completion bash)"           in ~/.bashrc, after git's own completion
+      zsh   git nexus completion zsh > DIR/_git-nexus     with DIR in $fpath
+      fish  git nexus completion fish > ~/.config/fish/completions/git-nexus.fish
+    """
+    from gitnexus.ui.completion import script
+
+    text = script(shell)
+    answer({"shell": shell, "script": text}, text.rstrip("\n"))

@@ -1,0 +1,40 @@
+"""`git nexus init`."""
+
+import click
+
+from gitnexus.ui.commands import NexusCommand, invocation
+from gitnexus.ui.output import answer, start_folder
+
+
+@click.command("init", cls=NexusCommand)
+@click.option("--name", metavar="NAME", help="What other projects call this one. Default: the folder's name.")
+@click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name; may be given more than once.")
+@click.option("--no-hooks", is_flag=True, help="Install no git hooks.")
+@click.option("--local", is_flag=True, help="Touch nothing outside this repository: do not register it.")
+@click.pass_context
+def init(ctx: click.Context, name: str | None, aliases: tuple[str, ...], no_hooks: bool, local: bool) -> None:
+    """Make this repository a project.
+
+    Makes the state ref, fills .nexus/ with its files, tells git to ignore that folder, installs hooks and registers
+    the project with your others. Says what it changed. Running it again is harmless; git nexus uninstall undoes it.
+    """
+    from gitnexus.app.init import initialise
+
+    done = initialise(start_folder(invocation(ctx)), name=name, aliases=aliases, with_hooks=not no_hooks, local=local)
+    lines = [f"  {change}" for change in done.changes] + [f"  note: {note}" for note in done.notes]
+    place = done.nexus.repo.place
+    head = f"{place} is a project:" if done.changes else f"{place} was a project already; nothing changed."
+    tail = ["", "Next: git nexus status", "Undo: git nexus uninstall"] if done.changes else []
+    answer(
+        {
+            "created": done.created,
+            "adoptedFrom": done.adopted_from,
+            "changes": done.changes,
+            "notes": done.notes,
+            "hooks": [{"event": hook.event, "how": hook.how} for hook in done.hooks],
+            "registered": done.project.plain() if done.project else None,
+        },
+        "\n".join([head, *lines, *tail]),
+        done.nexus,
+    )
+    done.nexus.close()

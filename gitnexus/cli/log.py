@@ -1,0 +1,34 @@
+"""`git nexus log`: the diary of the state ref."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer, columns, with_nexus
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+
+@click.command("log", cls=NexusCommand)
+@click.argument("path", required=False)
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many entries.")
+@with_nexus
+def log(nexus: "Nexus", path: str | None, limit: int) -> None:
+    """Read the diary of the state: who changed what, and why.
+
+    PATH limits it to one file or folder, such as memory or backlog/T12.json; .nexus/memory means the same.
+    """
+    from gitnexus.state.diary import diary
+
+    entries, more = diary(nexus.state, path, limit)
+    rows = [[e.commit[:9], e.at[:10] + " " + e.at[11:16], one_line(e.author, 24), one_line(e.why, 90)] for e in entries]
+    tail = [f"… {more} more: git nexus log -n {limit + more}"] if more else []
+    answer(
+        {"entries": [{"commit": e.commit, "at": e.at, "author": e.author, "why": e.why, "files": e.files}
+                     for e in entries], "more": more},
+        "\n".join([columns(rows, indent=""), *tail]) if rows else "No entries.",
+        nexus,
+    )  # fmt: skip

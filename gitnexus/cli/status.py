@@ -1,0 +1,70 @@
+"""`git nexus status`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.base.clock import age, now, stamp
+from gitnexus.base.text import one_line
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer, columns, with_nexus
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+    from gitnexus.app.status import Standing
+
+
+@click.command("status", cls=NexusCommand)
+@with_nexus
+def status(nexus: "Nexus") -> None:
+    """Show one screen: where things stand and what to do next."""
+    from gitnexus.app.status import standing
+
+    found = standing(nexus)
+    answer(_payload(found), _screen(nexus, found), nexus)
+
+
+def _payload(found: "Standing") -> dict[str, object]:
+    return {
+        "state": {
+            "ref": "refs/nexus/state",
+            "commit": found.commit,
+            "changes": found.changes,
+            "last": {"why": found.last_why, "at": stamp(found.last_at)},
+        },
+        "files": found.counts,
+        "worktrees": found.worktrees,
+        "hooks": {"installed": found.hooks, "missing": found.hooks_missing},
+        "held": [{"path": path, "why": why} for path, why in found.held.items()],
+        "copies": found.copies,
+        "warnings": found.warnings,
+        "next": found.next_steps,
+    }
+
+
+def _screen(nexus: "Nexus", found: "Standing") -> str:
+    project = nexus.described()
+    counts = ", ".join(f"{count} {room}" for room, count in found.counts.items() if count) or "nothing kept yet"
+    changes = "1 change" if found.changes == 1 else f"{found.changes} changes"
+    rows = [
+        ["project", f"{project['name']} at {one_line(project['path'])}"
+         + ("" if nexus.registered else " (not registered)")],
+        ["state", f"{changes}, last {age(found.last_at, now())}: {one_line(found.last_why, 80)}"],
+        ["files", counts],
+        ["hooks", _hooks(nexus, found)],
+    ]  # fmt: skip
+    if found.worktrees > 1:
+        rows.append(["trees", f"{found.worktrees} worktrees share this state"])
+    rows += [["look", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]
+    rows += [["look", f".nexus/{one_line(path)} waits to be merged"] for path in found.copies[:5]]
+    rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
+    rows += [["next", step] for step in found.next_steps]
+    return columns(rows, indent="")
+
+
+def _hooks(nexus: "Nexus", found: "Standing") -> str:
+    if nexus.repo.worktree is None:
+        return "none: this repository is bare"
+    if not found.hooks:
+        return "not installed"
+    return ", ".join(found.hooks) + (f"; missing {', '.join(found.hooks_missing)}" if found.hooks_missing else "")

@@ -1,0 +1,167 @@
+"""Objects through pygit2: the way for processes that write more than once."""
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pygit2
+
+from gitnexus.git.discovery import Repo
+from gitnexus.git.objects import FILE, FOLDER, Author, Entry, GitFailed, RefLocked
+
+# libgit2 caches no tree above 4 KB by itself: a folder of 10,000 records would be inflated again at every look.
+_CACHED_TREE = 8 * 1024 * 1024
+
+
+class NativeObjects:
+    """The long-lived way; SHA-256 and reftable repositories are beyond libgit2 and take the other one."""
+
+    def __init__(self, repo: Repo, handle: pygit2.Repository) -> None:
+        self._git = handle
+        self._common_dir = repo.common_dir
+        self._has_reflog: set[str] = set()
+
+    @classmethod
+    def open(cls, repo: Repo) -> Self | None:
+        """Return the handle, or None where libgit2 cannot read this format."""
+        if repo.object_format != "sha1" or (repo.common_dir / "reftable").is_dir():
+            return None
+        pygit2.settings.cache_object_limit(pygit2.enums.ObjectType.TREE, _CACHED_TREE)
+        try:
+            return cls(repo, pygit2.Repository(str(repo.common_dir)))
+        except pygit2.GitError as exc:
+            if "extension" in str(exc):
+                return None
+            raise GitFailed(f"cannot open {repo.common_dir}: {exc}") from exc
+
+    def tip(self, ref: str) -> str | None:
+        found = self._git.references.get(ref)
+        if found is None:
+            return None
+        target = found.target
+        return str(target) if isinstance(target, pygit2.Oid) else None
+
+    def tree_of(self, commit: str) -> str:
+        return str(self._object(commit, pygit2.Commit).tree_id)
+
+    def entries(self, tree: str) -> Mapping[str, Entry]:
+        found = self._object(tree, pygit2.Tree)
+        return {_text(item.raw_name): Entry(int(item.filemode), str(item.id)) for item in found}
+
+    def find(self, tree: str, path: str) -> Entry | None:
+        try:
+            item = self._object(tree, pygit2.Tree)[path]
+        except (KeyError, UnicodeEncodeError):
+            return None
+        return Entry(int(item.filemode), str(item.id))
+
+    def blob(self, oid: str) -> bytes:
+        data: bytes = self._object(oid, pygit2.Blob).data
+        return data
+
+    def write_commit(
+        self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+    ) -> str:
+        who = pygit2.Signature(author.name, author.email, author.seconds, author.offset_minutes, "utf-8")
+        try:
+            base = self._object(parents[0], pygit2.Commit).tree if parents else None
+            tree = self._with(base, _by_folder(changes))
+            tree = tree if tree is not None else self._git.TreeBuilder().write()
+            return str(self._git.create_commit(None, who, who, message, tree, [pygit2.Oid(hex=p) for p in parents]))
+        except (pygit2.GitError, OSError) as exc:
+            raise GitFailed(f"git could not write the objects: {exc}") from exc
+
+    def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
+        self._ensure_reflog(ref)
+        line = why.splitlines()[0]
+        try:
+            if old is None:
+                if new is not None:
+                    self._git.create_reference(ref, pygit2.Oid(hex=new), force=False, message=line)
+                return True
+            found = self._git.references.get(ref)
+            if found is None or str(found.target) != old:
+                return False
+            if new is None:
+                found.delete()
+            else:
+                # libgit2 compares with the target that `found` was read with, under the ref's own lock file.
+                found.set_target(pygit2.Oid(hex=new), line)
+            return True
+        except (pygit2.GitError, ValueError, OSError) as exc:
+            # libgit2 says "does not match" as GitError, "exists" as ValueError and a held lock as either or OSError;
+            # in each case nothing was written, so asking again tells them apart.
+            if self.tip(ref) != old:
+                return False
+            if self._lock_file(ref).exists() or "lock" in str(exc):
+                raise RefLocked(f"{ref} is locked by another process") from exc
+            raise GitFailed(f"git could not move {ref}: {exc}") from exc
+
+    def close(self) -> None:
+        self._git.free()
+
+    def _object(self, oid: str, kind: Any) -> Any:
+        try:
+            found = self._git[oid]
+        except (KeyError, ValueError, pygit2.GitError) as exc:
+            raise GitFailed(
+                f"the object {oid} cannot be read (it is missing)", hint="git fsck tells what the repository lacks"
+            ) from exc
+        if not isinstance(found, kind):
+            raise GitFailed(f"{oid} is a {found.type_str}, not a {kind.__name__.lower()}")
+        return found
+
+    def _with(self, base: Any, changes: Mapping[str, Any]) -> pygit2.Oid | None:
+        """Return the tree `base` with `changes`, or None when nothing is left in it."""
+        builder = self._git.TreeBuilder(base) if base is not None else self._git.TreeBuilder()
+        for name, change in changes.items():
+            if isinstance(change, dict):
+                old = builder.get(name)
+                below = self._git[old.id] if old is not None and int(old.filemode) == FOLDER else None
+                tree = self._with(below, change)
+                row = None if tree is None else (tree, FOLDER)
+            else:
+                row = None if change is None else (self._git.create_blob(change), FILE)
+            if row is not None:
+                builder.insert(name, *row)
+            elif builder.get(name) is not None:
+                builder.remove(name)
+        return builder.write() if len(builder) else None
+
+    def _lock_file(self, ref: str) -> Path:
+        return self._common_dir / f"{ref}.lock"
+
+    def _ensure_reflog(self, ref: str) -> None:
+        """Refs outside refs/heads have no reflog unless the file is there; then both git and libgit2 append."""
+        if ref in self._has_reflog:
+            return
+        log = self._common_dir / "logs" / ref
+        log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644))
+        except OSError as exc:
+            if exc.errno != errno.EISDIR:
+                raise
+        self._has_reflog.add(ref)
+
+
+def _by_folder(changes: Mapping[str, bytes | None]) -> dict[str, Any]:
+    root: dict[str, Any] = {}
+    # Deletions first: a file may make room for a folder of the same name.
+    for path, data in sorted(changes.items(), key=lambda item: (item[1] is not None, item[0])):
+        *folders, name = path.split("/")
+        at = root
+        for folder in folders:
+            below = at.get(folder)
+            if not isinstance(below, dict):
+                below = at[folder] = {}
+            at = below
+        if not (data is None and isinstance(at.get(name), dict)):
+            at[name] = data
+    return root
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

@@ -1,0 +1,109 @@
+"""Objects and refs: the Protocol that both ways of talking to git fulfil."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from gitnexus.base.errors import NexusError
+from gitnexus.git.child import GitFailed
+from gitnexus.git.discovery import Repo
+
+__all__ = ["Author", "Entry", "GitFailed", "Objects", "RefLocked", "blob_id", "open_objects"]
+
+FILE = 0o100644
+FOLDER = 0o040000
+
+
+class RefLocked(NexusError):
+    """Another process holds the lock file of the ref, or left it behind when it died."""
+
+    code = 7
+    name = "E_BUSY"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a tree."""
+
+    mode: int
+    oid: str
+
+    @property
+    def is_folder(self) -> bool:
+        return self.mode == FOLDER
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode in (FILE, 0o100755)
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes a commit, and when."""
+
+    name: str
+    email: str
+    seconds: int
+    offset_minutes: int = 0
+
+    @property
+    def zone(self) -> str:
+        """The offset as git writes it: +0130."""
+        sign = "-" if self.offset_minutes < 0 else "+"
+        hours, minutes = divmod(abs(self.offset_minutes), 60)
+        return f"{sign}{hours:02d}{minutes:02d}"
+
+
+class Objects(Protocol):
+    """What the floors above need of an object database and its refs."""
+
+    def tip(self, ref: str) -> str | None:
+        """Return the commit that `ref` names, or None."""
+
+    def tree_of(self, commit: str) -> str:
+        """Return the id of the commit's tree."""
+
+    def entries(self, tree: str) -> Mapping[str, Entry]:
+        """Return the rows of a tree; a name that is not UTF-8 keeps its bytes as surrogates."""
+
+    def find(self, tree: str, path: str) -> Entry | None:
+        """Return the row at `path` below `tree`, or None."""
+
+    def blob(self, oid: str) -> bytes:
+        """Return a blob's bytes."""
+
+    def write_commit(
+        self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+    ) -> str:
+        """Write the first parent's tree with `changes` (None deletes) as a commit; no ref moves."""
+
+    def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
+        """Move `ref` from `old` to `new` (None: it does not exist) or return False because it is elsewhere.
+
+        Raises: RefLocked, GitFailed.
+        """
+
+    def close(self) -> None:
+        """Let go of children and handles."""
+
+
+def blob_id(data: bytes, object_format: str) -> str:
+    """Return the id git gives a blob of these bytes."""
+    digest = hashlib.new(object_format, usedforsecurity=False)
+    digest.update(b"blob %d\0" % len(data))
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def open_objects(repo: Repo, life: Literal["short", "long"] = "short") -> Objects:
+    """Return the way of talking to git that suits how long this process lives."""
+    from gitnexus.git.plumbing import PlumbingObjects
+
+    if life == "long":
+        from gitnexus.git.native import NativeObjects
+
+        native = NativeObjects.open(repo)
+        if native is not None:
+            return native
+    return PlumbingObjects(repo)

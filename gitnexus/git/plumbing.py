@@ -1,0 +1,160 @@
+"""Objects through git children: one `cat-file --batch` for reading, `fast-import` and `update-ref` for writing."""
+
+import contextlib
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run, spawn
+from gitnexus.git.discovery import Repo
+from gitnexus.git.objects import Author, Entry, RefLocked
+
+# fast-import wants a ref to build on; it is cleared again in the same stream and never written.
+_SCRATCH_REF = "refs/nexus/never-written"
+
+
+class PlumbingObjects:
+    """The short-lived way: nothing to import, works with every format that the installed git knows."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._git_dir = repo.common_dir
+        self._oid_bytes = 32 if repo.object_format == "sha256" else 20
+        self._reader: subprocess.Popen[bytes] | None = None
+        self._trees: dict[str, dict[str, Entry]] = {}
+
+    def tip(self, ref: str) -> str | None:
+        # rev-parse and cat-file would also find refs/heads/<ref>: an agent could plant one.
+        shown = run("show-ref", "--verify", "--hash", "--", ref, git_dir=self._git_dir)
+        return shown.stdout.decode().strip() or None if shown.returncode == 0 else None
+
+    def tree_of(self, commit: str) -> str:
+        kind, body = self._read(commit)
+        if kind != "commit" or not body.startswith(b"tree "):
+            raise GitFailed(f"{commit} is a {kind}, not a commit")
+        return body[5 : 5 + 2 * self._oid_bytes].decode()
+
+    def entries(self, tree: str) -> Mapping[str, Entry]:
+        if tree not in self._trees:
+            kind, body = self._read(tree)
+            if kind != "tree":
+                raise GitFailed(f"{tree} is a {kind}, not a tree")
+            self._trees[tree] = dict(_rows(body, self._oid_bytes))
+        return self._trees[tree]
+
+    def find(self, tree: str, path: str) -> Entry | None:
+        *folders, name = path.split("/")
+        for folder in folders:
+            entry = self.entries(tree).get(folder)
+            if entry is None or not entry.is_folder:
+                return None
+            tree = entry.oid
+        return self.entries(tree).get(name)
+
+    def blob(self, oid: str) -> bytes:
+        kind, body = self._read(oid)
+        if kind != "blob":
+            raise GitFailed(f"{oid} is a {kind}, not a blob")
+        return body
+
+    def write_commit(
+        self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+    ) -> str:
+        stream = b"".join(_import_stream(parents, changes, message, author))
+        done = run("fast-import", "--quiet", "--done", "--date-format=raw", git_dir=self._git_dir, stdin=stream)
+        oid = done.stdout.decode().strip()
+        if done.returncode != 0 or len(oid) != 2 * self._oid_bytes:
+            raise GitFailed(f"git could not write the objects: {reason(done.stderr)}")
+        return oid
+
+    def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
+        zero = "0" * (2 * self._oid_bytes)
+        order = f"update {ref} {new} {old or zero}\n" if new else f"delete {ref} {old or zero}\n"
+        moved = run(
+            "update-ref",
+            "--create-reflog",
+            "-m",
+            why.splitlines()[0],
+            "--stdin",
+            git_dir=self._git_dir,
+            stdin=order.encode(),
+        )
+        if moved.returncode == 0:
+            return True
+        if self.tip(ref) != old:
+            return False
+        said = reason(moved.stderr)
+        if ".lock'" in said or "File exists" in said:
+            raise RefLocked(f"{ref} is locked by another process")
+        raise GitFailed(f"git could not move {ref}: {said}")
+
+    def close(self) -> None:
+        if self._reader is not None:
+            for pipe in (self._reader.stdin, self._reader.stdout, self._reader.stderr):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+            self._reader.wait()
+            self._reader = None
+
+    def _read(self, oid: str) -> tuple[str, bytes]:
+        if self._reader is None:
+            self._reader = spawn(
+                [*QUIET, f"--git-dir={self._git_dir}", "cat-file", "--batch"], None, clean_environment()
+            )
+        asking, answering = _pipes(self._reader)
+        try:
+            asking.write(oid.encode() + b"\n")
+            asking.flush()
+            head = answering.readline().split()
+        except BrokenPipeError:
+            head = []
+        if len(head) != 3:
+            raise GitFailed(
+                f"the object {oid} cannot be read" + (" (it is missing)" if head else ""),
+                hint="git fsck tells what the repository lacks",
+            )
+        body = answering.read(int(head[2]) + 1)[:-1]
+        return head[1].decode(), body
+
+
+def _pipes(child: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    if child.stdin is None or child.stdout is None:
+        raise GitFailed("git was started without pipes")
+    return child.stdin, child.stdout
+
+
+def _rows(body: bytes, width: int) -> list[tuple[str, Entry]]:
+    rows, at = [], 0
+    while at < len(body):
+        space = body.index(b" ", at)
+        nul = body.index(b"\0", space)
+        mode = int(body[at:space], 8)
+        name = body[space + 1 : nul].decode("utf-8", "surrogateescape")
+        at = nul + 1 + width
+        rows.append((name, Entry(mode, body[nul + 1 : at].hex())))
+    return rows
+
+
+def _import_stream(
+    parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+) -> list[bytes]:
+    who = f"{author.name} <{author.email}> {author.seconds} {author.zone}".encode()
+    text = message.encode()
+    parts = [
+        b"commit %s\nmark :1\nauthor %s\ncommitter %s\n" % (_SCRATCH_REF.encode(), who, who),
+        b"data %d\n%s\n" % (len(text), text),
+    ]
+    parts += [b"%s %s\n" % (b"merge" if i else b"from", parent.encode()) for i, parent in enumerate(parents)]
+    # Deletions first: a file may make room for a folder of the same name.
+    for path in sorted(p for p, data in changes.items() if data is None):
+        parts.append(b"D %s\n" % _quoted(path))
+    for path, data in sorted(changes.items()):
+        if data is not None:
+            parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(path), len(data), data))
+    parts.append(b"\nget-mark :1\nreset %s\n\ndone\n" % _SCRATCH_REF.encode())
+    return parts
+
+
+def _quoted(path: str) -> bytes:
+    raw = path.encode("utf-8", "surrogateescape")
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'

@@ -1,0 +1,73 @@
+"""The worktrees of a repository, read from its own folders: no child, no config."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitnexus.git.discovery import Repo
+
+RUN_BRANCHES = "refs/heads/nexus/"
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A checkout: where its files are and where git keeps its HEAD and index."""
+
+    path: Path
+    git_dir: Path
+    is_linked: bool
+
+    @property
+    def head(self) -> str:
+        """Return the text of its HEAD: `ref: refs/heads/…` or an id."""
+        try:
+            return (self.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return ""
+
+    @property
+    def is_run(self) -> bool:
+        """True for the worktree of an agent's run: born on a branch below nexus/, wherever it went since."""
+        if not self.is_linked:
+            return False
+        return self.head.startswith(f"ref: {RUN_BRANCHES}") or self.run_mark.exists()
+
+    @property
+    def run_mark(self) -> Path:
+        """The file, out of an agent's reach, that says whose run this is."""
+        return self.git_dir / "nexus" / "run"
+
+
+def worktrees(repo: Repo) -> list[Worktree]:
+    """Return every worktree whose folder is there, the main one first."""
+    found = []
+    main = repo.worktree if not repo.is_linked else _main_place(repo.common_dir)
+    if main is not None:
+        found.append(Worktree(main, repo.common_dir, False))
+    folder = repo.common_dir / "worktrees"
+    names = sorted(folder.iterdir()) if folder.is_dir() else []
+    for git_dir in names:
+        place = _linked_place(git_dir)
+        if place is not None:
+            found.append(Worktree(place, git_dir, True))
+    return found
+
+
+def _linked_place(git_dir: Path) -> Path | None:
+    try:
+        link = (git_dir / "gitdir").read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+    except OSError:
+        return None
+    # git 2.48 and later may write it relative to the admin folder
+    dot_git = Path(link) if Path(link).is_absolute() else (git_dir / link).resolve()
+    return dot_git.parent if dot_git.parent.is_dir() else None
+
+
+def _main_place(common_dir: Path) -> Path | None:
+    if common_dir.name != ".git":
+        return None  # bare, or a separate git dir that only its own worktree knows
+    try:
+        config = (common_dir / "config").read_text(encoding="utf-8", errors="replace").lower()
+    except OSError:
+        return None
+    bare = any(line.replace(" ", "").strip() == "bare=true" for line in config.splitlines())
+    return None if bare else common_dir.parent

@@ -1,0 +1,38 @@
+"""The command table, strings only: `git nexus -h` imports no command."""
+
+import sys
+
+# section, name, where it is, one line
+COMMANDS: tuple[tuple[str, str, str, str], ...] = (
+    ("Set up", "init", "gitnexus.cli.init:init", "Make this repository a project."),
+    ("Set up", "status", "gitnexus.cli.status:status", "Show one screen: where things stand and what to do next."),
+    ("Set up", "doctor", "gitnexus.cli.doctor:doctor", "Check everything; with --fix mend what can be mended."),
+    ("Set up", "log", "gitnexus.cli.log:log", "Read the diary of the state: who changed what, and why."),
+    ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
+    ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
+    ("Set up", "completion", "gitnexus.cli.completion:completion", "Print the completion script for a shell."),
+    ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),
+)
+_GIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
+
+
+def main() -> None:
+    """Run one command and leave with its exit status."""
+    arguments = sys.argv[1:]
+    if len(arguments) > 1 and arguments[0] == "hook" and arguments[1] in _GIT_HOOKS:
+        _leave_for_the_shim(arguments[1:])
+    from gitnexus.ui.run import run  # the hook path above must not pay for click
+
+    sys.exit(run(COMMANDS, arguments))
+
+
+def _leave_for_the_shim(arguments: list[str]) -> None:
+    import os
+
+    from gitnexus.base import shim
+
+    os.execv("/bin/sh", ["sh", shim.source(), *arguments])  # noqa: S606 - no shell string: a script and its arguments
+
+
+if __name__ == "__main__":
+    main()

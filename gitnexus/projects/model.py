@@ -1,0 +1,66 @@
+"""A project as the registry knows it."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from pydantic import Field
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import StoredRecord
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Project(StoredRecord):
+    """One row: where the project is and what it is called. `id` is the same in every clone."""
+
+    hash: str
+    path: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    last_access: str | None = None
+    id: str | None = None
+
+
+class Registry(StoredRecord):
+    """The whole file, keyed by hash."""
+
+    version: str = "1.0.0"
+    last_updated: str = ""
+    projects: dict[str, Project] = Field(default_factory=dict)
+
+    def at(self, path: str) -> Project | None:
+        """Return the project that is registered at a real path."""
+        return next((project for project in self.projects.values() if project.path == path), None)
+
+    def owner(self, word: str) -> Project | None:
+        """Return the project that has `word` as its name or alias: one namespace."""
+        return next((p for p in self.projects.values() if word == p.name or word in p.aliases), None)
+
+
+def hash_of(path: str) -> str:
+    """Return the registry key of a real path: 12 hex digits of its SHA-256."""
+    return hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def real(place: Path) -> str:
+    """Return the path that a project is known by."""
+    return os.path.realpath(place)
+
+
+def checked_name(word: str, what: str = "name") -> str:
+    """Return a name that can be referred to. Raises: Invalid."""
+    if not NAME.fullmatch(word):
+        raise Invalid(
+            f"{word!r} cannot be a project's {what}",
+            hint="use up to 64 letters, digits, - and _ (so that name:T1 can be read)",
+        )
+    return word
+
+
+def default_name(place: Path) -> str:
+    """Return the folder's name with every other character replaced."""
+    folder = place.name.removesuffix(".git") or place.name
+    return re.sub(r"[^A-Za-z0-9_-]", "-", folder)[:64] or "project"

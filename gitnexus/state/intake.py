@@ -1,0 +1,232 @@
+"""Hand edits in `.nexus/`: noticed, judged, taken into the ref as their own commit, and never dropped."""
+
+import os
+from dataclasses import dataclass, field
+
+from gitnexus.git import blob_id
+from gitnexus.git.child import run
+from gitnexus.state import disk
+from gitnexus.state.layout import IGNORE_FILE, KEPT_MARK, LARGEST_FILE, OWNED, STRUCTURAL, belongs
+from gitnexus.state.lock import StateLock
+from gitnexus.state.merge import Unmergeable, merged, why_unreadable
+from gitnexus.state.projection import FOLDER, Projection, Seen
+from gitnexus.state.snapshot import Snapshot
+from gitnexus.state.store import Change, State
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A file that is not what we last put there: `base` is what that was, `mine` what it is (None: deleted)."""
+
+    path: str
+    base: str | None
+    mine: bytes | None
+
+
+@dataclass(slots=True)
+class Settled:
+    """What settling did, and what waits for a person."""
+
+    taken: list[str] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
+    clashes: set[str] = field(default_factory=set)
+    kept: list[str] = field(default_factory=list)
+    restored: int = 0
+    tracked: bool = False
+    commit: str | None = None
+
+
+def settle(state: State) -> Settled:
+    """Take in what was edited in this worktree's `.nexus/`, then bring the folder to the tip."""
+    settled = Settled()
+    own = own_projection(state)
+    if own is None or not state.exists:
+        return settled
+    if _is_quiet(own, state.latest()):
+        return settled
+    with state.lock() as lock:
+        if not lock.held:
+            return settled  # somebody is stuck; reading goes to the ref and does not need us
+        own.journal.reload()
+        edits, touched = find_edits(own, settled)
+        if edits and _is_tracked(state):
+            settled.tracked = True
+            return settled
+        if own.takes_in:
+            _take_in(state, own, edits, lock, settled)
+        _catch_up(own, state.latest(), touched, settled)
+        _mark_run(own)
+    return settled
+
+
+def own_projection(state: State) -> Projection | None:
+    """Return the projection of the worktree that the state was opened from."""
+    return next((p for p in state.projections if p.worktree.git_dir == state.repo.git_dir), None)
+
+
+def pending_copies(projection: Projection) -> list[str]:
+    """Return the versions that could not merge and wait beside their files."""
+    return sorted(path for path, _ in disk.scan(projection.root, _everything(projection)) if KEPT_MARK in path)
+
+
+def _everything(projection: Projection) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(projection.root)) - {"state"}
+    except OSError:
+        return OWNED
+
+
+def _is_quiet(own: Projection, tip: Snapshot) -> bool:
+    """True if nothing moved: the common case, and the only one on the path of a plain command."""
+    own.journal.reload()
+    if own.journal.commit != tip.commit or own.journal.head != own.worktree.head:
+        return False
+    known, met = own.journal.files, 0
+    for path, stat in disk.scan(own.root, OWNED):
+        before = known.get(path)
+        if before is None:
+            if belongs(path):
+                return False
+        elif stat is None or not before.same_as(stat):
+            return False
+        else:
+            met += 1
+    return met == len(known)
+
+
+def find_edits(own: Projection, settled: Settled) -> tuple[list[Edit], Seen]:
+    """Return the edits of a `.nexus/`, and the files whose stat moved without their content."""
+    edits: list[Edit] = []
+    touched: Seen = {}
+    known, met = own.journal.files, set()
+    for path, stat in disk.scan(own.root, OWNED):
+        before = known.get(path)
+        if before is None and not belongs(path):
+            continue
+        met.add(path)
+        if stat is not None and before is not None and before.same_as(stat):
+            continue
+        try:
+            held = disk.load_path(own.root, path, LARGEST_FILE)
+        except disk.Obstructed as exc:
+            settled.held[path] = exc.message
+            continue
+        if held is None:
+            met.discard(path)
+            continue
+        oid = blob_id(held[0], own.object_format)
+        if before is not None and oid == before.oid:
+            touched[path] = (oid, held[1])
+        else:
+            edits.append(Edit(path, before.oid if before else None, held[0]))
+    for path in known:
+        if path not in met:
+            if _was_deleted(own, path):
+                edits.append(Edit(path, known[path].oid, None))
+            else:
+                touched[path] = None  # to be written again
+    return edits, touched
+
+
+def _was_deleted(own: Projection, path: str) -> bool:
+    """True if a person deleted this one file; a folder or a whole `.nexus/` that is gone was cleaned away.
+
+    A branch switch may also take files along (where a branch tracks `.nexus/`): then they come back too.
+    """
+    if "/" not in path or path in STRUCTURAL or own.journal.head != own.worktree.head:
+        return False
+    return (own.root / IGNORE_FILE).exists() and (own.root / path).parent.is_dir()
+
+
+def _is_tracked(state: State) -> bool:
+    found = run("ls-files", "-z", "--", FOLDER, git_dir=state.repo.git_dir, cwd=state.repo.worktree)
+    return bool(found.stdout)
+
+
+def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, settled: Settled) -> None:
+    if not edits:
+        return
+
+    def decide(tip: Snapshot) -> Change[Settled]:
+        outcome = Settled(held=dict(settled.held))
+        files: dict[str, bytes | None] = {}
+        for edit in edits:
+            judged = judge(edit, tip, outcome)
+            if judged is not None:
+                files[edit.path] = judged[0]
+                outcome.taken.append(edit.path)
+        return Change(files, _why(files), outcome)
+
+    outcome = state.transact_locked(decide, lock)
+    settled.taken, settled.held = outcome.taken, outcome.held
+    settled.commit = state.snapshot.commit if outcome.taken else None
+    _keep_aside(own, edits, outcome, settled)
+
+
+def judge(edit: Edit, tip: Snapshot, outcome: Settled) -> tuple[bytes | None] | None:
+    """Return what the ref should hold for an edited file, or None to leave the ref as it is."""
+    theirs_id = tip.oid(edit.path)
+    theirs = tip.blob(theirs_id) if theirs_id else None
+    if edit.mine is None:  # deleted here; an edit made elsewhere meanwhile wins over that
+        return (None,) if theirs_id is not None and theirs_id == edit.base else None
+    if edit.mine == theirs:
+        return None
+    unreadable = why_unreadable(edit.path, edit.mine)
+    if unreadable:
+        outcome.held[edit.path] = unreadable
+        return None
+    if theirs is None or theirs_id == edit.base:
+        return (edit.mine,)
+    try:
+        return (merged(edit.path, tip.blob(edit.base) if edit.base else None, edit.mine, theirs),)
+    except Unmergeable:
+        outcome.clashes.add(edit.path)
+        return None
+
+
+def _why(files: dict[str, bytes | None]) -> str:
+    names = [f"{path} (deleted)" if data is None else path for path, data in sorted(files.items())]
+    if len(names) == 1:
+        return f"state: take in the edit of {names[0]}"
+    return f"state: take in {len(names)} edits\n\n" + "\n".join(names)
+
+
+def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: Settled) -> None:
+    """Put the ref's version in place of each edited file that was judged, a version that did not merge beside it."""
+    seen: Seen = {}
+    for edit in edits:
+        if edit.path in outcome.held:
+            continue
+        held = disk.load_path(own.root, edit.path, LARGEST_FILE) if edit.mine is not None else None
+        if edit.path in outcome.clashes and edit.mine is not None:
+            aside = f"{edit.path}{KEPT_MARK}{blob_id(edit.mine, own.object_format)[:7]}"
+            *parts, name = aside.split("/")
+            with disk.folder(own.root, parts, make=True) as fd:
+                disk.store(fd, name, edit.mine)
+            settled.kept.append(aside)
+        if edit.mine is None:
+            seen[edit.path] = None
+        elif held is not None and held[0] == edit.mine:
+            # From now on this content is known to be safe elsewhere, so the refresh may replace it.
+            seen[edit.path] = (blob_id(edit.mine, own.object_format), held[1])
+    own.journal.record(None, seen)
+
+
+def _catch_up(own: Projection, tip: Snapshot, touched: Seen, settled: Settled) -> None:
+    if own.root.is_symlink() or (own.root.exists() and not own.root.is_dir()):
+        settled.held[FOLDER] = "it is a link or a file where a folder must be"
+        return
+    own.root.mkdir(exist_ok=True)
+    settled.restored = sum(1 for path, seen in touched.items() if seen is None and tip.oid(path) is not None)
+    own.journal.record(None, touched)
+    left = own.update(tip, {path: want for path, want in own.stale(tip).items() if path not in settled.held})
+    settled.held |= dict.fromkeys(left, "it could not be written")
+    own.journal.note_head(own.worktree.head)
+
+
+def _mark_run(own: Projection) -> None:
+    """Remember that this worktree was born as a run's, also after its agent switches the branch."""
+    mark = own.worktree.run_mark
+    if own.worktree.is_run and not mark.exists():
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.write_text(own.worktree.head.rpartition("/")[2] + "\n", encoding="utf-8")

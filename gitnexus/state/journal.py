@@ -1,0 +1,131 @@
+"""What the files of one `.nexus/` were when we last wrote or read them: a cache and the base for merging.
+
+Appended line by line, so a write costs a few bytes however many files there are; a torn last line is ignored and the
+file it spoke of is read again. Deleting the journal loses no state: files are then compared by content.
+"""
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitnexus.state.disk import Stat
+
+# A file changed within this many nanoseconds of being looked at may change again without its times moving on.
+_RACY = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file as we last saw it: its content's id and its stat."""
+
+    oid: str
+    stat: Stat
+    seen: int
+
+    def same_as(self, stat: Stat) -> bool:
+        """True if `stat` proves that the content is still ours."""
+        return stat == self.stat and max(stat.mtime, stat.ctime) < self.seen - _RACY
+
+
+class Journal:
+    """The journal of one worktree, at `<git-dir>/nexus/projection`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._identity: tuple[int, int] | None = None
+        self._lines = 0
+        self._torn = False
+        self.commit: str | None = None
+        self.head = ""
+        self.files: dict[str, Known] = {}
+
+    @property
+    def exists(self) -> bool:
+        return self._path.exists()
+
+    def reload(self) -> None:
+        """Read again if another process wrote meanwhile."""
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            self._identity, self._lines, self.commit, self.head, self.files = None, 0, None, "", {}
+            return
+        if (found.st_ino, found.st_size) != self._identity:
+            self._parse(self._path.read_bytes())
+            self._identity = (found.st_ino, found.st_size)
+
+    def record(self, commit: str | None, seen: dict[str, tuple[str, Stat] | None]) -> None:
+        """Note what files now are (None: gone) and which commit they come from."""
+        now = time.time_ns()
+        lines = []
+        for path, state in seen.items():
+            if state is None:
+                self.files.pop(path, None)
+                lines.append(f"-\t{path}\n")
+            else:
+                oid, stat = state
+                self.files[path] = Known(oid, stat, now)
+                lines.append(f"{oid}\t{stat.size}\t{stat.mtime}\t{stat.ctime}\t{now}\t{path}\n")
+        if commit is not None and commit != self.commit:
+            self.commit = commit
+            lines.append(f"commit\t{commit}\n")
+        if lines:
+            self._append("".join(lines), len(lines))
+
+    def note_head(self, head: str) -> None:
+        """Note the branch that the worktree is on: files that vanish with a branch switch were not deleted by hand."""
+        if head != self.head:
+            self.head = head
+            self._append(f"head\t{head}\n", 1)
+
+    def forget(self) -> None:
+        """Drop the journal with its worktree's checkout."""
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+
+    def _append(self, text: str, count: int) -> None:
+        self._lines += count
+        if self._identity is None or self._lines > 1000 + 3 * len(self.files):
+            self._rewrite()
+            return
+        raw = (b"\n" if self._torn else b"") + text.encode()
+        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            os.write(fd, raw)
+            found = os.fstat(fd)
+            self._identity, self._torn = (found.st_ino, found.st_size), False
+        finally:
+            os.close(fd)
+
+    def _rewrite(self) -> None:
+        lines = [f"commit\t{self.commit}\n"] if self.commit else []
+        lines.append(f"head\t{self.head}\n")
+        for path, known in self.files.items():
+            s = known.stat
+            lines.append(f"{known.oid}\t{s.size}\t{s.mtime}\t{s.ctime}\t{known.seen}\t{path}\n")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
+        temporary.write_text("".join(lines), encoding="utf-8")
+        temporary.replace(self._path)
+        found = os.stat(self._path)
+        self._identity, self._lines, self._torn = (found.st_ino, found.st_size), len(lines), False
+
+    def _parse(self, raw: bytes) -> None:
+        self.commit, self.head, self.files = None, "", {}
+        rows = raw.decode("utf-8", "replace").split("\n")
+        self._torn = rows.pop() != ""
+        self._lines = len(rows)
+        for row in rows:
+            fields = row.split("\t")
+            if len(fields) == 6:
+                with contextlib.suppress(ValueError):
+                    size, mtime, ctime, seen = map(int, fields[1:5])
+                    self.files[fields[5]] = Known(fields[0], Stat(size, mtime, ctime), seen)
+            elif len(fields) == 2 and fields[0] == "-":
+                self.files.pop(fields[1], None)
+            elif len(fields) == 2 and fields[0] == "commit":
+                self.commit = fields[1]
+            elif len(fields) == 2 and fields[0] == "head":
+                self.head = fields[1]

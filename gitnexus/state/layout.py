@@ -1,0 +1,63 @@
+"""The map of the state tree: which names belong to it, and which paths may ever be written."""
+
+import re
+
+from gitnexus.base.errors import Invalid
+
+STATE_REF = "refs/nexus/state"
+FORMAT_FILE = "format.json"
+IGNORE_FILE = ".gitignore"
+IGNORE_TEXT = b"state/\n"
+# Never on the ref: what one worktree's session works with.
+SESSION_FOLDER = "state"
+# Top-level names that `.nexus/` shares with the ref. A room owns its name and nothing else.
+OWNED = frozenset({
+    FORMAT_FILE, IGNORE_FILE, "approvers", "backlog", "baml", "commands", "context", "history.json", "memory",
+    "plans", "policy.md", "research", "rules", "runs", "schemas", "settings.json",
+})  # fmt: skip
+# Files without which there is no project: put back, never taken as deleted.
+STRUCTURAL = frozenset({FORMAT_FILE, IGNORE_FILE})
+LARGEST_FILE = 10 * 1024 * 1024
+# What could not merge is kept beside its file under this name.
+KEPT_MARK = ".mine-"
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_GIT_SPELLINGS = re.compile(r"^(\.git|git~1)[. ]*(:.*)?$", re.IGNORECASE)
+_NOISE = re.compile(r"^\.|~$|\.(swp|swo|swx|tmp|bak|orig|rej)$")
+
+
+def why_unsafe(path: str) -> str | None:
+    """Return why `path` may not be a path of the state tree, or None if it may."""
+    if len(path.encode("utf-8", "surrogatepass")) > 1024:
+        return "it is longer than 1024 bytes"
+    if _CONTROL.search(path):
+        return "it holds control or invisible characters"
+    for part in path.split("/"):
+        if part in ("", ".", ".."):
+            return "it has an empty, '.' or '..' part"
+        if len(part.encode()) > 255:
+            return "a part is longer than 255 bytes"
+        # Zero-width characters vanish on HFS+, so `.g\u200cit` would become `.git` there.
+        if _GIT_SPELLINGS.match(re.sub("[\u200b-\u200f\u2060-\u2064\ufeff]", "", part)):
+            return "a part is a spelling of .git"
+        if "\\" in part or ":" in part:
+            return "a part holds a backslash or a colon"
+    return None
+
+
+def checked(path: str) -> str:
+    """Return `path` if it may be a path of the state tree. Raises: Invalid."""
+    reason = why_unsafe(path)
+    if reason:
+        raise Invalid(f"{path[:80]!r} cannot be a file of the state: {reason}")
+    return path
+
+
+def belongs(path: str) -> bool:
+    """True for a path below `.nexus/` that the ref holds: an owned name, and no editor's left-over."""
+    if path == IGNORE_FILE:
+        return True
+    parts = path.split("/")
+    if parts[0] not in OWNED or KEPT_MARK in parts[-1]:
+        return False
+    return not any(_NOISE.search(part) for part in parts) and why_unsafe(path) is None

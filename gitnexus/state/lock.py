@@ -1,0 +1,59 @@
+"""The short lock that spares wasted retries. The compare-and-swap is the truth; this is courtesy."""
+
+import contextlib
+import fcntl
+import os
+import random
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+PATIENCE = 10.0
+
+
+class StateLock:
+    """An flock in the git common dir; after `patience` seconds the holder goes on without it."""
+
+    def __init__(self, path: Path, patience: float = PATIENCE) -> None:
+        self._path = path
+        self._patience = patience
+        self._fd = -1
+        self.held = False
+        self.previous_died = False
+
+    def __enter__(self) -> Self:
+        try:
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self.held = self._acquire()
+        if self.held:
+            # A holder writes its pid and wipes it when done: what is still there is from one that was killed.
+            self.previous_died = os.fstat(self._fd).st_size > 0
+            with contextlib.suppress(OSError):  # a full disk must not stop a reader
+                os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        if self.held:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, 0)
+        os.close(self._fd)
+        self._fd, self.held = -1, False
+
+    def _acquire(self) -> bool:
+        deadline = time.monotonic() + self._patience
+        pause = 0.0005
+        while True:
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    return False
+            except OSError:
+                return False  # a file system without flock
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311 - jitter
+            pause = min(pause * 1.5, 0.01)

@@ -1,0 +1,75 @@
+"""One commit of the state, read without a checkout."""
+
+from collections.abc import Iterator
+
+from gitnexus.base.errors import Failed
+from gitnexus.git import Objects
+from gitnexus.state.layout import why_unsafe
+
+_DEEPEST = 32
+
+
+class Snapshot:
+    """The files of one commit; what it answers never changes."""
+
+    def __init__(self, objects: Objects, commit: str | None) -> None:
+        """`commit` None is the state before the first write."""
+        self._objects = objects
+        self.commit = commit
+        self.tree = objects.tree_of(commit) if commit else None
+        self._ids: dict[str, str] | None = None
+
+    def oid(self, path: str) -> str | None:
+        """Return the blob id at `path`, or None."""
+        if self.tree is None or why_unsafe(path):
+            return None
+        entry = self._objects.find(self.tree, path)
+        return entry.oid if entry is not None and entry.is_file else None
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes at `path`, or None if there is no such file."""
+        oid = self.oid(path)
+        return None if oid is None else self._objects.blob(oid)
+
+    def blob(self, oid: str) -> bytes:
+        """Return the bytes of a blob id that `ids` gave."""
+        return self._objects.blob(oid)
+
+    def names(self, folder: str) -> list[str]:
+        """Return the sorted names of the files directly in `folder`."""
+        if self.tree is None:
+            return []
+        entry = self._objects.find(self.tree, folder)
+        if entry is None or not entry.is_folder:
+            return []
+        return sorted(
+            name for name, row in self._objects.entries(entry.oid).items() if row.is_file and why_unsafe(name) is None
+        )
+
+    def ids(self) -> dict[str, str]:
+        """Return every file as path → blob id; links, submodules and paths that are not safe are left out."""
+        if self._ids is None:
+            self._ids = dict(self._walk(self.tree, "", 0)) if self.tree else {}
+        return self._ids
+
+    def unsafe(self) -> list[str]:
+        """Return the rows that `ids` leaves out: no nexus writes them, a stranger's push may hold them."""
+        return sorted(self._odd(self.tree, "", 0)) if self.tree else []
+
+    def _walk(self, tree: str, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+        if depth > _DEEPEST:
+            raise Failed("the state tree is nested too deeply to be ours", hint="git ls-tree -r shows it")
+        for name, entry in self._objects.entries(tree).items():
+            if why_unsafe(name) is not None:
+                continue
+            if entry.is_folder:
+                yield from self._walk(entry.oid, f"{prefix}{name}/", depth + 1)
+            elif entry.is_file:
+                yield f"{prefix}{name}", entry.oid
+
+    def _odd(self, tree: str, prefix: str, depth: int) -> Iterator[str]:
+        for name, entry in self._objects.entries(tree).items():
+            if why_unsafe(name) is not None or not (entry.is_file or entry.is_folder):
+                yield f"{prefix}{name}"
+            elif entry.is_folder and depth <= _DEEPEST:
+                yield from self._odd(entry.oid, f"{prefix}{name}/", depth + 1)

@@ -1,0 +1,183 @@
+"""The transaction: read the tip, decide, write objects, and swap the ref against the id that was read."""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Busy, Conflict, NotFound
+from gitnexus.git import Author, Objects, RefLocked, Repo, discover, open_objects
+from gitnexus.git.identity import again, author
+from gitnexus.state import format as state_format
+from gitnexus.state.layout import STATE_REF, checked
+from gitnexus.state.lock import StateLock
+from gitnexus.state.projection import Projection, projections_of
+from gitnexus.state.snapshot import Snapshot
+
+T = TypeVar("T")
+# Long enough for any honest queue, short enough that nobody wonders.
+_DEADLINE = 30.0
+_GRACE = 0.5
+_ANCIENT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[T]):
+    """What a decision wants written (None deletes), the one reason for it, and what its caller gets back."""
+
+    files: Mapping[str, bytes | None]
+    why: str
+    value: T
+
+
+class State:
+    """The files of one ref. `read` answers from the tip that was last read; writing brings it up to date."""
+
+    def __init__(self, repo: Repo, objects: Objects, projections: Sequence[Projection] = ()) -> None:
+        self.repo = repo
+        self.objects = objects
+        self.projections = projections
+        self._author: Author | None = None
+        self._snapshot = self._fetch()
+
+    @classmethod
+    def open(cls, place: Path | Repo, life: Literal["short", "long"] = "short") -> "State":
+        """Return the state of the repository at `place`, initialised or not."""
+        repo = place if isinstance(place, Repo) else discover(place)
+        return cls(repo, open_objects(repo, life), projections_of(repo))
+
+    @property
+    def exists(self) -> bool:
+        """True once something was written."""
+        return self._snapshot.commit is not None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What was last read."""
+        return self._snapshot
+
+    def latest(self) -> Snapshot:
+        """Read the tip again and return it. Raises: Failed for a newer format."""
+        self._snapshot = self._fetch()
+        return self._snapshot
+
+    def required(self) -> Snapshot:
+        """Return the latest snapshot of an initialised project. Raises: NotFound."""
+        if self.latest().commit is None:
+            raise NotFound(
+                f"no git nexus project here: {self.repo.place}",
+                hint="make it one with: git nexus init",
+                fix="git nexus init",
+            )
+        return self._snapshot
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes at `path`, or None if there is no such file."""
+        return self._snapshot.read(path)
+
+    def write(self, files: Mapping[str, bytes | None], *, why: str) -> str:
+        """Write `files` on top of exactly what was read, and return the commit. Raises: Conflict, Busy."""
+        read = self._snapshot.commit
+
+        def unchanged(tip: Snapshot) -> Change[None]:
+            if tip.commit != read:
+                raise Conflict("the state changed while this was decided", hint="run the command again")
+            return Change(files, why, None)
+
+        self.transact(unchanged)
+        return self._snapshot.commit or ""
+
+    def transact(self, decide: Callable[[Snapshot], Change[T]]) -> T:
+        """Publish what `decide` makes of the tip, asking it again as often as somebody else was first.
+
+        `decide` has no side effects and raises to refuse. Raises: Busy, and what `decide` raises.
+        """
+        with self.lock() as lock:
+            return self.transact_locked(decide, lock)
+
+    def lock(self) -> StateLock:
+        """Return the courtesy lock of this repository's state."""
+        return StateLock(self.repo.common_dir / "nexus" / "lock")
+
+    def transact_locked(self, decide: Callable[[Snapshot], Change[T]], lock: StateLock) -> T:
+        """The same for who holds the lock already."""
+        deadline = time.monotonic() + _DEADLINE
+        pause = 0.001
+        while time.monotonic() < deadline:
+            before = self.latest()
+            change = decide(before)
+            files = {checked(path): data for path, data in change.files.items()}
+            if not files:
+                return change.value
+            commit = self._commit(before, files, change.why)
+            after = Snapshot(self.objects, commit)
+            if after.tree == before.tree:
+                return change.value  # nothing new: no commit in the diary
+            if self._swap(before.commit, commit, change.why, lock):
+                self._snapshot = after
+                if lock.held:  # without it two writers could put their files in the wrong order
+                    for projection in self.projections:
+                        projection.refresh(after, before.commit, files)
+                return change.value
+            time.sleep(pause * random.random())  # noqa: S311 - jitter
+            pause = min(pause * 2, 0.05)
+        raise Busy("others kept writing the state", hint="run the command again")
+
+    def close(self) -> None:
+        """Let go of git."""
+        self.objects.close()
+
+    def _fetch(self) -> Snapshot:
+        tip = self.objects.tip(STATE_REF)
+        known: Snapshot | None = getattr(self, "_snapshot", None)
+        if known is not None and known.commit == tip:
+            return known
+        fresh = Snapshot(self.objects, tip)
+        state_format.check(fresh)
+        return fresh
+
+    def _commit(self, before: Snapshot, files: Mapping[str, bytes | None], why: str) -> str:
+        self._author = again(self._author) if self._author else author(self.repo)
+        parents = [before.commit] if before.commit else []
+        return self.objects.write_commit(parents=parents, changes=files, message=_message(why), author=self._author)
+
+    def _swap(self, old: str | None, new: str, why: str, lock: StateLock) -> bool:
+        deadline = time.monotonic() + _GRACE
+        while True:
+            try:
+                return self.objects.swap(STATE_REF, old, new, why)
+            except RefLocked as exc:
+                if time.monotonic() < deadline:
+                    time.sleep(0.005)
+                elif not self._break_ref_lock(lock):
+                    raise Busy(
+                        f"{STATE_REF} is locked by another git process",
+                        hint="try again; if no git runs here, git nexus doctor tells how to go on",
+                    ) from exc
+                else:
+                    deadline = time.monotonic() + _GRACE
+
+    def _break_ref_lock(self, lock: StateLock) -> bool:
+        """Put a ref's lock file aside that a killed process left; only who holds our own lock can know."""
+        left = self.ref_lock_file()
+        try:
+            old = time.time() - left.stat().st_mtime
+        except FileNotFoundError:
+            return True
+        if not lock.held or not (old > _ANCIENT or (lock.previous_died and old > _GRACE)):
+            return False
+        aside = self.repo.common_dir / "nexus" / "trash" / f"state.lock-{now():%Y%m%dT%H%M%S%f}"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        left.rename(aside)
+        return True
+
+    def ref_lock_file(self) -> Path:
+        """Return where git keeps the lock of the state ref."""
+        return self.repo.common_dir / f"{STATE_REF}.lock"
+
+
+def _message(why: str) -> str:
+    return why if why.endswith("\n") else why + "\n"

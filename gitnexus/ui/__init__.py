@@ -1,0 +1,1 @@
+"""What surfaces share: lazy commands, words and tables, the JSON envelope, exit codes."""

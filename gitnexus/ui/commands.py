@@ -1,0 +1,185 @@
+"""Commands that are imported when they are called, and the options that every one of them takes."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
+
+import click
+
+Row = tuple[str, str, str, str]
+HELP_NAMES = ["-h", "--help"]
+
+
+@dataclass(slots=True)
+class Invocation:
+    """What the common options said."""
+
+    as_json: bool = False
+    directories: list[str] = field(default_factory=list)
+    command: str = ""
+
+
+def invocation(ctx: click.Context) -> Invocation:
+    """Return the options of the command that is running."""
+    found = ctx.ensure_object(Invocation)
+    found.command = ctx.command_path.removeprefix("git nexus").strip()
+    return found
+
+
+def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Invocation).as_json = True
+
+
+def _set_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(Invocation).as_json = value == "json"
+
+
+def _set_directory(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    ctx.ensure_object(Invocation).directories.extend(value)
+
+
+def common_options() -> list[click.Parameter]:
+    """Return the options that every command takes."""
+    return [
+        click.Option(["--json"], is_flag=True, expose_value=False, callback=_set_json, is_eager=True,
+                     help="Print exactly one JSON document."),
+        click.Option(["--format"], type=click.Choice(["text", "json"]), expose_value=False, callback=_set_format,
+                     is_eager=True, help="The same as a choice."),
+        click.Option(["-C", "directory"], metavar="DIR", multiple=True, expose_value=False, callback=_set_directory,
+                     is_eager=True, help="Run as if started in DIR."),
+    ]  # fmt: skip
+
+
+class NexusCommand(click.Command):
+    """A command with `-h` and the common options."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["context_settings"] = {"help_option_names": HELP_NAMES, **(kwargs.get("context_settings") or {})}
+        super().__init__(*args, **kwargs)
+        self.params.extend(common_options())
+
+
+class NexusGroup(click.Group):
+    """A noun with verbs; every verb is a `NexusCommand`."""
+
+    command_class = NexusCommand
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["context_settings"] = {"help_option_names": HELP_NAMES, **(kwargs.get("context_settings") or {})}
+        super().__init__(*args, **kwargs)
+        self.params.extend(common_options())
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        found = self.get_command(ctx, args[0])
+        if found is None:
+            raise click.UsageError(unknown(ctx, args[0], self.list_commands(ctx)), ctx)
+        return args[0], found, args[1:]
+
+
+class LazyGroup(NexusGroup):
+    """The root: it knows its commands as strings."""
+
+    def __init__(self, rows: Sequence[Row], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rows = {row[1]: row for row in rows}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._rows)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        row = self._rows.get(cmd_name)
+        if row is None:
+            return None
+        module, _, name = row[2].partition(":")
+        found: click.Command = getattr(import_module(module), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for section, name, _, line in self._rows.values():
+            sections.setdefault(section, []).append((name, line))
+        for section, rows in sections.items():
+            with formatter.section(section):
+                formatter.write_dl(rows, col_max=20)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Answer from the table: a TAB imports no command either."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=row[3])
+            for name, row in self._rows.items()
+            if name.startswith(incomplete) and row[0] != "inside"
+        ]
+
+
+def unknown(ctx: click.Context, word: str, names: Sequence[str]) -> str:
+    """Return the sentence for a command that does not exist, with the nearest ones that do."""
+    from difflib import get_close_matches
+
+    from gitnexus.base.text import one_line
+
+    path = ctx.command_path
+    near = get_close_matches(word, names, n=3, cutoff=0.5) or [name for name in names if name.startswith(word[:3])]
+    sentence = f"{path}: '{one_line(word, 40)}' is not a command"
+    return f"{sentence}; did you mean {' or '.join(near)}?" if near else sentence
+
+
+def root(rows: Sequence[Row]) -> LazyGroup:
+    """Return the root command."""
+    from gitnexus import __version__
+
+    @click.pass_context
+    def show_help(ctx: click.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            click.echo(ctx.get_help())
+
+    group = LazyGroup(
+        rows,
+        name="git nexus",
+        callback=show_help,
+        invoke_without_command=True,
+        help="A control plane for coding agents that lives inside git.",
+        epilog="git help nexus shows the manual, git nexus COMMAND -h one command.",
+        options_metavar="[-C DIR] [--json]",
+        subcommand_metavar="COMMAND …",
+    )
+    return version_option(f"git-nexus version {__version__}")(group)
+
+
+def version_option(text: str) -> Callable[[LazyGroup], LazyGroup]:
+    """Return a decorator that adds `--version`."""
+
+    def show(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        if value:
+            click.echo(text)
+            ctx.exit()
+
+    def add(group: LazyGroup) -> LazyGroup:
+        group.params.append(
+            click.Option(
+                ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=show, help="Show the version."
+            )
+        )
+        return group
+
+    return add
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """True if a command line that may not even parse asks for JSON."""
+    words = list(arguments)
+    words = words[: words.index("--")] if "--" in words else words
+    return "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+
+
+def is_terminal() -> bool:
+    """True if a person can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

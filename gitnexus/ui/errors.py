@@ -1,0 +1,97 @@
+"""The one place where an error becomes words and an exit status."""
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitnexus.base.errors import BadUsage, Failed, NexusError
+from gitnexus.base.text import one_line, visible
+
+INTERRUPTED = 130
+BUG = 99
+
+
+def report(exc: BaseException, arguments: list[str], *, as_json: bool) -> int:
+    """Tell what went wrong and return the exit status; what is not an error of ours is passed on."""
+    if isinstance(exc, SystemExit):
+        return exc.code if isinstance(exc.code, int) else 1
+    if isinstance(exc, (KeyboardInterrupt, click.Abort)):
+        return _told(_Interrupted("interrupted; what was reported as done is done"), as_json)
+    if isinstance(exc, NexusError):
+        return _told(exc, as_json)
+    if isinstance(exc, click.ClickException):
+        return _told(_usage(exc), as_json)
+    if isinstance(exc, OSError):
+        return _told(_system(exc), as_json)
+    return _told(_bug(exc, arguments), as_json)
+
+
+class _Interrupted(NexusError):
+    code = INTERRUPTED
+    name = "E_INTERRUPTED"
+
+
+class _Bug(NexusError):
+    code = BUG
+    name = "E_BUG"
+
+
+def _told(error: NexusError, as_json: bool) -> int:
+    if as_json:
+        from gitnexus.ui.envelope import failure
+
+        click.echo(failure(error))
+        return error.code
+    word = click.style("error:", fg="red", bold=True)
+    click.echo(f"{word} {visible(error.message)}", err=True)
+    hint = error.hint or (f"try: {error.fix}" if error.fix else None)
+    if hint:
+        click.echo(f"{click.style('hint:', fg='yellow')} {visible(hint)}", err=True)
+    return error.code
+
+
+def _usage(exc: click.ClickException) -> NexusError:
+    message = exc.format_message().rstrip(".")
+    ctx = getattr(exc, "ctx", None)
+    where = ctx.command_path if ctx is not None else "git nexus"
+    known: Any = message[:1].lower() + message[1:] if not message.startswith(where) else message
+    return BadUsage(known, hint=f"{where} -h shows how it is called", fix=f"{where} -h")
+
+
+def _system(exc: OSError) -> NexusError:
+    where = f": {one_line(str(exc.filename))}" if exc.filename else ""
+    return Failed(f"the system said: {exc.strerror or exc}{where}", hint="what was reported as done is done")
+
+
+def _bug(exc: BaseException, arguments: list[str]) -> NexusError:
+    what = one_line(f"{type(exc).__name__}: {exc}", 160)
+    path = _logged(exc, arguments)
+    where = f"the details are in {path}" if path else "the details could not be written down"
+    return _Bug(
+        f"git nexus hit a bug of its own ({what}); {where}",
+        hint="please report it with that file",
+        context={"log": str(path)} if path else None,
+    )
+
+
+def _logged(exc: BaseException, arguments: list[str]) -> Path | None:
+    from gitnexus import __version__
+    from gitnexus.base.clock import now
+    from gitnexus.redaction import mask
+    from gitnexus.state.home import home_folder
+
+    text = (
+        f"git-nexus {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n"
+        f"arguments: {arguments!r}\n\n{''.join(traceback.format_exception(exc))}"
+    )
+    try:
+        folder = home_folder() / "log"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"bug-{now():%Y%m%dT%H%M%S%f}.txt"
+        path.write_text(mask(text), encoding="utf-8")
+    except OSError:
+        return None
+    return path

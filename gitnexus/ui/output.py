@@ -1,0 +1,67 @@
+"""The answer of a command: JSON if it was asked for, else words."""
+
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from gitnexus.ui.commands import Invocation, invocation
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def start_folder(asked: Invocation) -> Path:
+    """Return the folder that the command works from, as -C said."""
+    place = Path.cwd()
+    for directory in asked.directories:
+        place = place / Path(directory).expanduser()
+    return place
+
+
+def answer(payload: dict[str, Any], text: str, nexus: "Nexus | None" = None) -> None:
+    """Print the answer on stdout."""
+    asked = invocation(click.get_current_context())
+    if asked.as_json:
+        from gitnexus.ui.envelope import success
+
+        click.echo(success(asked.command, nexus.described() if nexus else None, payload))
+    elif text:
+        click.echo(text)
+
+
+def note(text: str) -> None:
+    """Say something beside the answer, on stderr."""
+    click.echo(text, err=True)
+
+
+def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
+    """Give a command the open project of the folder it is called in, hand edits taken in."""
+
+    def opened(*args: P.args, **kwargs: P.kwargs) -> R:
+        from gitnexus.app import open_nexus
+
+        nexus = open_nexus(start_folder(invocation(click.get_current_context())))
+        try:
+            for line in nexus.notices:
+                note(line)
+            return command(nexus, *args, **kwargs)
+        finally:
+            nexus.close()
+
+    return update_wrapper(opened, command)
+
+
+def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
+    """Return rows as aligned columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
+        lines.append((indent + "  ".join([*cells, row[-1]])).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,33 @@
+"""Run a command line and turn every outcome into an exit status."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from gitnexus.ui.commands import Row, root, wants_json
+
+
+def run(rows: Sequence[Row], arguments: list[str]) -> int:
+    """Return the exit status of one command line."""
+    group = root(rows)
+    if "_GIT_NEXUS_COMPLETE" in os.environ:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group, {}, "git-nexus", "_GIT_NEXUS_COMPLETE", os.environ["_GIT_NEXUS_COMPLETE"])
+    try:
+        # git starts us as `git-nexus`; people type and read `git nexus`.
+        outcome = group.main(arguments, prog_name="git nexus", standalone_mode=False)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as exc:
+        return exc.exit_code
+    except BrokenPipeError:
+        # The reader went away (`| head`): that is its right. Say nothing more, also not at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    except BaseException as exc:  # noqa: BLE001 - report() knows what to pass on
+        from gitnexus.ui.errors import report
+
+        return report(exc, arguments, as_json=wants_json(arguments))

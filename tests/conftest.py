@@ -1,0 +1,79 @@
+"""A sealed home for every test: no user config, no GIT_*, no registry of the person who runs them."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+Git = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "NEXUS_", "XDG_")) or name in ("NO_COLOR", "PYTHONPATH"):
+            monkeypatch.delenv(name)
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Test Person\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
+        "[protocol \"file\"]\n\tallow = always\n"
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("NEXUS_HOME", str(home / "nexus"))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("TZ", "UTC")
+    yield home
+
+
+def run_git(place: Path, *argv: str, check: bool = True, stdin: str = "") -> str:
+    """Run the user's own git, hooks and all, and return what it printed."""
+    done = subprocess.run(["git", *argv], cwd=place, input=stdin, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise AssertionError(f"git {' '.join(argv)} → {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with one commit, in a folder whose name has a blank and an umlaut."""
+    place = tmp_path / "mein Büro"
+    place.mkdir()
+    run_git(place, "init", "-q")
+    (place / "readme.txt").write_text("hello\n")
+    run_git(place, "add", ".")
+    run_git(place, "commit", "-qm", "first")
+    return place
+
+
+class Nexus:
+    """The command as a person calls it: a process of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __call__(self, *argv: str, place: Path | None = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["git", "nexus", *argv], cwd=place or self.place, input=stdin, capture_output=True, text=True
+        )
+
+    def ok(self, *argv: str, place: Path | None = None) -> str:
+        done = self(*argv, place=place)
+        assert done.returncode == 0, f"{argv} → {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+@pytest.fixture
+def nexus(repository: Path) -> Nexus:
+    """git nexus in `repository`, not initialised."""
+    return Nexus(repository)
+
+
+@pytest.fixture
+def project(nexus: Nexus) -> Path:
+    """An initialised project."""
+    nexus.ok("init")
+    return nexus.place
