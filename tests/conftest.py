@@ -18,7 +18,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
             monkeypatch.delenv(name)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Test Person\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
-        "[protocol \"file\"]\n\tallow = always\n"
+        '[protocol "file"]\n\tallow = always\n'
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
@@ -31,7 +31,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
 def run_git(place: Path, *argv: str, check: bool = True, stdin: str = "") -> str:
     """Run the user's own git, hooks and all, and return what it printed."""
-    done = subprocess.run(["git", *argv], cwd=place, input=stdin, capture_output=True, text=True)
+    done = subprocess.run(["git", *argv], cwd=place, input=stdin, capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
         raise AssertionError(f"git {' '.join(argv)} → {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -57,7 +57,7 @@ class Nexus:
 
     def __call__(self, *argv: str, place: Path | None = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            ["git", "nexus", *argv], cwd=place or self.place, input=stdin, capture_output=True, text=True
+            ["git", "nexus", *argv], cwd=place or self.place, input=stdin, capture_output=True, text=True, check=False
         )
 
     def ok(self, *argv: str, place: Path | None = None) -> str:

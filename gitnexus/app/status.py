@@ -43,6 +43,7 @@ def standing(nexus: Nexus) -> Standing:
     own = own_projection(nexus.state)
     copies = pending_copies(own) if own else []
     missing = [hook.event for hook in hooks if hook.how not in ("config", "file")]
+    warnings = _warnings(nexus)
     return Standing(
         commit=commit,
         changes=count,
@@ -54,8 +55,8 @@ def standing(nexus: Nexus) -> Standing:
         hooks_missing=missing,
         held=nexus.settled.held,
         copies=copies,
-        warnings=_warnings(nexus),
-        next_steps=_next(nexus, copies, missing),
+        warnings=warnings,
+        next_steps=_next(nexus, copies, missing, warnings),
     )
 
 
@@ -66,16 +67,16 @@ def _warnings(nexus: Nexus) -> list[str]:
     return said
 
 
-def _next(nexus: Nexus, copies: list[str], missing: list[str]) -> list[str]:
+def _next(nexus: Nexus, copies: list[str], missing: list[str], warnings: list[str]) -> list[str]:
     steps = []
     if copies:
         steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
     if nexus.settled.held:
         steps.append("repair the files that are left as they are")
-    if _warnings(nexus):
+    if warnings:
         steps.append("git nexus doctor --fix")
     if missing:
         steps.append("git nexus hooks install")
     if not nexus.registered:
         steps.append("git nexus init --name NAME registers this project with your others")
-    return steps
+    return steps or ["nothing waits for you"]

@@ -1,12 +1,14 @@
 """Canonical JSON (RFC 8785) for what we write, strict JSON for what we read."""
 
 import json
+import re
 from typing import Any
 
 from gitnexus.base.errors import Invalid
 
 # RFC 8785 numbers are IEEE doubles: beyond this an integer would be rounded silently.
 LARGEST_INTEGER = 2**53 - 1
+_LONG_NUMBER = re.compile(rb"\d{16}")
 
 
 def canonical(value: Any) -> bytes:
@@ -14,9 +16,12 @@ def canonical(value: Any) -> bytes:
     import rfc8785  # only writers need it
 
     try:
-        return rfc8785.dumps(value)
+        raw = rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as exc:
         raise Invalid(f"this cannot be written as canonical JSON: {exc}") from exc
+    if _LONG_NUMBER.search(raw):
+        parse(raw)  # a float such as 2.0**60 is written as digits that no strict reader takes back
+    return raw
 
 
 def document(value: Any) -> bytes:

@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
+
+from gitnexus.base.chance import token
 
 
 def replace(path: Path, data: bytes, mode: int | None = None) -> None:
@@ -11,7 +12,7 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o644
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name}.{token(8)}.tmp")
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(fd, "wb") as handle:

@@ -1,46 +1,153 @@
-"""Records: frozen values that are checked once, at the door."""
+"""Records: frozen values that are checked once, at the door.
 
-from typing import Any, Self
+On plain dataclasses: a pydantic model does the same and costs every short command 100 ms (docs/decisions/0008).
+"""
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic.alias_generators import to_camel
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Invalid
 
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 
-class Record(BaseModel):
-    """A frozen value; fields it does not know are refused."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
-    )
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Record:
+    """A frozen value; `snake_case` here is `camelCase` in JSON; fields it does not know are refused."""
+
+    _keeps_unknown: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+
+    @classmethod
+    def from_value(cls, value: Any, where: str) -> Self:
+        """Return the record in a JSON value. Raises: Invalid, naming the place below `where`."""
+        if not isinstance(value, dict):
+            raise Invalid(f"{where} should be an object")
+        given = dict(value)
+        found: dict[str, Any] = {}
+        for name, key, hint, required in _fields(cls):
+            if key in given:
+                found[name] = _checked(hint, given.pop(key), f"{where}: {key}")
+            elif required:
+                raise Invalid(f"{where}: {key} is missing")
+        if cls._keeps_unknown:
+            found["unknown"] = given
+        elif given:
+            raise Invalid(f"{where}: {min(given)} is not known")
+        return cls(**found)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the JSON value: unknown fields as they came, nothing for fields that are None."""
+        unknown: Mapping[str, Any] = getattr(self, "unknown", {})
+        values = {key: _plain(getattr(self, name)) for name, key, _, _ in _fields(type(self))}
+        return {**unknown, **{key: value for key, value in values.items() if value is not None}}
+
+    def changed(self, **fields: Any) -> Self:
+        """Return the record with some fields replaced."""
+        return dataclasses.replace(self, **fields)  # type: ignore[type-var]
 
 
 class StoredRecord(Record):
     """A record kept in a file: fields of a newer writer are kept and written back as they were."""
 
-    model_config = ConfigDict(extra="allow")
+    _keeps_unknown: ClassVar[bool] = True
+
+    unknown: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
     @classmethod
     def from_bytes(cls, raw: bytes, path: str) -> Self:
-        """Return the record in `raw`. Raises: Invalid, naming `path`."""
+        """Return the record in a file. Raises: Invalid, naming `path`."""
         try:
-            return cls.model_validate(parse(raw))
+            return cls.from_value(parse(raw), path)
         except Invalid as exc:
-            raise Invalid(f"{path} is {exc.message}", hint="it is left as it is; repair it by hand") from exc
-        except ValidationError as exc:
-            first = exc.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the document"
-            raise Invalid(
-                f"{path} does not have the form it should: {where}: {first['msg']}",
-                hint="it is left as it is; repair it by hand",
-            ) from exc
-
-    def plain(self) -> dict[str, Any]:
-        """Return the JSON value, with unknown fields and without those that are None."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+            words = exc.message if exc.message.startswith(path) else f"{path} is {exc.message}"
+            raise Invalid(words, hint="it is left as it is; repair it by hand") from exc
 
     def to_bytes(self) -> bytes:
         """Return the stored form."""
         return document(self.plain())
+
+
+_Rows = tuple[tuple[str, str, Any, bool], ...]
+_known: dict[type, _Rows] = {}
+
+
+def _fields(cls: type[Record]) -> _Rows:
+    if cls not in _known:
+        _known[cls] = _looked_up(cls)
+    return _known[cls]
+
+
+def _looked_up(cls: Any) -> _Rows:
+    hints = typing.get_type_hints(cls)
+    rows = []
+    for field in dataclasses.fields(cls):
+        if field.name != "unknown":
+            first, *rest = field.name.split("_")
+            required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            rows.append((field.name, first + "".join(map(str.title, rest)), hints[field.name], required))
+    return tuple(rows)
+
+
+def _checked(hint: Any, value: Any, where: str) -> Any:
+    origin = typing.get_origin(hint)
+    if hint is Any:
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(typing.get_args(hint), value, where)
+    if origin is Literal:
+        return _among(typing.get_args(hint), value, where)
+    if origin is not None:
+        return _many(origin, typing.get_args(hint), value, where)
+    if issubclass(hint, Record):
+        return hint.from_value(value, where)
+    if issubclass(hint, Enum):
+        return hint(_among([member.value for member in hint], value, where))
+    exact = type(value) is hint or (hint is float and type(value) is int)
+    return value if exact else _wrong(where, _WORDS.get(hint, hint.__name__))
+
+
+def _one_of(hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value is None and type(None) in hints:
+        return None
+    real = [hint for hint in hints if hint is not type(None)]
+    for hint in real[:-1]:
+        try:
+            return _checked(hint, value, where)
+        except Invalid:
+            continue
+    return _checked(real[-1], value, where)
+
+
+def _many(origin: Any, hints: tuple[Any, ...], value: Any, where: str) -> Any:
+    if origin is tuple and isinstance(value, list):
+        return tuple(_checked(hints[0], item, f"{where}[{at}]") for at, item in enumerate(value))
+    if origin is dict and isinstance(value, dict):
+        return {key: _checked(hints[1], item, f"{where}.{key}") for key, item in value.items()}
+    return _wrong(where, "a list" if origin is tuple else "an object")
+
+
+def _among(allowed: typing.Sequence[Any], value: Any, where: str) -> Any:
+    fits = any(type(value) is type(one) and value == one for one in allowed)
+    return value if fits else _wrong(where, "one of " + ", ".join(map(str, allowed)))
+
+
+def _wrong(where: str, expected: str) -> typing.NoReturn:
+    raise Invalid(f"{where} should be {expected}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.plain()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.value if isinstance(value, Enum) else value

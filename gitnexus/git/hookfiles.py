@@ -6,7 +6,6 @@ Nobody's hook is moved, copied or renamed, and `core.hooksPath` is never set.
 import os
 import re
 import shlex
-import shutil
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,7 +67,9 @@ def uninstall(repo: Repo) -> list[str]:
 
 def status(repo: Repo) -> list[Hook]:
     """Return what is installed for each event."""
-    by_config = config.get_local(repo, r"^hook\.nexus-.*\.command$") if git_version() >= CONFIG_HOOKS_SINCE else {}
+    by_config = config.get_local(repo, r"^hook\.nexus-.*\.command$")
+    if by_config and git_version() < CONFIG_HOOKS_SINCE:
+        by_config = {}  # installed by a newer git than the one that runs now
     found = []
     for event in EVENTS:
         path = hooks_folder(repo) / event
@@ -210,6 +211,8 @@ def program() -> str:
     started = Path(sys.argv[0])
     if started.name == "git-nexus" and started.is_absolute() and os.access(started, os.X_OK):
         return str(started)
+    import shutil
+
     beside = Path(sys.executable).with_name("git-nexus")
     return str(beside) if beside.exists() else shutil.which("git-nexus") or "git-nexus"
 

@@ -22,6 +22,7 @@ class NativeObjects:
         self._git = handle
         self._common_dir = repo.common_dir
         self._has_reflog: set[str] = set()
+        self._read: dict[str, pygit2.Reference] = {}
 
     @classmethod
     def open(cls, repo: Repo) -> Self | None:
@@ -40,6 +41,7 @@ class NativeObjects:
         found = self._git.references.get(ref)
         if found is None:
             return None
+        self._read[ref] = found
         target = found.target
         return str(target) if isinstance(target, pygit2.Oid) else None
 
@@ -63,13 +65,14 @@ class NativeObjects:
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
-    ) -> str:
+    ) -> tuple[str, str]:
         who = pygit2.Signature(author.name, author.email, author.seconds, author.offset_minutes, "utf-8")
         try:
             base = self._object(parents[0], pygit2.Commit).tree if parents else None
             tree = self._with(base, _by_folder(changes))
             tree = tree if tree is not None else self._git.TreeBuilder().write()
-            return str(self._git.create_commit(None, who, who, message, tree, [pygit2.Oid(hex=p) for p in parents]))
+            commit = self._git.create_commit(None, who, who, message, tree, [pygit2.Oid(hex=p) for p in parents])
+            return str(commit), str(tree)
         except (pygit2.GitError, OSError) as exc:
             raise GitFailed(f"git could not write the objects: {exc}") from exc
 
@@ -81,7 +84,9 @@ class NativeObjects:
                 if new is not None:
                     self._git.create_reference(ref, pygit2.Oid(hex=new), force=False, message=line)
                 return True
-            found = self._git.references.get(ref)
+            found = self._read.get(ref)
+            if found is None or str(found.target) != old:
+                found = self._git.references.get(ref)
             if found is None or str(found.target) != old:
                 return False
             if new is None:
@@ -89,6 +94,7 @@ class NativeObjects:
             else:
                 # libgit2 compares with the target that `found` was read with, under the ref's own lock file.
                 found.set_target(pygit2.Oid(hex=new), line)
+            self._read.pop(ref, None)
             return True
         except (pygit2.GitError, ValueError, OSError) as exc:
             # libgit2 says "does not match" as GitError, "exists" as ValueError and a held lock as either or OSError;

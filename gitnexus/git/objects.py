@@ -75,8 +75,11 @@ class Objects(Protocol):
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
-    ) -> str:
-        """Write the first parent's tree with `changes` (None deletes) as a commit; no ref moves."""
+    ) -> tuple[str, str]:
+        """Write the first parent's tree with `changes` (None deletes) as a commit; return its id and its tree's.
+
+        No ref moves.
+        """
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
         """Move `ref` from `old` to `new` (None: it does not exist) or return False because it is elsewhere.

@@ -10,6 +10,7 @@ from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author, Entry, RefLocked
 
 # fast-import wants a ref to build on; it is cleared again in the same stream and never written.
+_HEX = frozenset("0123456789abcdef")
 _SCRATCH_REF = "refs/nexus/never-written"
 
 
@@ -23,6 +24,11 @@ class PlumbingObjects:
         self._trees: dict[str, dict[str, Entry]] = {}
 
     def tip(self, ref: str) -> str | None:
+        # As git does: a loose ref counts before a packed one. Saves a child, and is exact.
+        with contextlib.suppress(OSError):
+            loose = (self._git_dir / ref).read_text(encoding="ascii", errors="replace").strip()
+            if len(loose) == 2 * self._oid_bytes and set(loose) <= _HEX:
+                return loose
         # rev-parse and cat-file would also find refs/heads/<ref>: an agent could plant one.
         shown = run("show-ref", "--verify", "--hash", "--", ref, git_dir=self._git_dir)
         return shown.stdout.decode().strip() or None if shown.returncode == 0 else None
@@ -58,13 +64,13 @@ class PlumbingObjects:
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
-    ) -> str:
+    ) -> tuple[str, str]:
         stream = b"".join(_import_stream(parents, changes, message, author))
         done = run("fast-import", "--quiet", "--done", "--date-format=raw", git_dir=self._git_dir, stdin=stream)
         oid = done.stdout.decode().strip()
         if done.returncode != 0 or len(oid) != 2 * self._oid_bytes:
             raise GitFailed(f"git could not write the objects: {reason(done.stderr)}")
-        return oid
+        return oid, self.tree_of(oid)
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
         zero = "0" * (2 * self._oid_bytes)
@@ -95,6 +101,9 @@ class PlumbingObjects:
                         pipe.close()
             self._reader.wait()
             self._reader = None
+
+    def __del__(self) -> None:
+        self.close()  # a reader nobody closed ends with its owner, not with the process
 
     def _read(self, oid: str) -> tuple[str, bytes]:
         if self._reader is None:

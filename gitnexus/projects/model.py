@@ -1,11 +1,10 @@
 """A project as the registry knows it."""
 
+import dataclasses
 import hashlib
 import os
 import re
 from pathlib import Path
-
-from pydantic import Field
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import StoredRecord
@@ -29,7 +28,7 @@ class Registry(StoredRecord):
 
     version: str = "1.0.0"
     last_updated: str = ""
-    projects: dict[str, Project] = Field(default_factory=dict)
+    projects: dict[str, Project] = dataclasses.field(default_factory=dict)
 
     def at(self, path: str) -> Project | None:
         """Return the project that is registered at a real path."""

@@ -1,7 +1,6 @@
 """Put a project into the registry, or take it out."""
 
 import os
-import tempfile
 from datetime import datetime
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def register(
         after, project = registered(registry, real(place), name, aliases, project_id)
         if after == registry:
             return Change({}, "", project)
-        stamped = after.model_copy(update={"last_updated": stamp(now)})
+        stamped = after.changed(last_updated=stamp(now))
         return Change({REGISTRY: stamped.to_bytes()}, f"projects: register {project.name}", project)
 
     return home.transact(decide)
@@ -37,7 +36,7 @@ def unregister(home: State, place: Path, now: datetime) -> Project | None:
         if gone is None:
             return Change({}, "", None)
         rest = {key: row for key, row in registry.projects.items() if key != gone.hash}
-        after = registry.model_copy(update={"projects": rest, "last_updated": stamp(now)})
+        after = registry.changed(projects=rest, last_updated=stamp(now))
         return Change({REGISTRY: after.to_bytes()}, f"projects: unregister {gone.name}", gone)
 
     return home.transact(decide)
@@ -49,7 +48,7 @@ def registered(
     """Return the registry with the project at `path`. Raises: Invalid for a name that is taken or cannot be used."""
     before = registry.at(path) or _moved(registry, project_id)
     others = {key: row for key, row in registry.projects.items() if before is None or key != before.hash}
-    rest = registry.model_copy(update={"projects": others})
+    rest = registry.changed(projects=others)
     wanted = checked_name(name) if name else before.name if before else _free_name(rest, default_name(Path(path)))
     words = dict.fromkeys(before.aliases if before else ())
     if before is not None and before.name != wanted:
@@ -64,13 +63,15 @@ def registered(
                 hint="choose another with --name or --alias",
                 context={"name": word, "path": taken.path},
             )
-    row = {"hash": hash_of(path), "path": path, "name": wanted, "aliases": tuple(words), "id": project_id}
-    project = before.model_copy(update=row) if before else Project.model_validate(row)
-    return registry.model_copy(update={"projects": {**others, project.hash: project}}), project
+    fresh = Project(hash=hash_of(path), path=path, name=wanted, aliases=tuple(words), id=project_id)
+    project = fresh.changed(last_access=before.last_access, unknown=before.unknown) if before else fresh
+    return registry.changed(projects={**others, project.hash: project}), project
 
 
 def is_temporary(place: Path) -> bool:
     """True for a folder that will be gone tomorrow: never registered by itself."""
+    import tempfile  # only init asks
+
     roots = {os.path.realpath(root) for root in (tempfile.gettempdir(), "/tmp", "/var/tmp")}  # noqa: S108
     return any(real(place).startswith(root + os.sep) for root in roots)
 

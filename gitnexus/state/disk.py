@@ -3,13 +3,14 @@
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
+from gitnexus.state.swap import put_in_place
 
 TEMPORARY = ".nexus-tmp-"
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -94,7 +95,7 @@ def load(fd: int, name: str, limit: int) -> tuple[bytes, Stat] | None:
 
 def store(fd: int, name: str, data: bytes) -> Stat:
     """Put `data` at `name` in an open folder, by rename: the old bytes or the new, never between. Raises: OSError."""
-    temporary = TEMPORARY + secrets.token_hex(6)
+    temporary = TEMPORARY + token(12)
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=fd)
     try:
         try:
@@ -103,7 +104,7 @@ def store(fd: int, name: str, data: bytes) -> Stat:
                 view = view[os.write(file, view) :]
         finally:
             os.close(file)
-        os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+        put_in_place(fd, temporary, name)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=fd)

@@ -1,9 +1,9 @@
 """The format of a state tree: which version wrote it, and whether this git nexus may."""
 
-import secrets
 from datetime import datetime
 
 from gitnexus.base.canonical import document, parse
+from gitnexus.base.chance import token
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT
@@ -14,7 +14,7 @@ MAJOR, MINOR = 1, 0
 
 def new_tree(kind: str, now: datetime) -> dict[str, bytes]:
     """Return the first files of a state tree; `kind` is project or home."""
-    record = {"createdAt": stamp(now), "format": f"{MAJOR}.{MINOR}", "id": secrets.token_hex(8), "kind": kind}
+    record = {"createdAt": stamp(now), "format": f"{MAJOR}.{MINOR}", "id": token(16), "kind": kind}
     files = {FORMAT_FILE: document(record)}
     if kind == "project":
         files[IGNORE_FILE] = IGNORE_TEXT

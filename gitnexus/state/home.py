@@ -1,11 +1,10 @@
 """The user's home repository: the same store, for what concerns all projects of one person."""
 
 import os
-import secrets
-import shutil
 from pathlib import Path
 from typing import Literal
 
+from gitnexus.base.chance import token
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Failed
 from gitnexus.git.child import must
@@ -61,11 +60,13 @@ def _first(snapshot: Snapshot) -> Change[None]:
 def _create(place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     # Built aside and renamed into place, so that nobody ever sees half a repository.
-    aside = place.with_name(f".home.{secrets.token_hex(6)}")
+    aside = place.with_name(f".home.{token(12)}")
     must("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(aside))
     try:
         aside.rename(place)
     except OSError:
+        import shutil
+
         shutil.rmtree(aside, ignore_errors=True)
         if not (place / "HEAD").exists():
             raise

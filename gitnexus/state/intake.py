@@ -53,7 +53,7 @@ def settle(state: State) -> Settled:
             settled.tracked = True
             return settled
         if own.takes_in:
-            _take_in(state, own, edits, lock, settled)
+            _take_in(state, own, [edit for edit in edits if not _is_old_version(state, own, edit)], lock, settled)
         _catch_up(own, state.latest(), touched, settled)
         _mark_run(own)
     return settled
@@ -141,6 +141,22 @@ def _was_deleted(own: Projection, path: str) -> bool:
 def _is_tracked(state: State) -> bool:
     found = run("ls-files", "-z", "--", FOLDER, git_dir=state.repo.git_dir, cwd=state.repo.worktree)
     return bool(found.stdout)
+
+
+def _is_old_version(state: State, own: Projection, edit: Edit) -> bool:
+    """True if a file the journal does not know is an earlier version of the ref's: stale, nobody's edit."""
+    tip = state.snapshot
+    if edit.base is not None or edit.mine is None or tip.commit is None or tip.oid(edit.path) is None:
+        return False
+    oid = blob_id(edit.mine, own.object_format)
+    asked = run("log", "-1", "--format=%H", "--no-show-signature", f"--find-object={oid}", tip.commit, "--", edit.path,
+                git_dir=state.repo.common_dir)  # fmt: skip
+    if asked.returncode != 0 or not asked.stdout.strip():
+        return False
+    held = disk.load_path(own.root, edit.path, LARGEST_FILE)
+    if held is not None and held[0] == edit.mine:
+        own.journal.record(None, {edit.path: (oid, held[1])})
+    return True
 
 
 def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, settled: Settled) -> None:

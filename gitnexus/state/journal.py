@@ -12,8 +12,9 @@ from pathlib import Path
 
 from gitnexus.state.disk import Stat
 
-# A file changed within this many nanoseconds of being looked at may change again without its times moving on.
-_RACY = 20_000_000
+# File times move on with the kernel's tick, 10 ms at the slowest: a file changed within one tick of being looked at
+# may change again and show the same times.
+_RACY = 11_000_000
 
 
 @dataclass(frozen=True, slots=True)

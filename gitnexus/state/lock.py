@@ -3,11 +3,12 @@
 import contextlib
 import fcntl
 import os
-import random
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from gitnexus.base.chance import fraction
 
 PATIENCE = 10.0
 
@@ -55,5 +56,5 @@ class StateLock:
                     return False
             except OSError:
                 return False  # a file system without flock
-            time.sleep(pause * (0.5 + random.random()))  # noqa: S311 - jitter
+            time.sleep(pause * (0.5 + fraction()))
             pause = min(pause * 1.5, 0.01)

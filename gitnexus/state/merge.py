@@ -1,6 +1,5 @@
 """Three-way merges of one file: JSON by structure, other text by lines, and never a guess."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +55,8 @@ def why_unreadable(path: str, data: bytes) -> str | None:
         except Invalid as exc:
             return exc.message
         return None
+    if not data:
+        return "it is empty"  # an editor, a full disk or a power cut leaves that; to delete a file, delete it
     return "it has merge markers" if _has_markers(data) else None
 
 
@@ -86,6 +87,8 @@ def _merged_json(base: bytes | None, mine: bytes, theirs: bytes) -> bytes:
 
 
 def _merged_lines(base: bytes, mine: bytes, theirs: bytes) -> bytes:
+    import tempfile  # only a real three-way merge pays
+
     with tempfile.TemporaryDirectory(prefix="nexus-merge-") as place:
         names = []
         for name, data in (("mine", mine), ("base", base), ("theirs", theirs)):

@@ -12,11 +12,11 @@ _DEEPEST = 32
 class Snapshot:
     """The files of one commit; what it answers never changes."""
 
-    def __init__(self, objects: Objects, commit: str | None) -> None:
-        """`commit` None is the state before the first write."""
+    def __init__(self, objects: Objects, commit: str | None, tree: str | None = None) -> None:
+        """`commit` None is the state before the first write; `tree` spares a look where it is known."""
         self._objects = objects
         self.commit = commit
-        self.tree = objects.tree_of(commit) if commit else None
+        self.tree = tree or (objects.tree_of(commit) if commit else None)
         self._ids: dict[str, str] | None = None
 
     def oid(self, path: str) -> str | None:

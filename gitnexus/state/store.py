@@ -1,12 +1,12 @@
 """The transaction: read the tip, decide, write objects, and swap the ref against the id that was read."""
 
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
+from gitnexus.base.chance import fraction
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Busy, Conflict, NotFound
 from gitnexus.git import Author, Objects, RefLocked, Repo, discover, open_objects
@@ -112,8 +112,8 @@ class State:
             files = {checked(path): data for path, data in change.files.items()}
             if not files:
                 return change.value
-            commit = self._commit(before, files, change.why)
-            after = Snapshot(self.objects, commit)
+            commit, tree = self._commit(before, files, change.why)
+            after = Snapshot(self.objects, commit, tree)
             if after.tree == before.tree:
                 return change.value  # nothing new: no commit in the diary
             if self._swap(before.commit, commit, change.why, lock):
@@ -122,7 +122,7 @@ class State:
                     for projection in self.projections:
                         projection.refresh(after, before.commit, files)
                 return change.value
-            time.sleep(pause * random.random())  # noqa: S311 - jitter
+            time.sleep(pause * fraction())
             pause = min(pause * 2, 0.05)
         raise Busy("others kept writing the state", hint="run the command again")
 
@@ -139,7 +139,7 @@ class State:
         state_format.check(fresh)
         return fresh
 
-    def _commit(self, before: Snapshot, files: Mapping[str, bytes | None], why: str) -> str:
+    def _commit(self, before: Snapshot, files: Mapping[str, bytes | None], why: str) -> tuple[str, str]:
         self._author = again(self._author) if self._author else author(self.repo)
         parents = [before.commit] if before.commit else []
         return self.objects.write_commit(parents=parents, changes=files, message=_message(why), author=self._author)

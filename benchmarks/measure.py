@@ -1,0 +1,43 @@
+"""Two things measured in turn, so that a busy machine slows both: only the ratio is told."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What was measured, beside what, and how many times as long it may take."""
+
+    what: str
+    yardstick: str
+    ours: float
+    theirs: float
+    limit: float
+
+    @property
+    def value(self) -> float:
+        return self.ours / self.theirs
+
+    def line(self) -> str:
+        mark = "ok  " if self.value <= self.limit else "OVER"
+        return (
+            f"{mark} {self.value:5.2f}x (at most {self.limit:.1f}x)  {self.what}: {self.ours * 1000:.2f} ms"
+            f" beside {self.yardstick}: {self.theirs * 1000:.2f} ms"
+        )
+
+
+def compare(
+    what: str, ours: Callable[[], object], yardstick: str, theirs: Callable[[], object], limit: float, rounds: int
+) -> Ratio:
+    """Run both alternately and compare the medians."""
+    mine, other = [], []
+    for function in (ours, theirs):
+        function()
+    for _ in range(rounds):
+        for function, times in ((theirs, other), (ours, mine)):
+            start = time.perf_counter()
+            function()
+            times.append(time.perf_counter() - start)
+    return Ratio(what, yardstick, statistics.median(mine), statistics.median(other), limit)

@@ -1,0 +1,238 @@
+"""Write docs/reference/commands.md and docs/man/git-nexus.1 from the commands themselves.
+
+`make docs` runs it; a test compares. The same commands give the same bytes: no dates, and no wording of click's own.
+"""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from gitnexus.main import COMMANDS
+from gitnexus.ui.commands import common_options, root
+
+DOCS = Path(__file__).resolve().parents[1]
+COMMON = {name for option in common_options() for name in option.opts}
+HELP = ("-h, --help", "Show the help of the command.")
+
+EXIT_STATUS = (
+    ("0", "Done."),
+    (
+        "1",
+        "It failed and you can mend it; the hint tells how. Also: `doctor` found a problem, `hook` refused a commit.",
+    ),
+    ("2", "The command line is wrong."),
+    ("3", "It is there already. Not used yet."),
+    ("4", "Not found: no such folder, repository, project or path in the state."),
+    ("6", "What was given breaks a rule, or a stored file does not have the form it should."),
+    ("7", "Busy: somebody else is writing. The same command works later."),
+    ("23", "Conflict: something is in the way, or changed meanwhile."),
+    ("99", "A bug in git nexus. The path of the log is printed."),
+    ("130", "Interrupted."),
+    ("141", "Whoever read the output went away, as in `| head`."),
+)
+ENVIRONMENT = (
+    ("NEXUS_HOME", "Folder of the home repository and of the logs. Default: the platform's data folder for git-nexus."),
+    ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
+    ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),
+)
+FILES = (
+    ("refs/nexus/state", "The ref that holds the state."),
+    (".nexus/", "A checkout of it in each worktree, ignored by git."),
+    (".nexus/state/", "What one session works with; never committed."),
+    ("<git-dir>/nexus/projection", "What the files of this worktree's .nexus/ were when they were last looked at."),
+    ("<git-common-dir>/nexus/", "The lock, the hook shim and the trash, shared by all worktrees."),
+    ("$NEXUS_HOME/home.git", "The home repository: the registry of your projects, on its own refs/nexus/state."),
+    ("$NEXUS_HOME/log/", "One file for each bug that git nexus hit."),
+)
+SEE_ALSO = ("git(1)", "githooks(5)", "git-worktree(1)", "gitrevisions(7)")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One command as both pages show it."""
+
+    path: str
+    section: str
+    usage: str
+    paragraphs: list[str]
+    arguments: list[tuple[str, str]]
+    options: list[tuple[str, str]]
+
+
+def pages() -> Iterator[Page]:
+    """Yield every command and sub-command in the order of the table."""
+    group = root(COMMANDS)
+    ctx = click.Context(group, info_name="git nexus")
+    for section, name, _, _ in COMMANDS:
+        command = group.get_command(ctx, name)
+        if command is None:
+            raise LookupError(name)
+        yield from _pages_of(command, f"git nexus {name}", section)
+
+
+def _pages_of(command: click.Command, path: str, section: str) -> Iterator[Page]:
+    verbs = command.commands if isinstance(command, click.Group) else {}
+    arguments = [param for param in command.params if isinstance(param, click.Argument)]
+    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    own = [option for option in options if not COMMON & set(option.opts)]
+    words = [path, *(["[OPTION]…"] if own else []), *(_argument(argument) for argument in arguments)]
+    yield Page(
+        path=path,
+        section=section,
+        usage=" ".join([*words, *(["COMMAND"] if verbs else [])]),
+        paragraphs=_paragraphs(command.help or ""),
+        arguments=[(_argument(argument), _choices(argument)) for argument in arguments],
+        options=[_option(option) for option in own],
+    )
+    for name, verb in verbs.items():
+        yield from _pages_of(verb, f"{path} {name}", section)
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a help text; one that click must not wrap starts with a line break."""
+    found = []
+    for block in inspect.cleandoc(text).split("\n\n"):
+        lines = block.split("\n")
+        found.append("\n" + "\n".join(lines[1:]) if lines[0] == "\b" else " ".join(line.strip() for line in lines))
+    return found
+
+
+def _argument(argument: click.Argument) -> str:
+    name = (argument.metavar or argument.name or "").upper()
+    shown = name if argument.required else f"[{name}]"
+    return f"{shown}…" if argument.nargs == -1 else shown
+
+
+def _choices(param: click.Parameter) -> str:
+    return ", ".join(param.type.choices) if isinstance(param.type, click.Choice) else ""
+
+
+def _option(option: click.Option) -> tuple[str, str]:
+    names = ", ".join(sorted([*option.opts, *option.secondary_opts], key=len))
+    words = [option.help or ""]
+    if option.show_default:
+        words.append(f"Default: {option.default}.")
+    if option.is_flag:
+        return names, " ".join(words)
+    if isinstance(option.type, click.Choice):
+        return f"{names} {'|'.join(option.type.choices)}", " ".join(words)
+    kind = "NUMBER" if isinstance(option.type, click.types.IntParamType) else "VALUE"
+    return f"{names} {option.metavar or kind}", " ".join(words)
+
+
+def _common() -> list[tuple[str, str]]:
+    options = [_option(option) for option in common_options() if isinstance(option, click.Option)]
+    return [*options, HELP]
+
+
+def commands_md() -> str:
+    """Return the Markdown page."""
+    parts = [
+        "# Commands",
+        "<!-- written by docs/reference/generate.py: change the command, then run make docs -->",
+        "`git nexus COMMAND`; `git nexus` alone shows the list, `git nexus --version` the version. What a status\n"
+        "means is in [exit-codes.md](exit-codes.md), the form of `--json` in [json.md](json.md).",
+        "## Options of every command",
+        _table(_common()),
+        "`--json`, `--format` and `-C` may also stand before the command.",
+    ]
+    section = ""
+    for page in pages():
+        if page.section != section:
+            section = page.section
+            parts.append(f"## {section[:1].upper()}{section[1:]}")
+        parts += [f"### `{page.path}`", f"```\n{page.usage}\n```"]
+        parts += [f"```\n{text[1:]}\n```" if text.startswith("\n") else text for text in page.paragraphs]
+        named = [row for row in page.arguments if row[1]]
+        parts += [_table(named + page.options)] if named or page.options else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    lines = ["| | |", "|---|---|"]
+    for name, words in rows:
+        lines.append(f"| `{name.replace('|', chr(92) + '|')}` | {words} |")
+    return "\n".join(lines)
+
+
+def man_page() -> str:
+    """Return the manual page in roff."""
+    parts = [
+        '.\\" written by docs/reference/generate.py: change the command, then run make docs',
+        '.TH GIT\\-NEXUS 1 "" "git nexus" "Git Manual"',
+        ".SH NAME",
+        "git\\-nexus \\- a control plane for coding agents that lives inside git",
+        ".SH SYNOPSIS",
+        ".B git nexus\n[\\fB\\-C\\fR \\fIDIR\\fR] [\\fB\\-\\-json\\fR] \\fICOMMAND\\fR [\\fIARGUMENT\\fR]\\[u2026]",
+        ".br",
+        ".B git nexus \\-\\-version",
+        ".SH DESCRIPTION",
+        _roff(
+            "git nexus keeps plans, tasks, memory and history of a project as files on the ref refs/nexus/state. "
+            "Every change is one commit with one reason. The folder .nexus/ is a checkout of that ref: read the files "
+            "there, edit them there, and the next command takes the edit in."
+        ),
+        ".PP",
+        _roff(
+            "This version sets a repository up, looks after it and takes git nexus out again. "
+            "Tasks, runs, approvals and exchange between clones are not there yet."
+        ),
+        ".SH OPTIONS",
+        _roff("Every command takes these. All but -h may also stand before the command."),
+        *(_tagged(name, words) for name, words in _common()),
+        ".SH COMMANDS",
+    ]
+    for page in pages():
+        parts.append(f".SS {_roff(page.usage)}")
+        parts += _roff_paragraphs(page.paragraphs)
+        parts += [_tagged(name, words) for name, words in page.arguments if words]
+        parts += [_tagged(name, words) for name, words in page.options]
+    for title, rows in (("EXIT STATUS", EXIT_STATUS), ("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES)):
+        parts += [f".SH {title}", *(_tagged(name, words) for name, words in rows)]
+    parts += [".SH SEE ALSO", _roff(", ".join(SEE_ALSO))]
+    return "\n".join(parts) + "\n"
+
+
+def _roff_paragraphs(paragraphs: list[str]) -> Iterator[str]:
+    for number, text in enumerate(paragraphs):
+        if number:
+            yield ".PP"
+        if text.startswith("\n"):
+            yield ".nf\n" + "\n".join(_roff(line) for line in text[1:].split("\n")) + "\n.fi"
+        else:
+            yield _roff(text)
+
+
+def _tagged(name: str, words: str) -> str:
+    return f".TP\n\\fB{_roff(name)}\\fR\n{_roff(words)}"
+
+
+_SPELLED = {
+    "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "", "^": "\\(ha", "~": "\\(ti", '"': "\\(dq", "…": "\\[u2026]",
+}  # fmt: skip
+
+
+def _roff(text: str) -> str:
+    line = "".join(_SPELLED.get(letter, letter) for letter in text)
+    return f"\\&{line}" if line.startswith(".") else line
+
+
+def targets() -> dict[Path, str]:
+    """Return what each generated file should hold."""
+    return {DOCS / "reference" / "commands.md": commands_md(), DOCS / "man" / "git-nexus.1": man_page()}
+
+
+def main() -> None:
+    """Write the files that are not current."""
+    for path, text in targets().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"wrote {path.relative_to(DOCS.parent)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Every relative link leads somewhere, and every page can be reached."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Return the files that a page links to, each with the heading it names."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    rows = [target.partition("#") for target in LINK.findall(text) if "://" not in target]
+    return [((page.parent / name).resolve() if name else page, heading) for name, _, heading in rows]
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors that a page offers, spelled as code hosts spell them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+        for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for target, heading in links(page):
+        assert target.exists(), f"{page.name} links to {target}"
+        assert target.is_relative_to(ROOT), f"{page.name} links out of the repository"
+        if heading:
+            assert heading in headings(target), f"{page.name} links to {target.name}#{heading}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    pending, met = [ROOT / "README.md"], set()
+    while pending:
+        page = pending.pop()
+        if page not in met and page.suffix == ".md":
+            met.add(page)
+            pending += [target for target, _ in links(page) if target.is_file()]
+
+    assert {page for page in PAGES if page not in met} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_has_one_title_and_no_tabs_or_trailing_blanks_in_its_prose(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    prose = FENCE.sub("", text)
+
+    assert len(re.findall(r"^# ", prose, re.MULTILINE)) == 1
+    assert re.search(r"[ \t]+$|\t", prose, re.MULTILINE) is None
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")

@@ -1,0 +1,99 @@
+"""TAB in the shells that people use, and `git help nexus`, all from what the wheel installs."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from calls import Terminal, must
+from peers import Unpacked
+
+pytestmark = pytest.mark.slow
+
+_OFFERS = {
+    "git nexus st": ["status"],
+    "git nexus hooks ": ["install", "uninstall", "status"],
+    "git nexus init --na": ["--name"],
+}
+_PROMPT = "what now? "
+
+
+@pytest.fixture
+def shell_env(installed: Path) -> dict[str, str]:
+    """The environment of a person who has that virtual environment on PATH and its share/ among the others."""
+    return {
+        **os.environ,
+        "PATH": f"{installed / 'bin'}:{os.environ['PATH']}",
+        "XDG_DATA_DIRS": f"{installed / 'share'}:/usr/local/share:/usr/share",
+    }
+
+
+@pytest.fixture(params=_OFFERS.items(), ids=_OFFERS.keys())
+def offer(request: pytest.FixtureRequest) -> tuple[str, list[str]]:
+    """What is typed before TAB, and what must be offered."""
+    found: tuple[str, list[str]] = request.param
+    return found
+
+
+def typed_after(terminal: Terminal, setup: Path, offer: tuple[str, list[str]]) -> Iterator[str]:
+    line, words = offer
+    try:
+        terminal.type(f". '{setup}'\n")
+        terminal.read_until(_PROMPT)
+        terminal.type(f"{line}\t\t")
+        yield terminal.read_until(*words)
+    finally:
+        terminal.close()
+
+
+def test_bash_with_bash_completion(
+    shell_env: dict[str, str],
+    bash_completion: Path,
+    git_completion: Path,
+    tmp_path: Path,
+    offer: tuple[str, list[str]],
+) -> None:
+    setup = tmp_path / "setup"
+    setup.write_text(f". '{bash_completion}'\nPS1='{_PROMPT}'\n")
+
+    list(typed_after(Terminal(["bash", "--norc", "--noprofile", "-i"], tmp_path, shell_env), setup, offer))
+
+
+def test_bash_with_what_the_command_prints(
+    shell_env: dict[str, str], git_completion: Path, tmp_path: Path, offer: tuple[str, list[str]]
+) -> None:
+    setup = tmp_path / "setup"
+    setup.write_text(f". '{git_completion}'\neval \"$(git nexus completion bash)\"\nPS1='{_PROMPT}'\n")
+
+    list(typed_after(Terminal(["bash", "--norc", "--noprofile", "-i"], tmp_path, shell_env), setup, offer))
+
+
+def test_zsh(
+    shell_env: dict[str, str], installed: Path, zsh: Unpacked, tmp_path: Path, offer: tuple[str, list[str]]
+) -> None:
+    setup = tmp_path / "setup"
+    own = [] if zsh.root == Path("/") else [f"module_path=('{zsh.root}'/usr/lib/*/zsh/*(N))", relocated(zsh)]
+    share = installed / "share" / "zsh" / "site-functions"
+    lines = [*own, f"fpath=('{share}' $fpath)", "autoload -Uz compinit", "compinit -u -D", f"PS1='{_PROMPT}'"]
+    setup.write_text("\n".join(lines) + "\n")
+
+    list(typed_after(Terminal([zsh.program, "-f", "-i"], tmp_path, shell_env), setup, offer))
+
+
+def relocated(zsh: Unpacked) -> str:
+    return f"fpath=('{zsh.root}'/usr/share/zsh/functions/**/*(N/))"
+
+
+def test_fish(shell_env: dict[str, str], fish: Unpacked, tmp_path: Path, offer: tuple[str, list[str]]) -> None:
+    line, words = offer
+    shown = must([fish.program, "--private", "-c", f"complete -C '{line}'"], tmp_path, shell_env)
+
+    assert sorted(row.split("\t")[0] for row in shown.splitlines()) == sorted(words)
+
+
+def test_git_help_shows_the_man_page(shell_env: dict[str, str], tmp_path: Path) -> None:
+    env = {name: value for name, value in shell_env.items() if name != "MANPATH"}
+    shown = must(["git", "help", "nexus"], tmp_path, {**env, "MANPAGER": "cat", "GIT_PAGER": "cat", "PAGER": "cat"})
+
+    assert "GIT-NEXUS(1)" in shown
+    assert "git-nexus - " in shown

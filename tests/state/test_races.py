@@ -1,0 +1,95 @@
+"""Many processes at once, and some of them killed."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gitnexus.base.clock import now
+from gitnexus.state import State
+from gitnexus.state.format import new_tree
+from tests.conftest import run_git
+
+# Each process adds one to its own counter and to the shared one, and tells only what was reported as done.
+WRITER = """
+import sys
+from pathlib import Path
+from gitnexus.state import Change, State
+place, name, times, life = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
+state = State.open(place, life)
+def decide(snapshot):
+    total = int(snapshot.read("backlog/total.json") or b"0") + 1
+    mine = int(snapshot.read(f"backlog/{name}.json") or b"0") + 1
+    return Change({"backlog/total.json": b"%d" % total, f"backlog/{name}.json": b"%d" % mine}, f"count {name}", mine)
+for _ in range(times):
+    print(state.transact(decide), flush=True)
+"""
+
+
+def started(place: Path, name: str, times: int, life: str) -> "subprocess.Popen[str]":
+    argv = [sys.executable, "-c", WRITER, str(place), name, str(times), life]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def begun(place: Path) -> State:
+    state = State.open(place)
+    state.write(new_tree("project", now()), why="init: begin")
+    return state
+
+
+def count(place: Path, name: str) -> int:
+    return int(State.open(place).read(f"backlog/{name}.json") or b"0")
+
+
+def test_sixteen_processes_with_fifty_increments_keep_all_eight_hundred(repository: Path) -> None:
+    begun(repository)
+
+    writers = [started(repository, f"w{n}", 50, "long") for n in range(16)]
+    said = [writer.communicate() for writer in writers]
+
+    assert [err for _, err in said if err] == []
+    assert count(repository, "total") == 800
+    assert run_git(repository, "fsck", "--strict", "--no-dangling") == ""
+    assert run_git(repository, "rev-list", "--count", "refs/nexus/state").strip() == "801"
+
+
+def test_both_ways_of_writing_get_along(repository: Path) -> None:
+    begun(repository)
+
+    writers = [started(repository, f"w{n}", 15, "long" if n % 2 else "short") for n in range(4)]
+    said = [writer.communicate() for writer in writers]
+
+    assert [err for _, err in said if err] == []
+    assert count(repository, "total") == 60
+
+
+@pytest.mark.parametrize("life", ["long", "short"])
+def test_what_a_killed_process_reported_is_there_and_the_store_opens(repository: Path, life: str) -> None:
+    begun(repository)
+    chance = random.Random(7)
+    reported: dict[str, int] = {}
+    steady = started(repository, "steady", 60 if life == "long" else 20, life)
+
+    for round_number in range(12):
+        name = f"k{round_number}"
+        victim = started(repository, name, 10_000, life)
+        assert victim.stdout is not None
+        reported[name] = int(victim.stdout.readline())
+        time.sleep(chance.uniform(0, 0.05))
+        os.kill(victim.pid, signal.SIGKILL)
+        rest = victim.communicate()[0].split()
+        reported[name] = int(rest[-1]) if rest else reported[name]
+    out, err = steady.communicate()
+
+    assert err == ""
+    kept = {name: count(repository, name) for name in reported}
+    # The last write may have been done and not yet told.
+    assert all(reported[name] <= kept[name] <= reported[name] + 1 for name in reported)
+    assert count(repository, "steady") == len(out.split())
+    assert count(repository, "total") == sum(kept.values()) + count(repository, "steady")
+    assert run_git(repository, "fsck", "--strict", "--no-dangling") == ""
