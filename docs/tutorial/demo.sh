@@ -67,7 +67,11 @@ cd "$scratch/my project"
 # The Python that git-nexus itself runs in: named in its first line, or lying beside it.
 python=
 for candidate in "$(sed -n '1s/^#!//p' "$program")" "$(dirname "$program")/python" python3 python; do
-	if [ -n "$candidate" ] && "$candidate" -c 'import gitnexus.state' >/dev/null 2>&1; then
+	case ${candidate##*/} in
+	python*) ;;
+	*) continue ;; # where a path holds a blank, the first line names a shell
+	esac
+	if "$candidate" -c 'import gitnexus.state' >/dev/null 2>&1; then
 		python=$candidate
 		break
 	fi

@@ -144,12 +144,9 @@ def _into_file(repo: Repo, event: str) -> Hook | None:
     why = _why_not(repo, path, text, manager)
     if why:
         return Hook(event, "manual", str(path), manager, f"{why}: {advice(manager, event)}")
-    if text is None:
-        replace(path, (_CREATED + blocks.wrapped(_body(repo, event))).encode(), mode=0o755)
-    else:
-        after = blocks.with_block(text, _body(repo, event), after_first_line=True)
-        if after != text:
-            replace(path, after.encode("utf-8", "surrogateescape"))
+    after = blocks.with_block(_CREATED if text is None else text, _body(repo, event), after_first_line=True)
+    if after != text:
+        replace(path, after.encode("utf-8", "surrogateescape"), mode=0o755 if text is None else None)
     return None
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -72,14 +73,16 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def read_until(self, *words: str, seconds: float = 20.0) -> str:
-        """Return what was shown since the last call, once each of `words` stands in it."""
-        shown = b""
+        """Return what was shown since the last call, once each of `words` stands in it as a word of its own."""
+        wanted = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])") for word in words]
+        raw, shown = b"", ""
         deadline = time.monotonic() + seconds
-        while not all(word in shown.decode("utf-8", "replace") for word in words):
+        while not all(word.search(shown) for word in wanted):
             ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"waited for {', '.join(words)}, and saw:\n{shown.decode('utf-8', 'replace')}"
-            shown += os.read(self._master, 4096)
-        return shown.decode("utf-8", "replace")
+            assert ready, f"waited for {', '.join(words)}, and saw:\n{shown}"
+            raw += os.read(self._master, 4096)
+            shown = raw.decode("utf-8", "replace")
+        return shown
 
     def close(self) -> None:
         """Hang up."""

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import peers
 import pytest
-from calls import copy_of_the_working_tree, must
-from peers import OUTSIDE, CannotBeHad, Unpacked
+
+from tests.slow import peers
+from tests.slow.calls import copy_of_the_working_tree, must
+from tests.slow.peers import OUTSIDE, CannotBeHad, Unpacked
 
 T = TypeVar("T")
 _MISSING = "cannot be had here: "

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from calls import copy_of_the_working_tree, must
+
+from tests.slow.calls import copy_of_the_working_tree, must
 
 pytestmark = pytest.mark.slow
 

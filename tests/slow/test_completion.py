@@ -1,12 +1,12 @@
 """TAB in the shells that people use, and `git help nexus`, all from what the wheel installs."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from calls import Terminal, must
-from peers import Unpacked
+
+from tests.slow.calls import Terminal, must
+from tests.slow.peers import Unpacked
 
 pytestmark = pytest.mark.slow
 
@@ -35,13 +35,18 @@ def offer(request: pytest.FixtureRequest) -> tuple[str, list[str]]:
     return found
 
 
-def typed_after(terminal: Terminal, setup: Path, offer: tuple[str, list[str]]) -> Iterator[str]:
+def shown_by(
+    shell: list[str | Path], place: Path, env: dict[str, str], setup: str, offer: tuple[str, list[str]]
+) -> str:
+    """Start an interactive shell, set it up, type and press TAB twice; return once everything was offered."""
     line, words = offer
+    (place / "setup").write_text(f"{setup}\nPS1='{_PROMPT}'\n")
+    terminal = Terminal([*shell, "-i"], place, env)
     try:
-        terminal.type(f". '{setup}'\n")
+        terminal.type(". ./setup\n")
         terminal.read_until(_PROMPT)
         terminal.type(f"{line}\t\t")
-        yield terminal.read_until(*words)
+        return terminal.read_until(*words)
     finally:
         terminal.close()
 
@@ -53,35 +58,34 @@ def test_bash_with_bash_completion(
     tmp_path: Path,
     offer: tuple[str, list[str]],
 ) -> None:
-    setup = tmp_path / "setup"
-    setup.write_text(f". '{bash_completion}'\nPS1='{_PROMPT}'\n")
-
-    list(typed_after(Terminal(["bash", "--norc", "--noprofile", "-i"], tmp_path, shell_env), setup, offer))
+    shown_by(["bash", "--norc", "--noprofile"], tmp_path, shell_env, f". '{bash_completion}'", offer)
 
 
 def test_bash_with_what_the_command_prints(
     shell_env: dict[str, str], git_completion: Path, tmp_path: Path, offer: tuple[str, list[str]]
 ) -> None:
-    setup = tmp_path / "setup"
-    setup.write_text(f". '{git_completion}'\neval \"$(git nexus completion bash)\"\nPS1='{_PROMPT}'\n")
+    setup = f". '{git_completion}'\neval \"$(git nexus completion bash)\""
 
-    list(typed_after(Terminal(["bash", "--norc", "--noprofile", "-i"], tmp_path, shell_env), setup, offer))
+    shown_by(["bash", "--norc", "--noprofile"], tmp_path, shell_env, setup, offer)
 
 
 def test_zsh(
     shell_env: dict[str, str], installed: Path, zsh: Unpacked, tmp_path: Path, offer: tuple[str, list[str]]
 ) -> None:
-    setup = tmp_path / "setup"
-    own = [] if zsh.root == Path("/") else [f"module_path=('{zsh.root}'/usr/lib/*/zsh/*(N))", relocated(zsh)]
-    share = installed / "share" / "zsh" / "site-functions"
-    lines = [*own, f"fpath=('{share}' $fpath)", "autoload -Uz compinit", "compinit -u -D", f"PS1='{_PROMPT}'"]
-    setup.write_text("\n".join(lines) + "\n")
+    ours = f"fpath=('{installed}/share/zsh/site-functions' $fpath)"
+    setup = "\n".join([*own_folders(zsh), ours, "autoload -Uz compinit", "compinit -u -D"])
 
-    list(typed_after(Terminal([zsh.program, "-f", "-i"], tmp_path, shell_env), setup, offer))
+    shown_by([zsh.program, "-f"], tmp_path, shell_env, setup, offer)
 
 
-def relocated(zsh: Unpacked) -> str:
-    return f"fpath=('{zsh.root}'/usr/share/zsh/functions/**/*(N/))"
+def own_folders(zsh: Unpacked) -> list[str]:
+    """Return the lines by which a zsh that was only unpacked finds its modules and functions."""
+    if zsh.root == Path("/"):
+        return []
+    return [
+        f"module_path=('{zsh.root}'/usr/lib/*/zsh/*(N))",
+        f"fpath=('{zsh.root}'/usr/share/zsh/functions/**/*(N/))",
+    ]
 
 
 def test_fish(shell_env: dict[str, str], fish: Unpacked, tmp_path: Path, offer: tuple[str, list[str]]) -> None:

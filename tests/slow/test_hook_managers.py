@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from calls import Done, call, copy_of_the_working_tree, must
 
 from gitnexus.git.hookfiles import advice
+from tests.slow.calls import Done, call, copy_of_the_working_tree, must
 
 pytestmark = pytest.mark.slow
 

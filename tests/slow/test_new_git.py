@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from calls import call, must
 
 from gitnexus.state import State
+from tests.slow.calls import call, must
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from calls import call, must
-from peers import ROOT
+
+from tests.slow.calls import call, must
+from tests.slow.peers import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -208,6 +208,7 @@ def test_a_hook_of_the_user_does_not_see_our_writes(state: State, repository: Pa
 
 
 def test_importing_the_store_imports_no_heavy_library() -> None:
-    code = "import sys, gitnexus.state; print([m for m in ('pygit2', 'git', 'pydantic', 'click', 'rich') if m in sys.modules])"
+    heavy = ("pygit2", "git", "pydantic", "click", "rich")
+    code = f"import sys, gitnexus.state; print([m for m in {heavy} if m in sys.modules])"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
