@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitnexus.app.open import lost_tip
 from gitnexus.base.errors import NexusError
-from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
+from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
 from gitnexus.projects import read_registry
 from gitnexus.projects.model import real
@@ -30,9 +30,8 @@ class Finding:
     hint: str | None = None
 
 
-def examine(place: Path, *, fix: bool) -> list[Finding]:
+def examine(repo: Repo, *, fix: bool) -> list[Finding]:
     """Return one finding a check, in the order in which things depend on each other."""
-    repo = discover(place, inherit=True)
     state = State.open(repo)
     try:
         found: list[Finding] = []
@@ -200,6 +199,8 @@ def _fetches(state: State, fix: bool) -> Iterator[Finding]:
 
 
 def _registry(state: State, _fix: bool) -> Iterator[Finding]:
+    if not state.exists:
+        return
     home = open_home()
     if home is None:
         yield Finding("registry", "ok", f"no projects registered yet ({home_repository()})")

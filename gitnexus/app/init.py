@@ -182,7 +182,7 @@ def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ..
     if local:
         done.notes.append("not registered with your other projects, as you asked")
         return
-    if is_temporary(place) and not name and not aliases:
+    if is_temporary(place) and not name and not aliases and done.nexus.registered is None:
         done.notes.append("a temporary folder: not registered with your other projects (--name registers it)")
         return
     home = make_home()

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from gitnexus.base.errors import Failed, NexusError
-from gitnexus.git import Repo, discover
+from gitnexus.base.errors import Busy, Failed, NexusError
+from gitnexus.git import GitFailed, Repo, discover
 from gitnexus.projects import Project, hash_of, read_registry
 from gitnexus.projects.model import default_name, real
 from gitnexus.state import State
@@ -28,21 +28,11 @@ class Nexus:
     @cached_property
     def registered(self) -> Project | None:
         """This project's row in the registry; None also where the registry cannot be read."""
-        home = open_home()
-        if home is None:
-            return None
-        try:
-            return read_registry(home.snapshot).at(real(self.repo.main_place))
-        except NexusError:
-            return None
-        finally:
-            home.close()
+        return registered_at(self.repo)
 
     def described(self) -> dict[str, str]:
         """Return the project for an envelope."""
-        path = real(self.repo.main_place)
-        name = self.registered.name if self.registered else default_name(Path(path))
-        return {"name": name, "hash": hash_of(path), "path": path}
+        return _described(self.repo, self.registered)
 
     @property
     def notices(self) -> list[str]:
@@ -68,10 +58,42 @@ def open_nexus(place: Path) -> Nexus:
                     fix="git nexus doctor --fix",
                 )
         state.required()
-        return Nexus(state, settle(state))
+        return Nexus(state, _settled(state))
     except BaseException:
         state.close()
         raise
+
+
+def _settled(state: State) -> Settled:
+    """Settle, but let a command that only reads go on where nothing can be written now."""
+    try:
+        return settle(state)
+    except (Busy, GitFailed, OSError) as exc:
+        why = exc.message if isinstance(exc, NexusError) else exc.strerror or str(exc)
+        return Settled(postponed=why)
+
+
+def described(repo: Repo) -> dict[str, str]:
+    """Return the project of a repository for an envelope, initialised or not."""
+    return _described(repo, registered_at(repo))
+
+
+def registered_at(repo: Repo) -> Project | None:
+    """Return a repository's row in the registry; None also where the registry cannot be read."""
+    home = open_home()
+    if home is None:
+        return None
+    try:
+        return read_registry(home.snapshot).at(real(repo.main_place))
+    except NexusError:
+        return None
+    finally:
+        home.close()
+
+
+def _described(repo: Repo, row: Project | None) -> dict[str, str]:
+    path = real(repo.main_place)
+    return {"name": row.name if row else default_name(Path(path)), "hash": hash_of(path), "path": path}
 
 
 def lost_tip(state: State) -> str | None:
@@ -103,5 +125,8 @@ def notices(settled: Settled) -> list[str]:
     if len(settled.held) > 5:
         said.append(f"and {len(settled.held) - 5} more: git nexus doctor lists them")
     if settled.restored:
-        said.append(f"put {settled.restored} missing files back into .nexus/")
+        files = "1 missing file" if settled.restored == 1 else f"{settled.restored} missing files"
+        said.append(f"put {files} back into .nexus/")
+    if settled.postponed:
+        said.append(f"what you changed in .nexus/ is not taken in yet: {settled.postponed}")
     return said

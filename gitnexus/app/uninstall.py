@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError
-from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
+from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.projects import unregister
 from gitnexus.state import STATE_REF, State
@@ -25,14 +25,13 @@ class Removed:
     parked: list[str] = field(default_factory=list)
 
 
-def remove(place: Path, *, purge: bool) -> Removed:
+def remove(repo: Repo, *, purge: bool) -> Removed:
     """Remove hooks, excludes, `.nexus/` and the registration; with `purge` also the refs."""
-    repo = discover(place, inherit=True)
     state = State.open(repo)
     removed = Removed()
     try:
-        if state.exists and repo.worktree is not None:
-            settle(state)  # what was edited by hand is on the ref before the folder goes
+        if state.exists:
+            _settle_everywhere(state)
         gone = hookfiles.uninstall(repo) if repo.worktree is not None or hookfiles.shim_file(repo).exists() else []
         if gone:
             removed.changes.append(f"removed git hooks: {', '.join(gone)}")
@@ -47,6 +46,14 @@ def remove(place: Path, *, purge: bool) -> Removed:
     finally:
         state.close()
     return removed
+
+
+def _settle_everywhere(state: State) -> None:
+    """Take in what was edited by hand, in every worktree, before the folders go."""
+    for projection in state.projections:
+        here = State.open(projection.worktree.path)
+        settle(here)
+        here.close()
 
 
 def _park(state: State, removed: Removed) -> None:

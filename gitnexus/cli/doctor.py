@@ -19,8 +19,11 @@ def doctor(ctx: click.Context, fix: bool) -> None:
     Leaves with status 1 while a problem remains. Warnings do not count.
     """
     from gitnexus.app.doctor import examine
+    from gitnexus.app.open import described
+    from gitnexus.git import discover
 
-    found = examine(start_folder(invocation(ctx)), fix=fix)
+    repo = discover(start_folder(invocation(ctx)), inherit=True)
+    found = examine(repo, fix=fix)
     problems = [finding for finding in found if finding.state == "problem"]
     rows = []
     for finding in found:
@@ -36,5 +39,6 @@ def doctor(ctx: click.Context, fix: bool) -> None:
             ],
         },
         columns(rows, indent=""),
+        lambda: described(repo),
     )
     sys.exit(1 if problems else 0)

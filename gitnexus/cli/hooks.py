@@ -1,5 +1,6 @@
 """`git nexus hooks install|uninstall|status`."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -27,11 +28,12 @@ def install(ctx: click.Context) -> None:
     """Install our hooks; twice is harmless."""
     from gitnexus.git import hookfiles
 
-    found = hookfiles.install(_worktree_of(ctx))
+    repo = _worktree_of(ctx)
+    found = hookfiles.install(repo)
     running = [hook.event for hook in found if hook.how in ("config", "file")]
     head = f"Installed: {', '.join(running)}" if running else "Nothing could be installed."
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]
-    answer(_payload(found), "\n".join([head, *advice]))
+    answer(_payload(found), "\n".join([head, *advice]), _project(repo))
 
 
 @hooks.command("uninstall")
@@ -40,8 +42,10 @@ def uninstall(ctx: click.Context) -> None:
     """Take our hooks out; everything else in the hook files stays."""
     from gitnexus.git import hookfiles
 
-    gone = hookfiles.uninstall(_worktree_of(ctx))
-    answer({"removed": gone}, f"Removed: {', '.join(gone)}" if gone else "None of our hooks were installed.")
+    repo = _worktree_of(ctx)
+    gone = hookfiles.uninstall(repo)
+    text = f"Removed: {', '.join(gone)}" if gone else "None of our hooks were installed."
+    answer({"removed": gone}, text, _project(repo))
 
 
 @hooks.command("status")
@@ -50,12 +54,13 @@ def status(ctx: click.Context) -> None:
     """Show which hooks run, how, and what is missing."""
     from gitnexus.git import hookfiles
 
-    found = hookfiles.status(_worktree_of(ctx))
+    repo = _worktree_of(ctx)
+    found = hookfiles.status(repo)
     rows = [[hook.event, hook.how, hook.where + (f" ({hook.manager})" if hook.manager else "")] for hook in found]
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]
     missing = [hook for hook in found if hook.how == "none"]
     tail = ["next: git nexus hooks install"] if missing else []
-    answer(_payload(found), "\n".join([columns(rows, indent=""), *advice, *tail]))
+    answer(_payload(found), "\n".join([columns(rows, indent=""), *advice, *tail]), _project(repo))
 
 
 def _worktree_of(ctx: click.Context) -> "Repo":
@@ -68,6 +73,15 @@ def _worktree_of(ctx: click.Context) -> "Repo":
             "a bare repository makes no commits, so it needs none of our hooks", hint="run this in one of its worktrees"
         )
     return repo
+
+
+def _project(repo: "Repo") -> Callable[[], dict[str, str]]:
+    def described() -> dict[str, str]:
+        from gitnexus.app.open import described
+
+        return described(repo)
+
+    return described
 
 
 def _payload(found: "list[Hook]") -> dict[str, object]:

@@ -35,6 +35,6 @@ def init(ctx: click.Context, name: str | None, aliases: tuple[str, ...], no_hook
             "registered": done.project.plain() if done.project else None,
         },
         "\n".join([head, *lines, *tail]),
-        done.nexus,
+        done.nexus.described,
     )
     done.nexus.close()

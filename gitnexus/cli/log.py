@@ -1,12 +1,14 @@
 """`git nexus log`: the diary of the state ref."""
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, columns, with_nexus
+from gitnexus.ui.commands import NexusCommand, invocation
+from gitnexus.ui.output import answer, columns, start_folder, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -23,12 +25,22 @@ def log(nexus: "Nexus", path: str | None, limit: int) -> None:
     """
     from gitnexus.state.diary import diary
 
-    entries, more = diary(nexus.state, path, limit)
+    entries, more = diary(nexus.state, _state_path(nexus, path) if path else None, limit)
     rows = [[e.commit[:9], e.at[:10] + " " + e.at[11:16], one_line(e.author, 24), one_line(e.why, 90)] for e in entries]
     tail = [f"… {more} more: git nexus log -n {limit + more}"] if more else []
     answer(
         {"entries": [{"commit": e.commit, "at": e.at, "author": e.author, "why": e.why, "files": e.files}
                      for e in entries], "more": more},
         "\n".join([columns(rows, indent=""), *tail]) if rows else "No entries.",
-        nexus,
+        nexus.described,
     )  # fmt: skip
+
+
+def _state_path(nexus: "Nexus", path: str) -> str | None:
+    """Return a path of the state, whether it was given as that or as a file below `.nexus/`; None means all of it."""
+    start = start_folder(invocation(click.get_current_context()))
+    root = nexus.repo.place / ".nexus"
+    meant = Path(os.path.normpath(start / path))
+    if meant.is_relative_to(root):
+        return str(meant.relative_to(root)) if meant != root else None
+    return path.removeprefix("./").removeprefix(".nexus/").rstrip("/")

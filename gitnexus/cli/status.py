@@ -21,7 +21,7 @@ def status(nexus: "Nexus") -> None:
     from gitnexus.app.status import standing
 
     found = standing(nexus)
-    answer(_payload(found), _screen(nexus, found), nexus)
+    answer(_payload(found), _screen(nexus, found), nexus.described)
 
 
 def _payload(found: "Standing") -> dict[str, object]:

@@ -17,7 +17,9 @@ def uninstall(ctx: click.Context, purge: bool, yes: bool) -> None:
     Removes hooks, our lines in info/exclude and the registration, and moves .nexus/ into the git folder's trash.
     The state stays on its ref, so that git nexus init brings everything back; --purge deletes it too.
     """
+    from gitnexus.app.open import described
     from gitnexus.app.uninstall import remove
+    from gitnexus.git import discover
 
     asked = invocation(ctx)
     if purge and not yes:
@@ -27,7 +29,13 @@ def uninstall(ctx: click.Context, purge: bool, yes: bool) -> None:
                 hint="without --purge the state stays on its ref",
             )
         click.confirm("Delete plans, tasks, memory and history of this project?", abort=True, err=True)
-    removed = remove(start_folder(asked), purge=purge)
+    repo = discover(start_folder(asked), inherit=True)
+    project = described(repo)  # before it is forgotten
+    removed = remove(repo, purge=purge)
     lines = [f"  {change}" for change in removed.changes] + [f"  note: {note}" for note in removed.notes]
     head = "git nexus is out of this repository:" if removed.changes else "git nexus was not installed here."
-    answer({"changes": removed.changes, "notes": removed.notes, "parked": removed.parked}, "\n".join([head, *lines]))
+    answer(
+        {"changes": removed.changes, "notes": removed.notes, "parked": removed.parked},
+        "\n".join([head, *lines]),
+        lambda: project,
+    )

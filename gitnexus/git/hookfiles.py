@@ -123,13 +123,14 @@ def manager_of(repo: Repo, text: str | None) -> str | None:
 
 def advice(manager: str | None, event: str) -> str:
     """Return the one line that runs us from a manager's config."""
-    given = ' "$@"' if event != "pre-commit" else ""
     call = f"git nexus hook {event}"
-    return {
-        "husky": f"add to .husky/{event}: {call}{given}",
-        "lefthook": f"add a job to {event} in lefthook.yml: run: {call}" + (" {0}" if given else ""),
-        "pre-commit": f"add a local hook to .pre-commit-config.yaml: entry: {call}, stages: [{event}]",
-    }.get(manager or "", f"add to that hook: {call}{given}")
+    if manager == "lefthook":
+        given = {"prepare-commit-msg": ' "{1}" "{2}"', "commit-msg": ' "{1}"', "post-checkout": " {0}"}.get(event, "")
+        return f"add to lefthook.yml, below {event}: jobs: [{{name: nexus, run: '{call}{given}'}}]"
+    if manager == "pre-commit":
+        return f"add the hook {'nexus' if event == 'pre-commit' else f'nexus-{event}'} to .pre-commit-config.yaml"
+    given = ' "$@"' if event != "pre-commit" else ""
+    return f"add to {f'.husky/{event}' if manager == 'husky' else 'that hook'}: {call}{given}"
 
 
 def _lasting(manager: str | None, event: str) -> str | None:

@@ -10,7 +10,7 @@ from gitnexus.ui.commands import NexusCommand
 
 @click.command("hook", cls=NexusCommand, context_settings={"ignore_unknown_options": True})
 @click.option("--full", is_flag=True, hidden=True, help="Skip the shim: it has looked already.")
-@click.argument("event", type=click.Choice(EVENTS))
+@click.argument("event", type=click.Choice(EVENTS), metavar="EVENT")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def hook(full: bool, event: str, args: tuple[str, ...]) -> None:
     """Run one of our git hooks.

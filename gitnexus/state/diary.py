@@ -24,7 +24,7 @@ class DiaryEntry:
 def diary(state: State, path: str | None, limit: int) -> tuple[list[DiaryEntry], int]:
     """Return the newest entries, of one path if given, and how many more there are. Raises: NotFound."""
     tip = state.required().commit or ""
-    scope = ["--", checked(path.removeprefix("./").removeprefix(".nexus/").rstrip("/"))] if path else ["--"]
+    scope = ["--", checked(path)] if path else ["--"]
     where = state.repo.common_dir
     count = int(must("--literal-pathspecs", "rev-list", "--count", tip, *scope, git_dir=where))
     if path and not count:

@@ -33,6 +33,7 @@ class Settled:
     kept: list[str] = field(default_factory=list)
     restored: int = 0
     tracked: bool = False
+    postponed: str | None = None
     commit: str | None = None
 
 

@@ -74,6 +74,12 @@ class NexusGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.params.extend(common_options())
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:  # the noun alone: say what one can do with it
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
         found = self.get_command(ctx, args[0])
         if found is None:
@@ -136,23 +142,21 @@ def root(rows: Sequence[Row]) -> LazyGroup:
     """Return the root command."""
     from gitnexus import __version__
 
-    @click.pass_context
-    def show_help(ctx: click.Context) -> None:
-        if ctx.invoked_subcommand is None:
-            click.echo(ctx.get_help())
-
     group = LazyGroup(
         rows,
-        context_settings={"terminal_width": _terminal_width()},
+        context_settings={"terminal_width": _terminal_width(), "color": colour()},
         name="git nexus",
-        callback=show_help,
-        invoke_without_command=True,
         help="A control plane for coding agents that lives inside git.",
         epilog="git help nexus shows the manual, git nexus COMMAND -h one command.",
         options_metavar="[-C DIR] [--json]",
         subcommand_metavar="COMMAND …",
     )
     return version_option(f"git-nexus version {__version__}")(group)
+
+
+def colour() -> bool | None:
+    """Return False where colours are not wanted, else None: then the terminal decides."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 def _terminal_width() -> int:

@@ -9,6 +9,7 @@ import click
 
 from gitnexus.base.errors import BadUsage, Failed, NexusError
 from gitnexus.base.text import one_line, visible
+from gitnexus.ui.commands import colour
 
 INTERRUPTED = 130
 BUG = 99
@@ -46,10 +47,10 @@ def _told(error: NexusError, as_json: bool) -> int:
         click.echo(failure(error))
         return error.code
     word = click.style("error:", fg="red", bold=True)
-    click.echo(f"{word} {visible(error.message)}", err=True)
+    click.echo(f"{word} {visible(error.message)}", err=True, color=colour())
     hint = error.hint or (f"try: {error.fix}" if error.fix else None)
     if hint:
-        click.echo(f"{click.style('hint:', fg='yellow')} {visible(hint)}", err=True)
+        click.echo(f"{click.style('hint:', fg='yellow')} {visible(hint)}", err=True, color=colour())
     return error.code
 
 

@@ -24,13 +24,13 @@ def start_folder(asked: Invocation) -> Path:
     return place
 
 
-def answer(payload: dict[str, Any], text: str, nexus: "Nexus | None" = None) -> None:
-    """Print the answer on stdout."""
+def answer(payload: dict[str, Any], text: str, project: "Callable[[], dict[str, str]] | None" = None) -> None:
+    """Print the answer on stdout; `project` is asked only where the envelope wants it."""
     asked = invocation(click.get_current_context())
     if asked.as_json:
         from gitnexus.ui.envelope import success
 
-        click.echo(success(asked.command, nexus.described() if nexus else None, payload))
+        click.echo(success(asked.command, project() if project else None, payload))
     elif text:
         click.echo(text)
 

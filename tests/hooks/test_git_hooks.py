@@ -170,13 +170,8 @@ def test_the_next_commit_does_not_inherit_them(approved: Path) -> None:
 def test_a_broken_store_lets_a_checkout_go_on_and_says_why(project: Path, tmp_path: Path) -> None:
     run_git(project, "update-ref", "refs/nexus/state", run_git(project, "rev-parse", "HEAD^{tree}").strip())
 
-    done = subprocess.run(
-        ["git", "worktree", "add", "-b", "w", str(tmp_path / "w")],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    argv = ["git", "worktree", "add", "-b", "w", str(tmp_path / "w")]
+    done = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0
     assert "git nexus: post-checkout was left undone:" in done.stderr

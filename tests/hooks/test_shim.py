@@ -78,9 +78,7 @@ def test_a_repository_that_is_not_initialised_is_a_silent_success_without_python
 
 
 @pytest.mark.parametrize("place", [".", "sub folder"])
-def test_outside_a_repository_and_below_its_top_the_shim_is_at_ease(
-    tmp_path: Path, repository: Path, place: str
-) -> None:
+def test_outside_a_repository_and_below_its_top_it_is_at_ease(tmp_path: Path, repository: Path, place: str) -> None:
     (repository / "sub folder").mkdir()
     for folder in (tmp_path, repository / place):
         done = subprocess.run(["/bin/sh", str(SHIM), "pre-commit"], cwd=folder, capture_output=True, check=False)

@@ -128,6 +128,16 @@ def test_both_hooks_run_beside_each_other(with_old_git: None, manager: Manager) 
 
 
 @pytest.mark.parametrize("manager", ["husky"], indirect=True)
+def test_the_line_that_husky_runs_counts_as_installed(with_old_git: None, manager: Manager) -> None:
+    add_what_init_advised(manager, must(["git", "nexus", "init"], manager.place))
+    status = must(["git", "nexus", "status"], manager.place)
+    doctor = must(["git", "nexus", "doctor"], manager.place)
+
+    assert "git nexus hooks install" not in status
+    assert "does not run" not in doctor
+
+
+@pytest.mark.parametrize("manager", ["husky"], indirect=True)
 def test_a_folder_that_husky_owns_is_left_to_it(with_old_git: None, manager: Manager) -> None:
     before = everything_of(manager.place)
     must(["git", "nexus", "init"], manager.place)

@@ -110,6 +110,17 @@ def test_an_amended_commit_keeps_our_trailers(young: Path) -> None:
     assert by_editor == "only this\n\nNexus-Run: r1"
 
 
+def test_a_repository_that_was_moved_keeps_its_hooks(young: Path) -> None:
+    moved = young.rename(young.with_name("moved"))
+    clean = call(["git", "commit", "--allow-empty", "-m", "clean"], moved)
+    must(["git", "add", "-f", ".nexus"], moved)
+    state = call(["git", "commit", "-m", "state"], moved)
+
+    assert clean.returncode == 0, clean.stdout
+    assert state.returncode == 1
+    assert "is state: it lives on refs/nexus/state" in state.stdout
+
+
 def test_hooks_of_an_older_git_become_config_hooks(with_old_git: None, new_git: Path, project: Path) -> None:
     newer = {**os.environ, "PATH": f"{new_git}:{os.environ['PATH']}"}
     must(["git", "nexus", "hooks", "install"], project, newer)
