@@ -7,6 +7,7 @@ from pathlib import Path
 from gitnexus.app.open import Nexus, lost_tip, notices
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, Failed, NexusError
+from gitnexus.base.files import replace
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
 from gitnexus.git.hookfiles import Hook
 from gitnexus.projects import register
@@ -35,7 +36,7 @@ class Done:
 
 def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_hooks: bool, local: bool) -> Done:
     """Make the repository at `place` a project. Raises: NotFound, Failed, Conflict, Invalid; then nothing changed."""
-    for word in (*([name] if name else []), *aliases):
+    for word in (*([] if name is None else [name]), *aliases):
         checked_name(word)
     repo = discover(place, inherit=True)
     _refuse_what_is_in_the_way(repo)
@@ -107,6 +108,8 @@ def _first_files(repo: Repo) -> dict[str, bytes]:
         text = here.read_bytes()
         has_line = IGNORE_TEXT.strip() in [line.strip() for line in text.splitlines()]
         files[IGNORE_FILE] = text if has_line else text.rstrip(b"\n") + b"\n" + IGNORE_TEXT
+        if not has_line:
+            replace(here, files[IGNORE_FILE])
     return files
 
 

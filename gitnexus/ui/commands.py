@@ -75,7 +75,7 @@ class NexusGroup(click.Group):
         self.params.extend(common_options())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args:  # the noun alone: say what one can do with it
+        if not args and not ctx.resilient_parsing:  # the noun alone: say what one can do with it
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -133,7 +133,7 @@ def unknown(ctx: click.Context, word: str, names: Sequence[str]) -> str:
     from gitnexus.base.text import one_line
 
     path = ctx.command_path
-    near = get_close_matches(word, names, n=3, cutoff=0.5) or [name for name in names if name.startswith(word[:3])]
+    near = get_close_matches(word, names, n=3, cutoff=0.6) or [name for name in names if name.startswith(word[:3])]
     sentence = f"{path}: '{one_line(word, 40)}' is not a command"
     return f"{sentence}; did you mean {' or '.join(near)}?" if near else sentence
 

@@ -20,6 +20,8 @@ def report(exc: BaseException, arguments: list[str], *, as_json: bool) -> int:
     if isinstance(exc, SystemExit):
         return exc.code if isinstance(exc.code, int) else 1
     if isinstance(exc, (KeyboardInterrupt, click.Abort)):
+        if sys.stderr.isatty():
+            click.echo(err=True)  # below the ^C
         return _told(_Interrupted("interrupted; what was reported as done is done"), as_json)
     if isinstance(exc, NexusError):
         return _told(exc, as_json)

@@ -18,9 +18,10 @@ def run(rows: Sequence[Row], arguments: list[str]) -> int:
         return shell_complete(group, {}, "git-nexus", "_GIT_NEXUS_COMPLETE", os.environ["_GIT_NEXUS_COMPLETE"])
     try:
         # git starts us as `git-nexus`; people type and read `git nexus`.
-        outcome = group.main(arguments, prog_name="git nexus", standalone_mode=False)
+        with group.make_context("git nexus", list(arguments)) as ctx:
+            group.invoke(ctx)
         sys.stdout.flush()
-        return outcome if isinstance(outcome, int) else 0
+        return 0
     except click.exceptions.Exit as exc:
         return exc.exit_code
     except BrokenPipeError:
