@@ -36,6 +36,7 @@ EXIT_STATUS = (
 )
 ENVIRONMENT = (
     ("NEXUS_HOME", "Folder of the home repository and of the logs. Default: the platform's data folder for git-nexus."),
+    ("NO_COLOR", "If it is set and not empty, no colours. The same with TERM=dumb."),
     ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
     ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),
 )

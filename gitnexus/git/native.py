@@ -23,12 +23,17 @@ class NativeObjects:
         self._common_dir = repo.common_dir
         self._has_reflog: set[str] = set()
         self._read: dict[str, pygit2.Reference] = {}
+        # What was written last is what is built on next: its trees need not be read back.
+        self._trees: dict[str, str] = {}
+        self._builders: dict[str, pygit2.TreeBuilder] = {}
 
     @classmethod
     def open(cls, repo: Repo) -> Self | None:
         """Return the handle, or None where libgit2 cannot read this format."""
         if repo.object_format != "sha1" or (repo.common_dir / "reftable").is_dir():
             return None
+        # Every object that a tree or commit of ours names was written or read a moment before.
+        pygit2.settings.enable_strict_object_creation(False)
         pygit2.settings.cache_object_limit(pygit2.enums.ObjectType.TREE, _CACHED_TREE)
         try:
             return cls(repo, pygit2.Repository(str(repo.common_dir)))
@@ -46,7 +51,8 @@ class NativeObjects:
         return str(target) if isinstance(target, pygit2.Oid) else None
 
     def tree_of(self, commit: str) -> str:
-        return str(self._object(commit, pygit2.Commit).tree_id)
+        known = self._trees.get(commit)
+        return known if known is not None else str(self._object(commit, pygit2.Commit).tree_id)
 
     def entries(self, tree: str) -> Mapping[str, Entry]:
         found = self._object(tree, pygit2.Tree)
@@ -68,11 +74,13 @@ class NativeObjects:
     ) -> tuple[str, str]:
         who = pygit2.Signature(author.name, author.email, author.seconds, author.offset_minutes, "utf-8")
         try:
-            base = self._object(parents[0], pygit2.Commit).tree if parents else None
-            tree = self._with(base, _by_folder(changes))
-            tree = tree if tree is not None else self._git.TreeBuilder().write()
-            commit = self._git.create_commit(None, who, who, message, tree, [pygit2.Oid(hex=p) for p in parents])
-            return str(commit), str(tree)
+            old, self._builders = self._builders, {}
+            written = self._with(self.tree_of(parents[0]) if parents else None, _by_folder(changes), old)
+            tree = written if written is not None else str(self._git.TreeBuilder().write())
+            ids = [pygit2.Oid(hex=parent) for parent in parents]
+            commit = str(self._git.create_commit(None, who, who, message, pygit2.Oid(hex=tree), ids))
+            self._trees = {commit: tree}
+            return commit, tree
         except (pygit2.GitError, OSError) as exc:
             raise GitFailed(f"git could not write the objects: {exc}") from exc
 
@@ -119,22 +127,31 @@ class NativeObjects:
             raise GitFailed(f"{oid} is a {found.type_str}, not a {kind.__name__.lower()}")
         return found
 
-    def _with(self, base: Any, changes: Mapping[str, Any]) -> pygit2.Oid | None:
+    def _with(
+        self, base: str | None, changes: Mapping[str, Any], builders: dict[str, pygit2.TreeBuilder]
+    ) -> str | None:
         """Return the tree `base` with `changes`, or None when nothing is left in it."""
-        builder = self._git.TreeBuilder(base) if base is not None else self._git.TreeBuilder()
+        builder = builders.pop(base, None) if base else None
+        if builder is None:
+            builder = self._git.TreeBuilder(self._object(base, pygit2.Tree)) if base else self._git.TreeBuilder()
         for name, change in changes.items():
+            old = builder.get(name)
+            row: tuple[pygit2.Oid, int] | None = None
             if isinstance(change, dict):
-                old = builder.get(name)
-                below = self._git[old.id] if old is not None and int(old.filemode) == FOLDER else None
-                tree = self._with(below, change)
-                row = None if tree is None else (tree, FOLDER)
-            else:
-                row = None if change is None else (self._git.create_blob(change), FILE)
+                below = str(old.id) if old is not None and int(old.filemode) == FOLDER else None
+                tree = self._with(below, change, builders)
+                row = None if tree is None else (pygit2.Oid(hex=tree), FOLDER)
+            elif change is not None:
+                row = (self._git.create_blob(change), FILE)
             if row is not None:
                 builder.insert(name, *row)
-            elif builder.get(name) is not None:
+            elif old is not None:
                 builder.remove(name)
-        return builder.write() if len(builder) else None
+        if not len(builder):
+            return None
+        written = str(builder.write())
+        self._builders[written] = builder
+        return written
 
     def _lock_file(self, ref: str) -> Path:
         return self._common_dir / f"{ref}.lock"

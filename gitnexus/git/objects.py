@@ -93,10 +93,8 @@ class Objects(Protocol):
 
 def blob_id(data: bytes, object_format: str) -> str:
     """Return the id git gives a blob of these bytes."""
-    digest = hashlib.new(object_format, usedforsecurity=False)
-    digest.update(b"blob %d\0" % len(data))
-    digest.update(data)
-    return digest.hexdigest()
+    digest = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
+    return digest(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def open_objects(repo: Repo, life: Literal["short", "long"] = "short") -> Objects:

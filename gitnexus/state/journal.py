@@ -27,7 +27,7 @@ class Known:
 
     def same_as(self, stat: Stat) -> bool:
         """True if `stat` proves that the content is still ours."""
-        return stat == self.stat and max(stat.mtime, stat.ctime) < self.seen - _RACY
+        return stat == self.stat and stat.mtime < self.seen - _RACY
 
 
 class Journal:
@@ -38,6 +38,7 @@ class Journal:
         self._identity: tuple[int, int] | None = None
         self._lines = 0
         self._torn = False
+        self._fd = -1
         self.commit: str | None = None
         self.head = ""
         self.files: dict[str, Known] = {}
@@ -54,6 +55,7 @@ class Journal:
             self._identity, self._lines, self.commit, self.head, self.files = None, 0, None, "", {}
             return
         if (found.st_ino, found.st_size) != self._identity:
+            self._close()
             self._parse(self._path.read_bytes())
             self._identity = (found.st_ino, found.st_size)
 
@@ -86,19 +88,24 @@ class Journal:
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
 
+    def __del__(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
     def _append(self, text: str, count: int) -> None:
         self._lines += count
         if self._identity is None or self._lines > 1000 + 3 * len(self.files):
             self._rewrite()
             return
         raw = (b"\n" if self._torn else b"") + text.encode()
-        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        try:
-            os.write(fd, raw)
-            found = os.fstat(fd)
-            self._identity, self._torn = (found.st_ino, found.st_size), False
-        finally:
-            os.close(fd)
+        if self._fd < 0:
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        os.write(self._fd, raw)
+        self._identity, self._torn = (self._identity[0], self._identity[1] + len(raw)), False
 
     def _rewrite(self) -> None:
         lines = [f"commit\t{self.commit}\n"] if self.commit else []
@@ -110,6 +117,7 @@ class Journal:
         temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
         temporary.write_text("".join(lines), encoding="utf-8")
         temporary.replace(self._path)
+        self._close()
         found = os.stat(self._path)
         self._identity, self._lines, self._torn = (found.st_ino, found.st_size), len(lines), False
 

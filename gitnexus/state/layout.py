@@ -1,6 +1,7 @@
 """The map of the state tree: which names belong to it, and which paths may ever be written."""
 
 import re
+from functools import lru_cache
 
 from gitnexus.base.errors import Invalid
 
@@ -26,6 +27,7 @@ _GIT_SPELLINGS = re.compile(r"^(\.git|git~1)[. ]*(:.*)?$", re.IGNORECASE)
 _NOISE = re.compile(r"^\.|~$|\.(swp|swo|swx|tmp|bak|orig|rej)$")
 
 
+@lru_cache(maxsize=4096)
 def why_unsafe(path: str) -> str | None:
     """Return why `path` may not be a path of the state tree, or None if it may."""
     if len(path.encode("utf-8", "surrogatepass")) > 1024:
@@ -53,6 +55,7 @@ def checked(path: str) -> str:
     return path
 
 
+@lru_cache(maxsize=4096)
 def belongs(path: str) -> bool:
     """True for a path below `.nexus/` that the ref holds: an owned name, and no editor's left-over."""
     if path == IGNORE_FILE:

@@ -24,15 +24,16 @@ class StateLock:
         self.previous_died = False
 
     def __enter__(self) -> Self:
-        try:
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except FileNotFoundError:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if self._fd < 0:
+            self._fd = self._opened()
         self.held = self._acquire()
+        found = os.fstat(self._fd)
+        if self.held and found.st_nlink == 0:  # removed meanwhile, by `git nexus uninstall`
+            self.close()
+            return self.__enter__()
         if self.held:
             # A holder writes its pid and wipes it when done: what is still there is from one that was killed.
-            self.previous_died = os.fstat(self._fd).st_size > 0
+            self.previous_died = found.st_size > 0
             with contextlib.suppress(OSError):  # a full disk must not stop a reader
                 os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
         return self
@@ -41,8 +42,25 @@ class StateLock:
         if self.held:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
-        os.close(self._fd)
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        self.held = False
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        if self._fd >= 0:
+            os.close(self._fd)
         self._fd, self.held = -1, False
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _opened(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        try:
+            return os.open(self._path, flags, 0o644)
+        except FileNotFoundError:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(self._path, flags, 0o644)
 
     def _acquire(self) -> bool:
         deadline = time.monotonic() + self._patience

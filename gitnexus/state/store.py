@@ -41,6 +41,7 @@ class State:
         self.objects = objects
         self.projections = projections
         self._author: Author | None = None
+        self._lock = StateLock(repo.common_dir / "nexus" / "lock")
         self._snapshot = self._fetch()
 
     @classmethod
@@ -100,7 +101,7 @@ class State:
 
     def lock(self) -> StateLock:
         """Return the courtesy lock of this repository's state."""
-        return StateLock(self.repo.common_dir / "nexus" / "lock")
+        return self._lock
 
     def transact_locked(self, decide: Callable[[Snapshot], Change[T]], lock: StateLock) -> T:
         """The same for who holds the lock already."""
@@ -127,8 +128,9 @@ class State:
         raise Busy("others kept writing the state", hint="run the command again")
 
     def close(self) -> None:
-        """Let go of git."""
+        """Let go of git and of the lock file."""
         self.objects.close()
+        self._lock.close()
 
     def _fetch(self) -> Snapshot:
         tip = self.objects.tip(STATE_REF)

@@ -28,7 +28,7 @@ def shell_env(installed: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture(params=_OFFERS.items(), ids=_OFFERS.keys())
+@pytest.fixture(params=list(_OFFERS.items()), ids=list(_OFFERS))
 def offer(request: pytest.FixtureRequest) -> tuple[str, list[str]]:
     """What is typed before TAB, and what must be offered."""
     found: tuple[str, list[str]] = request.param

@@ -267,7 +267,8 @@ def test_the_framework_runs_our_hooks_from_its_own_config(
     must(["git", "init", "-q"], source)
     must(["git", "add", "-A"], source)
     must(["git", "commit", "-qm", "the project as it is"], source)
-    ids = ["nexus", "nexus-prepare-commit-msg", "nexus-commit-msg", "nexus-post-checkout"]
+    told = [advice("pre-commit", event) for event in _EVENTS]
+    ids = [words.removeprefix("add the hook ").removesuffix(" to .pre-commit-config.yaml") for words in told]
     (repository / ".pre-commit-config.yaml").write_text(
         f"default_install_hook_types: [{', '.join(_EVENTS)}]\n"
         f"repos:\n  - repo: {source}\n    rev: {must(['git', 'rev-parse', 'HEAD'], source).strip()}\n    hooks:\n"
@@ -284,56 +285,47 @@ def test_the_framework_runs_our_hooks_from_its_own_config(
     (repository / "settings.txt").write_text("aws = AKIA" + "QWERTYUIOPASDFGH\n")
     must(["git", "add", "settings.txt"], repository)
     warned = must(["git", "commit", "-m", "settings"], repository)
-    agent = {**os.environ, "GIT_AUTHOR_NAME": "Agent", "GIT_AUTHOR_DATE": "@1700000000 +0000"}
-    must(["git", "commit", "--allow-empty", "-m", "work\n\nNexus-Run: r1"], repository, agent)
-    must(["git", "commit", "--amend", "--allow-empty", "-m", "better words"], repository)
-    amended = must(["git", "log", "-1", "--format=%B"], repository)
-    must(["git", "commit", "--allow-empty", "-m", "on top"], repository)
-    on_top = must(["git", "log", "-1", "--format=%B"], repository)
-    must(["git", "commit", "--allow-empty", "-C", "HEAD~1"], repository)
-    reused = must(["git", "log", "-1", "--format=%B"], repository)
-    must(["git", "worktree", "add", "../other"], repository)
 
     assert refused_by_us(state), state.stdout
     assert "settings.txt:1 looks like a secret" in warned
-    assert amended.strip() == "better words\n\nNexus-Run: r1"
-    assert on_top.strip() == "on top"
-    assert reused.strip() == "better words\n\nNexus-Run: r1"
-    assert sorted(os.listdir(repository.parent / "other" / ".nexus")) == sorted(os.listdir(repository / ".nexus"))
+    assert trailers_are_kept(repository)
+    assert worktree_is_filled(repository)
 
 
-@pytest.mark.parametrize("name", ["lefthook", "pre_commit"])
-def test_what_we_advise_for_a_managers_config_works(
-    name: str, repository: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+def test_what_we_advise_for_lefthooks_config_works(
+    repository: Path, lefthook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program: Path = request.getfixturevalue(name)
-    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{program.parent}")
-    told = {event: advice(name.replace("_", "-"), event) for event in _EVENTS}
-    if name == "lefthook":
-        jobs = [(event, words.partition(f"add a job to {event} in lefthook.yml: ")[2]) for event, words in told.items()]
-        (repository / "lefthook.yml").write_text("".join(f"{event}:\n  jobs:\n    - {job}\n" for event, job in jobs))
-    else:
-        hooks = [words.partition("add a local hook to .pre-commit-config.yaml: ")[2] for words in told.values()]
-        (repository / ".pre-commit-config.yaml").write_text(
-            f"default_install_hook_types: [{', '.join(_EVENTS)}]\nrepos:\n  - repo: local\n    hooks:\n"
-            + "".join(
-                f"      - {{id: us{at}, name: us, language: system, always_run: true, {hook}}}\n"
-                for at, hook in enumerate(hooks)
-            )
-        )
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{lefthook.parent}")
+    told = [advice("lefthook", event).partition("add to lefthook.yml, below ")[2].partition(": ") for event in _EVENTS]
+    (repository / "lefthook.yml").write_text("".join(f"{event}:\n  {job}\n" for event, _, job in told))
     must(["git", "add", "."], repository)
-    must([program, "install"], repository)
+    must([lefthook, "install"], repository)
     must(["git", "nexus", "init", "--no-hooks"], repository)
     must(["git", "commit", "-m", "ours in their config"], repository)
     state = commit_of_state(repository)
-    agent = {**os.environ, "GIT_AUTHOR_NAME": "Agent", "GIT_AUTHOR_DATE": "@1700000000 +0000"}
-    must(["git", "commit", "--allow-empty", "-m", "work\n\nNexus-Run: r1"], repository, agent)
-    must(["git", "commit", "--amend", "--allow-empty", "-m", "better words"], repository)
-    must(["git", "worktree", "add", "../other"], repository)
 
     assert refused_by_us(state), state.stdout
-    assert must(["git", "log", "-1", "--format=%B"], repository).strip() == "better words\n\nNexus-Run: r1"
-    assert sorted(os.listdir(repository.parent / "other" / ".nexus")) == sorted(os.listdir(repository / ".nexus"))
+    assert trailers_are_kept(repository)
+    assert worktree_is_filled(repository)
+
+
+def trailers_are_kept(place: Path) -> bool:
+    """Amend a commit of an agent in each way there is, and put another one on top."""
+    agent = {**os.environ, "GIT_AUTHOR_NAME": "Agent", "GIT_AUTHOR_DATE": "@1700000000 +0000"}
+    dropping = {**os.environ, "GIT_EDITOR": "echo by editor >"}
+    must(["git", "commit", "--allow-empty", "-m", "work\n\nNexus-Run: r1"], place, agent)
+    must(["git", "commit", "--amend", "--allow-empty", "-m", "by message"], place)
+    amended = [must(["git", "log", "-1", "--format=%B"], place).strip()]
+    must(["git", "commit", "--amend", "--allow-empty"], place, dropping)
+    amended += [must(["git", "log", "-1", "--format=%B"], place).strip()]
+    must(["git", "commit", "--allow-empty", "-m", "on top"], place)
+    amended += [must(["git", "log", "-1", "--format=%B"], place).strip()]
+    return amended == ["by message\n\nNexus-Run: r1", "by editor\n\nNexus-Run: r1", "on top"]
+
+
+def worktree_is_filled(place: Path) -> bool:
+    must(["git", "worktree", "add", "../other"], place)
+    return sorted(os.listdir(place.parent / "other" / ".nexus")) == sorted(os.listdir(place / ".nexus"))
 
 
 def without_git_nexus(path: str) -> str:

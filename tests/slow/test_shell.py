@@ -22,7 +22,7 @@ def test_shellcheck_has_nothing_to_say(shellcheck: Path) -> None:
 @pytest.mark.parametrize("shell", [["dash"], ["bash", "--posix"], ["busybox", "sh"]], ids=lambda words: words[0])
 def test_the_shim_works_under(shell: list[str], project: Path, request: pytest.FixtureRequest) -> None:
     program = shutil.which(shell[0]) or str(request.getfixturevalue(shell[0]))
-    shim = [program, *shell[1:], project / ".git" / "nexus" / "hook"]
+    shim: list[str | Path] = [program, *shell[1:], project / ".git" / "nexus" / "hook"]
     (project / "harmless.txt").write_text("nothing to see\n")
     must(["git", "add", "harmless.txt"], project)
     quiet = [must([*shim, event, "x"], project) for event in ("pre-commit", "prepare-commit-msg", "commit-msg")]
