@@ -54,7 +54,7 @@ trap 'exit 143' TERM HUP
 
 mkdir "$scratch/home" "$scratch/my project"
 export HOME="$scratch/home" XDG_CONFIG_HOME="$scratch/home/.config" NEXUS_HOME="$scratch/home/nexus"
-export GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 LC_ALL=C
+export GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 LC_ALL=C.UTF-8
 cat >"$HOME/.gitconfig" <<'END'
 [user]
 	name = Demo Person

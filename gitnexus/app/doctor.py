@@ -10,6 +10,7 @@ from gitnexus.app.open import lost_tip
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
+from gitnexus.git.hookmanagers import advice
 from gitnexus.projects import read_registry
 from gitnexus.projects.model import real
 from gitnexus.state import STATE_REF, State
@@ -167,11 +168,11 @@ def _hooks(state: State, fix: bool) -> Iterator[Finding]:
                 "hooks",
                 "warning",
                 f"{hook.event} does not run: {hook.where}",
-                hook.advice or hookfiles.advice(hook.manager, hook.event),
+                hook.advice or advice(hook.manager, hook.event),
             )
         elif hook.advice:
             yield Finding("hooks", "warning", f"{hook.event} runs for now", hook.advice)
-    yield from _hooks_answer(repo, [hook.event for hook in hooks if hook.how in ("config", "file")])
+    yield from _hooks_answer(repo, [hook.event for hook in hooks if hook.runs])
 
 
 def _hooks_answer(repo: Repo, events: list[str]) -> Iterator[Finding]:

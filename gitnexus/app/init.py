@@ -174,7 +174,7 @@ def _fill(state: State, done: Done) -> None:
 def _hooks(repo: Repo, done: Done) -> None:
     before = {hook.event: hook.how for hook in hookfiles.status(repo)}
     done.hooks = hookfiles.install(repo)
-    new = [hook.event for hook in done.hooks if hook.how in ("config", "file") and before[hook.event] == "none"]
+    new = [hook.event for hook in done.hooks if hook.runs and before[hook.event] == "none"]
     if new:
         done.changes.append(f"installed git hooks: {', '.join(new)}")
     done.notes += [hook.advice for hook in done.hooks if hook.advice]

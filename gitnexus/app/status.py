@@ -42,7 +42,7 @@ def standing(nexus: Nexus) -> Standing:
     hooks = hookfiles.status(nexus.repo) if nexus.repo.worktree else []
     own = own_projection(nexus.state)
     copies = pending_copies(own) if own else []
-    missing = [hook.event for hook in hooks if hook.how not in ("config", "file")]
+    missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
     return Standing(
         commit=commit,
@@ -51,7 +51,7 @@ def standing(nexus: Nexus) -> Standing:
         last_at=datetime.fromtimestamp(int(when), UTC),
         counts={room: len(snapshot.names(room)) for room in COUNTED},
         worktrees=len(worktrees(nexus.repo)),
-        hooks=[hook.event for hook in hooks if hook.how in ("config", "file")],
+        hooks=[hook.event for hook in hooks if hook.runs],
         hooks_missing=missing,
         held=nexus.settled.held,
         copies=copies,

@@ -30,7 +30,7 @@ def install(ctx: click.Context) -> None:
 
     repo = _worktree_of(ctx)
     found = hookfiles.install(repo)
-    running = [hook.event for hook in found if hook.how in ("config", "file")]
+    running = [hook.event for hook in found if hook.runs]
     head = f"Installed: {', '.join(running)}" if running else "Nothing could be installed."
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]
     answer(_payload(found), "\n".join([head, *advice]), _project(repo))
@@ -58,7 +58,7 @@ def status(ctx: click.Context) -> None:
     found = hookfiles.status(repo)
     rows = [[hook.event, hook.how, hook.where + (f" ({hook.manager})" if hook.manager else "")] for hook in found]
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]
-    missing = [hook for hook in found if hook.how == "none"]
+    missing = [hook for hook in found if not hook.runs]
     tail = ["next: git nexus hooks install"] if missing else []
     answer(_payload(found), "\n".join([columns(rows, indent=""), *advice, *tail]), _project(repo))
 

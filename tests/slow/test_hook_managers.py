@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.git.hookfiles import advice
+from gitnexus.git.hookmanagers import advice
 from tests.slow.calls import Done, call, copy_of_the_working_tree, must
 
 pytestmark = pytest.mark.slow
