@@ -1,6 +1,7 @@
 """A sealed home for every test: no user config, no GIT_*, no registry of the person who runs them."""
 
 import os
+import pty
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,27 @@ def run_git(place: Path, *argv: str, check: bool = True, stdin: str = "") -> str
     if check and done.returncode != 0:
         raise AssertionError(f"git {' '.join(argv)} → {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def terminal(place: Path, *argv: str, env: dict[str, str] | None = None) -> str:
+    """Run a command on a terminal of its own and return what it drew."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(place)
+        os.environ.update({"TERM": "xterm-256color", **(env or {})})
+        os.execvp(argv[0], list(argv))
+    shown = b""
+    while True:
+        try:
+            piece = os.read(fd, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return shown.decode()
 
 
 @pytest.fixture

@@ -6,16 +6,17 @@ from pathlib import Path
 
 from gitnexus.app.open import Nexus, lost_tip, notices
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Conflict, Failed, NexusError
+from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
 from gitnexus.base.files import replace
+from gitnexus.base.text import is_text
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
 from gitnexus.git.hookfiles import Hook
-from gitnexus.projects import register
-from gitnexus.projects.model import Project, checked_name
-from gitnexus.projects.register import is_temporary
+from gitnexus.projects import read_registry, register
+from gitnexus.projects.model import Project, checked_name, real
+from gitnexus.projects.register import is_temporary, registered
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state import format as state_format
-from gitnexus.state.home import make_home
+from gitnexus.state.home import make_home, open_home
 from gitnexus.state.intake import settle
 from gitnexus.state.layout import IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
 from gitnexus.state.migrations import pending
@@ -41,6 +42,8 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
     repo = discover(place, inherit=True)
     _refuse_what_is_in_the_way(repo)
     state = State.open(repo)
+    if not local and (name or aliases):
+        _refuse_a_name_that_is_taken(state, name, aliases)
     done = Done(Nexus(state))
     if not state.exists:
         _begin(state, done)
@@ -77,6 +80,17 @@ def _refuse_what_is_in_the_way(repo: Repo) -> None:
             fix="git rm -r --cached .nexus",
             context={"tracked": tracked[:20]},
         )
+
+
+def _refuse_a_name_that_is_taken(state: State, name: str | None, aliases: tuple[str, ...]) -> None:
+    """Ask the registry before anything is made, so that a refusal changes nothing."""
+    path = real(state.repo.main_place)
+    if not is_text(path):
+        raise Invalid("the path of this repository is not UTF-8, so it cannot be registered", hint="use --local")
+    home = open_home()
+    if home is not None:
+        registered(read_registry(home.snapshot), path, name, aliases, state_format.id_of(state.snapshot))
+        home.close()
 
 
 def _begin(state: State, done: Done) -> None:
@@ -182,6 +196,9 @@ def _hooks(repo: Repo, done: Done) -> None:
 
 def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ...], local: bool) -> None:
     place = state.repo.main_place
+    if not local and not is_text(real(place)):
+        done.notes.append("not registered with your other projects: its path is not UTF-8")
+        return
     if local:
         done.notes.append("not registered with your other projects, as you asked")
         return

@@ -21,6 +21,11 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def is_text(name: str) -> bool:
+    """True if a name from the file system is UTF-8; others carry their bytes as surrogates and fit no JSON."""
+    return not any("\ud800" <= ch <= "\udfff" for ch in name)
+
+
 def _shown(ch: str, keep: str) -> str:
     if ch in keep or ch in _HARMLESS:
         return ch

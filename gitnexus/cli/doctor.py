@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, columns, start_folder
 
@@ -29,7 +30,7 @@ def doctor(ctx: click.Context, fix: bool) -> None:
     for finding in found:
         hint = f" ({finding.hint})" if finding.hint else ""
         mark = click.style(finding.state.ljust(7), fg=_COLOURS[finding.state])
-        rows.append([mark, finding.check, finding.words + hint])
+        rows.append([mark, finding.check, one_line(finding.words + hint, 400)])
     answer(
         {
             "healthy": not problems,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.text import visible
 from gitnexus.ui.commands import NexusGroup, invocation
 from gitnexus.ui.output import answer, columns, start_folder
 
@@ -33,7 +34,7 @@ def install(ctx: click.Context) -> None:
     running = [hook.event for hook in found if hook.runs]
     head = f"Installed: {', '.join(running)}" if running else "Nothing could be installed."
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]
-    answer(_payload(found), "\n".join([head, *advice]), _project(repo))
+    answer(_payload(found), visible("\n".join([head, *advice])), _project(repo))
 
 
 @hooks.command("uninstall")
@@ -60,7 +61,7 @@ def status(ctx: click.Context) -> None:
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]
     missing = [hook for hook in found if not hook.runs]
     tail = ["next: git nexus hooks install"] if missing else []
-    answer(_payload(found), "\n".join([columns(rows, indent=""), *advice, *tail]), _project(repo))
+    answer(_payload(found), visible("\n".join([columns(rows, indent=""), *advice, *tail])), _project(repo))
 
 
 def _worktree_of(ctx: click.Context) -> "Repo":

@@ -2,6 +2,7 @@
 
 import click
 
+from gitnexus.base.text import visible
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, start_folder
 
@@ -34,7 +35,7 @@ def init(ctx: click.Context, name: str | None, aliases: tuple[str, ...], no_hook
             "hooks": [{"event": hook.event, "how": hook.how} for hook in done.hooks],
             "registered": done.project.plain() if done.project else None,
         },
-        "\n".join([head, *lines, *tail]),
+        visible("\n".join([head, *lines, *tail])),
         done.nexus.described,
     )
     done.nexus.close()

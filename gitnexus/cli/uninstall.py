@@ -3,6 +3,7 @@
 import click
 
 from gitnexus.base.errors import BadUsage
+from gitnexus.base.text import visible
 from gitnexus.ui.commands import NexusCommand, invocation, is_terminal
 from gitnexus.ui.output import answer, start_folder
 
@@ -36,6 +37,6 @@ def uninstall(ctx: click.Context, purge: bool, yes: bool) -> None:
     head = "git nexus is out of this repository:" if removed.changes else "git nexus was not installed here."
     answer(
         {"changes": removed.changes, "notes": removed.notes, "parked": removed.parked},
-        "\n".join([head, *lines]),
+        visible("\n".join([head, *lines])),
         lambda: project,
     )

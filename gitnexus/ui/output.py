@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from gitnexus.base.text import one_line
 from gitnexus.ui.commands import Invocation, invocation
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def answer(payload: dict[str, Any], text: str, project: "Callable[[], dict[str, 
 
 def note(text: str) -> None:
     """Say something beside the answer, on stderr."""
-    click.echo(text, err=True)
+    click.echo(one_line(text, 400), err=True)
 
 
 def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:

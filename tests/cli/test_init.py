@@ -10,7 +10,7 @@ import pytest
 
 from gitnexus.state import State
 from gitnexus.state.home import open_home
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, terminal
 
 
 def registry() -> dict[str, dict[str, object]]:
@@ -211,6 +211,7 @@ def test_names_and_aliases_are_one_namespace(nexus: Nexus, tmp_path: Path) -> No
 
     assert refused.returncode == 6
     assert f"the name one belongs to the project at {nexus.place}" in refused.stderr
+    assert refs(other) == []
     assert [row["name"] for row in registry().values()] == ["one"]
 
 
@@ -232,7 +233,7 @@ def test_a_moved_project_is_known_again(nexus: Nexus, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     nexus.place.rename(moved)
 
-    Nexus(moved).ok("init", "--alias", "also")
+    Nexus(moved).ok("init", "--name", "p", "--alias", "also")
 
     assert [(row["name"], row["path"]) for row in registry().values()] == [("p", str(moved))]
 
@@ -304,3 +305,25 @@ def test_a_repository_that_cannot_be_written_is_said_in_a_sentence(nexus: Nexus)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_whose_name_is_not_utf_8_works_but_is_not_registered(tmp_path: Path) -> None:
+    place = Path(os.fsdecode(bytes(tmp_path) + b"/b\xffd"))
+    place.mkdir()
+    run_git(place, "init", "-q")
+
+    refused = Nexus(place)("init", "--name", "odd")
+    assert (refused.returncode, refs(place)) == (6, [])
+    assert "its path is not UTF-8" in Nexus(place).ok("init")
+    assert "b\\udcffd" in Nexus(place).ok("status")
+    assert json.loads(Nexus(place).ok("status", "--json"))["success"]
+
+
+def test_the_name_of_a_folder_cannot_draw_on_the_terminal(tmp_path: Path) -> None:
+    place = tmp_path / "x\x1b[2Jy"
+    place.mkdir()
+    run_git(place, "init", "-q")
+
+    for argv in (["init"], ["status"], ["hooks", "status"], ["doctor"], ["uninstall"]):
+        shown = terminal(place, "git", "nexus", *argv)
+        assert "x\x1b[2Jy" not in shown

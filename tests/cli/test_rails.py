@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.main import COMMANDS
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, terminal
 
 NAMES = [row[1] for row in COMMANDS]
 
@@ -164,27 +163,6 @@ def test_a_reader_that_goes_away_is_no_error(project: Path, nexus: Nexus) -> Non
 
     assert done.stderr == ""
     assert done.returncode in (0, 141)
-
-
-def terminal(place: Path, *argv: str, env: dict[str, str] | None = None) -> str:
-    """Run a command on a terminal of its own and return what it drew."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(place)
-        os.environ.update({"TERM": "xterm-256color", **(env or {})})
-        os.execvp(argv[0], list(argv))
-    shown = b""
-    while True:
-        try:
-            piece = os.read(fd, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    os.waitpid(pid, 0)
-    os.close(fd)
-    return shown.decode()
 
 
 def test_colours_only_on_a_terminal_and_never_with_no_color(project: Path, nexus: Nexus) -> None:
