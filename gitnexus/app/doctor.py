@@ -87,10 +87,7 @@ def _locks(state: State, fix: bool) -> Iterator[Finding]:
     if age < 60:
         yield Finding("lock", "warning", f"{left.name} is held since {age} s", "look again in a minute")
     elif fix:
-        aside = state.repo.common_dir / "nexus" / "trash" / f"state.lock-{time.time_ns()}"
-        aside.parent.mkdir(parents=True, exist_ok=True)
-        left.rename(aside)
-        yield Finding("lock", "fixed", f"a lock left by a killed process is put aside in {aside}")
+        yield Finding("lock", "fixed", f"a lock left by a killed process is now {state.put_ref_lock_aside()}")
     else:
         yield Finding("lock", "problem", f"{left} was left by a killed process", "git nexus doctor --fix")
 

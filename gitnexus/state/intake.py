@@ -3,15 +3,17 @@
 import os
 from dataclasses import dataclass, field
 
-from gitnexus.git import blob_id
+from gitnexus.git import GitFailed, blob_id, exclude
 from gitnexus.git.child import run
 from gitnexus.state import disk
-from gitnexus.state.layout import IGNORE_FILE, KEPT_MARK, LARGEST_FILE, OWNED, STRUCTURAL, belongs
+from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, KEPT_MARK, LARGEST_FILE, OWNED, STRUCTURAL, belongs
 from gitnexus.state.lock import StateLock
 from gitnexus.state.merge import Unmergeable, merged, why_unreadable
 from gitnexus.state.projection import FOLDER, Projection, Seen
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.state.store import Change, State
+
+_NOT_BY_HAND = "git nexus writes this file itself; delete it to get it back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def settle(state: State) -> Settled:
             return settled  # somebody is stuck; reading goes to the ref and does not need us
         own.journal.reload()
         edits, touched = find_edits(own, settled)
-        if edits and _is_tracked(state):
+        if edits and exclude.tracked(state.repo):
             settled.tracked = True
             return settled
         if own.takes_in:
@@ -136,12 +138,13 @@ def _was_deleted(own: Projection, path: str) -> bool:
     """
     if "/" not in path or path in STRUCTURAL or own.journal.head != own.worktree.head:
         return False
-    return (own.root / IGNORE_FILE).exists() and (own.root / path).parent.is_dir()
-
-
-def _is_tracked(state: State) -> bool:
-    found = run("ls-files", "-z", "--", FOLDER, git_dir=state.repo.git_dir, cwd=state.repo.worktree)
-    return bool(found.stdout)
+    if not (own.root / IGNORE_FILE).exists():
+        return False
+    try:
+        with disk.folder(own.root, path.split("/")[:-1]):  # a planted link is no folder
+            return True
+    except (FileNotFoundError, disk.Obstructed):
+        return False
 
 
 def _is_old_version(state: State, own: Projection, edit: Edit) -> bool:
@@ -188,17 +191,24 @@ def judge(edit: Edit, tip: Snapshot, outcome: Settled) -> tuple[bytes | None] | 
         return (None,) if theirs_id is not None and theirs_id == edit.base else None
     if edit.mine == theirs:
         return None
-    unreadable = why_unreadable(edit.path, edit.mine)
+    unreadable = _NOT_BY_HAND if edit.path == FORMAT_FILE else why_unreadable(edit.path, edit.mine)
     if unreadable:
         outcome.held[edit.path] = unreadable
         return None
     if theirs is None or theirs_id == edit.base:
         return (edit.mine,)
     try:
-        return (merged(edit.path, tip.blob(edit.base) if edit.base else None, edit.mine, theirs),)
+        return (merged(edit.path, _base(edit, tip), edit.mine, theirs),)
     except Unmergeable:
         outcome.clashes.add(edit.path)
         return None
+
+
+def _base(edit: Edit, tip: Snapshot) -> bytes | None:
+    try:
+        return tip.blob(edit.base) if edit.base else None
+    except GitFailed:
+        return None  # pruned: the ref was rewritten since
 
 
 def _why(files: dict[str, bytes | None]) -> str:

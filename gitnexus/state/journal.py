@@ -7,8 +7,8 @@ file it spoke of is read again. Deleting the journal loses no state: files are t
 import contextlib
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gitnexus.state.disk import Stat
 
@@ -17,8 +17,7 @@ from gitnexus.state.disk import Stat
 _RACY = 11_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A file as we last saw it: its content's id and its stat."""
 
     oid: str

@@ -171,14 +171,18 @@ class State:
             return True
         if not lock.held or not (old > _ANCIENT or (lock.previous_died and old > _GRACE)):
             return False
-        aside = self.repo.common_dir / "nexus" / "trash" / f"state.lock-{now():%Y%m%dT%H%M%S%f}"
-        aside.parent.mkdir(parents=True, exist_ok=True)
-        left.rename(aside)
+        self.put_ref_lock_aside()
         return True
 
     def ref_lock_file(self) -> Path:
         """Return where git keeps the lock of the state ref."""
         return self.repo.common_dir / f"{STATE_REF}.lock"
+
+    def put_ref_lock_aside(self) -> Path:
+        """Move the lock file of the state ref into the trash and return where it is."""
+        aside = self.repo.common_dir / "nexus" / "trash" / f"state.lock-{now():%Y%m%dT%H%M%S%f}"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        return self.ref_lock_file().rename(aside)
 
 
 def _message(why: str) -> str:

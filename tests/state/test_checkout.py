@@ -208,6 +208,26 @@ def test_a_planted_link_is_never_followed(state: State, folder: Path, tmp_path: 
     assert state.read("memory/a.md") == b"secret\n"
 
 
+def test_a_folder_replaced_by_a_link_deletes_nothing(state: State, folder: Path, tmp_path: Path) -> None:
+    shutil.rmtree(folder / "memory")
+    (folder / "memory").symlink_to(tmp_path)
+
+    settle(state)
+
+    assert state.latest().read("memory/a.md") == b"one\ntwo\nthree\n"
+    assert reasons(state) == ["init: begin"]
+
+
+def test_the_format_file_is_not_written_by_hand(state: State, folder: Path) -> None:
+    before = (folder / "format.json").read_bytes()
+    (folder / "format.json").write_text("{}")
+
+    assert list(settle(state).held) == ["format.json"]
+    (folder / "format.json").unlink()
+    assert settle(state).held == {}
+    assert (folder / "format.json").read_bytes() == before
+
+
 def test_a_fifo_does_not_hang_anybody(state: State, folder: Path) -> None:
     os.mkfifo(folder / "memory" / "pipe.md")
 

@@ -68,14 +68,22 @@ def test_both_ways_of_writing_get_along(repository: Path) -> None:
     assert count(repository, "total") == 60
 
 
-@pytest.mark.parametrize("life", ["long", "short"])
-def test_what_a_killed_process_reported_is_there_and_the_store_opens(repository: Path, life: str) -> None:
+@pytest.mark.parametrize(
+    ("life", "kills"),
+    [
+        ("long", 12),
+        ("short", 6),
+        pytest.param("long", 150, marks=pytest.mark.slow),
+        pytest.param("short", 40, marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_killed_process_reported_is_there_and_the_store_opens(repository: Path, life: str, kills: int) -> None:
     begun(repository)
-    chance = random.Random(7)
+    chance = random.Random(kills)
     reported: dict[str, int] = {}
-    steady = started(repository, "steady", 60 if life == "long" else 20, life)
+    steady = started(repository, "steady", kills * 4, life)
 
-    for round_number in range(12):
+    for round_number in range(kills):
         name = f"k{round_number}"
         victim = started(repository, name, 10_000, life)
         assert victim.stdout is not None
