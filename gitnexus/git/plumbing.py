@@ -66,10 +66,13 @@ class PlumbingObjects:
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
     ) -> tuple[str, str]:
         stream = b"".join(_import_stream(parents, changes, message, author))
-        done = run("fast-import", "--quiet", "--done", "--date-format=raw", git_dir=self._git_dir, stdin=stream)
-        oid = done.stdout.decode().strip()
-        if done.returncode != 0 or len(oid) != 2 * self._oid_bytes:
-            raise GitFailed(f"git could not write the objects: {reason(done.stderr)}")
+        argv = [*QUIET, f"--git-dir={self._git_dir}", "fast-import", "--quiet", "--done", "--date-format=raw"]
+        child = spawn(argv, None, clean_environment())
+        said, complaint = child.communicate(stream)
+        oid = said.decode().strip()
+        if child.returncode != 0 or len(oid) != 2 * self._oid_bytes:
+            (self._git_dir / f"fast_import_crash_{child.pid}").unlink(missing_ok=True)
+            raise GitFailed(f"git could not write the objects: {reason(complaint)}")
         return oid, self.tree_of(oid)
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:

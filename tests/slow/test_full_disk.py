@@ -1,0 +1,67 @@
+"""A disk that is really full: an error in a sentence, every byte as before, and work goes on when there is room."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitnexus.git import GitFailed
+from gitnexus.state import STATE_REF, State
+from tests.conftest import Nexus, run_git
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 600 kB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(place)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"cannot be had here: a file system of its own: {done.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def fill(place: Path) -> Path:
+    filler = place / "filler"
+    with filler.open("wb", buffering=0) as handle, contextlib.suppress(OSError):
+        while True:
+            handle.write(b"\0" * 1024)
+    return filler
+
+
+@pytest.mark.parametrize("life", ["short", "long"])
+def test_a_full_disk_changes_nothing(small_disk: Path, life: str) -> None:
+    run_git(small_disk, "init", "-q", "--template=")
+    nexus = Nexus(small_disk)
+    nexus.ok("init", "--local")
+    (small_disk / ".nexus" / "memory").mkdir()
+    note = small_disk / ".nexus" / "memory" / "a.md"
+    note.write_text("before\n")
+    nexus.ok("status")
+    before = run_git(small_disk, "rev-parse", STATE_REF)
+    note.write_text("edited\n")
+    filler = fill(small_disk)
+
+    state = State.open(small_disk, life)  # type: ignore[arg-type]
+    with pytest.raises(GitFailed):
+        state.write({"memory/b.md": b"x" * 5000}, why="while full")
+    state.close()
+    del state
+    shown = nexus("status")
+
+    assert shown.returncode == 0
+    assert "what you changed in .nexus/ is not taken in yet" in shown.stderr
+    assert run_git(small_disk, "rev-parse", STATE_REF) == before
+    assert note.read_text() == "edited\n"
+    assert not list((small_disk / ".git").glob("fast_import_crash*"))
+
+    filler.unlink()
+    assert "took in what you changed" in nexus("status").stderr
+    assert run_git(small_disk, "show", f"{STATE_REF}:memory/a.md") == "edited\n"
+    assert run_git(small_disk, "fsck", "--strict") == ""
