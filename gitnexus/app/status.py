@@ -11,6 +11,7 @@ from gitnexus.state import STATE_REF
 from gitnexus.state.intake import own_projection, pending_copies
 
 # The rooms of the state tree that a person counts in files.
+MOST_COUNTED = 1000
 COUNTED = ("memory", "context", "rules", "backlog", "plans", "research", "runs")
 
 
@@ -36,9 +37,7 @@ def standing(nexus: Nexus) -> Standing:
     """Look at everything a person asks about first."""
     snapshot = nexus.state.required()
     commit = snapshot.commit or ""
-    told = must("log", "-1", "--no-show-signature", "--format=%ct%x00%s", commit, "--", git_dir=nexus.repo.common_dir)
-    when, _, why = told.decode("utf-8", "replace").rstrip("\n").partition("\0")
-    count = int(must("rev-list", "--count", commit, "--", git_dir=nexus.repo.common_dir))
+    count, last_at, last_why = _diary_head(nexus, commit)
     hooks = hookfiles.status(nexus.repo) if nexus.repo.worktree else []
     own = own_projection(nexus.state)
     copies = pending_copies(own) if own else []
@@ -47,8 +46,8 @@ def standing(nexus: Nexus) -> Standing:
     return Standing(
         commit=commit,
         changes=count,
-        last_why=why,
-        last_at=datetime.fromtimestamp(int(when), UTC),
+        last_why=last_why,
+        last_at=last_at,
         counts={room: len(snapshot.names(room)) for room in COUNTED},
         worktrees=len(worktrees(nexus.repo)),
         hooks=[hook.event for hook in hooks if hook.runs],
@@ -60,9 +59,18 @@ def standing(nexus: Nexus) -> Standing:
     )
 
 
+def _diary_head(nexus: Nexus, commit: str) -> tuple[int, datetime, str]:
+    """Return how many changes there were, up to a limit that keeps this quick, and the last one."""
+    options = (f"--max-count={MOST_COUNTED + 1}", "--no-show-signature", "--no-color", "--format=%ct %s")
+    told = must("log", *options, commit, "--", git_dir=nexus.repo.common_dir)
+    lines = told.decode("utf-8", "replace").split("\n")[:-1]
+    when, _, why = lines[0].partition(" ")
+    return len(lines), datetime.fromtimestamp(int(when), UTC), why
+
+
 def _warnings(nexus: Nexus) -> list[str]:
     said = [f"git fetch {remote} would overwrite {STATE_REF}" for remote in remotes.overwriting(nexus.repo)]
-    if nexus.repo.worktree and not nexus.settled.tracked and not exclude.is_ignored(nexus.repo):
+    if nexus.repo.worktree and not nexus.settled.tracked and not exclude.is_listed(nexus.repo):
         said.append(".nexus/ is not ignored by git")
     return said
 

@@ -45,7 +45,7 @@ def _payload(found: "Standing") -> dict[str, object]:
 def _screen(nexus: "Nexus", found: "Standing") -> str:
     project = nexus.described()
     counts = ", ".join(f"{count} {room}" for room, count in found.counts.items() if count) or "nothing kept yet"
-    changes = "1 change" if found.changes == 1 else f"{found.changes} changes"
+    changes = _count(found.changes)
     rows = [
         ["project", f"{project['name']} at {one_line(project['path'])}"
          + ("" if nexus.registered else " (not registered)")],
@@ -60,6 +60,14 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
     rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
     return columns(rows, indent="")
+
+
+def _count(changes: int) -> str:
+    from gitnexus.app.status import MOST_COUNTED
+
+    if changes == 1:
+        return "1 change"
+    return f"{changes} changes" if changes <= MOST_COUNTED else f"more than {MOST_COUNTED} changes"
 
 
 def _hooks(nexus: "Nexus", found: "Standing") -> str:

@@ -1,22 +1,30 @@
-"""A repository's own git config, through git."""
+"""A repository's git config, asked for once and remembered until we change it ourselves."""
+
+import re
+from functools import lru_cache
 
 from gitnexus.git.child import must, run
 from gitnexus.git.discovery import Repo
 
+_OWN_SCOPES = ("local", "worktree")
+
 
 def get(repo: Repo, key: str) -> str | None:
     """Return the value in force, or None."""
-    asked = run("config", "--get", key, git_dir=repo.common_dir)
-    return asked.stdout.decode("utf-8", "replace").rstrip("\n") if asked.returncode == 0 else None
+    return scoped(repo, key)[1]
+
+
+def scoped(repo: Repo, key: str) -> tuple[str, str | None]:
+    """Return the scope that decides a key, and its value; ("", None) if nobody set it."""
+    found = [(scope, value) for scope, name, value in _rows(repo) if name == key.lower()]
+    return found[-1] if found else ("", None)
 
 
 def get_local(repo: Repo, pattern: str) -> dict[str, list[str]]:
     """Return this repository's own keys that match a regular expression, with their values."""
-    asked = run("config", "--local", "-z", "--get-regexp", pattern, git_dir=repo.common_dir)
     found: dict[str, list[str]] = {}
-    for row in asked.stdout.decode("utf-8", "replace").split("\0"):
-        key, newline, value = row.partition("\n")
-        if newline:
+    for scope, key, value in _rows(repo):
+        if scope in _OWN_SCOPES and re.search(pattern, key):
             found.setdefault(key, []).append(value)
     return found
 
@@ -24,18 +32,31 @@ def get_local(repo: Repo, pattern: str) -> dict[str, list[str]]:
 def put(repo: Repo, key: str, value: str) -> None:
     """Set one key of this repository."""
     must("config", "--local", "--replace-all", key, value, git_dir=repo.common_dir)
+    _rows.cache_clear()
 
 
 def add(repo: Repo, key: str, value: str) -> None:
     """Add one more value to a key of this repository."""
     must("config", "--local", "--add", key, value, git_dir=repo.common_dir)
+    _rows.cache_clear()
 
 
 def drop_value(repo: Repo, key: str, value: str) -> None:
     """Remove one value of a key of this repository, if it is there."""
     run("config", "--local", "--fixed-value", "--unset-all", key, value, git_dir=repo.common_dir)
+    _rows.cache_clear()
 
 
 def drop_section(repo: Repo, section: str) -> None:
     """Remove a section of this repository, if it is there."""
     run("config", "--local", "--remove-section", section, git_dir=repo.common_dir)
+    _rows.cache_clear()
+
+
+@lru_cache(maxsize=8)
+def _rows(repo: Repo) -> tuple[tuple[str, str, str], ...]:
+    # Not quiet: what we switch off for our own children is not what the user's git does.
+    listed = run("config", "--list", "--show-scope", "-z", git_dir=repo.git_dir, quiet=False)
+    fields = listed.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    pairs = (pair.partition("\n") for pair in fields[1::2])
+    return tuple((scope, key, value) for scope, (key, _, value) in zip(fields[::2], pairs, strict=True))

@@ -36,6 +36,11 @@ def remove(repo: Repo) -> bool:
     return after != before
 
 
+def is_listed(repo: Repo) -> bool:
+    """True if our lines are in the exclude file; `is_ignored` asks git itself, and takes longer."""
+    return blocks.found(_read(exclude_file(repo))) is not None
+
+
 def is_ignored(repo: Repo) -> bool:
     """True if git itself says that `.nexus/` is ignored in this worktree."""
     asked = run("check-ignore", "-q", "--no-index", "--", ".nexus/memory", git_dir=repo.git_dir, cwd=repo.worktree)

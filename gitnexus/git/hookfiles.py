@@ -104,19 +104,10 @@ def _config_command(event: str) -> str:
     )
 
 
-@lru_cache(maxsize=8)
 def hooks_folder(repo: Repo) -> Path:
-    """Return the folder that git takes hooks from here."""
-    asked = run(
-        "rev-parse",
-        "--path-format=absolute",
-        "--git-path",
-        "hooks",
-        git_dir=repo.git_dir,
-        cwd=repo.worktree,
-        quiet=False,
-    )
-    return Path(os.fsdecode(asked.stdout.rstrip(b"\n"))) if asked.returncode == 0 else repo.common_dir / "hooks"
+    """Return the folder that git takes hooks from here: as git does, relative to where hooks run."""
+    named = config.get(repo, "core.hooksPath")
+    return repo.place / Path(named).expanduser() if named else repo.common_dir / "hooks"
 
 
 def shim_file(repo: Repo) -> Path:
@@ -147,8 +138,7 @@ def _into_file(repo: Repo, event: str) -> Hook | None:
 def _why_not(repo: Repo, path: Path, text: str | None, manager: str | None) -> str | None:
     if manager == "husky":
         return "husky owns the hooks of this repository"
-    scope = run("config", "--show-scope", "--get", "core.hooksPath", git_dir=repo.common_dir, quiet=False).stdout
-    if scope and not scope.startswith((b"local", b"worktree")):
+    if config.scoped(repo, "core.hooksPath")[0] not in ("", "local", "worktree"):
         return f"{path.parent} serves other repositories too (core.hooksPath)"
     if text is None:
         return None if _tracked(repo, path.parent) is False else f"{path.parent} is tracked by git"

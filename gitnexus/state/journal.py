@@ -49,8 +49,11 @@ class Journal:
     def reload(self) -> None:
         """Read again if another process wrote meanwhile."""
         try:
-            found = os.stat(self._path)
+            found = os.fstat(self._fd) if self._fd >= 0 else os.stat(self._path)
+            if found.st_nlink == 0:  # written anew, or removed
+                found = os.stat(self._path)
         except FileNotFoundError:
+            self._close()
             self._identity, self._lines, self.commit, self.head, self.files = None, 0, None, "", {}
             return
         if (found.st_ino, found.st_size) != self._identity:
