@@ -6,7 +6,7 @@ from pathlib import Path
 from gitnexus.base.files import replace
 from gitnexus.git import Repo, config
 from gitnexus.git.child import run
-from gitnexus.git.trailers import keeping, ours
+from gitnexus.git.trailers import PREFIX, keeping, ours
 
 
 def kept_file(repo: Repo) -> Path:
@@ -18,7 +18,7 @@ def prepare(repo: Repo, args: list[str]) -> None:
     """Put the trailers of the commit that is amended or reused into the new message, and note them."""
     source, named = (args[1] if len(args) > 1 else ""), (args[2] if len(args) > 2 else "")
     commit = named if source == "commit" and named else "HEAD"
-    if source != "commit" and not _is_amend(repo):
+    if source != "commit" and (_has_own(Path(args[0])) or not _is_amend(repo)):
         return
     shown = run("cat-file", "commit", commit, git_dir=repo.git_dir)
     kept = ours(shown.stdout.decode("utf-8", "replace").partition("\n\n")[2])
@@ -42,6 +42,11 @@ def _keep(repo: Repo, path: Path, kept: list[tuple[str, str]]) -> None:
     after = keeping(text, kept, comment if comment != "auto" else "#")
     if after != text:
         replace(path, after.encode("utf-8", "surrogateescape"))
+
+
+def _has_own(path: Path) -> bool:
+    """True for a message that brings its trailers along, as a commit that is picked or rebased does."""
+    return f"\n{PREFIX}" in path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def _is_amend(repo: Repo) -> bool:

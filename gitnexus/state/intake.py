@@ -57,7 +57,7 @@ def settle(state: State) -> Settled:
             return settled
         if own.takes_in:
             _take_in(state, own, [edit for edit in edits if not _is_old_version(state, own, edit)], lock, settled)
-        _catch_up(own, state.latest(), touched, settled)
+        _catch_up(state, own, state.latest(), touched, settled)
         _mark_run(own)
     return settled
 
@@ -239,11 +239,13 @@ def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: S
     own.journal.record(None, seen)
 
 
-def _catch_up(own: Projection, tip: Snapshot, touched: Seen, settled: Settled) -> None:
+def _catch_up(state: State, own: Projection, tip: Snapshot, touched: Seen, settled: Settled) -> None:
     if own.root.is_symlink() or (own.root.exists() and not own.root.is_dir()):
         settled.held[FOLDER] = "it is a link or a file where a folder must be"
         return
-    own.root.mkdir(exist_ok=True)
+    if not own.root.exists():
+        exclude.add(state.repo)  # state may have come with a mirror or a fetch, without any init here
+        own.root.mkdir(exist_ok=True)
     settled.restored = sum(1 for path, seen in touched.items() if seen is None and tip.oid(path) is not None)
     own.journal.record(None, touched)
     left = own.update(tip, {path: want for path, want in own.stale(tip).items() if path not in settled.held})

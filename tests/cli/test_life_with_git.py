@@ -72,6 +72,15 @@ def test_a_mirror_carries_the_state_and_can_be_asked(noted: Path, tmp_path: Path
     assert "1 memory" in Nexus(tmp_path / "mirror.git").ok("status")
 
 
+def test_state_that_came_with_a_mirror_is_ignored_by_git_where_it_is_filled(noted: Path, tmp_path: Path) -> None:
+    run_git(tmp_path, "clone", "-q", "--mirror", str(noted), "mirror.git")
+    run_git(tmp_path / "mirror.git", "worktree", "add", "-q", "-b", "w", str(tmp_path / "w"))
+
+    assert "1 memory" in Nexus(tmp_path / "w").ok("status")
+    assert (tmp_path / "w" / ".nexus" / "memory" / "a.md").read_text() == "note\n"
+    assert run_git(tmp_path / "w", "status", "--porcelain") == ""
+
+
 @pytest.mark.parametrize("mirror", [False, True])
 def test_fetch_with_prune_never_changes_our_refs(noted: Path, nexus: Nexus, tmp_path: Path, mirror: bool) -> None:
     run_git(tmp_path, "init", "-q", "--bare", "server.git")

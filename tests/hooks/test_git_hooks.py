@@ -167,6 +167,20 @@ def test_the_next_commit_does_not_inherit_them(approved: Path) -> None:
     assert message(approved) == "my own work"
 
 
+def test_a_picked_commit_keeps_its_own_trailers_and_takes_no_others(approved: Path) -> None:
+    staged(approved, "second.txt", "x")
+    theirs = TRAILERS.replace("r1", "r2")
+    when = run_git(approved, "log", "-1", "--format=%aI").strip()
+    author = ["--author=Agent <agent@example.com>", f"--date={when}"]  # the same agent in the same second
+    run_git(approved, "commit", "-qm", f"agent: more\n\n{theirs}", *author)
+    second = run_git(approved, "rev-parse", "HEAD").strip()
+    run_git(approved, "reset", "-q", "--hard", "HEAD~1")
+
+    run_git(approved, "cherry-pick", second)
+
+    assert message(approved) == f"agent: more\n\n{theirs}"
+
+
 def test_a_broken_store_lets_a_checkout_go_on_and_says_why(project: Path, tmp_path: Path) -> None:
     run_git(project, "update-ref", "refs/nexus/state", run_git(project, "rev-parse", "HEAD^{tree}").strip())
 
