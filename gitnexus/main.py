@@ -11,6 +11,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
     ("Set up", "completion", "gitnexus.cli.completion:completion", "Print the completion script for a shell."),
+    ("Cycle", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),
 )
 _GIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout")

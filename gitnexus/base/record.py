@@ -21,6 +21,7 @@ class Record:
     """A frozen value; `snake_case` here is `camelCase` in JSON; fields it does not know are refused."""
 
     _keeps_unknown: ClassVar[bool] = False
+    _camel_case: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)
@@ -90,7 +91,7 @@ def _looked_up(cls: Any) -> _Rows:
     rows = []
     for field in dataclasses.fields(cls):
         if field.name != "unknown":
-            first, *rest = field.name.split("_")
+            first, *rest = field.name.split("_") if cls._camel_case else [field.name]
             required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
             rows.append((field.name, first + "".join(map(str.title, rest)), hints[field.name], required))
     return tuple(rows)

@@ -1,0 +1,25 @@
+"""Artifacts: files that agents leave for each other, below one folder and nowhere else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.base.errors import Invalid
+from gitnexus.cycle.session import ARTIFACTS, Session
+from gitnexus.state.layout import SESSION_FOLDER, why_unsafe
+
+
+def write(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Write one artifact; sub-folders are made, whatever leads elsewhere is refused."""
+    name = params["filename"]
+    unsafe = why_unsafe(name)
+    if unsafe:
+        raise Invalid(f"filename {name[:80]!r} is refused: {unsafe}")
+    *folders, last = name.split("/")
+    parts = [SESSION_FOLDER, ARTIFACTS, *folders]
+    try:
+        data = params["content"].encode("utf-8")
+    except UnicodeEncodeError as exc:
+        raise Invalid("content holds half of a surrogate pair") from exc
+    with session.exclusive():
+        session.put_bytes(parts, last, data)
+    return {"success": True, "path": str(session.folder.joinpath(*parts, last))}

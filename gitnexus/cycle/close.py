@@ -1,0 +1,65 @@
+"""Close a cycle: plan and tasks become history, as one commit, and the session is empty."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.base.clock import stamp
+from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, History, Plan, TaskFile
+from gitnexus.cycle.session import PLAN, TASKS, Session
+
+
+def close(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Archive what is open and delete plan.json and tasks.json, and nothing else."""
+    with session.exclusive():
+        plan, file = session.plan(), session.tasks()
+        cycle = Cycle(
+            completed_at=stamp(session.clock()),
+            branch=session.branch(),
+            plan=plan,
+            tasks=file.tasks if file else (),
+            schema_version=SCHEMA_VERSION,
+        )
+        history = session.append(lambda history: with_cycle(history, cycle))
+        deleted = [name for name in (PLAN, TASKS) if session.delete(name)]
+    decisions = decided_in(plan)
+    return {
+        "closed": True,
+        "cycle": history.cycles[-1].completed_at,
+        "branch": history.cycles[-1].branch,
+        "archived": {"plan": plan is not None, "decisions": decisions, "tasks": len(cycle.tasks)},
+        "deleted": deleted,
+        "total_cycles": len(history.cycles),
+        "memoryHint": {
+            "taskCount": len(cycle.tasks),
+            "decisionCount": decisions,
+            "cycleTopics": [plan.topic] if plan else _goal(file),
+        },
+    }
+
+
+def with_cycle(history: History, cycle: Cycle) -> tuple[History, str]:
+    """Return the history with one more cycle and the reason.
+
+    What a killed close archived and did not delete any more is not archived a second time.
+    """
+    last = history.cycles[-1] if history.cycles else None
+    if last is not None and (cycle.plan or cycle.tasks) and (last.plan, last.tasks) == (cycle.plan, cycle.tasks):
+        return history, ""
+    after = history.changed(cycles=(*history.cycles, cycle), schema_version=SCHEMA_VERSION)
+    return after, _why(cycle)
+
+
+def decided_in(plan: Plan | None) -> int:
+    """Return how many issues of a plan are decided."""
+    return sum(issue.status == "decided" for issue in plan.issues) if plan else 0
+
+
+def _why(cycle: Cycle) -> str:
+    what = f"the plan {cycle.plan.topic!r}" if cycle.plan else "a cycle without a plan"
+    count = len(cycle.tasks)
+    done = sum(task.status == "completed" for task in cycle.tasks)
+    return f"cycle: close {what}: {decided_in(cycle.plan)} decisions, {done} of {count} tasks done"
+
+
+def _goal(file: TaskFile | None) -> list[str]:
+    return [file.goal] if file else []

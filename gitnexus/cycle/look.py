@@ -1,0 +1,49 @@
+"""Look back and around: search closed cycles, tell where the session stands."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.cycle.model import Cycle
+from gitnexus.cycle.session import Session
+
+_SHOWN = 10
+
+
+def search(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the newest closed cycles that hold the words, in the order in which they were closed."""
+    query = params.get("query", "").casefold()
+    found = [cycle for cycle in session.history().cycles if query in _text(cycle)]
+    count = params.get("last_n", _SHOWN)
+    shown = found[-count:] if count > 0 else []
+    return {"total": len(found), "showing": len(shown), "cycles": [_row(cycle) for cycle in shown]}
+
+
+def context(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return branch, goal, counts and decisions of the session."""
+    file = session.tasks()
+    answer: dict[str, Any] = {"branch": session.branch(), "activeMode": "team" if file else None}
+    if file is not None:
+        answer["goal"] = file.goal
+        answer["tasksSummary"] = {
+            "total": len(file.tasks),
+            "completed": sum(task.status == "completed" for task in file.tasks),
+            "pending": sum(task.status == "pending" for task in file.tasks),
+        }
+    return {**answer, "decisions": list(file.decisions) if file else []}
+
+
+def _text(cycle: Cycle) -> str:
+    return json.dumps(cycle.plain(), ensure_ascii=False).casefold()
+
+
+def _row(cycle: Cycle) -> dict[str, Any]:
+    row: dict[str, Any] = {"completed_at": cycle.completed_at, "branch": cycle.branch}
+    if cycle.plan is not None:
+        row["topic"] = cycle.plan.topic
+        row["decisions"] = [
+            {"title": issue.title, "decision": issue.decision}
+            for issue in cycle.plan.issues
+            if issue.decision is not None
+        ]
+    return {**row, "task_count": len(cycle.tasks)}

@@ -1,0 +1,87 @@
+"""Plan, tasks and history as the tool contract (0.10) spells them."""
+
+from typing import Any, ClassVar, Literal
+
+from gitnexus.base.record import StoredRecord
+
+SCHEMA_VERSION = "1.0"
+
+IssueStatus = Literal["pending", "decided"]
+TaskStatus = Literal["pending", "in_progress", "completed"]
+ReusePolicy = Literal["fresh", "resume_if_same_artifact", "resume"]
+
+
+class CycleRecord(StoredRecord):
+    """The contract writes `snake_case`."""
+
+    _camel_case: ClassVar[bool] = False
+
+
+class PlanIssue(CycleRecord):
+    """A question that the plan must answer."""
+
+    id: int
+    title: str
+    status: IssueStatus = "pending"
+    decision: str | None = None
+    how_agents: tuple[str, ...] | None = None
+    how_summary: dict[str, str] | None = None
+    how_agent_ids: dict[str, str] | None = None
+
+
+class Plan(CycleRecord):
+    """`.nexus/state/plan.json`."""
+
+    id: int
+    topic: str
+    issues: tuple[PlanIssue, ...]
+    created_at: str
+    research_summary: str | None = None
+    schema_version: str | None = None
+
+
+class CycleTask(CycleRecord):
+    """A task inside one cycle; its id is a number."""
+
+    id: int
+    title: str
+    context: str
+    status: TaskStatus = "pending"
+    deps: tuple[int, ...] = ()
+    approach: str | None = None
+    acceptance: str | None = None
+    risk: str | None = None
+    plan_issue: int | None = None
+    owner: str | None = None
+    owner_agent_id: str | None = None
+    owner_reuse_policy: ReusePolicy | None = None
+    created_at: str | None = None
+
+
+class TaskFile(CycleRecord):
+    """`.nexus/state/tasks.json`."""
+
+    goal: str
+    decisions: tuple[str, ...] = ()
+    tasks: tuple[CycleTask, ...] = ()
+    schema_version: str | None = None
+
+
+class Cycle(CycleRecord):
+    """What was closed together."""
+
+    completed_at: str
+    branch: str
+    plan: Plan | None = None
+    tasks: tuple[CycleTask, ...] = ()
+    schema_version: str | None = None
+
+    def plain(self) -> dict[str, Any]:
+        return {"plan": None, **super().plain()}  # the schema wants the word, also where there was no plan
+
+
+class History(CycleRecord):
+    """`history.json` on the state ref."""
+
+    cycles: tuple[Cycle, ...] = ()
+    schema_version: str | None = None

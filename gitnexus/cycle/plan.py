@@ -1,0 +1,135 @@
+"""The plan: start it, look at it, change its issues, decide them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.base.clock import stamp
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, History, Plan, PlanIssue
+from gitnexus.cycle.session import PLAN, Session
+
+_NO_PLAN = "No active plan session"
+
+
+def start(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Begin a plan; one that is there is archived first."""
+    with session.exclusive():
+        before = session.plan()
+        history = session.history() if before is None else _archive(session, before)
+        created = stamp(session.clock())
+        plan = Plan(
+            id=1 + max((cycle.plan.id for cycle in history.cycles if cycle.plan), default=0),
+            topic=params["topic"],
+            issues=tuple(PlanIssue(id=at, title=title) for at, title in enumerate(params["issues"], 1)),
+            research_summary=params["research_summary"],
+            created_at=created,
+            schema_version=SCHEMA_VERSION,
+        )
+        session.put(PLAN, plan)
+    return {
+        "created": True,
+        "plan_id": plan.id,
+        "topic": plan.topic,
+        "issueCount": len(plan.issues),
+        "previousArchived": before is not None,
+    }
+
+
+def status(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plan with a count of its issues."""
+    plan = session.plan()
+    if plan is None:
+        return {"active": False}
+    decided = sum(issue.status == "decided" for issue in plan.issues)
+    answer = {
+        "active": True,
+        "plan_id": plan.id,
+        "topic": plan.topic,
+        "issues": [issue.plain() for issue in plan.issues],
+        "summary": {"total": len(plan.issues), "pending": len(plan.issues) - decided, "decided": decided},
+    }
+    return {**answer, "research_summary": plan.research_summary} if plan.research_summary is not None else answer
+
+
+def update(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Add, remove, edit or reopen an issue."""
+    with session.exclusive():
+        plan, issue, past = updated(session.plan(), params)
+        session.put(PLAN, plan)
+    return {past: True, "issue": issue.plain()}
+
+
+def decide(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Record the decision on an issue; deciding again overwrites."""
+    with session.exclusive():
+        plan, issue = decided(session.plan(), params)
+        session.put(PLAN, plan)
+    left = [other for other in plan.issues if other.status == "pending"]
+    answer: dict[str, Any] = {"decided": True, "issue": issue.title, "allComplete": not left}
+    if left:
+        return {**answer, "remaining": [{"id": i.id, "title": i.title, "status": i.status} for i in left]}
+    return {**answer, "message": "All issues are decided. Turn the decisions into tasks with task_add."}
+
+
+def updated(plan: Plan | None, params: Mapping[str, Any]) -> tuple[Plan, PlanIssue, str]:
+    """Return the changed plan, the issue concerned and what was done to it. Raises: NotFound, Invalid."""
+    if plan is None:
+        raise NotFound(_NO_PLAN)
+    action, issue_id, title = params["action"], params.get("issue_id"), params.get("title")
+    match action:
+        case "add":
+            if not title:
+                raise Invalid("title is required for add")
+            issue = PlanIssue(id=1 + max((issue.id for issue in plan.issues), default=0), title=title)
+            return plan.changed(issues=(*plan.issues, issue)), issue, "added"
+        case "remove":
+            issue = _named(plan, issue_id, action)
+            return plan.changed(issues=tuple(i for i in plan.issues if i.id != issue.id)), issue, "removed"
+        case "edit":
+            if issue_id is None or not title:
+                raise Invalid("issue_id and title are required for edit")
+            return *_with(plan, _named(plan, issue_id, action).changed(title=title)), "edited"
+        case "reopen":
+            reopened = _named(plan, issue_id, action).changed(status="pending", decision=None)
+            return *_with(plan, reopened), "reopened"
+        case _:
+            raise Invalid(f"Unknown action: {action}")
+
+
+def decided(plan: Plan | None, params: Mapping[str, Any]) -> tuple[Plan, PlanIssue]:
+    """Return the plan with one more decision. Raises: NotFound."""
+    if plan is None:
+        raise NotFound(_NO_PLAN)
+    issue = _named(plan, params["issue_id"], "decide")
+    how: dict[str, Any] = {name: params[name] for name in ("how_summary", "how_agent_ids") if name in params}
+    if "how_agents" in params:
+        how["how_agents"] = tuple(params["how_agents"])
+    return _with(plan, issue.changed(status="decided", decision=params["decision"], **how))
+
+
+def _named(plan: Plan, issue_id: int | None, action: str) -> PlanIssue:
+    if issue_id is None:
+        raise Invalid(f"issue_id is required for {action}")
+    found = next((issue for issue in plan.issues if issue.id == issue_id), None)
+    if found is None:
+        raise NotFound(f"Issue {issue_id} not found")
+    return found
+
+
+def _with(plan: Plan, issue: PlanIssue) -> tuple[Plan, PlanIssue]:
+    return plan.changed(issues=tuple(issue if other.id == issue.id else other for other in plan.issues)), issue
+
+
+def _archive(session: Session, plan: Plan) -> History:
+    """Put a plan into the history before another takes its place; one that is there already is not put twice."""
+    cycle = Cycle(
+        completed_at=stamp(session.clock()), branch=session.branch(), plan=plan, tasks=(), schema_version=SCHEMA_VERSION
+    )
+
+    def with_plan(history: History) -> tuple[History, str]:
+        if history.cycles and history.cycles[-1].plan == plan:
+            return history, ""
+        after = history.changed(cycles=(*history.cycles, cycle), schema_version=SCHEMA_VERSION)
+        return after, f"cycle: archive the plan {plan.topic!r}, replaced by another"
+
+    return session.append(with_plan)

@@ -1,0 +1,82 @@
+"""What a tool is: a name, parameters that are checked before it runs, and a function on a session."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gitnexus.base.errors import Invalid
+from gitnexus.cycle.session import Session
+
+Kind = Literal["text", "number", "texts", "numbers", "text map"]
+_WORDS = {"text": "text", "number": "a whole number", "texts": "a list of texts", "numbers": "a list of whole numbers",
+          "text map": "an object of texts"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter. `choices` are checked by the tool itself where the contract words the error."""
+
+    name: str
+    kind: Kind
+    words: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row of the shelf."""
+
+    name: str
+    words: str
+    params: tuple[Param, ...]
+    run: Callable[[Session, Mapping[str, Any]], dict[str, Any]]
+    reads_only: bool = False
+    destructive: bool = False
+
+
+def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with numeric strings as numbers. Raises: Invalid, before anything happened."""
+    known = {param.name: param for param in tool.params}
+    for name in given:
+        if name not in known:
+            raise Invalid(f"{tool.name} has no parameter {name!r}", hint=f"it takes {', '.join(known) or 'none'}")
+    found = {}
+    for param in tool.params:
+        value = given.get(param.name)
+        if value is None:
+            if param.required:
+                raise Invalid(f"{param.name} is required for {tool.name}")
+            continue
+        found[param.name] = _value(param, value)
+    return found
+
+
+def _value(param: Param, value: Any) -> Any:
+    fits: Any = None
+    match param.kind:
+        case "text" if isinstance(value, str):
+            fits = value
+        case "number":
+            fits = _number(value)
+        case "texts" if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            fits = value
+        case "numbers" if isinstance(value, list):
+            numbers = [_number(item) for item in value]
+            fits = numbers if None not in numbers else None
+        case "text map" if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+            fits = value
+    if fits is None:
+        raise Invalid(f"{param.name} should be {_WORDS[param.kind]}")
+    if param.choices and fits not in param.choices:
+        raise Invalid(f"{param.name} should be one of {', '.join(param.choices)}")
+    return fits
+
+
+def _number(value: Any) -> int | None:
+    """Return a whole number; clients also send it as text."""
+    if isinstance(value, str) and value.strip().lstrip("-").isdecimal() and len(value) < 17:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        return None
+    return int(value)

@@ -1,0 +1,139 @@
+"""The session of one worktree: the only file that knows where plan, tasks, artifacts and history are kept."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Busy, Failed, Invalid
+from gitnexus.cycle.model import CycleRecord, History, Plan, TaskFile
+from gitnexus.git import Repo, exclude
+from gitnexus.git.child import run
+from gitnexus.state import Change, Snapshot, State, disk
+from gitnexus.state.format import new_tree
+from gitnexus.state.intake import settle
+from gitnexus.state.layout import IGNORE_FILE, IGNORE_TEXT, SESSION_FOLDER
+from gitnexus.state.lock import StateLock
+
+PLAN, TASKS, HISTORY = "plan.json", "tasks.json", "history.json"
+ARTIFACTS = "artifacts"
+_LARGEST = 64 * 1024 * 1024
+
+R = TypeVar("R", bound=CycleRecord)
+
+
+class Session:
+    """What the tools work on. Plan and tasks need no git at all; history needs the state ref."""
+
+    def __init__(self, state: State, clock: Callable[[], datetime] = now) -> None:
+        if state.repo.worktree is None:
+            raise Failed("a bare repository has no session", hint="run this in one of its worktrees")
+        self.state = state
+        self.clock = clock
+        self.folder: Path = state.repo.worktree / ".nexus"
+
+    @property
+    def repo(self) -> Repo:
+        """The repository, as seen from this worktree."""
+        return self.state.repo
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold this worktree's session for one call. Raises: Busy."""
+        lock = StateLock(self.repo.git_dir / "nexus" / "session.lock")
+        try:
+            with lock:
+                if not lock.held:
+                    raise Busy("another process holds this session", hint="run the command again")
+                yield
+        finally:
+            lock.close()
+
+    def plan(self) -> Plan | None:
+        """Return the plan, None if there is none. Raises: Invalid, and leaves the file as it is."""
+        return self._read(PLAN, Plan)
+
+    def tasks(self) -> TaskFile | None:
+        """Return the tasks, None if there are none. Raises: Invalid, and leaves the file as it is."""
+        return self._read(TASKS, TaskFile)
+
+    def put(self, name: str, record: CycleRecord) -> None:
+        """Write a session file at once."""
+        self.put_bytes([SESSION_FOLDER], name, record.to_bytes())
+
+    def put_bytes(self, parts: list[str], name: str, data: bytes) -> None:
+        """Write a file below `.nexus/`, making what it needs and nothing more. Raises: Obstructed, OSError."""
+        if not os.path.lexists(self.folder):
+            exclude.add(self.repo)
+            self.folder.mkdir()
+        with disk.folder(self.folder, []) as fd:
+            if disk.look(fd, IGNORE_FILE) is None:
+                disk.store(fd, IGNORE_FILE, IGNORE_TEXT)
+        with disk.folder(self.folder, parts, make=True) as fd:
+            disk.look(fd, name)  # a link or a folder in its place is not replaced
+            disk.store(fd, name, data)
+
+    def delete(self, name: str) -> bool:
+        """Delete a session file; False if it was not there."""
+        try:
+            with disk.folder(self.folder, [SESSION_FOLDER]) as fd:
+                os.unlink(name, dir_fd=fd)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def history(self) -> History:
+        """Return the closed cycles, what was edited by hand taken in. Raises: Invalid, and leaves the file as it is."""
+        if self.state.latest().commit is None:
+            held = disk.load_path(self.folder, HISTORY, _LARGEST)
+            return History() if held is None else History.from_bytes(held[0], f".nexus/{HISTORY}")
+        self._settled()
+        return _history_in(self.state.latest())
+
+    def append(self, decide: Callable[[History], tuple[History, str]]) -> History:
+        """Publish what `decide` makes of the history, as one commit with its reason. Raises: what `decide` raises."""
+        self.history()  # refuses a file that does not parse before anything is made
+        if not self.state.exists:
+            self.state.transact(_begin)
+        self._settled()
+
+        def change(snapshot: Snapshot) -> Change[History]:
+            after, why = decide(_history_in(snapshot))
+            return Change({HISTORY: after.to_bytes()} if why else {}, why, after)
+
+        return self.state.transact(change)
+
+    def branch(self) -> str:
+        """Return the branch, or the short id where HEAD is detached; no git process in the usual case."""
+        head = (self.repo.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
+        name = head.removeprefix("ref: refs/heads/")
+        if name == ".invalid":  # reftable keeps HEAD elsewhere
+            asked = run("symbolic-ref", "--short", "-q", "HEAD", git_dir=self.repo.git_dir)
+            name = asked.stdout.decode("utf-8", "replace").strip() or "HEAD"
+        return name if name != head else head[:7]
+
+    def _settled(self) -> None:
+        held = settle(self.state).held
+        if HISTORY in held:
+            raise Invalid(f".nexus/{HISTORY} is {held[HISTORY]}", hint="it is left as it is; repair it by hand")
+
+    def _read(self, name: str, kind: type[R]) -> R | None:
+        try:
+            held = disk.load_path(self.folder, f"{SESSION_FOLDER}/{name}", _LARGEST)
+        except disk.Obstructed as exc:
+            raise Invalid(f".nexus/state/{name}: {exc.message}") from exc
+        return None if held is None else kind.from_bytes(held[0], f".nexus/state/{name}")
+
+
+def _history_in(snapshot: Snapshot) -> History:
+    raw = snapshot.read(HISTORY)
+    return History() if raw is None else History.from_bytes(raw, HISTORY)
+
+
+def _begin(snapshot: Snapshot) -> Change[None]:
+    if snapshot.commit is not None:
+        return Change({}, "", None)
+    return Change(new_tree("project", now()), "cycle: begin", None)

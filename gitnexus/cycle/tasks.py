@@ -1,0 +1,88 @@
+"""The tasks of a cycle: add, list, update."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.base.clock import stamp
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.cycle.model import SCHEMA_VERSION, CycleTask, Plan, TaskFile
+from gitnexus.cycle.session import TASKS, Session
+
+_PLAIN = ("approach", "acceptance", "risk", "plan_issue", "owner", "owner_agent_id", "owner_reuse_policy")
+
+
+def add(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Add a task; the first makes the file."""
+    with session.exclusive():
+        after, task = added(session.tasks(), session.plan(), params, stamp(session.clock()))
+        session.put(TASKS, after)
+    return {"task": task.plain()}
+
+
+def show(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tasks with what is ready."""
+    file = session.tasks()
+    if file is None:
+        return {"exists": False}
+    return {"goal": file.goal, "tasks": [task.plain() for task in file.tasks], "summary": summary(file)}
+
+
+def update(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Move a task to another status."""
+    with session.exclusive():
+        file = session.tasks()
+        if file is None:
+            raise NotFound("tasks.json not found")
+        after, task = updated(file, params["id"], params["status"])
+        session.put(TASKS, after)
+    return {"task": task.plain()}
+
+
+def added(
+    file: TaskFile | None, plan: Plan | None, params: Mapping[str, Any], created: str
+) -> tuple[TaskFile, CycleTask]:
+    """Return the file with one more task. Raises: Invalid for a dependency that does not exist."""
+    for name in ("title", "context"):
+        if not params[name]:
+            raise Invalid(f"{name} should not be empty")
+    tasks = file.tasks if file else ()
+    deps = tuple(params.get("deps", ()))
+    missing = [dep for dep in deps if dep not in {task.id for task in tasks}]
+    if missing:
+        raise Invalid(f"deps names tasks that do not exist: {', '.join(map(str, missing))}")
+    task = CycleTask(
+        id=1 + max((task.id for task in tasks), default=0),
+        title=params["title"],
+        context=params["context"],
+        deps=deps,
+        created_at=created,
+        **{name: params[name] for name in _PLAIN if name in params},
+    )
+    # The schema wants a goal that is not empty, the contract a task_add without one: the plan's topic says what it
+    # is all for, and without a plan the first task does.
+    goal = params.get("goal") or (file.goal if file else None) or (plan.topic if plan else None) or task.title
+    before = file or TaskFile(goal=goal, schema_version=SCHEMA_VERSION)
+    decisions = (*before.decisions, *params.get("decisions", ()))
+    return before.changed(goal=goal, decisions=decisions, tasks=(*tasks, task)), task
+
+
+def updated(file: TaskFile, task_id: int, status: str) -> tuple[TaskFile, CycleTask]:
+    """Return the file with one task in another status. Raises: NotFound."""
+    found = next((task for task in file.tasks if task.id == task_id), None)
+    if found is None:
+        raise NotFound(f"Task id {task_id} not found")
+    task = found.changed(status=status)
+    return file.changed(tasks=tuple(task if other.id == task_id else other for other in file.tasks)), task
+
+
+def summary(file: TaskFile) -> dict[str, Any]:
+    """Return the counts; by contract `blocked` is what is in progress."""
+    done = {task.id for task in file.tasks if task.status == "completed"}
+    pending = [task for task in file.tasks if task.status == "pending"]
+    return {
+        "total": len(file.tasks),
+        "completed": len(done),
+        "pending": len(pending),
+        "blocked": sum(task.status == "in_progress" for task in file.tasks),
+        "ready": [task.id for task in pending if set(task.deps) <= done],
+    }
