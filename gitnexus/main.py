@@ -11,7 +11,11 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
     ("Set up", "completion", "gitnexus.cli.completion:completion", "Print the completion script for a shell."),
+    ("Cycle", "plan", "gitnexus.cli.plan:plan", "The open plan: its questions and what was decided."),
+    ("Cycle", "cycle", "gitnexus.cli.cycle:cycle", "The tasks of this cycle, and its end."),
+    ("Cycle", "history", "gitnexus.cli.history:history", "Search closed cycles: what was decided, and when."),
     ("Cycle", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
+    ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
     ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),
 )
 _GIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout")

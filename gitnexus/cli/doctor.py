@@ -29,7 +29,7 @@ def doctor(ctx: click.Context, fix: bool) -> None:
     rows = []
     for finding in found:
         hint = f" ({finding.hint})" if finding.hint else ""
-        mark = click.style(finding.state.ljust(7), fg=_COLOURS[finding.state])
+        mark = click.style(finding.state, fg=_COLOURS[finding.state])
         rows.append([mark, finding.check, one_line(finding.words + hint, 400)])
     answer(
         {

@@ -1,6 +1,7 @@
 """`git nexus tool`: one tool, exactly as an agent calls it."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,18 +39,17 @@ def tool(ctx: click.Context, name: str | None, params: str | None) -> None:
 
 
 def _called(place: Path, name: str, params: str | None) -> dict[str, Any]:
+    from gitnexus.app.session import open_session
     from gitnexus.base.canonical import parse
     from gitnexus.base.errors import Invalid
-    from gitnexus.cycle import Session, call
-    from gitnexus.git import discover
-    from gitnexus.state import State
+    from gitnexus.cycle import call
 
     raw = sys.stdin.buffer.read() if params == "-" else (params or "{}").encode("utf-8", "surrogateescape")
     given = parse(raw)
     if not isinstance(given, dict):
         raise Invalid("the parameters should be a JSON object")
-    state = State.open(discover(place, inherit=True))
+    session = open_session(place, os.environ.get("NEXUS_HARNESS"))
     try:
-        return call(Session(state), name, given)
+        return call(session, name, given)
     finally:
-        state.close()
+        session.state.close()

@@ -1,11 +1,25 @@
 """Artifacts: files that agents leave for each other, below one folder and nowhere else."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.base.errors import Invalid
 from gitnexus.cycle.session import ARTIFACTS, Session
+from gitnexus.state import disk
 from gitnexus.state.layout import SESSION_FOLDER, why_unsafe
+
+
+def show(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the artifacts of this session by name."""
+    root = session.folder / SESSION_FOLDER / ARTIFACTS
+    try:
+        with disk.folder(session.folder, [SESSION_FOLDER, ARTIFACTS]):
+            names = frozenset(os.listdir(root))
+    except FileNotFoundError:
+        names = frozenset()
+    found = sorted((name, stat) for name, stat in disk.scan(root, names) if stat is not None)
+    return {"artifacts": [{"filename": name, "size": stat.size} for name, stat in found]}
 
 
 def write(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,14 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.base.clock import stamp
+from gitnexus.base.errors import Conflict
 from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, History, Plan, TaskFile
 from gitnexus.cycle.session import PLAN, TASKS, Session
 
 
-def close(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+def close(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Archive what is open and delete plan.json and tasks.json, and nothing else."""
     with session.exclusive():
         plan, file = session.plan(), session.tasks()
+        open_tasks = [task.id for task in file.tasks if task.status != "completed"] if file else []
+        if params.get("refuse_open") and open_tasks:
+            raise Conflict(f"tasks are not completed: {', '.join(map(str, open_tasks))}", hint="leave refuse_open out")
         cycle = Cycle(
             completed_at=stamp(session.clock()),
             branch=session.branch(),
@@ -58,7 +62,7 @@ def _why(cycle: Cycle) -> str:
     what = f"the plan {cycle.plan.topic!r}" if cycle.plan else "a cycle without a plan"
     count = len(cycle.tasks)
     done = sum(task.status == "completed" for task in cycle.tasks)
-    return f"cycle: close {what}: {decided_in(cycle.plan)} decisions, {done} of {count} tasks done"
+    return f"cycle: close {what}, {done} of {count} tasks done"
 
 
 def _goal(file: TaskFile | None) -> list[str]:

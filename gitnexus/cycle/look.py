@@ -8,15 +8,19 @@ from gitnexus.cycle.model import Cycle
 from gitnexus.cycle.session import Session
 
 _SHOWN = 10
+_AROUND = 60
 
 
 def search(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the newest closed cycles that hold the words, in the order in which they were closed."""
-    query = params.get("query", "").casefold()
-    found = [cycle for cycle in session.history().cycles if query in _text(cycle)]
+    query, scope = params.get("query", "").casefold(), params.get("scope", "all")
+    found = [cycle for cycle in session.history().cycles if query in _text(cycle, scope)]
     count = params.get("last_n", _SHOWN)
     shown = found[-count:] if count > 0 else []
-    return {"total": len(found), "showing": len(shown), "cycles": [_row(cycle) for cycle in shown]}
+    rows = [_row(cycle) for cycle in shown]
+    if params.get("excerpts") and query:
+        rows = [{**row, "excerpt": _excerpt(cycle, scope, query)} for row, cycle in zip(rows, shown, strict=True)]
+    return {"total": len(found), "showing": len(shown), "cycles": rows}
 
 
 def context(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,8 +37,22 @@ def context(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
     return {**answer, "decisions": list(file.decisions) if file else []}
 
 
-def _text(cycle: Cycle) -> str:
-    return json.dumps(cycle.plain(), ensure_ascii=False).casefold()
+def _text(cycle: Cycle, scope: str) -> str:
+    """Return the JSON of the part of a cycle that is searched."""
+    whole = cycle.plain()
+    plan = whole["plan"] or {}
+    part = {
+        "plan": plan,
+        "tasks": whole["tasks"],
+        "decisions": [issue.get("decision") for issue in plan.get("issues", [])],
+    }.get(scope, whole)
+    return json.dumps(part, ensure_ascii=False).casefold()
+
+
+def _excerpt(cycle: Cycle, scope: str, query: str) -> str:
+    text = _text(cycle, scope)
+    at = text.find(query)
+    return ("…" if at > _AROUND else "") + text[max(0, at - _AROUND) : at + len(query) + _AROUND]
 
 
 def _row(cycle: Cycle) -> dict[str, Any]:

@@ -17,6 +17,24 @@ class CycleRecord(StoredRecord):
     _camel_case: ClassVar[bool] = False
 
 
+class Analysis(CycleRecord):
+    """What an agent found about an issue; only ever added to."""
+
+    agent: str
+    summary: str
+    recorded_at: str
+    agent_id: str | None = None
+
+
+class TaskResult(CycleRecord):
+    """What came of a task."""
+
+    outcome: Literal["success", "failure", "partial"]
+    summary: str
+    recorded_at: str
+    artifacts: tuple[str, ...] | None = None
+
+
 class PlanIssue(CycleRecord):
     """A question that the plan must answer."""
 
@@ -27,6 +45,7 @@ class PlanIssue(CycleRecord):
     how_agents: tuple[str, ...] | None = None
     how_summary: dict[str, str] | None = None
     how_agent_ids: dict[str, str] | None = None
+    analysis: tuple[Analysis, ...] | None = None
 
 
 class Plan(CycleRecord):
@@ -55,6 +74,7 @@ class CycleTask(CycleRecord):
     owner: str | None = None
     owner_agent_id: str | None = None
     owner_reuse_policy: ReusePolicy | None = None
+    result: TaskResult | None = None
     created_at: str | None = None
 
 

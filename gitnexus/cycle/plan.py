@@ -5,7 +5,8 @@ from typing import Any
 
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, History, Plan, PlanIssue
+from gitnexus.cycle.agents import plain_name
+from gitnexus.cycle.model import SCHEMA_VERSION, Analysis, Cycle, History, Plan, PlanIssue
 from gitnexus.cycle.session import PLAN, Session
 
 _NO_PLAN = "No active plan session"
@@ -69,6 +70,24 @@ def decide(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     if left:
         return {**answer, "remaining": [{"id": i.id, "title": i.title, "status": i.status} for i in left]}
     return {**answer, "message": "All issues are decided. Turn the decisions into tasks with task_add."}
+
+
+def analyse(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what an agent found about an issue; nothing that was found before is touched."""
+    entry = Analysis(
+        agent=plain_name(params["agent_name"]),
+        summary=params["summary"],
+        recorded_at=stamp(session.clock()),
+        agent_id=params.get("agent_id"),
+    )
+    with session.exclusive():
+        plan = session.plan()
+        if plan is None:
+            raise NotFound(_NO_PLAN)
+        issue = _named(plan, params["issue_id"], "analysis")
+        after, changed = _with(plan, issue.changed(analysis=(*(issue.analysis or ()), entry)))
+        session.put(PLAN, after)
+    return {"recorded": True, "issue": changed.plain()}
 
 
 def updated(plan: Plan | None, params: Mapping[str, Any]) -> tuple[Plan, PlanIssue, str]:

@@ -7,9 +7,15 @@ from typing import Any, Literal
 from gitnexus.base.errors import Invalid
 from gitnexus.cycle.session import Session
 
-Kind = Literal["text", "number", "texts", "numbers", "text map"]
-_WORDS = {"text": "text", "number": "a whole number", "texts": "a list of texts", "numbers": "a list of whole numbers",
-          "text map": "an object of texts"}  # fmt: skip
+Kind = Literal["text", "number", "flag", "texts", "numbers", "text map"]
+_WORDS = {
+    "text": "text",
+    "number": "a whole number",
+    "flag": "true or false",
+    "texts": "a list of texts",
+    "numbers": "a list of whole numbers",
+    "text map": "an object of texts",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ def _value(param: Param, value: Any) -> Any:
     match param.kind:
         case "text" if isinstance(value, str):
             fits = value
+        case "flag" if isinstance(value, bool):
+            return value
         case "number":
             fits = _number(value)
         case "texts" if isinstance(value, list) and all(isinstance(item, str) for item in value):

@@ -1,12 +1,13 @@
 """The session of one worktree: the only file that knows where plan, tasks, artifacts and history are kept."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from gitnexus.base.canonical import document, parse
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Busy, Failed, Invalid
 from gitnexus.cycle.model import CycleRecord, History, Plan, TaskFile
@@ -28,11 +29,12 @@ R = TypeVar("R", bound=CycleRecord)
 class Session:
     """What the tools work on. Plan and tasks need no git at all; history needs the state ref."""
 
-    def __init__(self, state: State, clock: Callable[[], datetime] = now) -> None:
+    def __init__(self, state: State, clock: Callable[[], datetime] = now, harness: str = "git-nexus") -> None:
         if state.repo.worktree is None:
             raise Failed("a bare repository has no session", hint="run this in one of its worktrees")
         self.state = state
         self.clock = clock
+        self.harness = harness
         self.folder: Path = state.repo.worktree / ".nexus"
 
     @property
@@ -76,10 +78,28 @@ class Session:
             disk.look(fd, name)  # a link or a folder in its place is not replaced
             disk.store(fd, name, data)
 
-    def delete(self, name: str) -> bool:
+    def rows(self, parts: list[str], name: str, kind: type[R]) -> list[R]:
+        """Return the records of a session file that is a list. Raises: Invalid, and leaves the file as it is."""
+        path = "/".join([SESSION_FOLDER, *parts, name])
+        held = self._load(path)
+        if held is None:
+            return []
+        try:
+            value = parse(held)
+        except Invalid as exc:
+            raise Invalid(f".nexus/{path} is {exc.message}", hint="it is left as it is; repair it by hand") from exc
+        if not isinstance(value, list):
+            raise Invalid(f".nexus/{path} should be a list", hint="it is left as it is; repair it by hand")
+        return [kind.from_value(item, f".nexus/{path}[{at}]") for at, item in enumerate(value)]
+
+    def put_rows(self, parts: list[str], name: str, rows: Sequence[CycleRecord]) -> None:
+        """Write a session file that is a list."""
+        self.put_bytes([SESSION_FOLDER, *parts], name, document([row.plain() for row in rows]))
+
+    def delete(self, name: str, parts: Sequence[str] = ()) -> bool:
         """Delete a session file; False if it was not there."""
         try:
-            with disk.folder(self.folder, [SESSION_FOLDER]) as fd:
+            with disk.folder(self.folder, [SESSION_FOLDER, *parts]) as fd:
                 os.unlink(name, dir_fd=fd)
         except FileNotFoundError:
             return False
@@ -121,11 +141,15 @@ class Session:
             raise Invalid(f".nexus/{HISTORY} is {held[HISTORY]}", hint="it is left as it is; repair it by hand")
 
     def _read(self, name: str, kind: type[R]) -> R | None:
+        held = self._load(f"{SESSION_FOLDER}/{name}")
+        return None if held is None else kind.from_bytes(held, f".nexus/state/{name}")
+
+    def _load(self, path: str) -> bytes | None:
         try:
-            held = disk.load_path(self.folder, f"{SESSION_FOLDER}/{name}", _LARGEST)
+            held = disk.load_path(self.folder, path, _LARGEST)
         except disk.Obstructed as exc:
-            raise Invalid(f".nexus/state/{name}: {exc.message}") from exc
-        return None if held is None else kind.from_bytes(held[0], f".nexus/state/{name}")
+            raise Invalid(f".nexus/{path}: {exc.message}") from exc
+        return None if held is None else held[0]
 
 
 def _history_in(snapshot: Snapshot) -> History:

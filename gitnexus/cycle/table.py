@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.base.errors import NotFound
-from gitnexus.cycle import artifact, close, look, plan, tasks
+from gitnexus.cycle import agents, artifact, close, lifecycle, look, plan, resume, tasks
 from gitnexus.cycle.protocol import Param, Tool, checked
 from gitnexus.cycle.session import Session
 
 _ISSUE = Param("issue_id", "number", "The number of the issue.")
+
+_HARNESS = Param("harness_id", "text", "The program that calls, if it is not the one the session was opened for.")
 
 _ALL = (
     Tool(
@@ -72,13 +74,16 @@ _ALL = (
         (
             Param("id", "number", "The task.", required=True),
             Param("status", "text", "Its new status.", required=True, choices=("pending", "in_progress", "completed")),
+            Param("outcome", "text", "What came of it.", choices=("success", "failure", "partial")),
+            Param("summary", "text", "The outcome in a few sentences."),
+            Param("artifacts", "texts", "Artifacts that show it."),
         ),
         tasks.update,
     ),
     Tool(
         "task_close",
         "Close the cycle: archive plan and tasks into the history and begin with an empty session.",
-        (),
+        (Param("refuse_open", "flag", "Do not close while a task is open."),),
         close.close,
         destructive=True,
     ),
@@ -88,6 +93,8 @@ _ALL = (
         (
             Param("query", "text", "Words to find anywhere in a cycle."),
             Param("last_n", "number", "How many to show at most, 10 if not said."),
+            Param("scope", "text", "Where to look; all if not said.", choices=("all", "plan", "tasks", "decisions")),
+            Param("excerpts", "flag", "Show the words around what was found."),
         ),
         look.search,
         reads_only=True,
@@ -102,6 +109,76 @@ _ALL = (
             Param("content", "text", "The whole text.", required=True),
         ),
         artifact.write,
+    ),
+    # What follows is ours, beside the contract's eleven.
+    Tool("artifact_list", "List this session's artifacts.", (), artifact.show, reads_only=True),
+    Tool(
+        "plan_analysis_add",
+        "Add what an agent found about an issue of the open plan.",
+        (
+            Param("issue_id", "number", "The number of the issue.", required=True),
+            Param("agent_name", "text", "The role that looked.", required=True),
+            Param("summary", "text", "What it found.", required=True),
+            Param("agent_id", "text", "Its session."),
+        ),
+        plan.analyse,
+    ),
+    Tool(
+        "plan_resume",
+        "Tell whether the agent that analysed an issue should go on where it was or start afresh.",
+        (
+            Param("issue_id", "number", "The number of the issue.", required=True),
+            Param("agent_name", "text", "The role.", required=True),
+        ),
+        resume.of_issue,
+        reads_only=True,
+    ),
+    Tool(
+        "task_resume",
+        "Tell whether a task's agent should go on where it was or start afresh.",
+        (
+            Param("id", "number", "The task.", required=True),
+            Param("agent_name", "text", "The role, if it is not the task's owner."),
+            Param("files", "texts", "The files that the task is about."),
+            _HARNESS,
+        ),
+        resume.of_task,
+        reads_only=True,
+    ),
+    Tool(
+        "agent_spawn",
+        "Note that an agent was started.",
+        (
+            Param("agent_name", "text", "Its role.", required=True),
+            Param("agent_id", "text", "Its session.", required=True),
+            _HARNESS,
+        ),
+        agents.spawn,
+    ),
+    Tool(
+        "agent_complete",
+        "Note that an agent is done.",
+        (
+            Param("agent_id", "text", "Its session.", required=True),
+            Param("last_message", "text", "What it said last."),
+            Param("files_touched", "texts", "The files that it changed."),
+            _HARNESS,
+        ),
+        agents.complete,
+    ),
+    Tool(
+        "agent_resume",
+        "Note that an agent was taken up again.",
+        (Param("agent_id", "text", "Its session.", required=True), _HARNESS),
+        agents.resume,
+    ),
+    Tool("session_start", "Make a session ready and tell what an earlier one left open.", (_HARNESS,), lifecycle.begin),
+    Tool(
+        "session_end",
+        "Tell what is still open and forget the agents of this session.",
+        (_HARNESS,),
+        lifecycle.end,
+        destructive=True,
     ),
 )  # fmt: skip
 

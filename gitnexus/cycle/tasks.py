@@ -5,7 +5,7 @@ from typing import Any
 
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.cycle.model import SCHEMA_VERSION, CycleTask, Plan, TaskFile
+from gitnexus.cycle.model import SCHEMA_VERSION, CycleTask, Plan, TaskFile, TaskResult
 from gitnexus.cycle.session import TASKS, Session
 
 _PLAIN = ("approach", "acceptance", "risk", "plan_issue", "owner", "owner_agent_id", "owner_reuse_policy")
@@ -33,7 +33,7 @@ def update(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
         file = session.tasks()
         if file is None:
             raise NotFound("tasks.json not found")
-        after, task = updated(file, params["id"], params["status"])
+        after, task = updated(file, params["id"], params["status"], result_of(params, stamp(session.clock())))
         session.put(TASKS, after)
     return {"task": task.plain()}
 
@@ -66,12 +66,24 @@ def added(
     return before.changed(goal=goal, decisions=decisions, tasks=(*tasks, task)), task
 
 
-def updated(file: TaskFile, task_id: int, status: str) -> tuple[TaskFile, CycleTask]:
+def result_of(params: Mapping[str, Any], moment: str) -> TaskResult | None:
+    """Return what came of a task, if it was told. Raises: Invalid."""
+    if "outcome" not in params:
+        if "summary" in params or "artifacts" in params:
+            raise Invalid("outcome is required with summary and artifacts")
+        return None
+    artifacts = tuple(params["artifacts"]) if "artifacts" in params else None
+    return TaskResult(
+        outcome=params["outcome"], summary=params.get("summary", ""), recorded_at=moment, artifacts=artifacts
+    )
+
+
+def updated(file: TaskFile, task_id: int, status: str, result: TaskResult | None = None) -> tuple[TaskFile, CycleTask]:
     """Return the file with one task in another status. Raises: NotFound."""
     found = next((task for task in file.tasks if task.id == task_id), None)
     if found is None:
         raise NotFound(f"Task id {task_id} not found")
-    task = found.changed(status=status)
+    task = found.changed(status=status, result=result or found.result)
     return file.changed(tasks=tuple(task if other.id == task_id else other for other in file.tasks)), task
 
 

@@ -59,10 +59,15 @@ def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
-    """Return rows as aligned columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
+    """Return rows as aligned columns; colours take no room."""
+    widths = [max(len(click.unstyle(row[i])) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
     lines = []
     for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
+        cells = [cell + " " * (width - len(click.unstyle(cell))) for cell, width in zip(row[:-1], widths, strict=True)]
         lines.append((indent + "  ".join([*cells, row[-1]])).rstrip())
     return "\n".join(lines)
+
+
+def counted(number: int, word: str) -> str:
+    """Return `1 task` or `2 tasks`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,32 @@
+"""The two ends of a session: what is made ready at its start, what is still open at its end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.cycle.agents import TRACKER, harness_of
+from gitnexus.cycle.session import PLAN, TASKS, Session
+from gitnexus.cycle.tasks import summary
+
+
+def begin(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the session's folder and an empty tracker; tell what an earlier session left open."""
+    harness = harness_of(session, params)
+    with session.exclusive():
+        left = [name for name, found in ((PLAN, session.plan()), (TASKS, session.tasks())) if found is not None]
+        session.put_rows([harness], TRACKER, [])
+    warning = f"an earlier session left {' and '.join(left)}: go on with it, or close it with task_close"
+    return {"started": True, "harness_id": harness, "stale": left, **({"warning": warning} if left else {})}
+
+
+def end(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell what is still open, and forget the agents of the session."""
+    harness = harness_of(session, params)
+    with session.exclusive():
+        plan, file = session.plan(), session.tasks()
+        session.delete(TRACKER, [harness])
+    warnings = []
+    if plan is not None and any(issue.status == "pending" for issue in plan.issues):
+        warnings.append(f"the plan {plan.topic!r} has issues that are not decided")
+    if file is not None and summary(file)["completed"] < len(file.tasks):
+        warnings.append(f"{len(file.tasks) - summary(file)['completed']} tasks are not completed")
+    return {"ended": True, "harness_id": harness, "warnings": warnings}

@@ -1,0 +1,54 @@
+"""Which project a server works for: found once, at the first call."""
+
+import os
+import warnings
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import anyio
+from mcp.server.session import ServerSession
+
+from gitnexus.base.errors import NexusError
+from gitnexus.cycle import Session
+from gitnexus.git import Repo, discover
+from gitnexus.state import State
+
+_PATIENCE = 5
+
+
+class Project:
+    """The session that the tools work on, opened when it is first needed."""
+
+    def __init__(self, start: Path, harness: str | None) -> None:
+        self._start = start
+        self._harness = harness or os.environ.get("NEXUS_HARNESS") or "git-nexus"
+        self._session: Session | None = None
+
+    async def session(self, client: ServerSession) -> Session:
+        """Return the session of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
+        if self._session is None:
+            repo = await self._found(client)
+            self._session = Session(State.open(repo, "long"), harness=self._harness)
+        return self._session
+
+    async def _found(self, client: ServerSession) -> Repo:
+        named = os.environ.get("NEXUS_PROJECT")
+        if named:
+            return discover(Path(named))
+        for root in await _roots(client):
+            try:
+                return discover(root)
+            except NexusError:
+                continue
+        return discover(self._start, inherit=True)
+
+
+async def _roots(client: ServerSession) -> list[Path]:
+    capabilities = client.client_capabilities
+    if capabilities is None or capabilities.roots is None:
+        return []
+    with warnings.catch_warnings(), anyio.move_on_after(_PATIENCE):
+        warnings.simplefilter("ignore")
+        told = await client.list_roots()
+        return [Path(unquote(urlsplit(str(root.uri)).path)) for root in told.roots]
+    return []
