@@ -11,9 +11,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 import commands
+import mcp_calls
 import state_write
 
-CHAPTERS = {"state": state_write.ratios, "commands": commands.ratios}
+CHAPTERS = {"state": state_write.ratios, "commands": commands.ratios, "mcp": mcp_calls.ratios}
 
 
 def main() -> int:

@@ -8,16 +8,19 @@ from gitnexus.base.errors import Invalid
 
 # RFC 8785 numbers are IEEE doubles: beyond this an integer would be rounded silently.
 LARGEST_INTEGER = 2**53 - 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LONG_NUMBER = re.compile(rb"\d{16}")
 
 
 def canonical(value: Any) -> bytes:
     """Return the RFC 8785 bytes of `value`, the form that digests are taken over."""
-    import rfc8785  # only writers need it
-
     try:
+        if _is_simple(value):
+            return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+        import rfc8785  # 13 ms, and ten times as slow as json: only for what json would write differently
+
         raw = rfc8785.dumps(value)
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as exc:
+    except (ValueError, RecursionError) as exc:  # rfc8785's own errors are ValueErrors
         raise Invalid(f"this cannot be written as canonical JSON: {exc}") from exc
     if _LONG_NUMBER.search(raw):
         parse(raw)  # a float such as 2.0**60 is written as digits that no strict reader takes back
@@ -43,6 +46,19 @@ def parse(raw: bytes) -> Any:
     except (ValueError, RecursionError) as exc:
         raise Invalid(f"not valid JSON: {_reason(exc)}") from exc
     return value
+
+
+def _is_simple(value: Any) -> bool:
+    """True where json with sorted keys writes the very bytes of RFC 8785: no floats, no odd keys or surrogates."""
+    if isinstance(value, str):
+        return value.isascii() or not _SURROGATE.search(value)
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, int):
+        return -LARGEST_INTEGER <= value <= LARGEST_INTEGER
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and key.isascii() and _is_simple(item) for key, item in value.items())
+    return isinstance(value, list) and all(map(_is_simple, value))
 
 
 def _reason(exc: Exception) -> str:

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,11 @@ def test_the_order_of_keys_does_not_change_the_text(value: dict[str, object]) ->
     backwards = dict(reversed(list(value.items())))
 
     assert canonical(backwards) == canonical(value)
+
+
+@given(values)
+def test_the_quick_way_writes_the_very_bytes_of_the_standard(value: object) -> None:
+    assert canonical(value) == rfc8785.dumps(value)  # type: ignore[arg-type]
 
 
 def test_keys_are_sorted_as_rfc_8785_says_by_utf_16_units() -> None:

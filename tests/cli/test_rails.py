@@ -21,7 +21,7 @@ def test_the_help_is_one_screen_in_sections(nexus: Nexus) -> None:
 
     assert len(shown.splitlines()) <= 40
     assert all(len(line) <= 80 for line in shown.splitlines())
-    assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == ["Options", "Set up", "inside"]
+    assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == ["Options", "Set up", "Cycle", "Talk", "Check", "inside"]
     assert nexus.ok() == shown
 
 

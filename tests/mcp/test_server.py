@@ -1,0 +1,174 @@
+"""The MCP server as a real client sees it, over stdio."""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
+
+from gitnexus.cycle import TOOLS
+from gitnexus.state import State
+from tests.conftest import run_git
+
+Talk = Callable[[ClientSession], Awaitable[Any]]
+
+
+def with_server(place: Path, talk: Talk, roots: list[Path] | None = None, **env: str) -> Any:
+    """Start `git nexus mcp` in `place`, talk to it, and return what the talk returned."""
+
+    async def told_roots(_ctx: object) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=root.as_uri()) for root in roots or []])  # type: ignore[arg-type]
+
+    async def run() -> Any:
+        server = StdioServerParameters(command="git-nexus", args=["mcp"], cwd=place, env={**os.environ, **env})
+        callback = told_roots if roots is not None else None
+        async with (
+            stdio_client(server) as (reader, writer),
+            ClientSession(reader, writer, list_roots_callback=callback) as client,
+        ):
+            await client.initialize()
+            return await talk(client)
+
+    return asyncio.run(run())
+
+
+async def call(client: ClientSession, name: str, **params: Any) -> types.CallToolResult:
+    answer = await client.call_tool(name, params)
+    assert isinstance(answer, types.CallToolResult)
+    return answer
+
+
+def test_every_tool_is_listed_with_what_a_model_needs_to_choose(repository: Path) -> None:
+    tools = with_server(repository, lambda client: client.list_tools()).tools
+
+    assert [tool.name for tool in tools] == [f"nx_{name}" for name in TOOLS]
+    assert all(tool.description and tool.input_schema["additionalProperties"] is False for tool in tools)
+    by_name = {tool.name: tool for tool in tools}
+    assert by_name["nx_plan_status"].annotations.read_only_hint is True
+    assert by_name["nx_task_close"].annotations.destructive_hint is True
+    assert by_name["nx_task_add"].input_schema["required"] == ["title", "context"]
+    assert by_name["nx_task_update"].input_schema["properties"]["status"]["enum"] == [
+        "pending",
+        "in_progress",
+        "completed",
+    ]
+
+
+def test_an_answer_is_text_and_structure_and_an_error_uses_both_channels(repository: Path) -> None:
+    async def talk(client: ClientSession) -> None:
+        good = await call(client, "nx_plan_status")
+        assert (good.is_error, good.structured_content) == (False, {"active": False})
+        assert json.loads(good.content[0].text) == good.structured_content  # type: ignore[union-attr]
+        for name, params, words in (
+            ("nx_plan_decide", {"issue_id": 1, "decision": "x"}, "No active plan session"),
+            ("nx_plan_start", {"topic": "x"}, "issues is required for plan_start"),
+            ("plan_status", {}, "there is no tool 'plan_status'"),
+            ("nx_artifact_write", {"filename": "../x", "content": ""}, "filename '../x' is refused"),
+        ):
+            bad = await call(client, name, **params)
+            assert bad.is_error
+            assert words in bad.structured_content["error"]
+            assert json.loads(bad.content[0].text) == bad.structured_content  # type: ignore[union-attr]
+
+    with_server(repository, talk)
+
+
+def test_fifty_pipelined_calls_are_fifty_tasks(repository: Path) -> None:
+    async def talk(client: ClientSession) -> list[int]:
+        calls = [call(client, "nx_task_add", title=f"t{n}", context="c") for n in range(50)]
+        return [answer.structured_content["task"]["id"] for answer in await asyncio.gather(*calls)]
+
+    assert sorted(with_server(repository, talk)) == list(range(1, 51))
+
+
+def test_eight_servers_at_once_lose_nothing(repository: Path) -> None:
+    async def one() -> list[int]:
+        server = StdioServerParameters(command="git-nexus", args=["mcp"], cwd=repository, env=dict(os.environ))
+        async with stdio_client(server) as (reader, writer), ClientSession(reader, writer) as client:
+            await client.initialize()
+            answers = [await call(client, "nx_task_add", title="t", context="c") for _ in range(25)]
+            return [answer.structured_content["task"]["id"] for answer in answers]
+
+    async def all_of_them() -> list[list[int]]:
+        return await asyncio.gather(*(one() for _ in range(8)))
+
+    told = [number for numbers in asyncio.run(all_of_them()) for number in numbers]
+    kept = json.loads((repository / ".nexus" / "state" / "tasks.json").read_text())["tasks"]
+    assert sorted(told) == sorted(task["id"] for task in kept) == list(range(1, 201))
+
+
+def test_knowledge_plan_and_tasks_are_resources(project: Path) -> None:
+    State.open(project).write({"memory/pattern-x.md": "Größe\n".encode(), "rules/r.md": b"R"}, why="memory: add")
+
+    async def talk(client: ClientSession) -> None:
+        await call(client, "nx_plan_start", topic="T", issues=[], research_summary="")
+        listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+        assert listed == ["nexus://plan", "nexus://tasks", "nexus://memory/pattern-x.md", "nexus://rules/r.md"]
+        note = await client.read_resource("nexus://memory/pattern-x.md")
+        assert note.contents[0].text == "Größe\n"  # type: ignore[union-attr]
+        plan = await client.read_resource("nexus://plan")
+        assert json.loads(plan.contents[0].text)["topic"] == "T"  # type: ignore[union-attr]
+        for uri in (
+            "nexus://memory/none.md",
+            "nexus://format.json",
+            "nexus://memory/../format.json",
+            "file:///etc/passwd",
+        ):
+            with pytest.raises(MCPError):
+                await client.read_resource(uri)
+
+    with_server(project, talk)
+
+
+def test_the_skills_are_prompts(repository: Path) -> None:
+    async def talk(client: ClientSession) -> None:
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == [
+            "nx-plan",
+            "nx-run",
+            "nx-sync",
+            "nx-init",
+        ]
+        text = (await client.get_prompt("nx-plan", {"matter": "the storage"})).messages[0].content.text  # type: ignore[union-attr]
+        assert text.endswith("The matter: the storage")
+        with pytest.raises(MCPError):
+            await client.get_prompt("nx-zap")
+
+    with_server(repository, talk)
+
+
+@pytest.mark.parametrize("told_by", ["roots", "NEXUS_PROJECT", "cwd"])
+def test_the_project_is_found(repository: Path, tmp_path: Path, told_by: str) -> None:
+    run_git(repository, "switch", "-q", "-c", "here")
+
+    async def talk(client: ClientSession) -> str:
+        return str((await call(client, "nx_context")).structured_content["branch"])
+
+    match told_by:
+        case "roots":
+            branch = with_server(tmp_path, talk, roots=[tmp_path, repository])
+        case "NEXUS_PROJECT":
+            branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT=str(repository))
+        case _:
+            (repository / "sub").mkdir()
+            branch = with_server(repository / "sub", talk)
+    assert branch == "here"
+
+
+def test_outside_a_repository_a_call_is_an_error_and_the_server_goes_on(tmp_path: Path) -> None:
+    async def talk(client: ClientSession) -> None:
+        answer = await call(client, "nx_plan_status")
+        assert answer.is_error
+        assert "not in a git repository" in answer.structured_content["error"]
+        assert len((await client.list_tools()).tools) == len(TOOLS)
+
+    with_server(tmp_path, talk)
+
+
+def test_the_harness_names_its_own_folder(repository: Path) -> None:
+    with_server(repository, lambda client: call(client, "nx_session_start"), NEXUS_HARNESS="claude-code")
+
+    assert (repository / ".nexus" / "state" / "claude-code" / "agent-tracker.json").read_text() == "[]\n"
