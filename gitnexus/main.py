@@ -16,6 +16,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Cycle", "history", "gitnexus.cli.history:history", "Search closed cycles: what was decided, and when."),
     ("Cycle", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
+    ("Check", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
     ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),
 )
 _GIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout")

@@ -1,6 +1,6 @@
-"""Write docs/reference/commands.md and docs/man/git-nexus.1 from the commands themselves.
+"""Write docs/reference/commands.md, docs/reference/tools.md and docs/man/git-nexus.1 from the program itself.
 
-`make docs` runs it; a test compares. The same commands give the same bytes: no dates, and no wording of click's own.
+`make docs` runs it; a test compares. The same program gives the same bytes: no dates, and no wording of click's own.
 """
 
 import inspect
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import click
 
+from gitnexus.cycle import TOOLS
+from gitnexus.cycle.protocol import Param, Tool
 from gitnexus.main import COMMANDS
 from gitnexus.ui.commands import common_options, root
 
@@ -25,8 +27,8 @@ EXIT_STATUS = (
         "It failed and you can mend it; the hint tells how. Also: `doctor` found a problem, `hook` refused a commit.",
     ),
     ("2", "The command line is wrong."),
-    ("3", "It is there already. Not used yet."),
-    ("4", "Not found: no such folder, repository, project or path in the state."),
+    ("3", "It is there already."),
+    ("4", "Not found: no such folder, repository, project, path in the state, tool, plan, issue or task."),
     ("6", "What was given breaks a rule, or a stored file does not have the form it should."),
     ("7", "Busy: somebody else is writing. The same command works later."),
     ("23", "Conflict: something is in the way, or changed meanwhile."),
@@ -37,18 +39,37 @@ EXIT_STATUS = (
 ENVIRONMENT = (
     ("NEXUS_HOME", "Folder of the home repository and of the logs. Default: the platform's data folder for git-nexus."),
     ("NO_COLOR", "If it is set and not empty, no colours. The same with TERM=dumb."),
+    ("NEXUS_PROJECT", "The folder that `git nexus mcp` works for; else the client or the place tells."),
+    ("NEXUS_HARNESS", "The program that calls the tools; it names the folder of its agents. Default: git-nexus."),
     ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
     ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),
 )
 FILES = (
     ("refs/nexus/state", "The ref that holds the state."),
     (".nexus/", "A checkout of it in each worktree, ignored by git."),
-    (".nexus/state/", "What one session works with; never committed."),
+    (".nexus/state/plan.json, tasks.json", "The open plan and the tasks of this worktree; never committed."),
+    (".nexus/state/artifacts/", "Files that agents leave for each other; never committed."),
+    (".nexus/state/<harness>/agent-tracker.json", "The agents that a harness started; never committed."),
+    (".nexus/history.json", "Closed cycles; on the ref."),
     ("<git-dir>/nexus/projection", "What the files of this worktree's .nexus/ were when they were last looked at."),
+    ("<git-dir>/nexus/session.lock", "Held while a tool changes the files of this worktree's session."),
     ("<git-common-dir>/nexus/", "The lock, the hook shim and the trash, shared by all worktrees."),
     ("$NEXUS_HOME/home.git", "The home repository: the registry of your projects, on its own refs/nexus/state."),
     ("$NEXUS_HOME/log/", "One file for each bug that git nexus hit."),
 )
+# The tools of the contract; whatever else is on the shelf is ours.
+CONTRACT = (
+    "plan_start", "plan_status", "plan_update", "plan_decide", "task_add", "task_list", "task_update", "task_close",
+    "history_search", "context", "artifact_write",
+)  # fmt: skip
+KINDS = {
+    "text": "text",
+    "number": "number",
+    "flag": "true or false",
+    "texts": "list of texts",
+    "numbers": "list of numbers",
+    "text map": "object of texts",
+}
 SEE_ALSO = ("git(1)", "githooks(5)", "git-worktree(1)", "gitrevisions(7)")
 
 
@@ -103,7 +124,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _argument(argument: click.Argument) -> str:
-    name = (argument.metavar or argument.name or "").upper()
+    name = (argument.metavar or argument.name or "").upper().strip("[]…")
     shown = name if argument.required else f"[{name}]"
     return f"{shown}…" if argument.nargs == -1 else shown
 
@@ -160,6 +181,43 @@ def _table(rows: list[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def tools_md() -> str:
+    """Return the page of the tools."""
+    parts = [
+        "# Tools",
+        "<!-- written by docs/reference/generate.py: change gitnexus/cycle/table.py, then run make docs -->",
+        "What agents call: over [MCP](../how-to/connect-an-agent.md) with `nx_` before the name, and as\n"
+        '`git nexus tool NAME JSON` without it. A number may also be sent as text (`"3"`). A parameter that a tool\n'
+        "does not have, or one of the wrong kind, is an error before anything happens. What comes back, and which\n"
+        "errors, is in the [contract](tool-contract.md).",
+        "## The eleven of the contract",
+        *(part for name in CONTRACT for part in _tool(TOOLS[name])),
+        "## Additions",
+        "Ours, beside the contract. Nobody has to call them.",
+        *(part for name, tool in TOOLS.items() if name not in CONTRACT for part in _tool(tool)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tool(tool: Tool) -> Iterator[str]:
+    yield f"### `{tool.name}`"
+    effect = "Reads only." if tool.reads_only else "Destructive." if tool.destructive else "Writes."
+    yield f"{tool.words} *{effect}*"
+    if tool.params:
+        rows = [f"| `{param.name}` | {_kind(param)} | {_need(param)} | {param.words} |" for param in tool.params]
+        yield "\n".join(["| parameter | kind | | |", "|---|---|---|---|", *rows])
+    else:
+        yield "No parameters."
+
+
+def _kind(param: Param) -> str:
+    return ", ".join(f"`{choice}`" for choice in param.choices) if param.choices else KINDS[param.kind]
+
+
+def _need(param: Param) -> str:
+    return "required" if param.required else ""
+
+
 def man_page() -> str:
     """Return the manual page in roff."""
     parts = [
@@ -179,8 +237,8 @@ def man_page() -> str:
         ),
         ".PP",
         _roff(
-            "This version sets a repository up, looks after it and takes git nexus out again. "
-            "Tasks, runs, approvals and exchange between clones are not there yet."
+            "This version keeps plans, tasks and their history for people and, through an MCP server, for agents. "
+            "Runs of agents, approvals and exchange between clones are not there yet."
         ),
         ".SH OPTIONS",
         _roff("Every command takes these. All but -h may also stand before the command."),
@@ -224,7 +282,11 @@ def _roff(text: str) -> str:
 
 def targets() -> dict[Path, str]:
     """Return what each generated file should hold."""
-    return {DOCS / "reference" / "commands.md": commands_md(), DOCS / "man" / "git-nexus.1": man_page()}
+    return {
+        DOCS / "reference" / "commands.md": commands_md(),
+        DOCS / "reference" / "tools.md": tools_md(),
+        DOCS / "man" / "git-nexus.1": man_page(),
+    }
 
 
 def main() -> None:

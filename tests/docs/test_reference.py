@@ -13,6 +13,7 @@ import click
 import pytest
 
 from gitnexus.base import errors
+from gitnexus.cycle import TOOLS
 from gitnexus.main import COMMANDS
 from gitnexus.ui.commands import root
 from gitnexus.ui.errors import BUG, INTERRUPTED
@@ -106,7 +107,8 @@ def test_every_command_and_option_is_in_the_reference_and_in_the_manual(path: tu
     assert section, f"{name} is not in commands.md"
     assert re.search(rf"^\.SS {name}(?= |$)", manual, re.MULTILINE), f"{name} is not in the manual"
     for param in params:
-        words = param.opts if isinstance(param, click.Option) else [(param.name or "").upper()]
+        shown = (getattr(param, "metavar", None) or param.name or "").upper().strip("[]…")
+        words = param.opts if isinstance(param, click.Option) else [shown]
         for word in words:
             exact = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
             assert exact.search(section + common), f"{name} {word} is not in commands.md"
@@ -131,6 +133,20 @@ def test_the_check_of_names_would_notice_a_command_or_an_option_that_is_not_ther
         "git nexus hooks has no command remove",
         None,
     ]
+
+
+def test_every_tool_and_parameter_is_on_the_page_of_tools_with_its_effect() -> None:
+    page = (ROOT / "docs" / "reference" / "tools.md").read_text(encoding="utf-8")
+    contract = (ROOT / "docs" / "reference" / "tool-contract.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^### `(\w+)`$", page, re.MULTILINE) == list(TOOLS)
+    for tool in TOOLS.values():
+        section = page.partition(f"### `{tool.name}`\n")[2].partition("\n### ")[0]
+        rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+        assert rows == [param.name for param in tool.params], tool.name
+        assert ("*Reads only.*" in section) == tool.reads_only
+        assert ("*Destructive.*" in section) == tool.destructive
+        assert f"`{tool.name}`" in contract, f"{tool.name} is not in tool-contract.md"
 
 
 def test_every_exit_status_is_explained_in_the_reference_and_in_the_manual() -> None:

@@ -1,4 +1,4 @@
-"""The tutorial and the demo do what they show."""
+"""The tutorials and the demo do what they show."""
 
 import os
 import re
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TUTORIAL = ROOT / "docs" / "tutorial" / "first-steps.md"
-DEMO = ROOT / "docs" / "tutorial" / "demo.sh"
+FOLDER = ROOT / "docs" / "tutorial"
+TUTORIALS = {"first-steps.md": 30, "a-cycle.md": 30}  # each with the number of commands that it has at least
+DEMO = FOLDER / "demo.sh"
 MARK = "\x01"
 
 
@@ -57,16 +58,21 @@ def program_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 
 
+def test_every_tutorial_is_run() -> None:
+    assert {page.name for page in FOLDER.glob("*.md")} == set(TUTORIALS)
+
+
 @pytest.mark.usefixtures("program_on_path")
-def test_the_tutorial_prints_what_it_says_it_prints(tmp_path: Path) -> None:
-    script = steps(TUTORIAL.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_prints_what_it_says_it_prints(tmp_path: Path, name: str) -> None:
+    script = steps((FOLDER / name).read_text(encoding="utf-8"))
 
     found = answers(script, tmp_path)
 
-    assert len(found) == len(script) > 30
+    assert len(found) == len(script) >= TUTORIALS[name]
     following = [step.command for step in script[1:]] + [""]
     for step, (status, output), then in zip(script, found, following, strict=True):
-        where = f"first-steps.md:{step.line}: {step.command}\n{output}"
+        where = f"{name}:{step.line}: {step.command}\n{output}"
         assert pattern(step.expected).fullmatch(output), where
         assert (status == 0) == (then != "echo $?"), f"status {status}: {where}"
 

@@ -51,7 +51,7 @@ def from_npm(package: str) -> Path:
     if _on_path("npm") is None:
         raise CannotBeHad("there is no npm on PATH")
     npm = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]
-    return _once(f"npm-{package}", lambda folder: _run([*npm, folder, package], 120)) / "node_modules"
+    return _once(f"npm-{package.replace('/', '-')}", lambda folder: _run([*npm, folder, package], 120)) / "node_modules"
 
 
 def from_pypi(package: str) -> Path:

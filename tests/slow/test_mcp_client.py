@@ -22,10 +22,10 @@ def inspector() -> Path:
 def test_the_inspector_lists_and_calls_our_tools(repository: Path, inspector: Path) -> None:
     ours = [inspector, "--cli", "git-nexus", "mcp"]
 
-    listed = json.loads(must([*ours, "--method", "tools/list"], repository).stdout)
+    listed = json.loads(must([*ours, "--method", "tools/list"], repository))
     added = ["--method", "tools/call", "--tool-name", "nx_task_add", "--tool-arg", "title=t", "--tool-arg", "context=c"]
-    answer = json.loads(must([*ours, *added], repository).stdout)
-    prompts = json.loads(must([*ours, "--method", "prompts/list"], repository).stdout)
+    answer = json.loads(must([*ours, *added], repository))
+    prompts = json.loads(must([*ours, "--method", "prompts/list"], repository))
 
     assert "nx_plan_start" in [tool["name"] for tool in listed["tools"]]
     assert answer["structuredContent"]["task"]["id"] == 1
