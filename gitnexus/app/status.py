@@ -1,9 +1,15 @@
 """Where a project stands, gathered once for people and for JSON."""
 
+import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from gitnexus.app.open import Nexus
+from gitnexus.base.errors import Invalid
+from gitnexus.cycle.plan import status as plan_status
+from gitnexus.cycle.session import Session
+from gitnexus.cycle.tasks import summary
 from gitnexus.git import exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.git.worktrees import worktrees
@@ -24,6 +30,8 @@ class Standing:
     last_why: str
     last_at: datetime
     counts: dict[str, int]
+    plan: dict[str, Any] | None
+    tasks: dict[str, Any] | None
     worktrees: int
     hooks: list[str]
     hooks_missing: list[str]
@@ -49,6 +57,7 @@ def standing(nexus: Nexus) -> Standing:
         last_why=last_why,
         last_at=last_at,
         counts={room: len(snapshot.names(room)) for room in COUNTED},
+        **_cycle(nexus),
         worktrees=len(worktrees(nexus.repo)),
         hooks=[hook.event for hook in hooks if hook.runs],
         hooks_missing=missing,
@@ -66,6 +75,21 @@ def _diary_head(nexus: Nexus, commit: str) -> tuple[int, datetime, str]:
     lines = told.decode("utf-8", "replace").split("\n")[:-1]
     when, _, why = lines[0].partition(" ")
     return len(lines), datetime.fromtimestamp(int(when), UTC), why
+
+
+def _cycle(nexus: Nexus) -> dict[str, Any]:
+    """Return where plan and tasks of this worktree stand; a file that does not parse is told by who needs it."""
+    found: dict[str, Any] = {"plan": None, "tasks": None}
+    if nexus.repo.worktree is None:
+        return found
+    session = Session(nexus.state)
+    with contextlib.suppress(Invalid):
+        plan = plan_status(session, {})
+        found["plan"] = {"topic": plan["topic"], **plan["summary"]} if plan["active"] else None
+    with contextlib.suppress(Invalid):
+        file = session.tasks()
+        found["tasks"] = {"goal": file.goal, **summary(file)} if file else None
+    return found
 
 
 def _warnings(nexus: Nexus) -> list[str]:

@@ -7,7 +7,7 @@ import click
 from gitnexus.base.clock import age, now, stamp
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, columns, with_nexus
+from gitnexus.ui.output import answer, columns, counted, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -32,6 +32,7 @@ def _payload(found: "Standing") -> dict[str, object]:
             "changes": found.changes,
             "last": {"why": found.last_why, "at": stamp(found.last_at)},
         },
+        "cycle": {"plan": found.plan, "tasks": found.tasks},
         "files": found.counts,
         "worktrees": found.worktrees,
         "hooks": {"installed": found.hooks, "missing": found.hooks_missing},
@@ -50,6 +51,7 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
         ["project", f"{project['name']} at {one_line(project['path'])}"
          + ("" if nexus.registered else " (not registered)")],
         ["state", f"{changes}, last {age(found.last_at, now())}: {one_line(found.last_why, 80)}"],
+        ["cycle", _cycle(found)],
         ["files", counts],
         ["hooks", _hooks(nexus, found)],
     ]  # fmt: skip
@@ -60,6 +62,17 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
     rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
     return columns(rows, indent="")
+
+
+def _cycle(found: "Standing") -> str:
+    said = []
+    if found.plan:
+        said.append(
+            f"plan {one_line(found.plan['topic'], 60)}, {found.plan['decided']} of {found.plan['total']} decided"
+        )
+    if found.tasks:
+        said.append(f"{found.tasks['completed']} of {counted(found.tasks['total'], 'task')} completed")
+    return "; ".join(said) or "nothing open"
 
 
 def _count(changes: int) -> str:

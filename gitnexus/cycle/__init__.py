@@ -3,7 +3,20 @@
 Plan and tasks are files of one worktree's session (`.nexus/state/`); closed cycles are `history.json` on the state ref.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from gitnexus.cycle.session import Session
-from gitnexus.cycle.table import TOOLS, call
+
+if TYPE_CHECKING:
+    from gitnexus.cycle.table import TOOLS, call
 
 __all__ = ["TOOLS", "Session", "call"]
+
+
+def __getattr__(name: str) -> Any:
+    """The shelf of tools is imported by who calls one: `git nexus status` only looks at the session."""
+    if name in ("TOOLS", "call"):
+        from gitnexus.cycle import table
+
+        return getattr(table, name)
+    raise AttributeError(name)

@@ -19,6 +19,7 @@ def test_status_is_one_screen(nexus: Nexus) -> None:
     assert shown == (
         f"project  demo at {nexus.place}\n"
         "state    1 change, last AGE: init: begin\n"
+        "cycle    nothing open\n"
         "files    nothing kept yet\n"
         "hooks    pre-commit, prepare-commit-msg, commit-msg, post-checkout\n"
         "next     nothing waits for you\n"
@@ -36,6 +37,15 @@ def test_status_tells_what_waits_for_a_person(project: Path, nexus: Nexus) -> No
     assert "look     .nexus/rules/x.md.mine-abc1234 waits to be merged" in done.stdout
     assert "next     repair the files that are left as they are" in done.stdout
     assert ".nexus/rules/r.json is left as it is" in done.stderr
+
+
+def test_status_tells_the_cycle_that_is_open(project: Path, nexus: Nexus) -> None:
+    nexus.ok("plan", "start", "Storage", "Which?", "How?")
+    nexus.ok("plan", "decide", "1", "this")
+    nexus.ok("tool", "task_add", '{"title": "t", "context": "c"}')
+
+    assert "cycle    plan Storage, 1 of 2 decided; 0 of 1 task completed\n" in nexus.ok("status")
+    assert json.loads(nexus.ok("status", "--json"))["cycle"]["tasks"]["ready"] == [1]
 
 
 def test_status_in_json_has_the_same_facts(project: Path, nexus: Nexus) -> None:

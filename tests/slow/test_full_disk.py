@@ -1,6 +1,7 @@
 """A disk that is really full: an error in a sentence, every byte as before, and work goes on when there is room."""
 
 import contextlib
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,3 +66,29 @@ def test_a_full_disk_changes_nothing(small_disk: Path, life: str) -> None:
     assert "took in what you changed" in nexus("status").stderr
     assert run_git(small_disk, "show", f"{STATE_REF}:memory/a.md") == "edited\n"
     assert run_git(small_disk, "fsck", "--strict") == ""
+
+
+def test_a_full_disk_changes_no_plan_no_task_and_no_history(small_disk: Path) -> None:
+    run_git(small_disk, "init", "-q", "--template=")
+    nexus = Nexus(small_disk)
+    nexus.ok("plan", "start", "Storage", "Which?")
+    nexus.ok("cycle", "close")
+    nexus.ok("plan", "start", "Again", "How?")
+    nexus.ok("tool", "task_add", '{"title": "t", "context": "c"}')
+    names = ("state/plan.json", "state/tasks.json", "history.json")
+    before = [(small_disk / ".nexus" / name).read_bytes() for name in names]
+    filler = fill(small_disk)
+
+    long = "x" * 9000
+    for argv in (
+        ["tool", "task_add", f'{{"title": "u", "context": "{long}"}}'],
+        ["plan", "add", long],
+        ["cycle", "close"],
+    ):
+        done = nexus(*argv)
+        assert done.returncode == 1, (argv, done)
+    assert [(small_disk / ".nexus" / name).read_bytes() for name in names] == before
+
+    filler.unlink()
+    nexus.ok("cycle", "close")
+    assert len(json.loads((small_disk / ".nexus" / "history.json").read_text())["cycles"]) == 2
