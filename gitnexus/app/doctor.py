@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitnexus.app.open import lost_tip
+from gitnexus.app.rescue import is_whole, rescue
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
@@ -16,7 +17,7 @@ from gitnexus.projects.model import real
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
 from gitnexus.state.home import home_repository, open_home
-from gitnexus.state.intake import own_projection, pending_copies, settle
+from gitnexus.state.intake import left_aside, own_projection, settle
 
 _OLDEST_GIT = (2, 34)
 
@@ -33,14 +34,25 @@ class Finding:
 
 def examine(repo: Repo, *, fix: bool) -> list[Finding]:
     """Return one finding a check, in the order in which things depend on each other."""
-    state = State.open(repo)
+    found: list[Finding] = []
     try:
-        found: list[Finding] = []
+        state = State.open(repo)
+    except NexusError as exc:
+        if not fix or not rescue(repo):
+            return [
+                Finding("state", "problem", exc.message, "git nexus doctor --fix goes back to the last whole commit")
+            ]
+        found.append(Finding("state", "fixed", f"{STATE_REF} is back at its last whole commit: {exc.message}"))
+        state = State.open(repo)
+    try:
         for check in _CHECKS:
             try:
                 found += list(check(state, fix))
             except NexusError as exc:
                 found.append(Finding(check.__name__.strip("_"), "problem", exc.message, exc.hint))
+            except OSError as exc:
+                words = f"{exc.strerror or exc}: {exc.filename}" if exc.filename else str(exc)
+                found.append(Finding(check.__name__.strip("_"), "problem", words))
         return found
     finally:
         state.close()
@@ -67,9 +79,12 @@ def _ref(state: State, fix: bool) -> Iterator[Finding]:
             yield Finding("state", "problem", "no git nexus project here", "git nexus init")
         return
     tip = state.latest()
-    sound = run("rev-list", "--objects", "--quiet", tip.commit or "", "--", git_dir=state.repo.common_dir)
-    if sound.returncode != 0:
-        yield Finding("state", "problem", f"objects of {STATE_REF} are missing", "git fsck tells which; fetch them")
+    if not is_whole(state.repo, tip.commit or ""):
+        if fix and rescue(state.repo):
+            state.latest()
+            yield Finding("state", "fixed", f"objects of {STATE_REF} were missing; it is back at the last whole commit")
+        else:
+            yield Finding("state", "problem", f"objects of {STATE_REF} are missing", "git nexus doctor --fix goes back")
     else:
         yield Finding("state", "ok", f"{STATE_REF} at {(tip.commit or '')[:12]}, {len(tip.ids())} files")
     for path in tip.unsafe()[:5]:
@@ -107,8 +122,14 @@ def _checkout(state: State, fix: bool) -> Iterator[Finding]:
         return
     for path, why in settled.held.items():
         yield Finding("checkout", "problem", f".nexus/{path} is left as it is: {why}", "repair it by hand")
-    for path in pending_copies(own):
+    copies, left_out = left_aside(own)
+    for path in copies:
         yield Finding("checkout", "warning", f".nexus/{path} waits to be merged by hand", "delete it when done")
+    for path, why in list(left_out.items())[:20]:
+        yield Finding("checkout", "warning", f".nexus/{path} is not kept: {why}", "rename or move it")
+    if exclude.tracked(state.repo):
+        yield Finding("checkout", "problem", ".nexus/ is tracked on this branch",
+                      "git rm -r --cached .nexus stops that; the files stay")  # fmt: skip
     for left in _leftovers(own.root, fix):
         state_word = "fixed" if fix else "warning"
         yield Finding(

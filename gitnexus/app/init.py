@@ -16,7 +16,7 @@ from gitnexus.projects.model import Project, checked_name, real
 from gitnexus.projects.register import is_temporary, registered
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state import format as state_format
-from gitnexus.state.home import make_home, open_home
+from gitnexus.state.home import make_home
 from gitnexus.state.intake import settle
 from gitnexus.state.layout import IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
 from gitnexus.state.migrations import pending
@@ -42,7 +42,7 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
     repo = discover(place, inherit=True)
     _refuse_what_is_in_the_way(repo)
     state = State.open(repo)
-    if not local and (name or aliases):
+    if not local and (name or aliases or not is_temporary(repo.main_place)):
         _refuse_a_name_that_is_taken(state, name, aliases)
     done = Done(Nexus(state))
     if not state.exists:
@@ -86,11 +86,12 @@ def _refuse_a_name_that_is_taken(state: State, name: str | None, aliases: tuple[
     """Ask the registry before anything is made, so that a refusal changes nothing."""
     path = real(state.repo.main_place)
     if not is_text(path):
-        raise Invalid("the path of this repository is not UTF-8, so it cannot be registered", hint="use --local")
-    home = open_home()
-    if home is not None:
-        registered(read_registry(home.snapshot), path, name, aliases, state_format.id_of(state.snapshot))
-        home.close()
+        if name or aliases:
+            raise Invalid("the path of this repository is not UTF-8, so it cannot be registered", hint="use --local")
+        return
+    home = make_home()
+    registered(read_registry(home.snapshot), path, name, aliases, state_format.id_of(state.snapshot))
+    home.close()
 
 
 def _begin(state: State, done: Done) -> None:

@@ -2,10 +2,11 @@
 
 import contextlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from gitnexus.app.open import Nexus
+from gitnexus.base.clock import moment
 from gitnexus.base.errors import Invalid
 from gitnexus.cycle.plan import status as plan_status
 from gitnexus.cycle.session import Session
@@ -14,7 +15,7 @@ from gitnexus.git import exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.git.worktrees import worktrees
 from gitnexus.state import STATE_REF
-from gitnexus.state.intake import own_projection, pending_copies
+from gitnexus.state.intake import left_aside, own_projection
 
 # The rooms of the state tree that a person counts in files.
 MOST_COUNTED = 1000
@@ -37,6 +38,7 @@ class Standing:
     hooks_missing: list[str]
     held: dict[str, str]
     copies: list[str]
+    left_out: dict[str, str]
     warnings: list[str]
     next_steps: list[str]
 
@@ -48,7 +50,7 @@ def standing(nexus: Nexus) -> Standing:
     count, last_at, last_why = _diary_head(nexus, commit)
     hooks = hookfiles.status(nexus.repo) if nexus.repo.worktree else []
     own = own_projection(nexus.state)
-    copies = pending_copies(own) if own else []
+    copies, left_out = left_aside(own) if own else ([], {})
     missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
     return Standing(
@@ -63,6 +65,7 @@ def standing(nexus: Nexus) -> Standing:
         hooks_missing=missing,
         held=nexus.settled.held,
         copies=copies,
+        left_out=left_out,
         warnings=warnings,
         next_steps=_next(nexus, copies, missing, warnings),
     )
@@ -74,7 +77,7 @@ def _diary_head(nexus: Nexus, commit: str) -> tuple[int, datetime, str]:
     told = must("log", *options, commit, "--", git_dir=nexus.repo.common_dir)
     lines = told.decode("utf-8", "replace").split("\n")[:-1]
     when, _, why = lines[0].partition(" ")
-    return len(lines), datetime.fromtimestamp(int(when), UTC), why
+    return len(lines), moment(int(when)), why
 
 
 def _cycle(nexus: Nexus) -> dict[str, Any]:

@@ -13,6 +13,16 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def precise(moment: datetime) -> str:
+    """Return `moment` to the microsecond: what was made at another time is another thing."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def moment(seconds: int) -> datetime:
+    """Return the time of a count of seconds, the nearest there is for one that no calendar has."""
+    return datetime.fromtimestamp(min(max(seconds, 0), 253_402_300_799), UTC)
+
+
 def age(then: datetime, today: datetime) -> str:
     """Return how long ago `then` was, as a person would say it."""
     seconds = max(0, int((today - then).total_seconds()))

@@ -38,6 +38,7 @@ def _payload(found: "Standing") -> dict[str, object]:
         "hooks": {"installed": found.hooks, "missing": found.hooks_missing},
         "held": [{"path": path, "why": why} for path, why in found.held.items()],
         "copies": found.copies,
+        "leftOut": [{"path": path, "why": why} for path, why in found.left_out.items()],
         "warnings": found.warnings,
         "next": found.next_steps,
     }
@@ -59,6 +60,8 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
         rows.append(["trees", f"{found.worktrees} worktrees share this state"])
     rows += [["look", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]
     rows += [["look", f".nexus/{one_line(path)} waits to be merged"] for path in found.copies[:5]]
+    if found.left_out:
+        rows.append(["look", f"{counted(len(found.left_out), 'file')} in .nexus/ not kept: git nexus doctor says why"])
     rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
     return columns(rows, indent="")

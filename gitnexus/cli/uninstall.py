@@ -34,7 +34,11 @@ def uninstall(ctx: click.Context, purge: bool, yes: bool) -> None:
     project = described(repo)  # before it is forgotten
     removed = remove(repo, purge=purge)
     lines = [f"  {change}" for change in removed.changes] + [f"  note: {note}" for note in removed.notes]
-    head = "git nexus is out of this repository:" if removed.changes else "git nexus was not installed here."
+    head = (
+        "git nexus is out of this repository:"
+        if removed.changes or removed.notes
+        else "git nexus was not installed here."
+    )
     answer(
         {"changes": removed.changes, "notes": removed.notes, "parked": removed.parked},
         visible("\n".join([head, *lines])),

@@ -1,5 +1,6 @@
 """A repository's git config, asked for once and remembered until we change it ourselves."""
 
+import os
 import re
 from functools import lru_cache
 
@@ -18,6 +19,14 @@ def scoped(repo: Repo, key: str) -> tuple[str, str | None]:
     """Return the scope that decides a key, and its value; ("", None) if nobody set it."""
     found = [(scope, value) for scope, name, value in _rows(repo) if name == key.lower()]
     return found[-1] if found else ("", None)
+
+
+def comment_character(repo: Repo) -> str:
+    """Return what begins a comment in a message file, as the git that started this hook was told."""
+    told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG")}
+    asked = run("config", "--get", "core.commentChar", git_dir=repo.git_dir, env=told, quiet=False)
+    found = asked.stdout.decode("utf-8", "replace").strip()
+    return found if found and found != "auto" else "#"
 
 
 def get_local(repo: Repo, pattern: str) -> dict[str, list[str]]:

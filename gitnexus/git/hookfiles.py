@@ -18,7 +18,7 @@ from gitnexus.git.child import must, run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.hookmanagers import advice, config_that_runs_us, lasting_advice, manager_of
 
-EVENTS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
+EVENTS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
 CONFIG_HOOKS_SINCE = (2, 54)
 _CREATED = "#!/bin/sh\n# made by git nexus\n"
 _SHELL = re.compile(r"^#!\s*(/usr/bin/env\s+)?\S*?(ba|da|a|k|z)?sh\b")

@@ -41,7 +41,7 @@ def advice(manager: str | None, event: str) -> str:
         return f"add to lefthook.yml, below {event}: jobs: [{{name: nexus, run: '{call}{given.get(event, '')}'}}]"
     if manager == "pre-commit":
         return f"add the hook {_hook_id(event)} to .pre-commit-config.yaml"
-    arguments = ' "$@"' if event != "pre-commit" else ""
+    arguments = ' "$@"' if event not in ("pre-commit", "pre-merge-commit") else ""
     return f"add to {f'.husky/{event}' if manager == 'husky' else 'that hook'}: {call}{arguments}"
 
 

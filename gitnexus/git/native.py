@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import pygit2
 
+from gitnexus.git.child import run
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import FILE, FOLDER, Author, Entry, GitFailed, RefLocked
+from gitnexus.git.objects import FILE, FOLDER, Author, Entry, GitFailed, RefLocked, blob_id
 
 # libgit2 caches no tree above 4 KB by itself: a folder of 10,000 records would be inflated again at every look.
 _CACHED_TREE = 8 * 1024 * 1024
@@ -48,7 +49,9 @@ class NativeObjects:
             return None
         self._read[ref] = found
         target = found.target
-        return str(target) if isinstance(target, pygit2.Oid) else None
+        if not isinstance(target, pygit2.Oid):
+            raise GitFailed(f"{ref} is a symbolic ref; writing it would write another")
+        return str(target)
 
     def tree_of(self, commit: str) -> str:
         known = self._trees.get(commit)
@@ -83,6 +86,16 @@ class NativeObjects:
             return commit, tree
         except (pygit2.GitError, OSError) as exc:
             raise GitFailed(f"git could not write the objects: {exc}") from exc
+
+    def holds(self, commit: str, files: Mapping[str, bytes | None]) -> bool:
+        # What was just written is loose, and a look at the file is all that can tell: libgit2 remembers objects.
+        ids = [commit, *self._trees.values(), *self._builders]
+        ids += [blob_id(data, "sha1") for data in files.values() if data is not None]
+        folder = str(self._common_dir / "objects")
+        if all(os.path.exists(f"{folder}/{oid[:2]}/{oid[2:]}") for oid in ids):  # noqa: PTH110 - on the hot path
+            return True
+        asked = run("cat-file", "--batch-check", git_dir=self._common_dir, stdin="\n".join(ids).encode() + b"\n")
+        return b" missing" not in asked.stdout
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
         self._ensure_reflog(ref)

@@ -81,6 +81,9 @@ class Objects(Protocol):
         No ref moves.
         """
 
+    def holds(self, commit: str, files: Mapping[str, bytes | None]) -> bool:
+        """True if a commit that was just written, its trees and these files of it are all in the repository."""
+
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
         """Move `ref` from `old` to `new` (None: it does not exist) or return False because it is elsewhere.
 

@@ -29,6 +29,9 @@ class PlumbingObjects:
             loose = (self._git_dir / ref).read_text(encoding="ascii", errors="replace").strip()
             if len(loose) == 2 * self._oid_bytes and set(loose) <= _HEX:
                 return loose
+            if loose.startswith("ref:"):
+                raise GitFailed(f"{ref} is a symbolic ref; writing it would write another",
+                                hint="git symbolic-ref --delete takes it away")  # fmt: skip
         # rev-parse and cat-file would also find refs/heads/<ref>: an agent could plant one.
         shown = run("show-ref", "--verify", "--hash", "--", ref, git_dir=self._git_dir)
         return shown.stdout.decode().strip() or None if shown.returncode == 0 else None
@@ -75,11 +78,25 @@ class PlumbingObjects:
             raise GitFailed(f"git could not write the objects: {reason(complaint)}")
         return oid, self.tree_of(oid)
 
+    def holds(self, commit: str, files: Mapping[str, bytes | None]) -> bool:
+        self._trees.clear()
+        try:
+            tree = self.tree_of(commit)
+            for path, data in files.items():
+                entry = self.find(tree, path)
+                if data is not None and (entry is None or self._read(entry.oid)[0] != "blob"):
+                    return False
+        except GitFailed:
+            self.close()
+            return False
+        return True
+
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
         zero = "0" * (2 * self._oid_bytes)
         order = f"update {ref} {new} {old or zero}\n" if new else f"delete {ref} {old or zero}\n"
         moved = run(
             "update-ref",
+            "--no-deref",
             "--create-reflog",
             "-m",
             why.splitlines()[0],

@@ -8,12 +8,16 @@ _SCISSORS = re.compile(r"^\S+ -{24} >8 -{24}$")
 
 
 def last_paragraph(message: str) -> list[tuple[str, str]]:
-    """Return the trailers of a message: its last paragraph, if every line of it is one."""
-    paragraphs = re.split(r"\n[ \t]*\n", message.strip("\n"))
-    if len(paragraphs) < 2:
-        return []
-    rows = [_TRAILER.match(line) for line in paragraphs[-1].split("\n")]
-    return [(row[1], row[2].strip()) for row in rows if row] if all(rows) else []
+    """Return the trailers of a message: its last paragraph, if every line of it is one or goes on with one."""
+    paragraphs = re.split(r"\n[ \t]*\n", message.replace("\r\n", "\n").strip("\n"))
+    found: list[tuple[str, str]] = []
+    for line in paragraphs[-1].split("\n") if len(paragraphs) > 1 else []:
+        row = _TRAILER.match(line)
+        if row:
+            found.append((row[1], row[2].strip()))
+        elif not (found and line[:1] in (" ", "\t")):
+            return []
+    return found
 
 
 def ours(message: str) -> list[tuple[str, str]]:
@@ -22,8 +26,13 @@ def ours(message: str) -> list[tuple[str, str]]:
 
 
 def body_and_rest(text: str, comment: str) -> tuple[str, str]:
-    """Split a message file into the message and what git will strip: comments at its end, or below the scissors."""
+    """Split a message file into the message and what git will strip: comments at its end, or below the scissors.
+
+    Without a comment character, as after `git commit -m`, nothing is stripped.
+    """
     lines = text.split("\n")
+    if not comment:
+        return text.rstrip("\n"), ""
     for at, line in enumerate(lines):
         if _SCISSORS.match(line) and line.startswith(comment):
             return "\n".join(lines[:at]), "\n".join(lines[at:])
@@ -36,7 +45,7 @@ def body_and_rest(text: str, comment: str) -> tuple[str, str]:
 def keeping(text: str, kept: list[tuple[str, str]], comment: str) -> str:
     """Return a message file in which every one of `kept` stands among the trailers; the rest is as it was."""
     body, rest = body_and_rest(text, comment)
-    message = "\n".join(line for line in body.split("\n") if not line.startswith(comment))
+    message = "\n".join(line for line in body.split("\n") if not comment or not line.startswith(comment))
     if not message.strip():
         return text  # an empty message aborts the commit: leave that to git
     there = last_paragraph(message)

@@ -59,7 +59,17 @@ def _linked_place(git_dir: Path) -> Path | None:
         return None
     # git 2.48 and later may write it relative to the admin folder
     dot_git = Path(link) if Path(link).is_absolute() else (git_dir / link).resolve()
-    return dot_git.parent if dot_git.parent.is_dir() else None
+    return dot_git.parent if _points_at(dot_git, git_dir) else None
+
+
+def _points_at(dot_git: Path, git_dir: Path) -> bool:
+    """True if a worktree's `.git` names this admin folder: a copied repository knows worktrees of the original."""
+    try:
+        text = dot_git.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    named = Path(text.removeprefix("gitdir: ").rstrip("\n"))
+    return (dot_git.parent / named).resolve() == git_dir.resolve()
 
 
 def _main_place(common_dir: Path) -> Path | None:
@@ -69,5 +79,6 @@ def _main_place(common_dir: Path) -> Path | None:
         config = (common_dir / "config").read_text(encoding="utf-8", errors="replace").lower()
     except OSError:
         return None
-    bare = any(line.replace(" ", "").strip() == "bare=true" for line in config.splitlines())
-    return None if bare else common_dir.parent
+    settings = [line.replace(" ", "").strip() for line in config.splitlines()]
+    elsewhere = any(line == "bare=true" or line.startswith("worktree=") for line in settings)
+    return None if elsewhere else common_dir.parent

@@ -21,7 +21,7 @@ class _TooLate(Exception):
 
 def run_hook(event: str, args: list[str]) -> int:
     """Return the exit status for git."""
-    if event == "pre-commit":
+    if event in ("pre-commit", "pre-merge-commit"):
         return _gate()
     try:
         _alarm()

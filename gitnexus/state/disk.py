@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
+from gitnexus.state.layout import KEPT_MARK
 from gitnexus.state.swap import put_in_place
 
 TEMPORARY = ".nexus-tmp-"
@@ -94,8 +95,11 @@ def load(fd: int, name: str, limit: int) -> tuple[bytes, Stat] | None:
     return data, Stat.of(found)
 
 
-def store(fd: int, name: str, data: bytes) -> Stat:
-    """Put `data` at `name` in an open folder, by rename: the old bytes or the new, never between. Raises: OSError."""
+def store(fd: int, name: str, data: bytes, over: Stat | None = None) -> Stat:
+    """Put `data` at `name` in an open folder: the old bytes or the new, never between. Raises: OSError.
+
+    `over` is the file that may be replaced. One that somebody put there a moment ago is kept beside it.
+    """
     temporary = TEMPORARY + token(12)
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=fd)
     try:
@@ -108,12 +112,22 @@ def store(fd: int, name: str, data: bytes) -> Stat:
             os.utime(file, ns=(past, past))
         finally:
             os.close(file)
-        put_in_place(fd, temporary, name)
+        if put_in_place(fd, temporary, name):
+            _keep_or_drop(fd, temporary, name, over)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=fd)
         raise
     return Stat.of(os.stat(name, dir_fd=fd, follow_symlinks=False))
+
+
+def _keep_or_drop(fd: int, displaced: str, name: str, over: Stat | None) -> None:
+    """Delete the file that was displaced, unless it is not the one that was looked at."""
+    found = os.stat(displaced, dir_fd=fd, follow_symlinks=False)
+    if over is not None and (found.st_size, found.st_mtime_ns) == (over.size, over.mtime):
+        os.unlink(displaced, dir_fd=fd)
+    else:
+        os.rename(displaced, f"{name}{KEPT_MARK}{token(7)}", src_dir_fd=fd, dst_dir_fd=fd)
 
 
 def load_path(root: Path, path: str, limit: int) -> tuple[bytes, Stat] | None:
@@ -144,6 +158,9 @@ def scan(root: Path, wanted: frozenset[str]) -> Iterator[tuple[str, Stat | None]
         try:
             rows = os.scandir(place)
         except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:  # a folder that may not be read: its files are neither here nor gone
+            yield prefix.rstrip("/"), None
             continue
         with rows:
             for row in rows:

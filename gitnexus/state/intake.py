@@ -1,18 +1,33 @@
 """Hand edits in `.nexus/`: noticed, judged, taken into the ref as their own commit, and never dropped."""
 
 import os
+import time
 from dataclasses import dataclass, field
 
 from gitnexus.git import GitFailed, blob_id, exclude
 from gitnexus.git.child import run
 from gitnexus.state import disk
-from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, KEPT_MARK, LARGEST_FILE, OWNED, STRUCTURAL, belongs
+from gitnexus.state.layout import (
+    FORMAT_FILE,
+    IGNORE_FILE,
+    KEPT,
+    KEPT_MARK,
+    LARGEST_FILE,
+    OWNED,
+    STRUCTURAL,
+    belongs,
+    why_left_out,
+)
 from gitnexus.state.lock import StateLock
 from gitnexus.state.merge import Unmergeable, merged, why_unreadable
 from gitnexus.state.projection import FOLDER, Projection, Seen
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.state.store import Change, State
 
+# More files than this are not deleted one by one, by hand.
+_MOST_DELETED = 20
+# What vanishes so soon after it was put back is still being cleaned away, in nanoseconds.
+_SETTLING = 5_000_000_000
 _NOT_BY_HAND = "git nexus writes this file itself; delete it to get it back"
 
 
@@ -49,14 +64,15 @@ def settle(state: State) -> Settled:
         return settled
     with state.lock() as lock:
         if not lock.held:
-            return settled  # somebody is stuck; reading goes to the ref and does not need us
+            settled.postponed = "another process holds the state"  # reading goes to the ref and does not need us
+            return settled
         own.journal.reload()
         edits, touched = find_edits(own, settled)
         if edits and exclude.tracked(state.repo):
             settled.tracked = True
             return settled
         if own.takes_in:
-            _take_in(state, own, [edit for edit in edits if not _is_old_version(state, own, edit)], lock, settled)
+            _take_in(state, own, _without_old_versions(state, own, edits), lock, settled)
         _catch_up(state, own, state.latest(), touched, settled)
         _mark_run(own)
     return settled
@@ -67,9 +83,17 @@ def own_projection(state: State) -> Projection | None:
     return next((p for p in state.projections if p.worktree.git_dir == state.repo.git_dir), None)
 
 
-def pending_copies(projection: Projection) -> list[str]:
-    """Return the versions that could not merge and wait beside their files."""
-    return sorted(path for path, _ in disk.scan(projection.root, _everything(projection)) if KEPT_MARK in path)
+def left_aside(projection: Projection) -> tuple[list[str], dict[str, str]]:
+    """Return the copies that wait to be merged, and the files that are not kept, with the reason."""
+    copies, left_out = [], {}
+    for path, _ in disk.scan(projection.root, _everything(projection)):
+        if KEPT.search(path):
+            copies.append(path)
+        else:
+            why = why_left_out(path)
+            if why:
+                left_out[path] = why
+    return sorted(copies), left_out
 
 
 def _everything(projection: Projection) -> frozenset[str]:
@@ -82,7 +106,7 @@ def _everything(projection: Projection) -> frozenset[str]:
 def _is_quiet(own: Projection, tip: Snapshot) -> bool:
     """True if nothing moved: the common case, and the only one on the path of a plain command."""
     own.journal.reload()
-    if own.journal.commit != tip.commit or own.journal.head != own.worktree.head:
+    if own.journal.commit != tip.commit or own.journal.head != own.worktree.head or own.journal.moved:
         return False
     known, met = own.journal.files, 0
     for path, stat in disk.scan(own.root, OWNED):
@@ -122,13 +146,33 @@ def find_edits(own: Projection, settled: Settled) -> tuple[list[Edit], Seen]:
             touched[path] = (oid, held[1])
         else:
             edits.append(Edit(path, before.oid if before else None, held[0]))
-    for path in known:
-        if path not in met:
-            if _was_deleted(own, path):
-                edits.append(Edit(path, known[path].oid, None))
-            else:
-                touched[path] = None  # to be written again
+    missing = [path for path in known if path not in met]
+    deleted = _deleted(own, missing)
+    edits += [Edit(path, known[path].oid, None) for path in deleted]
+    touched |= {path: None for path in missing if path not in deleted}  # to be written again
     return edits, touched
+
+
+def _deleted(own: Projection, missing: list[str]) -> set[str]:
+    """Return which of the files that are gone a person deleted; the others were cleaned away and come back.
+
+    `git clean` and `rm -rf` also delete file by file. So many files at once, files that were put back a moment ago,
+    and a folder that goes on vanishing while we look are no person's decision about one file.
+    """
+    if own.journal.moved or len(missing) > _MOST_DELETED or time.time_ns() - own.journal.refilled < _SETTLING:
+        return set()
+    found = {path for path in missing if _was_deleted(own, path)}
+    if found:
+        time.sleep(0.03)
+        found = {path for path in found if _was_deleted(own, path) and _siblings_stay(own, path)}
+    return found
+
+
+def _siblings_stay(own: Projection, path: str) -> bool:
+    folder = path.rpartition("/")[0] + "/"
+    names = [other for other in own.journal.files if other.startswith(folder) and other != path]
+    gone = sum(not (own.root / name).exists() for name in names[: 2 * _MOST_DELETED])
+    return gone <= _MOST_DELETED
 
 
 def _was_deleted(own: Projection, path: str) -> bool:
@@ -143,24 +187,31 @@ def _was_deleted(own: Projection, path: str) -> bool:
     try:
         with disk.folder(own.root, path.split("/")[:-1]):  # a planted link is no folder
             return True
-    except (FileNotFoundError, disk.Obstructed):
+    except (OSError, disk.Obstructed):
         return False
 
 
-def _is_old_version(state: State, own: Projection, edit: Edit) -> bool:
-    """True if a file the journal does not know is an earlier version of the ref's: stale, nobody's edit."""
+def _without_old_versions(state: State, own: Projection, edits: list[Edit]) -> list[Edit]:
+    """Return the edits that are somebody's: a file the journal does not know may be an earlier version of the ref's."""
     tip = state.snapshot
-    if edit.base is not None or edit.mine is None or tip.commit is None or tip.oid(edit.path) is None:
-        return False
-    oid = blob_id(edit.mine, own.object_format)
-    asked = run("log", "-1", "--format=%H", "--no-show-signature", f"--find-object={oid}", tip.commit, "--", edit.path,
+    unsure = [edit for edit in edits if edit.base is None and edit.mine is not None and tip.oid(edit.path)]
+    ids = {edit.path: blob_id(edit.mine or b"", own.object_format) for edit in unsure}
+    unsure = [edit for edit in unsure if tip.oid(edit.path) != ids[edit.path]]
+    if not unsure:
+        return edits
+    asked = run("log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--root", tip.commit or "", "--",
                 git_dir=state.repo.common_dir)  # fmt: skip
-    if asked.returncode != 0 or not asked.stdout.strip():
-        return False
-    held = disk.load_path(own.root, edit.path, LARGEST_FILE)
-    if held is not None and held[0] == edit.mine:
-        own.journal.record(None, {edit.path: (oid, held[1])})
-    return True
+    fields = asked.stdout.decode("utf-8", "surrogateescape").split("\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    ever = {(path, row.split(" ")[3]) for row, path in pairs if row.count(" ") == 4}
+    stale = [edit for edit in unsure if (edit.path, ids[edit.path]) in ever]
+    seen: Seen = {}
+    for edit in stale:
+        held = disk.load_path(own.root, edit.path, LARGEST_FILE)
+        if held is not None and held[0] == edit.mine:
+            seen[edit.path] = (ids[edit.path], held[1])
+    own.journal.record(None, seen)
+    return [edit for edit in edits if edit not in stale]
 
 
 def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, settled: Settled) -> None:
@@ -170,7 +221,11 @@ def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, 
     def decide(tip: Snapshot) -> Change[Settled]:
         outcome = Settled(held=dict(settled.held))
         files: dict[str, bytes | None] = {}
+        going = {edit.path for edit in edits if edit.mine is None}
         for edit in edits:
+            if edit.mine is not None and tip.obstructs(edit.path, going):
+                outcome.held[edit.path] = "on the ref there is a folder where this is a file, or the other way round"
+                continue
             judged = judge(edit, tip, outcome)
             if judged is not None:
                 files[edit.path] = judged[0]
@@ -224,7 +279,10 @@ def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: S
     for edit in edits:
         if edit.path in outcome.held:
             continue
-        held = disk.load_path(own.root, edit.path, LARGEST_FILE) if edit.mine is not None else None
+        try:
+            held = disk.load_path(own.root, edit.path, LARGEST_FILE) if edit.mine is not None else None
+        except disk.Obstructed:
+            continue  # somebody is writing it again: an edit for next time
         if edit.path in outcome.clashes and edit.mine is not None:
             aside = f"{edit.path}{KEPT_MARK}{blob_id(edit.mine, own.object_format)[:7]}"
             *parts, name = aside.split("/")
@@ -246,6 +304,8 @@ def _catch_up(state: State, own: Projection, tip: Snapshot, touched: Seen, settl
     if not own.root.exists():
         exclude.add(state.repo)  # state may have come with a mirror or a fetch, without any init here
         own.root.mkdir(exist_ok=True)
+    if own.journal.files and any(seen is None for seen in touched.values()):
+        own.journal.note_refill()
     settled.restored = sum(1 for path, seen in touched.items() if seen is None and tip.oid(path) is not None)
     own.journal.record(None, touched)
     left = own.update(tip, {path: want for path, want in own.stale(tip).items() if path not in settled.held})

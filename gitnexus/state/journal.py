@@ -32,14 +32,19 @@ class Known(NamedTuple):
 class Journal:
     """The journal of one worktree, at `<git-dir>/nexus/projection`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, root: str) -> None:
+        """`root` is the folder that it speaks of; a journal that was copied along speaks of another."""
         self._path = path
+        self._root = root
         self._identity: tuple[int, int] | None = None
         self._lines = 0
         self._torn = False
         self._fd = -1
         self.commit: str | None = None
         self.head = ""
+        self.refilled = 0
+        # It speaks of another folder (copied along, or moved): good as a base, no witness of what was deleted.
+        self.moved = False
         self.files: dict[str, Known] = {}
 
     @property
@@ -85,6 +90,11 @@ class Journal:
             self.head = head
             self._append(f"head\t{head}\n", 1)
 
+    def note_refill(self) -> None:
+        """Note that files which had vanished were put back just now."""
+        self.refilled = time.time_ns()
+        self._append(f"refilled\t{self.refilled}\n", 1)
+
     def forget(self) -> None:
         """Drop the journal with its worktree's checkout."""
         with contextlib.suppress(FileNotFoundError):
@@ -100,10 +110,10 @@ class Journal:
 
     def _append(self, text: str, count: int) -> None:
         self._lines += count
-        if self._identity is None or self._lines > 1000 + 3 * len(self.files):
+        if self._identity is None or self.moved or self._lines > 1000 + 3 * len(self.files):
             self._rewrite()
             return
-        raw = (b"\n" if self._torn else b"") + text.encode()
+        raw = (b"\n" if self._torn else b"") + text.encode("utf-8", "surrogateescape")
         if self._fd < 0:
             self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         os.write(self._fd, raw)
@@ -111,21 +121,24 @@ class Journal:
 
     def _rewrite(self) -> None:
         lines = [f"commit\t{self.commit}\n"] if self.commit else []
-        lines.append(f"head\t{self.head}\n")
+        lines += [f"head\t{self.head}\n", f"root\t{self._root}\n"]
         for path, known in self.files.items():
             s = known.stat
             lines.append(f"{known.oid}\t{s.size}\t{s.mtime}\t{s.ctime}\t{known.seen}\t{path}\n")
         self._path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}.tmp")
-        temporary.write_text("".join(lines), encoding="utf-8")
+        temporary.write_text("".join(lines), encoding="utf-8", errors="surrogateescape")
         temporary.replace(self._path)
         self._close()
+        self.moved = False
         found = os.stat(self._path)
         self._identity, self._lines, self._torn = (found.st_ino, found.st_size), len(lines), False
 
     def _parse(self, raw: bytes) -> None:
         self.commit, self.head, self.files = None, "", {}
-        rows = raw.decode("utf-8", "replace").split("\n")
+        rows = raw.decode("utf-8", "surrogateescape").split("\n")
+        roots = [row for row in rows if row.startswith("root\t")]
+        self.moved = not roots or roots[-1] != f"root\t{self._root}"
         self._torn = rows.pop() != ""
         self._lines = len(rows)
         for row in rows:
@@ -140,3 +153,5 @@ class Journal:
                 self.commit = fields[1]
             elif len(fields) == 2 and fields[0] == "head":
                 self.head = fields[1]
+            elif len(fields) == 2 and fields[0] == "refilled":
+                self.refilled = int(fields[1]) if fields[1].isdecimal() else 0

@@ -12,15 +12,17 @@ IGNORE_TEXT = b"state/\n"
 # Never on the ref: what one worktree's session works with.
 SESSION_FOLDER = "state"
 # Top-level names that `.nexus/` shares with the ref. A room owns its name and nothing else.
-OWNED = frozenset({
-    FORMAT_FILE, IGNORE_FILE, "approvers", "backlog", "baml", "commands", "context", "history.json", "memory",
-    "plans", "policy.md", "research", "rules", "runs", "schemas", "settings.json",
+OWNED_FILES = frozenset({FORMAT_FILE, IGNORE_FILE, "approvers", "history.json", "policy.md", "settings.json"})
+OWNED_FOLDERS = frozenset({
+    "approvers", "backlog", "baml", "commands", "context", "memory", "plans", "research", "rules", "runs", "schemas",
 })  # fmt: skip
+OWNED = OWNED_FILES | OWNED_FOLDERS
 # Files without which there is no project: put back, never taken as deleted.
 STRUCTURAL = frozenset({FORMAT_FILE, IGNORE_FILE})
 LARGEST_FILE = 10 * 1024 * 1024
 # What could not merge is kept beside its file under this name.
 KEPT_MARK = ".mine-"
+KEPT = re.compile(r"\.mine-[0-9a-f]{7}$")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _GIT_SPELLINGS = re.compile(r"^(\.git|git~1)[. ]*(:.*)?$", re.IGNORECASE)
@@ -61,6 +63,18 @@ def belongs(path: str) -> bool:
     if path == IGNORE_FILE:
         return True
     parts = path.split("/")
-    if parts[0] not in OWNED or KEPT_MARK in parts[-1]:
+    if parts[0] not in (OWNED_FILES if len(parts) == 1 else OWNED_FOLDERS) or KEPT.search(parts[-1]):
         return False
     return not any(_NOISE.search(part) for part in parts) and why_unsafe(path) is None
+
+
+def why_left_out(path: str) -> str | None:
+    """Return why a file below an owned folder is not kept, or None for what nobody expects to be."""
+    if belongs(path) or KEPT.search(path) or path.rsplit("/", maxsplit=1)[-1].startswith(".nexus-tmp-"):
+        return None
+    unsafe = why_unsafe(path)
+    if unsafe:
+        return f"its name cannot be kept: {unsafe}"
+    if path.split("/", maxsplit=1)[0] in OWNED_FOLDERS:
+        return "a name of that kind is taken for an editor's left-over"
+    return "it is not one of the names that belong here"

@@ -24,7 +24,7 @@ class Projection:
         self.root = worktree.path / FOLDER
         self.worktree = worktree
         self.object_format = object_format
-        self.journal = Journal(worktree.git_dir / "nexus" / "projection")
+        self.journal = Journal(worktree.git_dir / "nexus" / "projection", str(self.root))
 
     @property
     def takes_in(self) -> bool:
@@ -89,7 +89,7 @@ class Projection:
                         return
                 if want is not None:
                     data = snapshot.blob(want[0]) if want[1] is None else want[1]
-                    seen[path] = (want[0], disk.store(fd, name, data))
+                    seen[path] = (want[0], disk.store(fd, name, data, found))
                     return
                 if found is not None:
                     os.unlink(name, dir_fd=fd)

@@ -1,6 +1,6 @@
 """One commit of the state, read without a checkout."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gitnexus.base.errors import Failed
 from gitnexus.git import Objects
@@ -45,6 +45,17 @@ class Snapshot:
         return sorted(
             name for name, row in self._objects.entries(entry.oid).items() if row.is_file and why_unsafe(name) is None
         )
+
+    def obstructs(self, path: str, going: Collection[str] = ()) -> bool:
+        """True if a folder is where `path` would be a file, or a file (not `going`) where it needs a folder."""
+        if self.tree is None:
+            return False
+        entry = self._objects.find(self.tree, path)
+        if entry is not None and entry.is_folder:
+            return not all(name in going for name in self.ids() if name.startswith(path + "/"))
+        parents = path.split("/")[:-1]
+        above = ["/".join(parents[: depth + 1]) for depth in range(len(parents))]
+        return any(self.oid(name) is not None and name not in going for name in above)
 
     def ids(self) -> dict[str, str]:
         """Return every file as path → blob id; links, submodules and paths that are not safe are left out."""

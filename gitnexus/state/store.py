@@ -118,6 +118,7 @@ class State:
             if after.tree == before.tree:
                 return change.value  # nothing new: no commit in the diary
             if self._swap(before.commit, commit, change.why, lock):
+                self._write_again_what_was_pruned(before, commit, files, change.why)
                 self._snapshot = after
                 if lock.held:  # without it two writers could put their files in the wrong order
                     for projection in self.projections:
@@ -141,10 +142,24 @@ class State:
         state_format.check(fresh)
         return fresh
 
-    def _commit(self, before: Snapshot, files: Mapping[str, bytes | None], why: str) -> tuple[str, str]:
-        self._author = again(self._author) if self._author else author(self.repo)
+    def _commit(
+        self, before: Snapshot, files: Mapping[str, bytes | None], why: str, *, keep_time: bool = False
+    ) -> tuple[str, str]:
+        if self._author is None or not keep_time:
+            self._author = again(self._author) if self._author else author(self.repo)
         parents = [before.commit] if before.commit else []
         return self.objects.write_commit(parents=parents, changes=files, message=_message(why), author=self._author)
+
+    def _write_again_what_was_pruned(
+        self, before: Snapshot, commit: str, files: Mapping[str, bytes | None], why: str
+    ) -> None:
+        """`git gc --prune=now` beside us may have taken objects before the ref held them: equal bytes, equal ids."""
+        for _ in range(5):
+            if self.objects.holds(commit, files):
+                return
+            again, _tree = self._commit(before, files, why, keep_time=True)
+            if again != commit:
+                return
 
     def _swap(self, old: str | None, new: str, why: str, lock: StateLock) -> bool:
         deadline = time.monotonic() + _GRACE

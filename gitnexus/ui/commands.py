@@ -76,6 +76,8 @@ class NexusGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:  # the noun alone: say what one can do with it
+            if ctx.ensure_object(Invocation).as_json:
+                raise click.UsageError("which command?", ctx)
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)

@@ -21,7 +21,7 @@ def test_status_is_one_screen(nexus: Nexus) -> None:
         "state    1 change, last AGE: init: begin\n"
         "cycle    nothing open\n"
         "files    nothing kept yet\n"
-        "hooks    pre-commit, prepare-commit-msg, commit-msg, post-checkout\n"
+        "hooks    pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, post-checkout\n"
         "next     nothing waits for you\n"
     )
 

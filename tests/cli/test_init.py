@@ -29,7 +29,7 @@ def test_it_says_what_it_changed_and_how_to_undo_it(nexus: Nexus) -> None:
         "  made refs/nexus/state, where plans, tasks, memory and history are kept\n"
         "  told git to ignore .nexus/ (in info/exclude, no tracked file)\n"
         "  filled .nexus/, a checkout of that ref\n"
-        "  installed git hooks: pre-commit, prepare-commit-msg, commit-msg, post-checkout\n"
+        "  installed git hooks: pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, post-checkout\n"
         "  registered as buero, also b\n"
         "\n"
         "Next: git nexus status\n"

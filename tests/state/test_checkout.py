@@ -306,7 +306,7 @@ def test_files_that_only_fell_behind_are_not_taken_for_edits_when_the_journal_is
 def test_a_full_disk_leaves_the_folder_behind_and_the_next_command_catches_up(
     state: State, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(fd: int, name: str, data: bytes) -> None:
+    def full(fd: int, name: str, data: bytes, over: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
