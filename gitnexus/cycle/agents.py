@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import precise
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
 from gitnexus.cycle.model import CycleRecord
-from gitnexus.cycle.session import Session
+from gitnexus.cycle.session import ARTIFACTS, Session
 
 TRACKER = "agent-tracker.json"
 _NAME = re.compile(r"^[a-z][a-z0-9-]*$")
@@ -30,12 +30,14 @@ class AgentEntry(CycleRecord):
 
 def spawn(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Note that an agent was started."""
+    if not params["agent_id"]:
+        raise Invalid("agent_id should not be empty")
     harness = harness_of(session, params)
     entry = AgentEntry(
         harness_id=harness,
         agent_name=plain_name(params["agent_name"]),
         agent_id=params["agent_id"],
-        started_at=stamp(session.clock()),
+        started_at=precise(session.clock()),
         resume_count=0,
         status="running",
     )
@@ -49,7 +51,7 @@ def spawn(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def complete(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Note that an agent is done, what it said last and what it touched."""
-    fields: dict[str, Any] = {"status": "completed", "stopped_at": stamp(session.clock())}
+    fields: dict[str, Any] = {"status": "completed", "stopped_at": precise(session.clock())}
     if "last_message" in params:
         fields["last_message"] = params["last_message"]
     if "files_touched" in params:
@@ -59,7 +61,7 @@ def complete(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def resume(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Note that an agent was taken up again."""
-    moment = stamp(session.clock())
+    moment = precise(session.clock())
     return _changed(
         session,
         params,
@@ -70,7 +72,7 @@ def resume(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
 def harness_of(session: Session, params: Mapping[str, Any]) -> str:
     """Return the harness that calls: as it says, or as the session was opened for. Raises: Invalid."""
     harness = params.get("harness_id") or session.harness
-    if not _NAME.fullmatch(harness):
+    if not _NAME.fullmatch(harness) or harness == ARTIFACTS:
         raise Invalid(f"harness_id {harness[:40]!r} should be lower-case letters, digits and -")
     return str(harness)
 

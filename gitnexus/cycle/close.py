@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import precise
 from gitnexus.base.errors import Conflict
 from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, History, Plan, TaskFile
 from gitnexus.cycle.session import PLAN, TASKS, Session
@@ -17,9 +17,9 @@ def close(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
         if params.get("refuse_open") and open_tasks:
             raise Conflict(f"tasks are not completed: {', '.join(map(str, open_tasks))}", hint="leave refuse_open out")
         cycle = Cycle(
-            completed_at=stamp(session.clock()),
+            completed_at=precise(session.clock()),
             branch=session.branch(),
-            plan=plan,
+            plan=archived(plan),
             tasks=file.tasks if file else (),
             schema_version=SCHEMA_VERSION,
         )
@@ -41,16 +41,26 @@ def close(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def archived(plan: Plan | None) -> Plan | None:
+    """Return a plan as the history keeps it: there the cycle says which version of the schema it is."""
+    return plan.changed(schema_version=None) if plan else None
+
+
 def with_cycle(history: History, cycle: Cycle) -> tuple[History, str]:
     """Return the history with one more cycle and the reason.
 
     What a killed close archived and did not delete any more is not archived a second time.
     """
     last = history.cycles[-1] if history.cycles else None
-    if last is not None and (cycle.plan or cycle.tasks) and (last.plan, last.tasks) == (cycle.plan, cycle.tasks):
+    if last is not None and _is_rest_of(cycle, last):
         return history, ""
     after = history.changed(cycles=(*history.cycles, cycle), schema_version=SCHEMA_VERSION)
     return after, _why(cycle)
+
+
+def _is_rest_of(cycle: Cycle, last: Cycle) -> bool:
+    """True if what is open is all, or what is left, of the cycle that was archived last."""
+    return bool(cycle.plan or cycle.tasks) and cycle.plan in (None, last.plan) and cycle.tasks == last.tasks
 
 
 def decided_in(plan: Plan | None) -> int:

@@ -14,7 +14,7 @@ _AROUND = 60
 def search(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the newest closed cycles that hold the words, in the order in which they were closed."""
     query, scope = params.get("query", "").casefold(), params.get("scope", "all")
-    found = [cycle for cycle in session.history().cycles if query in _text(cycle, scope)]
+    found = [cycle for cycle in session.history().cycles if query in _text(cycle, scope).casefold()]
     count = params.get("last_n", _SHOWN)
     shown = found[-count:] if count > 0 else []
     rows = [_row(cycle) for cycle in shown]
@@ -46,12 +46,12 @@ def _text(cycle: Cycle, scope: str) -> str:
         "tasks": whole["tasks"],
         "decisions": [issue.get("decision") for issue in plan.get("issues", [])],
     }.get(scope, whole)
-    return json.dumps(part, ensure_ascii=False).casefold()
+    return json.dumps(part, ensure_ascii=False)
 
 
 def _excerpt(cycle: Cycle, scope: str, query: str) -> str:
     text = _text(cycle, scope)
-    at = text.find(query)
+    at = max(0, text.casefold().find(query))
     return ("…" if at > _AROUND else "") + text[max(0, at - _AROUND) : at + len(query) + _AROUND]
 
 

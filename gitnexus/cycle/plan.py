@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import precise
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.cycle.agents import plain_name
 from gitnexus.cycle.model import SCHEMA_VERSION, Analysis, Cycle, History, Plan, PlanIssue
-from gitnexus.cycle.session import PLAN, Session
+from gitnexus.cycle.session import PLAN, TASKS, Session
 
 _NO_PLAN = "No active plan session"
 
@@ -15,9 +15,11 @@ _NO_PLAN = "No active plan session"
 def start(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Begin a plan; one that is there is archived first."""
     with session.exclusive():
+        if not all([params["topic"], *params["issues"]]):
+            raise Invalid("topic and issues should not be empty")
         before = session.plan()
         history = session.history() if before is None else _archive(session, before)
-        created = stamp(session.clock())
+        created = precise(session.clock())
         plan = Plan(
             id=1 + max((cycle.plan.id for cycle in history.cycles if cycle.plan), default=0),
             topic=params["topic"],
@@ -77,7 +79,7 @@ def analyse(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     entry = Analysis(
         agent=plain_name(params["agent_name"]),
         summary=params["summary"],
-        recorded_at=stamp(session.clock()),
+        recorded_at=precise(session.clock()),
         agent_id=params.get("agent_id"),
     )
     with session.exclusive():
@@ -141,14 +143,22 @@ def _with(plan: Plan, issue: PlanIssue) -> tuple[Plan, PlanIssue]:
 
 def _archive(session: Session, plan: Plan) -> History:
     """Put a plan into the history before another takes its place; one that is there already is not put twice."""
+    kept, file = plan.changed(schema_version=None), session.tasks()
     cycle = Cycle(
-        completed_at=stamp(session.clock()), branch=session.branch(), plan=plan, tasks=(), schema_version=SCHEMA_VERSION
+        completed_at=precise(session.clock()),
+        branch=session.branch(),
+        plan=kept,
+        tasks=(),
+        schema_version=SCHEMA_VERSION,
     )
 
     def with_plan(history: History) -> tuple[History, str]:
-        if history.cycles and history.cycles[-1].plan == plan:
+        if history.cycles and history.cycles[-1].plan == kept:
             return history, ""
         after = history.changed(cycles=(*history.cycles, cycle), schema_version=SCHEMA_VERSION)
         return after, f"cycle: archive the plan {plan.topic!r}, replaced by another"
 
-    return session.append(with_plan)
+    history = session.append(with_plan)
+    if file and file.tasks and (history.cycles[-1].plan, history.cycles[-1].tasks) == (kept, file.tasks):
+        session.delete(TASKS)  # the rest of a close that was killed
+    return history

@@ -1,5 +1,6 @@
 """What a tool is: a name, parameters that are checked before it runs, and a function on a session."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -83,8 +84,8 @@ def _value(param: Param, value: Any) -> Any:
 
 def _number(value: Any) -> int | None:
     """Return a whole number; clients also send it as text."""
-    if isinstance(value, str) and value.strip().lstrip("-").isdecimal() and len(value) < 17:
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"\s*-?\d{1,15}\s*", value, re.ASCII) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return int(value)
+    return int(value) if isinstance(value, int) or value.is_integer() else None

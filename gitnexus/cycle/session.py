@@ -75,8 +75,7 @@ class Session:
             if disk.look(fd, IGNORE_FILE) is None:
                 disk.store(fd, IGNORE_FILE, IGNORE_TEXT)
         with disk.folder(self.folder, parts, make=True) as fd:
-            disk.look(fd, name)  # a link or a folder in its place is not replaced
-            disk.store(fd, name, data)
+            disk.store(fd, name, data, disk.look(fd, name))  # a link or a folder in its place is not replaced
 
     def rows(self, parts: list[str], name: str, kind: type[R]) -> list[R]:
         """Return the records of a session file that is a list. Raises: Invalid, and leaves the file as it is."""
@@ -129,11 +128,12 @@ class Session:
     def branch(self) -> str:
         """Return the branch, or the short id where HEAD is detached; no git process in the usual case."""
         head = (self.repo.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
-        name = head.removeprefix("ref: refs/heads/")
-        if name == ".invalid":  # reftable keeps HEAD elsewhere
-            asked = run("symbolic-ref", "--short", "-q", "HEAD", git_dir=self.repo.git_dir)
-            name = asked.stdout.decode("utf-8", "replace").strip() or "HEAD"
-        return name if name != head else head[:7]
+        if head == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere
+            asked = run("symbolic-ref", "-q", "HEAD", git_dir=self.repo.git_dir)
+            head = "ref: " + asked.stdout.decode("utf-8", "replace").strip()
+        if head.startswith("ref: "):
+            return head.removeprefix("ref: ").removeprefix("refs/heads/") or "HEAD"
+        return head[:7]
 
     def _settled(self) -> None:
         held = settle(self.state).held

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import precise
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.cycle.model import SCHEMA_VERSION, CycleTask, Plan, TaskFile, TaskResult
 from gitnexus.cycle.session import TASKS, Session
@@ -14,7 +14,7 @@ _PLAIN = ("approach", "acceptance", "risk", "plan_issue", "owner", "owner_agent_
 def add(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Add a task; the first makes the file."""
     with session.exclusive():
-        after, task = added(session.tasks(), session.plan(), params, stamp(session.clock()))
+        after, task = added(session.tasks(), session.plan(), params, precise(session.clock()))
         session.put(TASKS, after)
     return {"task": task.plain()}
 
@@ -33,7 +33,7 @@ def update(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
         file = session.tasks()
         if file is None:
             raise NotFound("tasks.json not found")
-        after, task = updated(file, params["id"], params["status"], result_of(params, stamp(session.clock())))
+        after, task = updated(file, params["id"], params["status"], result_of(params, precise(session.clock())))
         session.put(TASKS, after)
     return {"task": task.plain()}
 

@@ -53,7 +53,11 @@ class Handlers:
             return _answer({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
 
     async def list_resources(self, ctx: Context, _params: Page) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=knowledge.listed(await self._project.session(ctx.session)))
+        try:
+            found = knowledge.listed(await self._project.session(ctx.session))
+        except NexusError as exc:
+            raise MCPError(types.INVALID_REQUEST, exc.message) from exc
+        return types.ListResourcesResult(resources=found)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         try:
