@@ -36,6 +36,7 @@ bench: $(READY) ## print every measured ratio
 
 docs: $(READY) ## write the generated pages again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/reference/generate.py
+	@$(BIN)/python conformance/generate.py
 
 format: $(READY) ## format the code
 	@$(BIN)/ruff format .

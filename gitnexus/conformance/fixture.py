@@ -1,0 +1,233 @@
+"""One fixture as the runner understands it, read strictly: what is not known to the language is refused."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from gitnexus.base.errors import Invalid
+from gitnexus.conformance.match import Assertion, assertions
+
+EVENTS = ("agent_spawn", "agent_complete", "agent_resume")
+STATE_ROOT = ".nexus/state"
+_TEST_ID = re.compile(r"[a-z][a-z0-9_-]*")
+_HARNESS_ID = re.compile(r"[a-z][a-z0-9-]*")
+_TOKENS = ("{STATE_ROOT}", "{HARNESS_ID}")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool or a lifecycle event, which is called as a tool of the same name."""
+
+    tool: str
+    params: dict[str, Any]
+    event: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """What a file should be: absent, there, or JSON that holds the assertions."""
+
+    path: str
+    absent: bool
+    content: tuple[Assertion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What should be true after a call. `fails` is None where the fixture does not speak of errors."""
+
+    answer: tuple[Assertion, ...] = ()
+    files: tuple[StateFile, ...] = ()
+    fails: bool | None = None
+    error_contains: str | None = None
+
+    @property
+    def error(self) -> bool:
+        """True if the call must fail; an assertion on `$.error` says so too."""
+        return bool(self.fails) or any(one.path.text == "$.error" and one.expected is not None for one in self.answer)
+
+    @property
+    def says_something(self) -> bool:
+        """True if there is anything that could turn out false."""
+        return bool(self.answer or self.files) or self.fails is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call and what should be true after it."""
+
+    call: Call
+    expected: Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One test. A single action or event is a fixture of one step; `last` holds after all steps."""
+
+    test_id: str
+    seeds: dict[str, Any]
+    steps: tuple[Step, ...]
+    last: Expected
+    harness: str | None
+    covers: dict[str, Any]
+
+
+def read(value: Any) -> Fixture:
+    """Return the fixture in a JSON value. Raises: Invalid, saying what cannot be used."""
+    known = {"test_id", "description", "covers", "uncovered_params", "precondition", "postcondition"}
+    given = _object(value, "the fixture", known | {"action", "event", "steps"}, {"test_id", "description", "covers"})
+    test_id = given["test_id"]
+    if not isinstance(test_id, str) or not _TEST_ID.fullmatch(test_id):
+        raise Invalid("test_id should be lower-case letters, digits, _ and -")
+    if not isinstance(given["description"], str) or len(given["description"]) < 10:
+        raise Invalid("description should be a text of at least 10 characters")
+    _texts(given.get("uncovered_params", []), "uncovered_params")
+    steps = _steps(given)
+    fixture = Fixture(
+        test_id=test_id,
+        seeds=_seeds(given.get("precondition", {})),
+        steps=steps,
+        last=_expected(given.get("postcondition", {})),
+        harness=_harness(steps),
+        covers=_covers(given["covers"]),
+    )
+    if not any(expected.says_something for expected in (fixture.last, *(step.expected for step in steps))):
+        raise Invalid("it asserts nothing")
+    return fixture
+
+
+def real_path(path: str, harness: str) -> str:
+    """Return the path of a state file with its tokens replaced. Raises: Invalid for other tokens and for ways out."""
+    bare = path.replace(_TOKENS[0], STATE_ROOT).replace(_TOKENS[1], harness)
+    if "{" in bare or "}" in bare:
+        raise Invalid(f"the path {path!r} has a token that is not known; there are {' and '.join(_TOKENS)}")
+    if not bare or PurePosixPath(bare).is_absolute() or {"..", "."} & set(bare.split("/")) or "\0" in bare:
+        raise Invalid(f"the path {path!r} leads out of the fixture's repository")
+    return bare
+
+
+def _steps(given: dict[str, Any]) -> tuple[Step, ...]:
+    kinds = [name for name in ("action", "event", "steps") if name in given]
+    if len(kinds) != 1:
+        raise Invalid("exactly one of action, event and steps should be there")
+    if kinds != ["steps"]:
+        return (Step(_call(given), Expected()),)
+    rows = given["steps"]
+    if not isinstance(rows, list) or not rows:
+        raise Invalid("steps should be a list that is not empty")
+    return tuple(_step(row, f"step {at}") for at, row in enumerate(rows, 1))
+
+
+def _step(row: Any, where: str) -> Step:
+    given = _object(row, where, {"description", "action", "event", "assert_return", "assert_state"})
+    if ("action" in given) == ("event" in given):
+        raise Invalid(f"{where}: exactly one of action and event should be there")
+    _text(given.get("description", ""), f"{where}: description")
+    answer = assertions(given.get("assert_return", {}), f"{where}: assert_return")
+    return Step(_call(given, f"{where}: "), Expected(answer, _files(given.get("assert_state", {}), where)))
+
+
+def _call(given: dict[str, Any], where: str = "") -> Call:
+    if "action" in given:
+        action = _object(given["action"], f"{where}action", {"tool", "params"}, {"tool", "params"})
+        tool = _text(action["tool"], f"{where}tool")
+        if tool.startswith("nx_") or not tool:
+            raise Invalid(f"{where}the tool {tool!r} should be the contract's name, without a prefix")
+        return Call(tool, _object(action["params"], f"{where}params"))
+    event = _object(given["event"], f"{where}event", {"type", "params", "description"}, {"type"})
+    _text(event.get("description", ""), f"{where}event description")
+    if event["type"] not in EVENTS:
+        raise Invalid(f"{where}the event type should be one of {', '.join(EVENTS)}")
+    return Call(event["type"], _object(event.get("params", {}), f"{where}event params"), event=True)
+
+
+def _expected(value: Any) -> Expected:
+    given = _object(value, "postcondition", {"return_value", "state_files", "error", "error_contains"})
+    fails = given.get("error")
+    if fails is not None and not isinstance(fails, bool):
+        raise Invalid("error should be true or false")
+    contains = given.get("error_contains")
+    if contains is not None:
+        if not _text(contains, "error_contains"):
+            raise Invalid("error_contains is empty and would fit every error")
+        fails = True if fails is None else fails
+    found = Expected(
+        answer=assertions(given.get("return_value", {}), "return_value"),
+        files=_files(given.get("state_files", {}), "postcondition"),
+        fails=fails,
+        error_contains=contains,
+    )
+    if fails is False and (contains is not None or found.error):
+        raise Invalid("error is false, yet an error is described")
+    return found
+
+
+def _files(value: Any, where: str) -> tuple[StateFile, ...]:
+    rows = []
+    for path, content in _object(value, f"{where}: state files").items():
+        real_path(path, "any")
+        if content is None:
+            rows.append(StateFile(path, absent=True))
+        else:
+            rows.append(StateFile(path, absent=False, content=assertions(content, f"{where}: {path}")))
+    return tuple(rows)
+
+
+def _seeds(value: Any) -> dict[str, Any]:
+    given = _object(value, "precondition", {"state_files"})
+    seeds = _object(given.get("state_files", {}), "precondition: state_files")
+    for path, content in seeds.items():
+        real_path(path, "any")
+        # Upstream's schema says object, its own lifecycle fixtures seed lists: the contract settles it for both.
+        if content is not None and not isinstance(content, (dict, list)):
+            raise Invalid(f"precondition: {path} should be an object, a list or null")
+    return seeds
+
+
+def _covers(value: Any) -> dict[str, Any]:
+    given = _object(value, "covers", {"state_schemas", "return_value", "description"})
+    _text(given.get("description", ""), "covers: description")
+    for name in ("state_schemas", "return_value"):
+        for key, fields in _object(given.get(name, {}), f"covers: {name}").items():
+            _texts(fields, f"covers: {name}: {key}")
+    if not given.get("state_schemas") and not given.get("return_value"):
+        raise Invalid("covers names neither state_schemas nor return_value")
+    return given
+
+
+def _harness(steps: tuple[Step, ...]) -> str | None:
+    events = [step.call.params for step in steps if step.call.event]
+    named = [params["harness_id"] for params in events if "harness_id" in params]
+    if not named:
+        return None
+    if any(name != named[0] for name in named):
+        raise Invalid("the events name more than one harness_id")
+    if not isinstance(named[0], str) or not _HARNESS_ID.fullmatch(named[0]):
+        raise Invalid("harness_id should be lower-case letters, digits and -")
+    return named[0]
+
+
+def _object(
+    value: Any, where: str, known: set[str] | None = None, required: set[str] | frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Invalid(f"{where} should be an object")
+    unknown = sorted(set(value) - known) if known is not None else []
+    if unknown:
+        raise Invalid(f"{where} has a key that is not known: {', '.join(unknown)}")
+    missing = sorted(required - set(value))
+    if missing:
+        raise Invalid(f"{where} lacks {', '.join(missing)}")
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise Invalid(f"{where} should be text")
+    return value
+
+
+def _texts(value: Any, where: str) -> None:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item and " " not in item for item in value):
+        raise Invalid(f"{where} should be a list of names")

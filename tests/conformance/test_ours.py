@@ -1,0 +1,61 @@
+"""Our own fixtures hold over both transports, say what they cover, and every file that was written fits its schema."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gitnexus.conformance.coverage import asserted, kept, schemas_in
+from gitnexus.conformance.load import Loaded, load
+from gitnexus.conformance.mcpserver import McpServer
+from gitnexus.conformance.toolcommand import ToolCommand
+from tests.conformance.places import OURS, UPSTREAM, ran
+from tests.conformance.watch import Watching, complaints
+from tests.conftest import Nexus
+
+FIXTURES = load(OURS)
+each = pytest.mark.parametrize("one", [pytest.param(one, id=one.test_id) for one in FIXTURES])
+
+
+@each
+def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_the_schemas(one: Loaded) -> None:
+    transport = Watching(ToolCommand())
+
+    result = ran(one, transport)
+
+    assert result.why == ""
+    assert complaints(transport.written, schemas_in(OURS / "schemas")) == []
+    if not one.test_id.startswith("addition_"):  # upstream's schemas do not know our additions
+        assert complaints(transport.written, schemas_in(UPSTREAM / "state-schemas")) == []
+
+
+def test_all_hold_over_mcp_and_leave_nothing_untouched(nexus: Nexus) -> None:
+    done = nexus("conformance", "--coverage", "--json")
+
+    told = json.loads(done.stdout)
+
+    assert [(test["id"], test["why"]) for test in told["tests"] if test["status"] != "passed"] == []
+    assert [name for share in told["coverage"] for name in share["untouched"]] == []
+    assert (done.returncode, told["passed"]) == (0, len(FIXTURES))
+
+
+@each
+def test_it_covers_what_it_says_and_nothing_more(one: Loaded) -> None:
+    assert one.fixture is not None
+    said = {
+        kind: {(owner, field) for owner, fields in one.fixture.covers.get(kind, {}).items() for field in fields}
+        for kind in ("state_schemas", "return_value")
+    }
+
+    assert said == {"state_schemas": set(kept([one.fixture])), "return_value": set(asserted([one.fixture]))}
+
+
+@pytest.mark.parametrize("transport", [ToolCommand(), McpServer()], ids=["tool", "mcp"])
+def test_a_fixture_that_expects_something_else_fails_against_the_real_tools(transport: ToolCommand | McpServer) -> None:
+    good = next(one.fixture for one in FIXTURES if one.test_id == "task_list_and_context_count")
+    assert good is not None
+    expects_more = replace(good, last=replace(good.last, fails=True, error_contains="nothing like this"))
+
+    result = ran(Loaded("wrong", expects_more), transport)
+
+    assert result.why == "step 2, context: an error is expected, and the call succeeds"

@@ -1,0 +1,49 @@
+"""Upstream's 46 tests, where they are at hand; the command over MCP is in the slow tests, a server each takes time."""
+
+import json
+
+import pytest
+
+from gitnexus.conformance.coverage import schemas_in
+from gitnexus.conformance.load import Loaded
+from gitnexus.conformance.mcpserver import McpServer
+from gitnexus.conformance.toolcommand import ToolCommand
+from tests.conformance.places import UPSTREAM, WHY_ABSENT, needs_upstream, ran, upstream
+from tests.conformance.watch import Watching, complaints
+from tests.conftest import Nexus
+
+FIXTURES = upstream()
+each = pytest.mark.parametrize("one", [pytest.param(one, id=one.test_id) for one in FIXTURES])
+
+
+@needs_upstream
+def test_there_are_46_of_them() -> None:
+    assert len(FIXTURES) == 46
+
+
+@pytest.mark.skipif(not FIXTURES, reason=WHY_ABSENT)
+@each
+def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_upstreams_schemas(one: Loaded) -> None:
+    transport = Watching(ToolCommand())
+
+    result = ran(one, transport)
+
+    assert result.why == ""
+    assert complaints(transport.written, schemas_in(UPSTREAM / "state-schemas")) == []
+
+
+@needs_upstream
+@pytest.mark.parametrize("name", ["full_plan_cycle", "agent_complete"])
+def test_a_story_and_an_event_hold_over_mcp(name: str) -> None:
+    assert ran(next(one for one in FIXTURES if one.test_id == name), McpServer()).why == ""
+
+
+@needs_upstream
+@pytest.mark.slow
+def test_all_46_pass_over_mcp_as_the_command_runs_them(nexus: Nexus) -> None:
+    done = nexus("conformance", str(UPSTREAM), "--json")
+
+    told = json.loads(done.stdout)
+
+    assert [(test["id"], test["why"]) for test in told["tests"] if test["status"] != "passed"] == []
+    assert (done.returncode, told["passed"], told["failed"], told["skipped"]) == (0, 46, 0, 0)
