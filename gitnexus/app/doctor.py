@@ -70,7 +70,7 @@ def _git(_state: State, _fix: bool) -> Iterator[Finding]:
 def _ref(state: State, fix: bool) -> Iterator[Finding]:
     if not state.exists:
         lost = lost_tip(state)
-        if lost and fix and state.objects.swap(STATE_REF, None, lost, "doctor: bring the state ref back"):
+        if lost and fix and rescue(state.repo):
             state.latest()
             yield Finding("state", "fixed", f"{STATE_REF} was gone and is back at {lost[:12]}")
         elif lost:

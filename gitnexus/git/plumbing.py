@@ -109,6 +109,8 @@ class PlumbingObjects:
         if self.tip(ref) != old:
             return False
         said = reason(moved.stderr)
+        if "nonexistent object" in said:
+            return False  # a prune beside us took what was just written: to be written again
         if ".lock'" in said or "File exists" in said:
             raise RefLocked(f"{ref} is locked by another process")
         raise GitFailed(f"git could not move {ref}: {said}")

@@ -211,3 +211,67 @@ def test_an_ordinary_commit_says_nothing(project: Path) -> None:
     done = commit(project, "-qm", "fine")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("kind", ["link", "repository"])
+def test_the_folder_itself_is_not_committed_as_a_link_or_a_submodule(project: Path, tmp_path: Path, kind: str) -> None:
+    (project / ".nexus").rename(tmp_path / "aside")
+    if kind == "link":
+        (project / ".nexus").symlink_to(tmp_path)
+    else:
+        (project / ".nexus").mkdir()
+        run_git(project / ".nexus", "init", "-q")
+        run_git(project / ".nexus", "commit", "-q", "--allow-empty", "-m", "x")
+    subprocess.run(["git", "add", "-f", ".nexus"], cwd=project, capture_output=True, check=True)
+
+    assert commit(project, "-m", "oops").returncode == 1
+
+
+def test_a_secret_is_found_in_a_file_that_git_shows_as_binary(project: Path) -> None:
+    staged(project, ".gitattributes", "*.json -diff\n")
+    staged(project, "c.json", f'{{"k": "{RULES[0].example}"}}\n')
+
+    assert "c.json:1 looks like a secret" in commit(project, "-qm", "leak").stderr
+
+
+def test_a_merge_does_not_bring_state_onto_a_branch(project: Path) -> None:
+    run_git(project, "switch", "-q", "-c", "old")
+    staged(project, ".nexus/memory/a.md", "x")
+    commit(project, "--no-verify", "-qm", "the old way")
+    run_git(project, "switch", "-q", "main")
+    run_git(project, "commit", "-q", "--allow-empty", "-m", "ahead")
+
+    done = subprocess.run(["git", "merge", "-q", "old"], cwd=project, capture_output=True, text=True, check=False)
+
+    assert done.returncode != 0
+    assert "lives on refs/nexus/state" in done.stderr
+
+
+def test_the_same_persons_next_commit_in_the_same_second_inherits_nothing(project: Path) -> None:
+    date = "--date=2026-01-01T00:00:00Z"
+    run_git(project, "commit", "-q", "--allow-empty", "-m", f"s\n\n{TRAILERS}", date)
+    run_git(project, "commit", "-q", "--allow-empty", "-m", "next", date)
+
+    assert message(project) == "next"
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["-m", "new\n\nNexus-Run: r1"], f"new\n\n{TRAILERS}"),
+        (["-m", "Fix", "-m", "#123 is closed"], f"Fix\n\n#123 is closed\n\n{TRAILERS}"),
+        (["-m", "Fix\n\nCo-authored-by: A <a@b>\n and more"], f"Fix\n\nCo-authored-by: A <a@b>\n and more\n{TRAILERS}"),
+    ],
+)
+def test_trailers_end_up_in_the_last_paragraph(approved: Path, argv: list[str], expected: str) -> None:
+    assert commit(approved, "--amend", "-q", *argv).returncode == 0
+
+    assert message(approved) == expected
+
+
+def test_another_comment_character_is_heeded(approved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_EDITOR", "sed -i /^Nexus-/d")
+    argv = ["git", "-c", "core.commentChar=;", "commit", "--amend", "-q", "-v"]
+
+    assert subprocess.run(argv, cwd=approved, capture_output=True, check=False).returncode == 0
+    assert message(approved) == f"agent: work\n\n{TRAILERS}"
