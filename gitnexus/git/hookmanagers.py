@@ -52,4 +52,4 @@ def lasting_advice(manager: str | None, event: str) -> str | None:
 
 def _hook_id(event: str) -> str:
     """The name of our hook in .pre-commit-hooks.yaml."""
-    return "nexus" if event == "pre-commit" else f"nexus-{event}"
+    return "nexus" if event in ("pre-commit", "pre-merge-commit") else f"nexus-{event}"

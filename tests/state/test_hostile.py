@@ -198,6 +198,7 @@ def test_objects_that_a_prune_took_before_the_ref_held_them_are_written_again(
     def swap_after_a_prune(*args: object) -> bool:
         if not pruned:
             pruned.append(True)
+            (repository / ".git" / "gc.pid").write_text("4242 here\n")  # as git gc does
             run_git(repository, "prune", "--expire=now")
         return swap(*args)  # type: ignore[arg-type]
 
