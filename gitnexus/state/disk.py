@@ -112,7 +112,7 @@ def store(fd: int, name: str, data: bytes, over: Stat | None = None) -> Stat:
             os.utime(file, ns=(past, past))
         finally:
             os.close(file)
-        if put_in_place(fd, temporary, name):
+        if put_in_place(fd, temporary, name, over=over is not None):
             _keep_or_drop(fd, temporary, name, over)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -11,16 +11,17 @@ from functools import lru_cache
 _EXCHANGE = 2
 
 
-def put_in_place(fd: int, temporary: str, name: str) -> bool:
-    """Give the file `temporary` in the open folder `fd` the name `name`.
+def put_in_place(fd: int, temporary: str, name: str, *, over: bool) -> bool:
+    """Give the file `temporary` in the open folder `fd` the name `name`; `over` says that one is likely there.
 
     True if another file had that name: it is called `temporary` now. Raises: OSError.
     """
+    if over and _exchanged(fd, temporary, name):
+        return True
     try:
         os.link(temporary, name, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError:
-        exchange = _renameat2()
-        if exchange is not None and exchange(fd, os.fsencode(temporary), fd, os.fsencode(name), _EXCHANGE) == 0:
+        if _exchanged(fd, temporary, name):
             return True
         os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
     except OSError:  # a file system without links
@@ -28,6 +29,11 @@ def put_in_place(fd: int, temporary: str, name: str) -> bool:
     else:
         os.unlink(temporary, dir_fd=fd)
     return False
+
+
+def _exchanged(fd: int, temporary: str, name: str) -> bool:
+    exchange = _renameat2()
+    return exchange is not None and exchange(fd, os.fsencode(temporary), fd, os.fsencode(name), _EXCHANGE) == 0
 
 
 @lru_cache(maxsize=1)
