@@ -65,4 +65,5 @@ def _is_amend(repo: Repo) -> bool:
     name, email, when = [*shown.stdout.decode("utf-8", "replace").split("\n"), "", "", ""][:3]
     told = os.environ.get("GIT_AUTHOR_DATE", "").split(" ")[0]
     taken_over = (os.environ.get("GIT_AUTHOR_NAME"), os.environ.get("GIT_AUTHOR_EMAIL"), told) == (name, email, when)
-    return taken_over and author(repo).email != email
+    person = author(repo)
+    return taken_over and (person.name, person.email) != (name, email)

@@ -13,7 +13,7 @@ from tests.slow.calls import Done, call, copy_of_the_working_tree, must
 
 pytestmark = pytest.mark.slow
 
-_EVENTS = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout"]
+_EVENTS = ["pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout"]
 _LEFTHOOK = """\
 pre-commit:
   jobs:
@@ -267,7 +267,7 @@ def test_the_framework_runs_our_hooks_from_its_own_config(
     must(["git", "init", "-q"], source)
     must(["git", "add", "-A"], source)
     must(["git", "commit", "-qm", "the project as it is"], source)
-    told = [advice("pre-commit", event) for event in _EVENTS]
+    told = list(dict.fromkeys(advice("pre-commit", event) for event in _EVENTS))
     ids = [words.removeprefix("add the hook ").removesuffix(" to .pre-commit-config.yaml") for words in told]
     (repository / ".pre-commit-config.yaml").write_text(
         f"default_install_hook_types: [{', '.join(_EVENTS)}]\n"

@@ -53,7 +53,7 @@ def test_the_plain_commands_work(young: Path) -> None:
     doctor = json.loads(must(["git", "nexus", "doctor", "--json"], young))
 
     assert status["hooks"] == {
-        "installed": ["pre-commit", "prepare-commit-msg", "commit-msg", "post-checkout"],
+        "installed": ["pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout"],
         "missing": [],
     }
     assert "init: begin" in log
@@ -68,6 +68,7 @@ def test_the_hooks_stand_in_the_config_and_in_no_file(young: Path) -> None:
         "nexus-commit-msg",
         "nexus-post-checkout",
         "nexus-pre-commit",
+        "nexus-pre-merge-commit",
         "nexus-prepare-commit-msg",
     ]
     assert [name for name in os.listdir(young / ".git" / "hooks") if not name.endswith(".sample")] == []
