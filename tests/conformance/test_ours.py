@@ -29,6 +29,7 @@ def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_the_schemas(one: Lo
         assert complaints(transport.written, schemas_in(UPSTREAM / "state-schemas")) == []
 
 
+@pytest.mark.slow
 def test_all_hold_over_mcp_and_leave_nothing_untouched(nexus: Nexus) -> None:
     done = nexus("conformance", "--coverage", "--json")
 

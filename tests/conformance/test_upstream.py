@@ -1,4 +1,4 @@
-"""Upstream's 46 tests, where they are at hand; the command over MCP is in the slow tests, a server each takes time."""
+"""Upstream's 46 tests, where they are at hand: a process each, so all are among the slow tests."""
 
 import json
 
@@ -12,6 +12,7 @@ from tests.conformance.places import UPSTREAM, WHY_ABSENT, needs_upstream, ran, 
 from tests.conformance.watch import Watching, complaints
 from tests.conftest import Nexus
 
+pytestmark = pytest.mark.slow
 FIXTURES = upstream()
 each = pytest.mark.parametrize("one", [pytest.param(one, id=one.test_id) for one in FIXTURES])
 
@@ -39,7 +40,6 @@ def test_a_story_and_an_event_hold_over_mcp(name: str) -> None:
 
 
 @needs_upstream
-@pytest.mark.slow
 def test_all_46_pass_over_mcp_as_the_command_runs_them(nexus: Nexus) -> None:
     done = nexus("conformance", str(UPSTREAM), "--json")
 
