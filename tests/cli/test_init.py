@@ -327,3 +327,13 @@ def test_the_name_of_a_folder_cannot_draw_on_the_terminal(tmp_path: Path) -> Non
     for argv in (["init"], ["status"], ["hooks", "status"], ["doctor"], ["uninstall"]):
         shown = terminal(place, "git", "nexus", *argv)
         assert "x\x1b[2Jy" not in shown
+
+
+def test_a_home_that_cannot_be_used_is_said_before_anything_changes(
+    nexus: Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEXUS_HOME", "/etc/passwd")
+
+    assert nexus("init", "--name", "p").returncode == 1
+    assert refs(nexus.place) == ["refs/heads/main"]
+    assert not (nexus.place / ".nexus").exists()
