@@ -126,7 +126,7 @@ def _checkout(state: State, fix: bool) -> Iterator[Finding]:
     for path in copies:
         yield Finding("checkout", "warning", f".nexus/{path} waits to be merged by hand", "delete it when done")
     for path, why in list(left_out.items())[:20]:
-        yield Finding("checkout", "warning", f".nexus/{path} is not kept: {why}", "rename or move it")
+        yield Finding("checkout", "warning", f".nexus/{path} is not kept: {why}", "mend, rename or move it")
     if exclude.tracked(state.repo):
         yield Finding("checkout", "problem", ".nexus/ is tracked on this branch",
                       "git rm -r --cached .nexus stops that; the files stay")  # fmt: skip

@@ -306,9 +306,10 @@ def _catch_up(state: State, own: Projection, tip: Snapshot, touched: Seen, settl
         own.root.mkdir(exist_ok=True)
     if own.journal.files and any(seen is None for seen in touched.values()):
         own.journal.note_refill()
-    settled.restored = sum(1 for path, seen in touched.items() if seen is None and tip.oid(path) is not None)
     own.journal.record(None, touched)
     left = own.update(tip, {path: want for path, want in own.stale(tip).items() if path not in settled.held})
+    gone = [path for path, seen in touched.items() if seen is None and tip.oid(path) is not None]
+    settled.restored = sum(path not in left for path in gone)
     settled.held |= dict.fromkeys(left, "it could not be written")
     own.journal.note_head(own.worktree.head)
 

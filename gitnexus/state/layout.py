@@ -72,6 +72,8 @@ def why_left_out(path: str) -> str | None:
     """Return why a file below an owned folder is not kept, or None for what nobody expects to be."""
     if belongs(path) or KEPT.search(path) or path.rsplit("/", maxsplit=1)[-1].startswith(".nexus-tmp-"):
         return None
+    if path in OWNED_FOLDERS:
+        return "it should be a folder that can be read"
     unsafe = why_unsafe(path)
     if unsafe:
         return f"its name cannot be kept: {unsafe}"

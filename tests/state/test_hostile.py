@@ -102,10 +102,12 @@ def test_a_file_never_takes_the_place_of_a_folder(state: State, repository: Path
     shutil.rmtree(repository / ".nexus" / "memory")
     (repository / ".nexus" / "memory").write_text("a file")
 
-    settle(state)
+    settled = settle(state)
 
     assert len(on_ref(repository)) == 3
     assert (repository / ".nexus" / "memory").read_text() == "a file"
+    assert settled.restored == 0
+    assert ".nexus/memory is not kept: it should be a folder that can be read" in Nexus(repository)("doctor").stdout
 
 
 def test_a_file_where_the_ref_has_a_folder_is_held(state: State, repository: Path) -> None:
