@@ -54,6 +54,11 @@ class Author:
         hours, minutes = divmod(abs(self.offset_minutes), 60)
         return f"{sign}{hours:02d}{minutes:02d}"
 
+    @property
+    def ident(self) -> str:
+        """The line that git keeps of them."""
+        return f"{self.name} <{self.email}> {self.seconds} {self.zone}"
+
 
 class Objects(Protocol):
     """What the floors above need of an object database and its refs."""
@@ -98,6 +103,13 @@ def blob_id(data: bytes, object_format: str) -> str:
     """Return the id git gives a blob of these bytes."""
     digest = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
     return digest(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+def commit_text(tree: str, parents: Sequence[str], message: str, author: Author) -> bytes:
+    """Return the bytes of a commit object."""
+    above = "".join(f"parent {parent}\n" for parent in parents)
+    who = author.ident
+    return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}".encode()
 
 
 def open_objects(repo: Repo, life: Literal["short", "long"] = "short") -> Objects:

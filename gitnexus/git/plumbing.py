@@ -169,7 +169,7 @@ def _rows(body: bytes, width: int) -> list[tuple[str, Entry]]:
 def _import_stream(
     parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
 ) -> list[bytes]:
-    who = f"{author.name} <{author.email}> {author.seconds} {author.zone}".encode()
+    who = author.ident.encode()
     text = message.encode()
     parts = [
         b"commit %s\nmark :1\nauthor %s\ncommitter %s\n" % (_SCRATCH_REF.encode(), who, who),

@@ -39,15 +39,10 @@ class Obstructed(Failed):
 @contextlib.contextmanager
 def folder(root: Path, parts: list[str], *, make: bool = False) -> Iterator[int]:
     """Open root/parts… part by part. Raises: Obstructed, FileNotFoundError."""
-    if make and not os.path.lexists(root):
-        root.mkdir()
-    fd = _open_folder(str(root), None, str(root))
+    fd = _open_folder(str(root), None, make)
     try:
         for part in parts:
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=fd)
-            below = _open_folder(part, fd, part)
+            below = _open_folder(part, fd, make)
             os.close(fd)
             fd = below
         yield fd
@@ -55,13 +50,19 @@ def folder(root: Path, parts: list[str], *, make: bool = False) -> Iterator[int]
         os.close(fd)
 
 
-def _open_folder(name: str, dir_fd: int | None, shown: str) -> int:
+def _open_folder(name: str, dir_fd: int | None, make: bool) -> int:
     try:
         return os.open(name, _FOLDER_FLAGS, dir_fd=dir_fd)
+    except FileNotFoundError:
+        if not make:
+            raise
     except OSError as exc:
         if exc.errno in (errno.ENOTDIR, errno.ELOOP):
-            raise Obstructed(f"{shown} is a link or a file where a folder must be", hint="move it away") from exc
+            raise Obstructed(f"{name} is a link or a file where a folder must be", hint="move it away") from exc
         raise
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, dir_fd=dir_fd)
+    return _open_folder(name, dir_fd, make=False)
 
 
 def look(fd: int, name: str) -> Stat | None:
@@ -104,9 +105,9 @@ def store(fd: int, name: str, data: bytes, over: Stat | None = None) -> Stat:
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=fd)
     try:
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(file, view) :]
+            written = os.write(file, data)
+            while written < len(data):
+                written += os.write(file, data[written:])
             # A second in the past: whoever edits the file, even at once, gives it another time.
             past = time.time_ns() - 1_000_000_000
             os.utime(file, ns=(past, past))

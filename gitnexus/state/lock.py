@@ -1,6 +1,5 @@
 """The short lock that spares wasted retries. The compare-and-swap is the truth; this is courtesy."""
 
-import contextlib
 import fcntl
 import os
 import time
@@ -11,6 +10,8 @@ from typing import Self
 from gitnexus.base.chance import fraction
 
 PATIENCE = 10.0
+_HELD = b"+"
+_FREE = b"-"
 
 
 class StateLock:
@@ -32,16 +33,15 @@ class StateLock:
             self.close()
             return self.__enter__()
         if self.held:
-            # A holder writes its pid and wipes it when done: what is still there is from one that was killed.
-            self.previous_died = found.st_size > 0
-            with contextlib.suppress(OSError):  # a full disk must not stop a reader
-                os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
+            # A holder marks the file and wipes the mark when done: one that is still there is from who was killed.
+            # Overwriting a byte is cheaper than making the file shorter.
+            self.previous_died = found.st_size > 0 and os.pread(self._fd, 1, 0) != _FREE
+            self._mark(_HELD)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         if self.held:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, 0)
+            self._mark(_FREE)
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         self.held = False
 
@@ -54,6 +54,12 @@ class StateLock:
     def __del__(self) -> None:
         self.close()
 
+    def _mark(self, mark: bytes) -> None:
+        try:
+            os.pwrite(self._fd, mark, 0)
+        except OSError:
+            return  # a full disk must not stop a reader
+
     def _opened(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
@@ -63,13 +69,13 @@ class StateLock:
             return os.open(self._path, flags, 0o644)
 
     def _acquire(self) -> bool:
-        deadline = time.monotonic() + self._patience
-        pause = 0.0005
+        deadline, pause = 0.0, 0.0005
         while True:
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
+                deadline = deadline or time.monotonic() + self._patience
                 if time.monotonic() >= deadline:
                     return False
             except OSError:

@@ -162,11 +162,12 @@ class State:
                 return
 
     def _swap(self, old: str | None, new: str, why: str, lock: StateLock) -> bool:
-        deadline = time.monotonic() + _GRACE
+        deadline = 0.0
         while True:
             try:
                 return self.objects.swap(STATE_REF, old, new, why)
             except RefLocked as exc:
+                deadline = deadline or time.monotonic() + _GRACE
                 if time.monotonic() < deadline:
                     time.sleep(0.005)
                 elif not self._break_ref_lock(lock):
