@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
-from gitnexus.cycle import TOOLS
-from gitnexus.cycle.protocol import Param, Tool
+from gitnexus.app.tools import TOOLS
+from gitnexus.base.tool import Param, Tool
 from gitnexus.main import COMMANDS
 from gitnexus.ui.commands import common_options, root
 

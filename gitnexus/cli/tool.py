@@ -23,8 +23,8 @@ def tool(ctx: click.Context, name: str | None, params: str | None) -> None:
     read it from stdin. Prints the tool's own JSON, without our envelope; an error is {"error": …} and a status that is
     not 0.
     """
+    from gitnexus.app.tools import TOOLS
     from gitnexus.base.errors import NexusError
-    from gitnexus.cycle.table import TOOLS
 
     if name is None:
         width = max(map(len, TOOLS))
@@ -40,9 +40,9 @@ def tool(ctx: click.Context, name: str | None, params: str | None) -> None:
 
 def _called(place: Path, name: str, params: str | None) -> dict[str, Any]:
     from gitnexus.app.session import open_session
+    from gitnexus.app.tools import Desk, call
     from gitnexus.base.canonical import parse
     from gitnexus.base.errors import Invalid
-    from gitnexus.cycle import call
 
     raw = sys.stdin.buffer.read() if params == "-" else (params or "{}").encode("utf-8", "surrogateescape")
     given = parse(raw)
@@ -50,6 +50,6 @@ def _called(place: Path, name: str, params: str | None) -> dict[str, Any]:
         raise Invalid("the parameters should be a JSON object")
     session = open_session(place, os.environ.get("NEXUS_HARNESS"))
     try:
-        return call(session, name, given)
+        return call(Desk(session), name, given)
     finally:
         session.state.close()

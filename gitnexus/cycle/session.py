@@ -1,58 +1,27 @@
 """The session of one worktree: the only file that knows where plan, tasks, artifacts and history are kept."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Busy, Failed, Invalid
+from gitnexus.base.errors import Invalid
 from gitnexus.cycle.model import CycleRecord, History, Plan, TaskFile
-from gitnexus.git import Repo, exclude
 from gitnexus.git.child import run
-from gitnexus.state import Change, Snapshot, State, disk
+from gitnexus.state import Change, Snapshot
 from gitnexus.state.format import new_tree
 from gitnexus.state.intake import settle
-from gitnexus.state.layout import IGNORE_FILE, IGNORE_TEXT, SESSION_FOLDER
-from gitnexus.state.lock import StateLock
+from gitnexus.state.layout import SESSION_FOLDER
+from gitnexus.state.local import Local
 
 PLAN, TASKS, HISTORY = "plan.json", "tasks.json", "history.json"
 ARTIFACTS = "artifacts"
-_LARGEST = 64 * 1024 * 1024
 
 R = TypeVar("R", bound=CycleRecord)
 
 
-class Session:
+class Session(Local):
     """What the tools work on. Plan and tasks need no git at all; history needs the state ref."""
-
-    def __init__(self, state: State, clock: Callable[[], datetime] = now, harness: str = "git-nexus") -> None:
-        if state.repo.worktree is None:
-            raise Failed("a bare repository has no session", hint="run this in one of its worktrees")
-        self.state = state
-        self.clock = clock
-        self.harness = harness
-        self.folder: Path = state.repo.worktree / ".nexus"
-
-    @property
-    def repo(self) -> Repo:
-        """The repository, as seen from this worktree."""
-        return self.state.repo
-
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Hold this worktree's session for one call. Raises: Busy."""
-        lock = StateLock(self.repo.git_dir / "nexus" / "session.lock")
-        try:
-            with lock:
-                if not lock.held:
-                    raise Busy("another process holds this session", hint="run the command again")
-                yield
-        finally:
-            lock.close()
 
     def plan(self) -> Plan | None:
         """Return the plan, None if there is none. Raises: Invalid, and leaves the file as it is."""
@@ -66,21 +35,10 @@ class Session:
         """Write a session file at once."""
         self.put_bytes([SESSION_FOLDER], name, record.to_bytes())
 
-    def put_bytes(self, parts: list[str], name: str, data: bytes) -> None:
-        """Write a file below `.nexus/`, making what it needs and nothing more. Raises: Obstructed, OSError."""
-        if not os.path.lexists(self.folder):
-            exclude.add(self.repo)
-            self.folder.mkdir()
-        with disk.folder(self.folder, []) as fd:
-            if disk.look(fd, IGNORE_FILE) is None:
-                disk.store(fd, IGNORE_FILE, IGNORE_TEXT)
-        with disk.folder(self.folder, parts, make=True) as fd:
-            disk.store(fd, name, data, disk.look(fd, name))  # a link or a folder in its place is not replaced
-
     def rows(self, parts: list[str], name: str, kind: type[R]) -> list[R]:
         """Return the records of a session file that is a list. Raises: Invalid, and leaves the file as it is."""
         path = "/".join([SESSION_FOLDER, *parts, name])
-        held = self._load(path)
+        held = self.load(path)
         if held is None:
             return []
         try:
@@ -95,20 +53,11 @@ class Session:
         """Write a session file that is a list."""
         self.put_bytes([SESSION_FOLDER, *parts], name, document([row.plain() for row in rows]))
 
-    def delete(self, name: str, parts: Sequence[str] = ()) -> bool:
-        """Delete a session file; False if it was not there."""
-        try:
-            with disk.folder(self.folder, [SESSION_FOLDER, *parts]) as fd:
-                os.unlink(name, dir_fd=fd)
-        except FileNotFoundError:
-            return False
-        return True
-
     def history(self) -> History:
         """Return the closed cycles, what was edited by hand taken in. Raises: Invalid, and leaves the file as it is."""
         if self.state.latest().commit is None:
-            held = disk.load_path(self.folder, HISTORY, _LARGEST)
-            return History() if held is None else History.from_bytes(held[0], f".nexus/{HISTORY}")
+            held = self.load(HISTORY)
+            return History() if held is None else History.from_bytes(held, f".nexus/{HISTORY}")
         self._settled()
         return _history_in(self.state.latest())
 
@@ -141,15 +90,8 @@ class Session:
             raise Invalid(f".nexus/{HISTORY} is {held[HISTORY]}", hint="it is left as it is; repair it by hand")
 
     def _read(self, name: str, kind: type[R]) -> R | None:
-        held = self._load(f"{SESSION_FOLDER}/{name}")
+        held = self.load(f"{SESSION_FOLDER}/{name}")
         return None if held is None else kind.from_bytes(held, f".nexus/state/{name}")
-
-    def _load(self, path: str) -> bytes | None:
-        try:
-            held = disk.load_path(self.folder, path, _LARGEST)
-        except disk.Obstructed as exc:
-            raise Invalid(f".nexus/{path}: {exc.message}") from exc
-        return None if held is None else held[0]
 
 
 def _history_in(snapshot: Snapshot) -> History:

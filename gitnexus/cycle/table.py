@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.base.errors import NotFound
+from gitnexus.base.tool import Param, Tool, checked
 from gitnexus.cycle import agents, artifact, close, lifecycle, look, plan, resume, tasks
-from gitnexus.cycle.protocol import Param, Tool, checked
 from gitnexus.cycle.session import Session
 
 _ISSUE = Param("issue_id", "number", "The number of the issue.")
@@ -182,7 +182,7 @@ _ALL = (
     ),
 )  # fmt: skip
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
+TOOLS: dict[str, Tool[Session]] = {tool.name: tool for tool in _ALL}
 
 
 def call(session: Session, name: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from mcp import types
 
+from gitnexus.app.tools import Desk
 from gitnexus.base.errors import NotFound
-from gitnexus.cycle import Session
 
 _SCHEME = "nexus://"
 _ROOMS = {"memory": "a note that agents keep", "context": "how the project works", "rules": "advice of its people"}
@@ -11,13 +11,13 @@ _SESSION = {"plan": "The open plan.", "tasks": "The tasks of this cycle."}
 _JSON, _MARKDOWN = "application/json", "text/markdown"
 
 
-def listed(session: Session) -> list[types.Resource]:
+def listed(desk: Desk) -> list[types.Resource]:
     """Return everything there is to read now."""
     found = [
         types.Resource(uri=_SCHEME + name, name=name, description=words, mime_type=_JSON)
         for name, words in _SESSION.items()
     ]
-    snapshot = session.state.latest()
+    snapshot = desk.session.state.latest()
     for room, words in _ROOMS.items():
         for name in snapshot.names(room):
             path = f"{room}/{name}"
@@ -25,9 +25,10 @@ def listed(session: Session) -> list[types.Resource]:
     return found
 
 
-def read(session: Session, uri: str) -> types.TextResourceContents:
+def read(desk: Desk, uri: str) -> types.TextResourceContents:
     """Return one resource. Raises: NotFound."""
     name = uri.removeprefix(_SCHEME)
+    session = desk.session
     if name in _SESSION:
         record = session.plan() if name == "plan" else session.tasks()
         text = record.to_bytes().decode() if record else "null\n"

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from mcp.server.session import ServerSession
 
+from gitnexus.app.tools import Desk
 from gitnexus.base.errors import NexusError
 from gitnexus.cycle import Session
 from gitnexus.git import Repo, discover
@@ -17,19 +18,19 @@ _PATIENCE = 5
 
 
 class Project:
-    """The session that the tools work on, opened when it is first needed."""
+    """The desk that the tools work at, opened when it is first needed."""
 
     def __init__(self, start: Path, harness: str | None) -> None:
         self._start = start
         self._harness = harness or os.environ.get("NEXUS_HARNESS") or "git-nexus"
-        self._session: Session | None = None
+        self._desk: Desk | None = None
 
-    async def session(self, client: ServerSession) -> Session:
-        """Return the session of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
-        if self._session is None:
+    async def desk(self, client: ServerSession) -> Desk:
+        """Return the desk of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
+        if self._desk is None:
             repo = await self._found(client)
-            self._session = Session(State.open(repo, "long"), harness=self._harness)
-        return self._session
+            self._desk = Desk(Session(State.open(repo, "long"), harness=self._harness))
+        return self._desk
 
     async def _found(self, client: ServerSession) -> Repo:
         named = os.environ.get("NEXUS_PROJECT")

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp import types
 
-from gitnexus.cycle.protocol import Param, Tool
+from gitnexus.base.tool import Param, Tool
 
 PREFIX = "nx_"
 _NUMBER: dict[str, Any] = {"type": ["integer", "string"]}  # clients send numbers as text; both are understood
@@ -18,7 +18,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def described(tool: Tool) -> types.Tool:
+def described(tool: Tool[Any]) -> types.Tool:
     """Return a tool as a client lists it."""
     return types.Tool(
         name=PREFIX + tool.name,
@@ -33,7 +33,7 @@ def described(tool: Tool) -> types.Tool:
     )
 
 
-def input_schema(tool: Tool) -> dict[str, Any]:
+def input_schema(tool: Tool[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's parameters."""
     schema: dict[str, Any] = {
         "type": "object",

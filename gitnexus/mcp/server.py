@@ -11,8 +11,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from gitnexus import __version__
+from gitnexus.app.tools import TOOLS, call
 from gitnexus.base.errors import NexusError, NotFound
-from gitnexus.cycle import TOOLS, call
 from gitnexus.mcp import knowledge, skills
 from gitnexus.mcp.project import Project
 from gitnexus.mcp.schema import PREFIX, described
@@ -45,8 +45,8 @@ class Handlers:
         try:
             if not params.name.startswith(PREFIX):
                 raise NotFound(f"there is no tool {params.name!r}")
-            session = await self._project.session(ctx.session)
-            return _answer(call(session, params.name, params.arguments or {}), failed=False)
+            desk = await self._project.desk(ctx.session)
+            return _answer(call(desk, params.name, params.arguments or {}), failed=False)
         except NexusError as exc:
             return _answer({"error": exc.message}, failed=True)
         except OSError as exc:
@@ -54,14 +54,14 @@ class Handlers:
 
     async def list_resources(self, ctx: Context, _params: Page) -> types.ListResourcesResult:
         try:
-            found = knowledge.listed(await self._project.session(ctx.session))
+            found = knowledge.listed(await self._project.desk(ctx.session))
         except NexusError as exc:
             raise MCPError(types.INVALID_REQUEST, exc.message) from exc
         return types.ListResourcesResult(resources=found)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         try:
-            found = knowledge.read(await self._project.session(ctx.session), str(params.uri))
+            found = knowledge.read(await self._project.desk(ctx.session), str(params.uri))
         except NexusError as exc:
             raise MCPError(types.INVALID_PARAMS, exc.message) from exc
         return types.ReadResourceResult(contents=[found])

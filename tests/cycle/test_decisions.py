@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid, NexusError, NotFound
+from gitnexus.base.tool import checked
 from gitnexus.cycle.agents import AgentEntry, plain_name
 from gitnexus.cycle.close import with_cycle
 from gitnexus.cycle.model import Cycle, CycleTask, History, Plan, PlanIssue, TaskFile
 from gitnexus.cycle.plan import decided, updated
-from gitnexus.cycle.protocol import checked
 from gitnexus.cycle.resume import Situation, others_edited, resumes
 from gitnexus.cycle.table import TOOLS
 from gitnexus.cycle.tasks import added, summary

@@ -12,8 +12,8 @@ from types import ModuleType
 import click
 import pytest
 
+from gitnexus.app.tools import TOOLS
 from gitnexus.base import errors
-from gitnexus.cycle import TOOLS
 from gitnexus.main import COMMANDS
 from gitnexus.ui.commands import root
 from gitnexus.ui.errors import BUG, INTERRUPTED

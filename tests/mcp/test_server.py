@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
 
-from gitnexus.cycle import TOOLS
+from gitnexus.app.tools import TOOLS
 from gitnexus.state import State
 from tests.conftest import run_git
 

@@ -1,13 +1,13 @@
-"""What a tool is: a name, parameters that are checked before it runs, and a function on a session."""
+"""What a tool is: a name, parameters that are checked before it runs, and a function on what its room works with."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from gitnexus.base.errors import Invalid
-from gitnexus.cycle.session import Session
 
+D = TypeVar("D")
 Kind = Literal["text", "number", "flag", "texts", "numbers", "text map"]
 _WORDS = {
     "text": "text",
@@ -31,18 +31,18 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """One row of the shelf."""
+class Tool(Generic[D]):
+    """One row of a room's shelf; `run` gets what that room works with."""
 
     name: str
     words: str
     params: tuple[Param, ...]
-    run: Callable[[Session, Mapping[str, Any]], dict[str, Any]]
+    run: Callable[[D, Mapping[str, Any]], dict[str, Any]]
     reads_only: bool = False
     destructive: bool = False
 
 
-def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(tool: Tool[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with numeric strings as numbers. Raises: Invalid, before anything happened."""
     known = {param.name: param for param in tool.params}
     for name in given:

@@ -1,0 +1,32 @@
+"""Every room's tools on one shelf, and the desk that each of them works at."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gitnexus.base.errors import NotFound
+from gitnexus.base.tool import Tool, checked
+from gitnexus.cycle import Session
+from gitnexus.cycle.table import TOOLS as CYCLE
+
+
+class Desk:
+    """The rooms of one worktree, each opened when a tool first needs it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+
+# A room's tools, and what of the desk they work with.
+_SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = ((CYCLE, lambda desk: desk.session),)
+
+TOOLS: dict[str, Tool[Any]] = {name: tool for shelf, _ in _SHELVES for name, tool in shelf.items()}
+
+
+def call(desk: Desk, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a tool as an agent calls it. Raises: NotFound, Invalid, Busy."""
+    plain = name.removeprefix("nx_")
+    for shelf, place in _SHELVES:
+        if plain in shelf:
+            given = checked(shelf[plain], params)
+            return shelf[plain].run(place(desk), given)
+    raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join(TOOLS)}")
