@@ -81,6 +81,9 @@ class NativeObjects:
         data: bytes = self._object(oid, pygit2.Blob).data
         return data
 
+    def blobs(self, oids: Sequence[str]) -> list[bytes]:
+        return [self.blob(oid) for oid in oids]
+
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
     ) -> tuple[str, str]:

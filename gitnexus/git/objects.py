@@ -78,6 +78,9 @@ class Objects(Protocol):
     def blob(self, oid: str) -> bytes:
         """Return a blob's bytes."""
 
+    def blobs(self, oids: Sequence[str]) -> list[bytes]:
+        """Return the bytes of many blobs, in their order, without waiting for each."""
+
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
     ) -> tuple[str, str]:

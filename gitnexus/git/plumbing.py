@@ -2,7 +2,7 @@
 
 import contextlib
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
 from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run, spawn
@@ -10,6 +10,8 @@ from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author, Entry, RefLocked
 
 # fast-import wants a ref to build on; it is cleared again in the same stream and never written.
+# So many questions fit into a pipe: the child reads them all, whether or not we have begun to read its answers.
+_AT_ONCE = 500
 _HEX = frozenset("0123456789abcdef")
 _SCRATCH_REF = "refs/nexus/never-written"
 
@@ -60,10 +62,17 @@ class PlumbingObjects:
         return self.entries(tree).get(name)
 
     def blob(self, oid: str) -> bytes:
-        kind, body = self._read(oid)
-        if kind != "blob":
-            raise GitFailed(f"{oid} is a {kind}, not a blob")
-        return body
+        return self.blobs([oid])[0]
+
+    def blobs(self, oids: Sequence[str]) -> list[bytes]:
+        found = []
+        for at in range(0, len(oids), _AT_ONCE):
+            for oid, (kind, body) in zip(oids[at:], self._read_many(oids[at : at + _AT_ONCE]), strict=False):
+                if kind != "blob":
+                    self.close()  # what it was still to answer would be taken for the next answer
+                    raise GitFailed(f"{oid} is a {kind}, not a blob")
+                found.append(body)
+        return found
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
@@ -128,24 +137,27 @@ class PlumbingObjects:
         self.close()  # a reader nobody closed ends with its owner, not with the process
 
     def _read(self, oid: str) -> tuple[str, bytes]:
+        return next(self._read_many([oid]))
+
+    def _read_many(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         if self._reader is None:
             self._reader = spawn(
                 [*QUIET, f"--git-dir={self._git_dir}", "cat-file", "--batch"], None, clean_environment()
             )
         asking, answering = _pipes(self._reader)
-        try:
-            asking.write(oid.encode() + b"\n")
+        with contextlib.suppress(BrokenPipeError):
+            asking.write("".join(f"{oid}\n" for oid in oids).encode())
             asking.flush()
+        for left, oid in enumerate(oids, 1 - len(oids)):
             head = answering.readline().split()
-        except BrokenPipeError:
-            head = []
-        if len(head) != 3:
-            raise GitFailed(
-                f"the object {oid} cannot be read" + (" (it is missing)" if head else ""),
-                hint="git fsck tells what the repository lacks",
-            )
-        body = answering.read(int(head[2]) + 1)[:-1]
-        return head[1].decode(), body
+            if len(head) != 3:
+                if left:
+                    self.close()  # what it was still to answer would be taken for the next answer
+                raise GitFailed(
+                    f"the object {oid} cannot be read" + (" (it is missing)" if head else ""),
+                    hint="git fsck tells what the repository lacks",
+                )
+            yield head[1].decode(), answering.read(int(head[2]) + 1)[:-1]
 
 
 def _pipes(child: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:

@@ -35,16 +35,21 @@ class Snapshot:
         """Return the bytes of a blob id that `ids` gave."""
         return self._objects.blob(oid)
 
+    def files(self, folder: str) -> dict[str, bytes]:
+        """Return the files directly in `folder`, sorted by name, with their bytes."""
+        rows = self._rows(folder)
+        return dict(zip(rows, self._objects.blobs(list(rows.values())), strict=True))
+
     def names(self, folder: str) -> list[str]:
         """Return the sorted names of the files directly in `folder`."""
-        if self.tree is None:
-            return []
-        entry = self._objects.find(self.tree, folder)
+        return list(self._rows(folder))
+
+    def _rows(self, folder: str) -> dict[str, str]:
+        entry = self._objects.find(self.tree, folder) if self.tree else None
         if entry is None or not entry.is_folder:
-            return []
-        return sorted(
-            name for name, row in self._objects.entries(entry.oid).items() if row.is_file and why_unsafe(name) is None
-        )
+            return {}
+        rows = self._objects.entries(entry.oid)
+        return {name: rows[name].oid for name in sorted(rows) if rows[name].is_file and why_unsafe(name) is None}
 
     def obstructs(self, path: str, going: Collection[str] = ()) -> bool:
         """True if a folder is where `path` would be a file, or a file (not `going`) where it needs a folder."""
