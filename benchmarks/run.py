@@ -12,9 +12,15 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
 
 import commands
 import mcp_calls
+import memory_notes
 import state_write
 
-CHAPTERS = {"state": state_write.ratios, "commands": commands.ratios, "mcp": mcp_calls.ratios}
+CHAPTERS = {
+    "state": state_write.ratios,
+    "commands": commands.ratios,
+    "mcp": mcp_calls.ratios,
+    "memory": memory_notes.ratios,
+}
 
 
 def main() -> int:

@@ -1,12 +1,16 @@
 """Every room's tools on one shelf, and the desk that each of them works at."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
+from gitnexus.app.notes import notes_of
 from gitnexus.base.errors import NotFound
 from gitnexus.base.tool import Tool, checked
 from gitnexus.cycle import Session
 from gitnexus.cycle.table import TOOLS as CYCLE
+from gitnexus.memory import Notes
+from gitnexus.memory.table import TOOLS as MEMORY
 
 
 class Desk:
@@ -15,9 +19,17 @@ class Desk:
     def __init__(self, session: Session) -> None:
         self.session = session
 
+    @cached_property
+    def notes(self) -> Notes:
+        """What the project has learned, read by this session's harness."""
+        return notes_of(self.session.state, self.session)
+
 
 # A room's tools, and what of the desk they work with.
-_SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = ((CYCLE, lambda desk: desk.session),)
+_SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = (
+    (CYCLE, lambda desk: desk.session),
+    (MEMORY, lambda desk: desk.notes),
+)
 
 TOOLS: dict[str, Tool[Any]] = {name: tool for shelf, _ in _SHELVES for name, tool in shelf.items()}
 

@@ -1,0 +1,44 @@
+"""The notes of a project, joined with the cycles that were closed in it."""
+
+import os
+from datetime import UTC, datetime
+
+from gitnexus.cycle import Session
+from gitnexus.cycle.model import Cycle
+from gitnexus.memory import Notes
+from gitnexus.memory.model import ClosedCycle
+from gitnexus.state import State
+
+
+def notes_of(state: State, session: Session | None = None) -> Notes:
+    """Return the notes for who works here: the agent that NEXUS_AGENT names, else the harness, else a person."""
+    harness = session.harness if session else os.environ.get("NEXUS_HARNESS") or "git-nexus"
+    reader = os.environ.get("NEXUS_AGENT") or (harness if session else "person")
+    bare = state.repo.worktree is None
+    closed = session or (None if bare else Session(state, harness=harness))
+    return Notes(state, reader=reader, harness=harness, closed=lambda: closed_cycles(closed) if closed else ())
+
+
+def closed_cycles(session: Session) -> list[ClosedCycle]:
+    """Return the history as the notes need it."""
+    return [_told(number, cycle) for number, cycle in enumerate(session.history().cycles, 1)]
+
+
+def _told(number: int, cycle: Cycle) -> ClosedCycle:
+    plan = cycle.plan
+    lines = [f"{issue.title}: {issue.decision or ''}" for issue in plan.issues] if plan else []
+    lines += [f"{task.title}. {task.context} {task.acceptance or ''}" for task in cycle.tasks]
+    return ClosedCycle(
+        at=_moment(cycle.completed_at),
+        name=f"cycle {number}, {cycle.completed_at[:10]} on {cycle.branch}",
+        title=plan.topic if plan else "",
+        text="\n".join([*lines, (plan.research_summary or "") if plan else ""]),
+    )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,105 @@
+"""Who read which note, and how often: one line a file in `.nexus/state/<harness>/memory-access.jsonl`.
+
+Only reads are noted, one at a time and under a lock; a line that does not parse is somebody else's and stays.
+"""
+
+import contextlib
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitnexus.base.canonical import canonical, parse
+from gitnexus.base.clock import precise
+from gitnexus.base.errors import Invalid
+from gitnexus.git.worktrees import worktrees
+from gitnexus.memory.model import Access, Use
+from gitnexus.memory.notes import FOLDER, Notes
+from gitnexus.state.layout import SESSION_FOLDER
+
+LOG = "memory-access.jsonl"
+_HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_VERSION = "1.0"
+
+
+def observe(notes: Notes, names: Sequence[str]) -> None:
+    """Note that these notes were read just now. Raises: Busy, OSError."""
+    local = notes.local
+    if local is None or not names or not _HARNESS.fullmatch(local.harness):
+        return
+    parts = [SESSION_FOLDER, local.harness]
+    paths = [str(local.folder / FOLDER / f"{name}.md") for name in names]
+    with local.exclusive("memory-access"):
+        before = local.load("/".join([*parts, LOG])) or b""
+        after = upserted(before, paths, precise(notes.clock()), notes.reader or "unknown")
+        local.put_bytes(parts, LOG, after)
+
+
+def upserted(raw: bytes, paths: Sequence[str], moment: str, reader: str) -> bytes:
+    """Return the log with one more read of each path; lines that are not ours to read are kept as they are."""
+    lines = raw.split(b"\n")
+    rows = {row.path: (at, row) for at, row in enumerate(map(_row, lines)) if row is not None}
+    for path in paths:
+        at, known = rows.get(path, (len(lines), None))
+        row = Access(path=path, last_accessed_ts=moment, access_count=1, last_agent=reader, schema_version=_VERSION)
+        if known is not None:
+            row = known.changed(last_accessed_ts=moment, access_count=known.access_count + 1, last_agent=reader)
+        lines[at : at + 1] = [canonical(row.plain())]
+        rows[path] = (at, row)
+    return b"\n".join(line for line in lines if line) + b"\n"
+
+
+def uses(notes: Notes) -> dict[str, Use]:
+    """Return what is known of every note's use: all harnesses of all worktrees of this repository, summed."""
+    found: dict[str, Use] = {}
+    for worktree in worktrees(notes.state.repo):
+        folder = worktree.path / ".nexus"
+        for raw in _logs(folder):
+            for row in filter(None, map(_row, raw.split(b"\n"))):
+                path = Path(row.path)
+                if path.parent.name == FOLDER and path.parent.parent.name == ".nexus":
+                    name = path.name.removesuffix(".md")
+                    found[name] = _sum(found.get(name, Use()), row)
+    return found
+
+
+def _logs(folder: Path) -> list[bytes]:
+    from gitnexus.state import disk
+
+    try:
+        with disk.folder(folder, [SESSION_FOLDER]):
+            harnesses = sorted(row.name for row in (folder / SESSION_FOLDER).iterdir())
+    except (OSError, disk.Obstructed):
+        return []
+    logs = []
+    for harness in harnesses:
+        with contextlib.suppress(OSError, disk.Obstructed):
+            held = disk.load_path(folder, f"{SESSION_FOLDER}/{harness}/{LOG}", 64 * 1024 * 1024)
+            if held:
+                logs.append(held[0])
+    return logs
+
+
+def _sum(use: Use, row: Access) -> Use:
+    moment = _moment(row.last_accessed_ts)
+    newer = moment is not None and (use.last is None or moment > use.last)
+    return Use(
+        use.count + max(0, row.access_count),
+        moment if newer else use.last,
+        row.last_agent if newer else use.reader or row.last_agent,
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _row(line: bytes) -> Access | None:
+    try:
+        return Access.from_value(parse(line), LOG) if line.strip() else None
+    except Invalid:
+        return None

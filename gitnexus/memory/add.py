@@ -1,0 +1,153 @@
+"""Keep a note: a new one, or more of one that is about the same."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gitnexus.base.errors import Duplicate, Invalid
+from gitnexus.memory.model import MemorySettings, Note
+from gitnexus.memory.names import category_of, checked_name, suggested, topic_of
+from gitnexus.memory.notes import Notes, notes_in, written
+from gitnexus.memory.overlap import nearest
+from gitnexus.redaction import find_secrets
+from gitnexus.state import Change, Snapshot
+
+_LARGEST = 256 * 1024
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_RULE_NAMES = frozenset({"rule", "rules", "convention", "conventions", "policy", "guideline", "guidelines"})
+_CONTEXT_NAMES = frozenset(
+    {"architecture", "design", "overview", "onboarding", "primer", "glossary", "vision", "mission"}
+)
+_RULE_WORDS = re.compile(r"^\W*(always|never|do not|don't|must not|everyone must|we never|we always)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What somebody wants to keep."""
+
+    text: str
+    name: str = ""
+    category: str | None = None
+    new: bool = False
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What came of it."""
+
+    note: Note
+    action: Literal["created", "extended", "known"]
+
+
+def add(notes: Notes, draft: Draft) -> Kept:
+    """Keep a note, as one commit. Raises: Invalid, Duplicate."""
+    notes.latest()
+    settings, day = notes.settings, f"{notes.clock():%Y-%m-%d}"
+
+    def decide(snapshot: Snapshot) -> Change[Kept]:
+        kept = kept_with(notes_in(snapshot), draft, settings, day)
+        if kept.action == "known":
+            return Change({}, "", kept)
+        why = f"memory: {'add' if kept.action == 'created' else 'extend'} {kept.note.name}"
+        return Change({kept.note.path: written(kept.note.text)}, why, kept)
+
+    return notes.state.transact(decide)
+
+
+def kept_with(known: list[Note], draft: Draft, settings: MemorySettings, day: str) -> Kept:
+    """Return the note that keeps the draft: a new one, or one of its category that it overlaps, extended."""
+    text = _checked_text(draft.text)
+    name = _name(draft, text, settings)
+    if not draft.here:
+        _admit(name, text, settings)
+    by_name = {note.name: note for note in known}
+    if draft.new:
+        if name in by_name:
+            raise Duplicate(f"there is a note {name} already", hint="leave --new out to extend it, or say another name")
+        target = None
+    else:
+        target = by_name.get(name) or nearest(Note(name, text), known, settings.prefixes, settings.overlap)
+    if target is None:
+        return Kept(Note(name, _titled(name, text, settings)), "created")
+    after = extended(target.text, text, day)
+    return Kept(Note(target.name, after), "extended" if after != target.text else "known")
+
+
+def extended(before: str, more: str, day: str) -> str:
+    """Return a note with more text under the heading of the day; unchanged if it says so already."""
+    body = _without_title(more)
+    if body in before:
+        return before
+    heading = f"## {day}"
+    headings = [line.strip() for line in before.splitlines() if line.startswith("## ")]
+    today = [] if headings[-1:] == [heading] else [heading, ""]
+    return "\n".join([before.rstrip("\n"), "", *today, body, ""])
+
+
+def _checked_text(text: str) -> str:
+    clean = text.replace("\r\n", "\n").strip("\n").rstrip()
+    if not clean.strip():
+        raise Invalid("the note is empty", hint="say what is worth knowing next time")
+    if "\0" in clean:
+        raise Invalid("the text holds a NUL character")
+    if len(written(clean)) > _LARGEST:
+        raise Invalid(f"the note is larger than {_LARGEST // 1024} KiB", hint="keep what cannot be had again elsewhere")
+    for secret in find_secrets(enumerate(clean.split("\n"), 1)):
+        raise Invalid(
+            f"line {secret.line} of the note holds what looks like a secret ({secret.rule})",
+            hint="say where it is kept instead; nothing was stored",
+        )
+    return clean
+
+
+def _name(draft: Draft, text: str, settings: MemorySettings) -> str:
+    if draft.category is not None and draft.category not in settings.prefixes:
+        raise Invalid(
+            f"there is no category {draft.category[:40]!r}",
+            hint=f"there are {', '.join(settings.prefixes)}; more by memory.categories in settings.json",
+        )
+    wanted = draft.name or suggested(_title(text), settings.prefixes)
+    if not wanted:
+        raise Invalid("the note needs a name", hint="say the topic in two to four words")
+    name = wanted if draft.name == "" else checked_name(wanted, settings.prefixes)
+    has = category_of(name, settings.prefixes)
+    if draft.category is None or has == draft.category:
+        return checked_name(name, settings.prefixes)
+    if has is not None:
+        raise Invalid(f"{name} is of the category {has}, not {draft.category}", hint="say one of the two")
+    return checked_name(f"{draft.category}-{name}", settings.prefixes)
+
+
+def _admit(name: str, text: str, settings: MemorySettings) -> None:
+    """Point elsewhere what should outlive every gc."""
+    topic = frozenset(topic_of(name, settings.prefixes).split())
+    first = next((line for line in _without_title(text).splitlines() if line.strip()), "")
+    if topic & _RULE_NAMES or _RULE_WORDS.match(first):
+        raise Invalid(
+            "this reads like a rule, and rules are not forgotten",
+            hint="keep it with: git nexus rule add TEXT; or say --here to keep it as a note",
+            context={"belongs": "rules"},
+        )
+    if topic & _CONTEXT_NAMES:
+        raise Invalid(
+            "this reads like an explanation of the project, which belongs in context/",
+            hint=f"write it to .nexus/context/{name}.md; or say --here to keep it as a note",
+            context={"belongs": "context"},
+        )
+
+
+def _title(text: str) -> str:
+    found = _HEADING.search(text)
+    return found.group(1) if found else text.lstrip().split("\n", 1)[0]
+
+
+def _titled(name: str, text: str, settings: MemorySettings) -> str:
+    if text.startswith("# "):
+        return text + "\n"
+    return f"# {topic_of(name, settings.prefixes).capitalize()}\n\n{text}\n"
+
+
+def _without_title(text: str) -> str:
+    head, _, rest = text.partition("\n")
+    return rest.strip("\n") if head.startswith("# ") and rest.strip() else text

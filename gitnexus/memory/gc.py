@@ -1,0 +1,121 @@
+"""Forget notes: look, ask, then one commit that says what went, why, and how it comes back."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.memory.access import uses
+from gitnexus.memory.life import lives
+from gitnexus.memory.merge import together
+from gitnexus.memory.model import Life, Note, Thresholds, Use
+from gitnexus.memory.notes import Notes, notes_in, written
+from gitnexus.memory.overlap import pairs
+from gitnexus.memory.signals import Standing, forgettable, standing
+from gitnexus.state import Change, Snapshot
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two notes about the same: `other` would go into `into`."""
+
+    into: Note
+    other: Note
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a gc did."""
+
+    commit: str | None
+    deleted: tuple[str, ...] = ()
+    merged: tuple[tuple[str, str], ...] = ()
+
+
+def survey(notes: Notes, limits: Thresholds | None = None) -> list[Standing]:
+    """Return where every note stands, by name."""
+    snapshot = notes.latest()
+    known, used, closed, today = (
+        lives(notes.state, snapshot),
+        uses(notes),
+        [cycle.at for cycle in notes.closed()],
+        notes.clock(),
+    )
+    born = Life(_EPOCH, _EPOCH)
+    return [
+        standing(note, used.get(note.name, Use()), known.get(note.name, born), closed,
+                 limits or notes.settings.looked_at, today)
+        for note in notes_in(snapshot)
+    ]  # fmt: skip
+
+
+def duplicates(notes: Notes, but: Sequence[str] = ()) -> list[Pair]:
+    """Return near-duplicates that could be merged; the note that is read more, then the older name, stays."""
+    settings = notes.settings
+    kept = [note for note in notes_in(notes.latest()) if note.name not in but]
+    used = uses(notes)
+    found = []
+    for one, other, score in pairs(kept, settings.prefixes, settings.overlap):
+        first = sorted((one, other), key=lambda note: (-used.get(note.name, Use()).count, note.name))
+        found.append(Pair(first[0], first[1], score))
+    return found
+
+
+def forget(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[Pair] = ()) -> Forgotten:
+    """Delete notes, each with its reason, and merge pairs, all in one commit.
+
+    Raises: NotFound, Invalid if one of them changed since it was looked at.
+    """
+    notes.latest()
+    day = f"{notes.clock():%Y-%m-%d}"
+
+    def decide(snapshot: Snapshot) -> Change[Forgotten]:
+        there = {note.name: note for note in notes_in(snapshot)}
+        for name in [*(name for name, _ in delete), *(note.name for pair in merge for note in (pair.into, pair.other))]:
+            if name not in there:
+                raise NotFound(f"there is no note {name[:80]!r} any more", hint="run the command again")
+        files: dict[str, bytes | None] = {there[name].path: None for name, _ in delete}
+        for pair in merge:
+            if there[pair.into.name] != pair.into or there[pair.other.name] != pair.other:
+                raise Invalid(f"{pair.into.name} or {pair.other.name} changed meanwhile", hint="run the command again")
+            files[pair.into.path] = written(together(pair.into, pair.other, day))
+            files[pair.other.path] = None
+        did = Forgotten(
+            None,
+            tuple(name for name, _ in delete),
+            tuple((pair.into.name, pair.other.name) for pair in merge),
+        )
+        return Change(files, message(delete, merge, snapshot.commit or ""), did)
+
+    did = notes.state.transact(decide)
+    return Forgotten(notes.state.snapshot.commit, did.deleted, did.merged)
+
+
+def message(delete: Sequence[tuple[str, str]], merge: Sequence[Pair], before: str) -> str:
+    """Return the commit message: every file, the reason, and the command that brings it back."""
+    rows = [(name, why or "asked for") for name, why in delete]
+    rows += [(pair.other.name, f"merged into {pair.into.name}") for pair in merge]
+    what = f"memory: forget {rows[0][0]}" if len(rows) == 1 else f"memory: forget {len(rows)} notes"
+    lines = [what, ""]
+    for name, why in rows:
+        lines += [f"- memory/{name}.md: {why}", f"  git nexus memory restore {name}"]
+    lines += ["", "With plain git, for example:", f"  git show {before}:memory/{rows[0][0]}.md", ""]
+    return "\n".join(lines)
+
+
+def automatic(notes: Notes, can_observe: Callable[[str], bool]) -> Forgotten | None:
+    """Forget what every set signal speaks against, if the project asked for that; None if it did not.
+
+    A harness that cannot observe reads knows nothing of use, so it never does.
+    """
+    settings = notes.settings
+    if not settings.gc.automatic or notes.local is None or not can_observe(notes.local.harness):
+        return None
+    limits = Thresholds(**{name: value for name, value in vars(settings.gc).items() if name != "automatic"})
+    going = forgettable(survey(notes, limits), limits)
+    if not going:
+        return Forgotten(None)
+    return forget(notes, [(row.note.name, row.why) for row in going])

@@ -1,0 +1,128 @@
+"""Notes, what is known of their use, and the settings of this room."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import Record, StoredRecord
+
+CATEGORIES = {
+    "empirical": "what this project found out by trying",
+    "external": "limits and facts that come from outside and may change there",
+    "pattern": "recipes for the daily work here",
+}
+SIGNALS = ("daysSinceAccess", "cyclesSinceAccess", "accessesAtMost", "bytesAtLeast")
+_NEEDED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A Markdown file below `memory/`; the name is without `.md`."""
+
+    name: str
+    text: str
+
+    @property
+    def path(self) -> str:
+        return f"memory/{self.name}.md"
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode("utf-8", "surrogateescape"))
+
+
+class Access(StoredRecord):
+    """A line of `memory-access.jsonl`: how often a file was read, and by whom last."""
+
+    _camel_case: ClassVar[bool] = False
+
+    path: str
+    last_accessed_ts: str
+    access_count: int
+    last_agent: str
+    schema_version: str | None = None
+
+
+class Thresholds(Record):
+    """From when on a note counts as unused; None is not looked at."""
+
+    days_since_access: int | None = None
+    cycles_since_access: int | None = None
+    accesses_at_most: int | None = None
+    bytes_at_least: int | None = None
+
+
+class GcSettings(Thresholds):
+    """How notes are forgotten."""
+
+    automatic: bool = False
+
+
+class MemorySettings(Record):
+    """The part `memory` of settings.json."""
+
+    categories: tuple[str, ...] = ()
+    overlap: float = 0.5
+    gc: GcSettings = GcSettings()
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """The categories that a name may begin with."""
+        return (*CATEGORIES, *self.categories)
+
+    @property
+    def looked_at(self) -> Thresholds:
+        """What a person is shown: the thresholds that are set, with ours for the usual three."""
+        given = {name: value for name, value in vars(self.gc).items() if name != "automatic" and value is not None}
+        return Thresholds(**{**_USUAL, **given})
+
+
+_USUAL = {"days_since_access": 90, "cycles_since_access": 10, "accesses_at_most": 2}
+
+
+def settings_of(value: dict[str, Any]) -> MemorySettings:
+    """Return the checked settings. Raises: Invalid, naming what is wrong."""
+    found = MemorySettings.from_value(value, "settings.json: memory")
+    for name in found.categories:
+        if not name.isascii() or not name.isalnum() or not name.islower():
+            raise Invalid(f"settings.json: memory: the category {name[:40]!r} should be one word in small letters")
+    if not 0 < found.overlap <= 1:
+        raise Invalid("settings.json: memory: overlap should be above 0 and at most 1")
+    set_ones = [name for name, value in vars(found.gc).items() if name != "automatic" and value is not None]
+    if any(value < 0 for name in set_ones if (value := getattr(found.gc, name)) is not None):
+        raise Invalid("settings.json: memory: gc: a threshold cannot be negative")
+    if found.gc.automatic and len(set_ones) < _NEEDED:
+        raise Invalid(
+            f"settings.json: memory: gc: automatic needs at least {_NEEDED} signals, {len(set_ones)} "
+            f"{'is' if len(set_ones) == 1 else 'are'} set",
+            hint=f"set three of {', '.join(SIGNALS)}, or automatic to false",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedCycle:
+    """What the room of cycles tells this one: when a cycle was closed, and what it was about."""
+
+    at: datetime
+    name: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What is known of a note's use, over all harnesses and worktrees of this repository."""
+
+    count: int = 0
+    last: datetime | None = None
+    reader: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """When a note was made, and when it last changed."""
+
+    made: datetime
+    changed: datetime

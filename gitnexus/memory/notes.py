@@ -1,0 +1,93 @@
+"""The notes of one project, opened: the only file that knows where notes, rules and context lie."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.memory.model import ClosedCycle, MemorySettings, Note, settings_of
+from gitnexus.state import Snapshot, State
+from gitnexus.state.intake import settle
+from gitnexus.state.local import Local
+from gitnexus.state.settings import section
+
+FOLDER = "memory"
+# Written by people, for everybody; never forgotten.
+SHELVES = ("context", "rules")
+
+
+class Notes:
+    """What the verbs of this room work with."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        reader: str = "person",
+        harness: str = "git-nexus",
+        clock: Callable[[], datetime] = now,
+        closed: Callable[[], Sequence[ClosedCycle]] = tuple,
+    ) -> None:
+        """`reader` is who reads, `closed` tells the cycles that are closed."""
+        self.state = state
+        self.reader = reader
+        self.clock = clock
+        self.closed = closed
+        # A bare repository has no session in which reads could be counted.
+        self.local = None if state.repo.worktree is None else Local(state, clock, harness)
+
+    @cached_property
+    def settings(self) -> MemorySettings:
+        """The settings of this room. Raises: Invalid."""
+        return settings_of(section(self.state.required(), "memory"))
+
+    def latest(self) -> Snapshot:
+        """Return the tip of an initialised project, hand edits taken in. Raises: NotFound."""
+        self.state.required()
+        settle(self.state)
+        self.__dict__.pop("settings", None)  # they may have been edited too
+        return self.state.latest()
+
+
+def notes_in(snapshot: Snapshot) -> list[Note]:
+    """Return every note, by name."""
+    return [Note(name[:-3], _text(raw)) for name, raw in snapshot.files(FOLDER).items() if name.endswith(".md")]
+
+
+def note_in(snapshot: Snapshot, name: str) -> Note:
+    """Return one note. Raises: NotFound, naming what is near."""
+    plain = name.strip().removeprefix(f"{FOLDER}/").removesuffix(".md")
+    raw = snapshot.read(f"{FOLDER}/{plain}.md") if plain and "/" not in plain else None
+    if raw is None:
+        near = _near(plain, [other[:-3] for other in snapshot.names(FOLDER)])
+        raise NotFound(
+            f"there is no note {plain[:80]!r}",
+            hint=f"did you mean {near}" if near else "git nexus memory list shows them all",
+        )
+    return Note(plain, _text(raw))
+
+
+def shelf_in(snapshot: Snapshot, shelf: str) -> dict[str, str]:
+    """Return the files of `rules` or `context`, by name without `.md`."""
+    files = snapshot.files(shelf)
+    return {name.removesuffix(".md"): _text(raw) for name, raw in files.items() if name.endswith(".md")}
+
+
+def written(text: str) -> bytes:
+    """Return a text as it is stored. Raises: Invalid."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as exc:
+        raise Invalid("the text holds half of a surrogate pair") from exc
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _near(name: str, names: list[str]) -> str | None:
+    import difflib  # only for who mistyped
+
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return found[0] if found else None

@@ -1,0 +1,60 @@
+"""What speaks for forgetting a note: pure, from its use, its life, its size and the thresholds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from gitnexus.memory.model import Life, Note, Thresholds, Use
+
+# Two signals show a note to a person; forgetting without one needs all that are set, and three at the least.
+ENOUGH_TO_SHOW = 2
+ENOUGH_TO_FORGET = 3
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A note with everything that gc goes by."""
+
+    note: Note
+    use: Use
+    life: Life
+    days: int
+    cycles: int
+    signals: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_candidate(self) -> bool:
+        """True if a person should be asked about it."""
+        return len(self.signals) >= ENOUGH_TO_SHOW
+
+    @property
+    def why(self) -> str:
+        """The signals in words."""
+        return ", ".join(self.signals.values())
+
+
+def standing(
+    note: Note, use: Use, life: Life, closed: Sequence[datetime], limits: Thresholds, today: datetime
+) -> Standing:
+    """Return where a note stands. A note that changed since it was read counts as used then."""
+    touched = max(use.last or _NEVER, life.changed)
+    days = max(0, (today - touched).days)
+    cycles = sum(moment > touched for moment in closed)
+    signals = {}
+    if limits.days_since_access is not None and days >= limits.days_since_access:
+        read = "not read" if use.last else "never read"
+        signals["daysSinceAccess"] = f"{read} for {days} days"
+    if limits.cycles_since_access is not None and cycles >= limits.cycles_since_access:
+        signals["cyclesSinceAccess"] = f"{cycles} {'cycle' if cycles == 1 else 'cycles'} closed since"
+    if limits.accesses_at_most is not None and use.count <= limits.accesses_at_most:
+        signals["accessesAtMost"] = f"read {use.count} {'time' if use.count == 1 else 'times'} in all"
+    if limits.bytes_at_least is not None and note.size >= limits.bytes_at_least:
+        signals["bytesAtLeast"] = f"{note.size} bytes large"
+    return Standing(note, use, life, days, cycles, signals)
+
+
+def forgettable(rows: Sequence[Standing], limits: Thresholds) -> list[Standing]:
+    """Return the notes for which every signal that is set holds, if these are three or more."""
+    needed = sum(value is not None for value in vars(limits).values())
+    return [row for row in rows if needed >= ENOUGH_TO_FORGET and len(row.signals) == needed]
