@@ -4,7 +4,6 @@ Only the words that were asked for are counted, so a thousand notes need no inde
 """
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -37,31 +36,44 @@ class Hit:
 
 def search(query: str, texts: Iterable[Text], limit: int = 10) -> list[Hit]:
     """Return what fits the query best; every text that holds one of its words is considered."""
-    patterns = [_pattern(term) for term in asked(query)]
+    terms = asked(query)
     pool = [(text, folded(f"{text.name}\n{text.title}"), folded(text.body)) for text in texts]
-    if not patterns or not pool:
+    if not terms or not pool:
         return []
     average = sum(len(body) for _, _, body in pool) / len(pool) or 1.0
     scores = [0.0] * len(pool)
-    for pattern in patterns:
-        counts = [_TITLE * len(pattern.findall(title)) + len(pattern.findall(body)) for _, title, body in pool]
-        holding = sum(count > 0 for count in counts)
+    for term in terms:
+        counts = [_TITLE * count(term, title) + count(term, body) for _, title, body in pool]
+        holding = sum(found > 0 for found in counts)
         weight = math.log(1 + (len(pool) - holding + 0.5) / (holding + 0.5))
-        for at, count in enumerate(counts):
-            if count:
+        for at, found in enumerate(counts):
+            if found:
                 length = 1 - _B + _B * len(pool[at][2]) / average
-                scores[at] += weight * count * (_K + 1) / (count + _K * length)
+                scores[at] += weight * found * (_K + 1) / (found + _K * length)
     best = sorted((at for at, score in enumerate(scores) if score), key=lambda at: (-scores[at], pool[at][0].name))
-    return [Hit(pool[at][0], round(scores[at], 3), _excerpt(pool[at][0].body, patterns)) for at in best[:limit]]
+    return [Hit(pool[at][0], round(scores[at], 3), _excerpt(pool[at][0].body, terms)) for at in best[:limit]]
 
 
-def _pattern(term: str) -> re.Pattern[str]:
-    # A stem finds its endings; what is too short to be a stem is a whole word.
-    tail = r"(?!\w)" if len(term) < _WHOLE else ""
-    return re.compile(rf"(?<!\w){re.escape(term)}{tail}")
+def count(term: str, text: str) -> int:
+    """Return how many words begin with a stem; one too short to be a stem must be the whole word.
+
+    By searching for the letters: a pattern that looks behind itself takes ten times as long.
+    """
+    size, found = len(term), 0
+    at = text.find(term)
+    while at >= 0:
+        begins = at == 0 or not _is_word(text[at - 1])
+        if begins and (size >= _WHOLE or at + size == len(text) or not _is_word(text[at + size])):
+            found += 1
+        at = text.find(term, at + size)
+    return found
 
 
-def _excerpt(body: str, patterns: Sequence[re.Pattern[str]]) -> str:
+def _is_word(ch: str) -> bool:
+    return ch.isalnum() or ch == "_"
+
+
+def _excerpt(body: str, terms: Sequence[str]) -> str:
     lines = [line.strip() for line in body.split("\n") if line.strip() and not line.startswith("#")]
-    found = max(lines, key=lambda line: sum(bool(p.search(folded(line))) for p in patterns), default="")
+    found = max(lines, key=lambda line: sum(count(term, folded(line)) > 0 for term in terms), default="")
     return found if len(found) <= 200 else found[:199] + "…"

@@ -1,5 +1,6 @@
 """Finding and priming: what fits best comes first, and a budget is a budget."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from gitnexus.base.errors import BadUsage
 from gitnexus.memory.fence import fenced, labelled
 from gitnexus.memory.model import Life, Note, Use
 from gitnexus.memory.prime import budget, filled, tokens, usefulness
-from gitnexus.memory.search import Text, search
+from gitnexus.memory.search import Text, count, search
 from gitnexus.memory.signals import Standing
 
 TODAY = datetime(2026, 11, 16, tzinfo=UTC)
@@ -71,6 +72,15 @@ def test_every_hit_is_one_of_the_texts_once(query: str, bodies: list[str]) -> No
 
     assert len({hit.text.name for hit in found}) == len(found) <= 5
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+@given(st.text(alphabet="ab_ ü.", min_size=1, max_size=4), st.text(alphabet="ab_ ü.", max_size=30))
+def test_words_are_counted_as_a_pattern_would_count_them(term: str, text: str) -> None:
+    if not re.fullmatch(r"\w+", term):
+        return
+    tail = r"(?!\w)" if len(term) < 3 else ""
+
+    assert count(term, text) == len(re.findall(rf"(?<!\w){re.escape(term)}{tail}", text))
 
 
 def row(name: str, text: str, count: int = 0, days: int = 0) -> Standing:
