@@ -13,13 +13,27 @@ FILE = "settings.json"
 
 def section(snapshot: Snapshot, name: str) -> dict[str, Any]:
     """Return a room's settings: the user's, with the project's over them. Raises: Invalid."""
+    found: dict[str, Any] = {}
+    for _, layer in layers(snapshot, name):
+        found = merged(found, layer)
+    return found
+
+
+def layers(snapshot: Snapshot | None, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return a room's part of each file that has one, with the file's name: the user's, then the project's.
+
+    For what must add up instead of being laid over. Raises: Invalid.
+    """
     mine = home_folder() / FILE
-    user = _read(mine.read_bytes(), str(mine)) if mine.is_file() else {}
-    raw = snapshot.read(FILE)
-    project = _read(raw, f".nexus/{FILE}") if raw is not None else {}
-    found = merged(user, project).get(name, {})
-    if not isinstance(found, dict):
-        raise Invalid(f"{FILE}: {name} should be an object", hint=f"correct .nexus/{FILE}")
+    raw = snapshot.read(FILE) if snapshot is not None else None
+    files = [(str(mine), mine.read_bytes())] if mine.is_file() else []
+    files += [(f".nexus/{FILE}", raw)] if raw is not None else []
+    found = []
+    for path, held in files:
+        part = _read(held, path).get(name)
+        if part is not None and not isinstance(part, dict):
+            raise Invalid(f"{path}: {name} should be an object", hint=f"correct {path}")
+        found += [(path, part)] if part is not None else []
     return found
 
 
