@@ -1,0 +1,57 @@
+"""The catalog of a project: a package that its settings name, if that is whole, else the one that comes with us."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gitnexus.base.errors import Invalid
+from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.catalog import Catalog
+from gitnexus.catalog.effective import Additions, CatalogSettings, additions
+from gitnexus.state.settings import layers
+from gitnexus.state.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A catalog to work with, what is wrong with the one that was asked for, and what settings say."""
+
+    catalog: Catalog
+    asked: str | None
+    problems: tuple[str, ...]
+    settings: tuple[CatalogSettings, ...]
+
+    @cached_property
+    def added(self) -> Additions:
+        """The capabilities that settings add to roles. Raises: Invalid."""
+        return additions(self.catalog, self.settings)
+
+
+def open_catalog(snapshot: Snapshot | None, place: Path | None) -> Opened:
+    """Return the catalog for a project at `place`, or for none. Raises: Invalid for settings that are not understood.
+
+    A source that is not absolute is meant from the top of the project.
+    """
+    settings = tuple(
+        CatalogSettings.from_value(value, f"{where}: catalog") for where, value in layers(snapshot, "catalog")
+    )
+    asked = next((one.source for one in reversed(settings) if one.source), None)
+    if asked is None:
+        return Opened(built_in(), None, (), settings)
+    from gitnexus.catalog.package import load  # reads YAML: only who has a catalog of their own pays
+
+    loaded = load(_folder(asked, place))
+    return Opened(loaded.catalog or built_in(), asked, loaded.problems, settings)
+
+
+def _folder(asked: str, place: Path | None) -> Path:
+    try:
+        meant = Path(asked).expanduser()
+    except RuntimeError as exc:  # ~name of nobody
+        raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names nobody's home") from exc
+    if "\0" in asked or (place is None and not meant.is_absolute()):
+        raise Invalid(
+            f"settings.json: catalog.source: {asked[:80]!r} is no path that can be followed from here",
+            hint="outside of a project it must be absolute, or begin with ~",
+        )
+    return meant if place is None else place / meant

@@ -1,0 +1,96 @@
+"""What a tag leads to: the text of a skill for the harness at hand, or one call of a tool."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitnexus.catalog.catalog import Catalog
+from gitnexus.catalog.harnesses import Harness
+from gitnexus.catalog.model import Skill
+from gitnexus.catalog.tags import TagUse
+
+# The handlers that a vocabulary can name, and the tool that each one is.
+HANDLERS: dict[str, str] = {
+    "nx_plan_decide": "plan_decide",
+    "memory_store": "memory_store",
+    "memory_gc": "memory_gc",
+    "rule_store": "rule_store",
+}
+_ISSUE = re.compile(r"#(\d{1,9})\b[:.,]?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class SkillRoute:
+    """A skill is started: `text` is what the agent gets to read."""
+
+    use: TagUse
+    skill: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRoute:
+    """A tool is called at once. What is `missing` was not in the message: whoever calls must know or ask."""
+
+    use: TagUse
+    tool: str
+    params: Mapping[str, Any]
+    missing: tuple[str, ...]
+
+
+Route = SkillRoute | ActionRoute
+
+
+def route(catalog: Catalog, use: TagUse, harness: Harness) -> Route:
+    """Return where a tag of this catalog's vocabulary leads."""
+    tag = next(tag for tag in catalog.tags if tag.id == use.id)
+    if tag.type == "skill":
+        skill = catalog.skill(tag.skill or "")
+        return SkillRoute(use, skill.id, skill_text(catalog, skill, harness, variant=use.variant, matter=use.text))
+    tool = HANDLERS[tag.handler or ""]
+    params, missing = _params(tool, use)
+    return ActionRoute(use, tool, params, missing)
+
+
+def offered(catalog: Catalog) -> list[Skill]:
+    """Return the skills that may be offered where somebody only seems to want one: none that is `manual_only`."""
+    return [skill for skill in catalog.skills.values() if not skill.manual_only]
+
+
+def skill_text(
+    catalog: Catalog, skill: Skill, harness: Harness, *, variant: str | None = None, matter: str | None = None
+) -> str:
+    """Return a skill's prompt, with what this harness has to say on the topics it asks for, and the matter at hand."""
+    parts = [catalog.body(f"skills/{skill.id}").rstrip("\n")]
+    notes = [note for topic, note in harness.notes.items() if topic in skill.harness_docs_refs]
+    notes += _macros(catalog, parts[0])
+    if notes:
+        parts.append("\n\n".join([f"## In {harness.name}", *notes]))
+    if variant:
+        parts.append(f"The mode: {variant}")
+    if matter:
+        parts.append(f"The matter: {matter}")
+    return "\n\n".join(parts)
+
+
+def _macros(catalog: Catalog, body: str) -> list[str]:
+    """Return what `{{name …}}` in a prompt of upstream's means; what a harness does not have, it does by hand."""
+    return [
+        f"{{{{{invocation.id} …}}}} means: {invocation.description.strip()} {invocation.fallback_behavior.strip()}"
+        for invocation in catalog.manifest.vocabulary.invocations
+        if f"{{{{{invocation.id}" in body
+    ]
+
+
+def _params(tool: str, use: TagUse) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the parameters that a message gives for a tool, and those that it leaves open."""
+    if tool == "memory_gc":
+        return {}, ()
+    if tool != "plan_decide":
+        tag = {"tag": use.variant} if tool == "rule_store" and use.variant else {}
+        return {**({"text": use.text} if use.text else {}), **tag}, () if use.text else ("text",)
+    numbered = _ISSUE.match(use.text)
+    decision = use.text[numbered.end() :] if numbered else use.text
+    found = {**({"issue_id": int(numbered[1])} if numbered else {}), **({"decision": decision} if decision else {})}
+    return found, tuple(name for name in ("issue_id", "decision") if name not in found)
