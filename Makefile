@@ -37,6 +37,7 @@ bench: $(READY) ## print every measured ratio
 docs: $(READY) ## write the generated pages again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/reference/generate.py
 	@$(BIN)/python conformance/generate.py
+	@$(BIN)/git-nexus catalog manifest gitnexus/catalog/data
 
 format: $(READY) ## format the code
 	@$(BIN)/ruff format .

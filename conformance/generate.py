@@ -1,8 +1,8 @@
-"""Write conformance/schemas from the records: `python conformance/generate.py`.
+"""Write conformance/schemas and the catalog's from the records: `python conformance/generate.py`.
 
 A record says which fields there are and of what type. A field that may be None is left out of a file when it is, so
 all others are required. What a type cannot say (a time, a number from 1 on, a text that is not empty) is in the tables
-here.
+here. People write the files of a catalog: there a field with a default may be left out, and others may be added.
 """
 
 import dataclasses
@@ -13,18 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.base.record import Record
+from gitnexus.catalog import model as catalog
+from gitnexus.catalog.builtin import FOLDER as CATALOG
 from gitnexus.cycle.agents import AgentEntry
-from gitnexus.cycle.model import (
-    Analysis,
-    Cycle,
-    CycleRecord,
-    CycleTask,
-    History,
-    Plan,
-    PlanIssue,
-    TaskFile,
-    TaskResult,
-)
+from gitnexus.cycle.model import Cycle, CycleRecord, History, Plan, TaskFile
 
 FOLDER = Path(__file__).parent / "schemas"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -42,6 +34,30 @@ _LIMITS: dict[str, dict[str, Any]] = {
     "resume_count": {"minimum": 0},
     "access_count": {"minimum": 0},
     "schema_version": {"pattern": "^[0-9]+\\.[0-9]+$"},
+}
+_NAME = {"pattern": "^[a-z][a-z0-9-]*$"}
+_WORD = {"pattern": "^[a-z][a-z0-9_]*$"}
+_OF_CATALOG: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("description", "name", "intent", "prose_guidance", "fallback_behavior", "treatment"), _WORDS),
+    **dict.fromkeys(("applies_when", "rationale", "meaning", "prefix", "scope", "principle", "handler"), _WORDS),
+    **dict.fromkeys(("category", "resume_tier"), _WORD),
+    "body_hash": {"pattern": "^sha256:[0-9a-f]{64}$"},
+    "trigger": {"pattern": "^\\[[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?\\]$"},
+    "schema_contract_version": {"pattern": "^[0-9]+\\.[0-9]+$"},
+}
+_IDS: dict[type[Record], dict[str, Any]] = {
+    **dict.fromkeys((catalog.AgentMeta, catalog.Agent, catalog.SkillMeta, catalog.Skill, catalog.Tag), _NAME),
+    **dict.fromkeys((catalog.Capability, catalog.Category, catalog.ResumeTier, catalog.Invocation), _WORD),
+    catalog.MemoryCategory: _WORD,
+    catalog.TaskException: {"pattern": "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)?$"},
+}
+# A tag starts a skill or calls a handler, and says which.
+_BESIDES: dict[type[Record], dict[str, Any]] = {
+    catalog.Tag: {
+        "if": {"properties": {"type": {"const": "skill"}}},
+        "then": {"required": ["skill"]},
+        "else": {"required": ["handler"]},
+    }
 }
 # A plan inside a cycle does not say its version a second time: the contract has no field for it there.
 _LEFT_OUT_INSIDE: dict[type[Record], tuple[str, ...]] = {Plan: ("schema_version",)}
@@ -65,8 +81,14 @@ _TITLES: dict[type[Record], str] = {
     History: "All closed cycles, .nexus/history.json.",
     AgentEntry: "The agents of one harness, .nexus/state/<harness>/agent-tracker.json.",
     MemoryAccess: "One line of .nexus/state/<harness>/memory-access.jsonl.",
+    catalog.Manifest: "The manifest of a catalog, manifest.json.",
+    catalog.AgentMeta: "The metadata of a role, agents/<id>/meta.yml.",
+    catalog.SkillMeta: "The metadata of a skill, skills/<id>/meta.yml.",
+    catalog.Capability: "One entry of vocabulary/capabilities.yml.",
+    catalog.Tag: "One entry of vocabulary/tags.yml.",
+    catalog.MemoryPolicy: "The whole of vocabulary/memory_policy.yml.",
+    catalog.TaskException: "One entry of vocabulary/task-exceptions.yml.",
 }
-_DEFINED = (Analysis, CycleTask, Cycle, PlanIssue, Plan, TaskResult)
 
 
 def schemas() -> dict[str, dict[str, Any]]:
@@ -80,6 +102,19 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
+def catalog_schemas() -> dict[str, dict[str, Any]]:
+    """Return every schema of a catalog's files by the name of its file."""
+    return {
+        "manifest.schema.json": _document(catalog.Manifest, "manifest"),
+        "agent.schema.json": _document(catalog.AgentMeta, "agent"),
+        "skill.schema.json": _document(catalog.SkillMeta, "skill"),
+        "capability.schema.json": _document(catalog.Capability, "capability"),
+        "tag.schema.json": _document(catalog.Tag, "tag"),
+        "memory-policy.schema.json": _document(catalog.MemoryPolicy, "memory-policy"),
+        "task-exception.schema.json": _document(catalog.TaskException, "task-exception"),
+    }
+
+
 def text(schema: dict[str, Any]) -> str:
     """Return a schema as it is kept."""
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
@@ -88,29 +123,45 @@ def text(schema: dict[str, Any]) -> str:
 def _document(record: type[Record], name: str, *, rows: bool = False) -> dict[str, Any]:
     used: dict[str, dict[str, Any]] = {}
     body = _object(record, used)
-    head = {"$schema": DRAFT, "$id": f"urn:git-nexus:state:{name}:1", "title": _TITLES[record]}
+    room = "catalog" if _by_people(record) else "state"
+    head = {"$schema": DRAFT, "$id": f"urn:git-nexus:{room}:{name}:1", "title": _TITLES[record]}
     whole = {**head, "type": "array", "items": body} if rows else {**head, **body}
     return {**whole, "$defs": {key: used[key] for key in sorted(used)}} if used else whole
 
 
 def _object(record: type[Record], used: dict[str, dict[str, Any]], without: tuple[str, ...] = ()) -> dict[str, Any]:
     hints = typing.get_type_hints(record)
-    there = [field.name for field in dataclasses.fields(record)]  # type: ignore[arg-type]
-    names = [name for name in there if name not in ("unknown", *without)]
-    always = _ALWAYS_WRITTEN.get(record, ())
+    there = [field for field in dataclasses.fields(record) if field.name not in ("unknown", *without)]  # type: ignore[arg-type]
     return {
         "type": "object",
-        "additionalProperties": False,
-        "required": [name for name in names if name in always or not _optional(hints[name])],
-        "properties": {name: _field(record, name, hints[name], used) for name in names},
+        **({} if _by_people(record) else {"additionalProperties": False}),
+        "required": [field.name for field in there if _required(record, field, hints[field.name])],
+        "properties": {field.name: _field(record, field.name, hints[field.name], used) for field in there},
+        **_BESIDES.get(record, {}),
     }
+
+
+def _required(record: type[Record], field: "dataclasses.Field[Any]", hint: Any) -> bool:
+    if _by_people(record):
+        return field.default is dataclasses.MISSING
+    return field.name in _ALWAYS_WRITTEN.get(record, ()) or not _optional(hint)
 
 
 def _field(record: type[Record], name: str, hint: Any, used: dict[str, dict[str, Any]]) -> dict[str, Any]:
     real = next(one for one in typing.get_args(hint) if one is not type(None)) if _optional(hint) else hint
-    schema = {**_typed(real, used), **(_LIMITS.get(name, {}))}
+    schema = {**_typed(real, used), **_limits(record, name)}
     nullable = _optional(hint) and name == "plan" and name in _ALWAYS_WRITTEN.get(record, ())
     return {"oneOf": [schema, {"type": "null"}]} if nullable else schema
+
+
+def _limits(record: type[Record], name: str) -> dict[str, Any]:
+    if not _by_people(record):
+        return _LIMITS.get(name, {})
+    return _IDS[record] if name == "id" else _OF_CATALOG.get(name, {})
+
+
+def _by_people(record: type[Record]) -> bool:
+    return issubclass(record, catalog.CatalogRecord)
 
 
 def _typed(hint: Any, used: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -121,7 +172,7 @@ def _typed(hint: Any, used: dict[str, dict[str, Any]]) -> dict[str, Any]:
         return {"type": "array", "items": _typed(inner[0], used)}
     if origin is dict:
         return {"type": "object", "additionalProperties": _typed(inner[1], used)}
-    if hint in _DEFINED:
+    if isinstance(hint, type) and issubclass(hint, Record):
         if hint.__name__ not in used:
             used[hint.__name__] = {}  # its name is taken before its fields are looked at
             used[hint.__name__] = _object(hint, used, without=_LEFT_OUT_INSIDE.get(hint, ()))
@@ -135,9 +186,10 @@ def _optional(hint: Any) -> bool:
 
 def main() -> None:
     """Write them all."""
-    FOLDER.mkdir(exist_ok=True)
-    for name, schema in schemas().items():
-        (FOLDER / name).write_text(text(schema), encoding="utf-8")
+    for folder, made in ((FOLDER, schemas()), (CATALOG / "schema", catalog_schemas())):
+        folder.mkdir(exist_ok=True)
+        for name, schema in made.items():
+            (folder / name).write_text(text(schema), encoding="utf-8")
 
 
 if __name__ == "__main__":
