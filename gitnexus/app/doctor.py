@@ -9,6 +9,7 @@ from pathlib import Path
 from gitnexus.app.open import lost_tip
 from gitnexus.app.rescue import is_whole, rescue
 from gitnexus.base.errors import NexusError
+from gitnexus.catalog import open_catalog
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
 from gitnexus.git.hookmanagers import advice
@@ -20,6 +21,7 @@ from gitnexus.state.home import home_repository, open_home
 from gitnexus.state.intake import left_aside, own_projection, settle
 
 _OLDEST_GIT = (2, 34)
+_MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,20 @@ def _registry(state: State, _fix: bool) -> Iterator[Finding]:
         yield Finding("registry", "ok", f"registered as {row.name}")
 
 
+def _catalog(state: State, _fix: bool) -> Iterator[Finding]:
+    if not state.exists:
+        return
+    opened = open_catalog(state.latest(), state.repo.place)
+    for words in opened.problems[:_MOST_TOLD]:
+        yield Finding("catalog", "problem", f"{opened.asked}: {words}", "mend the package or change catalog.source")
+    if len(opened.problems) > _MOST_TOLD:
+        more = len(opened.problems) - _MOST_TOLD
+        yield Finding("catalog", "problem", f"{opened.asked}: and {more} more", "git nexus catalog check lists them")
+    added = sum(map(len, opened.added.values()))
+    words = f"{len(opened.catalog.agents)} roles and {len(opened.catalog.skills)} skills, {opened.catalog.source}"
+    yield Finding("catalog", "ok", f"{words}, {added} capabilities added" if added else words)
+
+
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
-    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _registry,
+    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _registry, _catalog,
 )  # fmt: skip
