@@ -10,6 +10,7 @@ from mcp.server.session import ServerSession
 
 from gitnexus.app.tools import Desk
 from gitnexus.base.errors import NexusError
+from gitnexus.catalog import Catalog, open_catalog
 from gitnexus.cycle import Session
 from gitnexus.git import Repo, discover
 from gitnexus.state import State
@@ -22,15 +23,23 @@ class Project:
 
     def __init__(self, start: Path, harness: str | None) -> None:
         self._start = start
-        self._harness = harness or os.environ.get("NEXUS_HARNESS") or "git-nexus"
+        self.harness = harness or os.environ.get("NEXUS_HARNESS") or "git-nexus"
         self._desk: Desk | None = None
 
     async def desk(self, client: ServerSession) -> Desk:
         """Return the desk of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
         if self._desk is None:
             repo = await self._found(client)
-            self._desk = Desk(Session(State.open(repo, "long"), harness=self._harness))
+            self._desk = Desk(Session(State.open(repo, "long"), harness=self.harness))
         return self._desk
+
+    async def catalog(self, client: ServerSession) -> Catalog:
+        """Return the catalog of the project as it is now, or the one for no project. Raises: Invalid."""
+        try:
+            state = (await self.desk(client)).session.state
+        except NexusError:
+            return open_catalog(None, None).catalog
+        return open_catalog(state.latest(), state.repo.place).catalog
 
     async def _found(self, client: ServerSession) -> Repo:
         named = os.environ.get("NEXUS_PROJECT")

@@ -66,14 +66,19 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, exc.message) from exc
         return types.ReadResourceResult(contents=[found])
 
-    async def list_prompts(self, _ctx: Context, _params: Page) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=skills.listed())
+    async def list_prompts(self, ctx: Context, _params: Page) -> types.ListPromptsResult:
+        try:
+            return types.ListPromptsResult(prompts=skills.listed(await self._project.catalog(ctx.session)))
+        except NexusError as exc:
+            raise MCPError(types.INVALID_REQUEST, exc.message) from exc
 
-    async def get_prompt(self, _ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        skill = skills.SKILLS.get(params.name)
-        if skill is None:
-            raise MCPError(types.INVALID_PARAMS, f"there is no skill {params.name}")
-        return skills.prompt(skill, (params.arguments or {}).get("matter"))
+    async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        try:
+            catalog = await self._project.catalog(ctx.session)
+            matter = (params.arguments or {}).get("matter")
+            return skills.prompt(catalog, params.name, self._project.harness, matter)
+        except NexusError as exc:
+            raise MCPError(types.INVALID_PARAMS, exc.message) from exc
 
 
 def built(project: Project) -> Server[Any]:

@@ -11,7 +11,10 @@ import pytest
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
 
 from gitnexus.app.tools import TOOLS
+from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.state import State
+from tests.catalog.packages import package
 from tests.conftest import run_git
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
@@ -129,20 +132,44 @@ def test_knowledge_plan_and_tasks_are_resources(project: Path) -> None:
     assert (row["path"], row["access_count"]) == (str(project / ".nexus" / "memory" / "pattern-x.md"), 1)
 
 
-def test_the_skills_are_prompts(repository: Path) -> None:
+def test_the_skills_of_the_catalog_are_prompts_the_manual_one_too(repository: Path) -> None:
     async def talk(client: ClientSession) -> None:
-        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == [
-            "nx-plan",
-            "nx-run",
-            "nx-sync",
-            "nx-init",
-        ]
+        prompts = (await client.list_prompts()).prompts
+        assert [prompt.name for prompt in prompts] == list(built_in().skills)
+        assert all(prompt.description for prompt in prompts)
         text = (await client.get_prompt("nx-plan", {"matter": "the storage"})).messages[0].content.text  # type: ignore[union-attr]
+        assert text.startswith(built_in().body("skills/nx-plan").rstrip())
+        assert HARNESSES["codex"].notes["resume_invocation"] in text
         assert text.endswith("The matter: the storage")
         with pytest.raises(MCPError):
             await client.get_prompt("nx-zap")
 
-    with_server(repository, talk)
+    with_server(repository, talk, NEXUS_HARNESS="codex")
+
+
+def test_a_harness_that_nobody_knows_and_a_folder_without_a_repository_get_the_skills_too(tmp_path: Path) -> None:
+    async def talk(client: ClientSession) -> None:
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == list(built_in().skills)
+        text = (await client.get_prompt("nx-run")).messages[0].content.text  # type: ignore[union-attr]
+        assert HARNESSES["git-nexus"].notes["resume_invocation"] in text
+
+    with_server(tmp_path, talk, NEXUS_HARNESS="emacs")
+
+
+def test_the_skills_are_those_of_the_projects_own_catalog_from_the_next_call_on(project: Path) -> None:
+    package(project / "cat")
+
+    async def talk(client: ClientSession) -> None:
+        assert len((await client.list_prompts()).prompts) == 4
+        State.open(project).write({"settings.json": b'{"catalog":{"source":"cat"}}'}, why="settings: a catalog")
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["nx-bake"]
+        assert (await client.get_prompt("nx-bake")).messages[0].content.text == "# nx-bake\n\nBake it."  # type: ignore[union-attr]
+        State.open(project).write({"settings.json": b'{"catalog":{"sauce":"cat"}}'}, why="settings: a mistake")
+        with pytest.raises(MCPError) as refused:
+            await client.list_prompts()
+        assert "sauce is not known" in str(refused.value)
+
+    with_server(project, talk)
 
 
 @pytest.mark.parametrize("told_by", ["roots", "NEXUS_PROJECT", "cwd"])
