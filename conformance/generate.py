@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.base.record import Record
-from gitnexus.catalog import model as catalog
+from gitnexus.catalog import manifest, model
 from gitnexus.catalog.builtin import FOLDER as CATALOG
 from gitnexus.cycle.agents import AgentEntry
 from gitnexus.cycle.model import Cycle, CycleRecord, History, Plan, TaskFile
@@ -46,14 +46,14 @@ _OF_CATALOG: dict[str, dict[str, Any]] = {
     "schema_contract_version": {"pattern": "^[0-9]+\\.[0-9]+$"},
 }
 _IDS: dict[type[Record], dict[str, Any]] = {
-    **dict.fromkeys((catalog.AgentMeta, catalog.Agent, catalog.SkillMeta, catalog.Skill, catalog.Tag), _NAME),
-    **dict.fromkeys((catalog.Capability, catalog.Category, catalog.ResumeTier, catalog.Invocation), _WORD),
-    catalog.MemoryCategory: _WORD,
-    catalog.TaskException: {"pattern": "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)?$"},
+    **dict.fromkeys((model.Agent, model.Skill, model.Tag), _NAME),
+    **dict.fromkeys((model.Capability, model.Category, manifest.ResumeTier, manifest.Invocation), _WORD),
+    manifest.MemoryCategory: _WORD,
+    manifest.TaskException: {"pattern": "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)?$"},
 }
 # A tag starts a skill or calls a handler, and says which.
 _BESIDES: dict[type[Record], dict[str, Any]] = {
-    catalog.Tag: {
+    model.Tag: {
         "if": {"properties": {"type": {"const": "skill"}}},
         "then": {"required": ["skill"]},
         "else": {"required": ["handler"]},
@@ -81,13 +81,13 @@ _TITLES: dict[type[Record], str] = {
     History: "All closed cycles, .nexus/history.json.",
     AgentEntry: "The agents of one harness, .nexus/state/<harness>/agent-tracker.json.",
     MemoryAccess: "One line of .nexus/state/<harness>/memory-access.jsonl.",
-    catalog.Manifest: "The manifest of a catalog, manifest.json.",
-    catalog.AgentMeta: "The metadata of a role, agents/<id>/meta.yml.",
-    catalog.SkillMeta: "The metadata of a skill, skills/<id>/meta.yml.",
-    catalog.Capability: "One entry of vocabulary/capabilities.yml.",
-    catalog.Tag: "One entry of vocabulary/tags.yml.",
-    catalog.MemoryPolicy: "The whole of vocabulary/memory_policy.yml.",
-    catalog.TaskException: "One entry of vocabulary/task-exceptions.yml.",
+    manifest.Manifest: "The manifest of a catalog, manifest.json.",
+    model.Agent: "The metadata of a role, agents/<id>/meta.yml.",
+    model.Skill: "The metadata of a skill, skills/<id>/meta.yml.",
+    model.Capability: "One entry of vocabulary/capabilities.yml.",
+    model.Tag: "One entry of vocabulary/tags.yml.",
+    manifest.MemoryPolicy: "The whole of vocabulary/memory_policy.yml.",
+    manifest.TaskException: "One entry of vocabulary/task-exceptions.yml.",
 }
 
 
@@ -105,13 +105,13 @@ def schemas() -> dict[str, dict[str, Any]]:
 def catalog_schemas() -> dict[str, dict[str, Any]]:
     """Return every schema of a catalog's files by the name of its file."""
     return {
-        "manifest.schema.json": _document(catalog.Manifest, "manifest"),
-        "agent.schema.json": _document(catalog.AgentMeta, "agent"),
-        "skill.schema.json": _document(catalog.SkillMeta, "skill"),
-        "capability.schema.json": _document(catalog.Capability, "capability"),
-        "tag.schema.json": _document(catalog.Tag, "tag"),
-        "memory-policy.schema.json": _document(catalog.MemoryPolicy, "memory-policy"),
-        "task-exception.schema.json": _document(catalog.TaskException, "task-exception"),
+        "manifest.schema.json": _document(manifest.Manifest, "manifest"),
+        "agent.schema.json": _document(model.Agent, "agent", without=("body_hash",)),
+        "skill.schema.json": _document(model.Skill, "skill", without=("body_hash",)),
+        "capability.schema.json": _document(model.Capability, "capability"),
+        "tag.schema.json": _document(model.Tag, "tag"),
+        "memory-policy.schema.json": _document(manifest.MemoryPolicy, "memory-policy"),
+        "task-exception.schema.json": _document(manifest.TaskException, "task-exception"),
     }
 
 
@@ -120,9 +120,9 @@ def text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
-def _document(record: type[Record], name: str, *, rows: bool = False) -> dict[str, Any]:
+def _document(record: type[Record], name: str, *, rows: bool = False, without: tuple[str, ...] = ()) -> dict[str, Any]:
     used: dict[str, dict[str, Any]] = {}
-    body = _object(record, used)
+    body = _object(record, used, without)
     room = "catalog" if _by_people(record) else "state"
     head = {"$schema": DRAFT, "$id": f"urn:git-nexus:{room}:{name}:1", "title": _TITLES[record]}
     whole = {**head, "type": "array", "items": body} if rows else {**head, **body}
@@ -161,7 +161,7 @@ def _limits(record: type[Record], name: str) -> dict[str, Any]:
 
 
 def _by_people(record: type[Record]) -> bool:
-    return issubclass(record, catalog.CatalogRecord)
+    return issubclass(record, model.CatalogRecord)
 
 
 def _typed(hint: Any, used: dict[str, dict[str, Any]]) -> dict[str, Any]:

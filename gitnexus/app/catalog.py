@@ -8,7 +8,6 @@ from gitnexus.app.open import open_nexus
 from gitnexus.base.errors import NotFound
 from gitnexus.catalog import Catalog, Opened, open_catalog
 from gitnexus.catalog.effective import denied, effective
-from gitnexus.catalog.harnesses import HARNESSES
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,8 @@ class CatalogHere:
 
     def denied(self, role: str) -> dict[str, tuple[str, ...]]:
         """Return the tools that a role may not call, by harness. Raises: NotFound, Invalid."""
+        from gitnexus.catalog.harnesses import HARNESSES
+
         held = self.effective(role)
         return {name: denied(self.catalog, held, harness) for name, harness in HARNESSES.items()}
 

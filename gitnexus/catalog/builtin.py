@@ -7,7 +7,6 @@ from gitnexus.base.canonical import parse
 from gitnexus.base.errors import Failed
 from gitnexus.catalog.catalog import BUILT_IN, Catalog
 from gitnexus.catalog.hashing import body_hash
-from gitnexus.catalog.model import Manifest
 
 FOLDER = Path(__file__).parent / "data"
 
@@ -15,9 +14,8 @@ FOLDER = Path(__file__).parent / "data"
 @cache
 def built_in() -> Catalog:
     """Return it."""
-    manifest = Manifest.from_value(parse((FOLDER / "manifest.json").read_bytes()), "the built-in manifest.json")
-    hashes = {f"agents/{agent.id}": agent.body_hash for agent in manifest.agents}
-    hashes |= {f"skills/{skill.id}": skill.body_hash for skill in manifest.skills}
+    value = parse((FOLDER / "manifest.json").read_bytes())
+    hashes = {f"{kind}/{row['id']}": row["body_hash"] for kind in ("agents", "skills") for row in value[kind]}
 
     def body(path: str) -> str:
         raw = (FOLDER / path / "body.md").read_bytes()
@@ -25,4 +23,4 @@ def built_in() -> Catalog:
             raise Failed(f"{FOLDER / path}/body.md was changed after it was installed", hint="install git nexus again")
         return raw.decode("utf-8")
 
-    return Catalog(BUILT_IN, manifest, body)
+    return Catalog(BUILT_IN, value, body)

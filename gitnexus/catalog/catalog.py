@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitnexus.base.errors import NotFound
-from gitnexus.catalog.model import Agent, Capability, Manifest, Skill, Tag
+from gitnexus.catalog.model import Agent, Capability, Category, Skill, Tag
+
+if TYPE_CHECKING:
+    from gitnexus.catalog.manifest import Manifest
 
 BUILT_IN = "built-in"
 T = TypeVar("T")
@@ -17,30 +20,39 @@ class Catalog:
     """What a manifest says, and its prompts: `body("agents/engineer")`. Read only, so it can be shared."""
 
     source: str
-    manifest: Manifest
+    value: Mapping[str, Any]
     body: Callable[[str], str]
 
     @cached_property
     def agents(self) -> dict[str, Agent]:
         """The roles, those that advise first, then who makes, then who checks, as the vocabulary orders them."""
-        order = {category.id: at for at, category in enumerate(self.manifest.vocabulary.categories)}
-        rows = sorted(self.manifest.agents, key=lambda agent: (order[agent.category], agent.id))
-        return {agent.id: agent for agent in rows}
+        categories = [Category.from_value(row, self.source).id for row in self.value["vocabulary"]["categories"]]
+        rows = [Agent.from_value(row, self.source) for row in self.value["agents"]]
+        return {agent.id: agent for agent in sorted(rows, key=lambda row: (categories.index(row.category), row.id))}
 
     @cached_property
     def skills(self) -> dict[str, Skill]:
         """The skills."""
-        return {skill.id: skill for skill in sorted(self.manifest.skills, key=lambda skill: skill.id)}
+        rows = [Skill.from_value(row, self.source) for row in self.value["skills"]]
+        return {skill.id: skill for skill in sorted(rows, key=lambda row: row.id)}
 
     @cached_property
     def capabilities(self) -> dict[str, Capability]:
         """The capabilities, in the order of the vocabulary."""
-        return {capability.id: capability for capability in self.manifest.vocabulary.capabilities}
+        rows = [Capability.from_value(row, self.source) for row in self.value["vocabulary"]["capabilities"]]
+        return {capability.id: capability for capability in rows}
 
-    @property
+    @cached_property
     def tags(self) -> tuple[Tag, ...]:
         """The tags, in the order of the vocabulary."""
-        return self.manifest.vocabulary.tags
+        return tuple(Tag.from_value(row, self.source) for row in self.value["vocabulary"]["tags"])
+
+    @cached_property
+    def manifest(self) -> "Manifest":
+        """All of it."""
+        from gitnexus.catalog.manifest import Manifest  # 10 ms of records that the rest does not need
+
+        return Manifest.from_value(self.value, self.source)
 
     def agent(self, name: str) -> Agent:
         """Return a role. Raises: NotFound."""

@@ -6,16 +6,8 @@ from typing import Any, TypeVar
 
 from gitnexus.base.errors import Invalid
 from gitnexus.catalog.harnesses import KNOWN_CLASSES
-from gitnexus.catalog.model import (
-    SCHEMA_CONTRACT,
-    VOCABULARY_KINDS,
-    Agent,
-    CatalogRecord,
-    Manifest,
-    Skill,
-    Tag,
-    Vocabulary,
-)
+from gitnexus.catalog.manifest import VOCABULARY_KINDS, Manifest, Vocabulary
+from gitnexus.catalog.model import SCHEMA_CONTRACT, Agent, CatalogRecord, Skill, Tag
 from gitnexus.catalog.routing import HANDLERS
 from gitnexus.catalog.tags import TRIGGER
 

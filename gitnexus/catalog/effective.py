@@ -1,12 +1,14 @@
 """What a role may really not do here: what its catalog says, and what settings add. Nothing is ever taken away."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.catalog.catalog import Catalog
-from gitnexus.catalog.harnesses import Harness
+
+if TYPE_CHECKING:
+    from gitnexus.catalog.harnesses import Harness
 
 Additions = Mapping[str, tuple[str, ...]]
 
@@ -43,7 +45,7 @@ def effective(catalog: Catalog, name: str, added: Additions) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*catalog.agent(name).capabilities, *added.get(name, ())]))
 
 
-def denied(catalog: Catalog, capabilities: Iterable[str], harness: Harness) -> tuple[str, ...]:
+def denied(catalog: Catalog, capabilities: Iterable[str], harness: "Harness") -> tuple[str, ...]:
     """Return the tools of a harness that a role with these capabilities may not call. Raises: NotFound."""
     tools = [
         tool
@@ -61,5 +63,7 @@ def _why_not(role: str, given: str, catalog: Catalog) -> str:
 
 
 def _near(word: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(word, list(names), n=1)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -9,7 +9,8 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.files import replace
 from gitnexus.catalog.check import MANIFEST, manifest_in
 from gitnexus.catalog.hashing import body_hash
-from gitnexus.catalog.model import CONTRACT, SCHEMA_CONTRACT, VOCABULARY_FILES
+from gitnexus.catalog.manifest import VOCABULARY_FILES
+from gitnexus.catalog.model import CONTRACT, SCHEMA_CONTRACT
 from gitnexus.catalog.package import members, read_file, read_yaml
 
 _HEAD = ("nexus_core_version", "nexus_core_commit", "schema_contract_version")

@@ -10,7 +10,8 @@ from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.catalog.catalog import Catalog
 from gitnexus.catalog.check import MANIFEST, manifest_in, vocabulary_rows
 from gitnexus.catalog.hashing import body_hash
-from gitnexus.catalog.model import VOCABULARY_FILES, Agent, Manifest, Skill
+from gitnexus.catalog.manifest import VOCABULARY_FILES, Manifest
+from gitnexus.catalog.model import Agent, Skill
 from gitnexus.catalog.yamltext import value_of
 from gitnexus.state import disk
 
@@ -47,7 +48,7 @@ def load(folder: Path) -> Loaded:
     problems += vocabulary_problems(root, value.get("vocabulary"))
     if problems:
         return Loaded(None, tuple(dict.fromkeys(problems)))
-    return Loaded(Catalog(str(root), manifest, bodies.__getitem__), ())
+    return Loaded(Catalog(str(root), value, bodies.__getitem__), ())
 
 
 def read_manifest(folder: Path) -> tuple[Manifest | None, list[str]]:

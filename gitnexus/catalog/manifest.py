@@ -1,0 +1,145 @@
+"""The manifest of a package, and the words of its vocabulary that only a check, a skill or a person looks at."""
+
+from typing import Any
+
+from gitnexus.catalog.model import Agent, Capability, CatalogRecord, Category, Skill, Tag
+
+
+class ResumeTier(CatalogRecord):
+    """How long the session of a role is worth going on with."""
+
+    id: str
+    description: str
+
+
+class InvocationParam(CatalogRecord):
+    """One parameter of an invocation."""
+
+    name: str
+    description: str
+    required: bool
+
+
+class Invocation(CatalogRecord):
+    """Something that a prompt wants done and each harness does in its own way."""
+
+    id: str
+    description: str
+    intent: str
+    fallback_behavior: str
+    prose_guidance: str | None = None
+    semantic_params: tuple[InvocationParam, ...] = ()
+
+
+class TaskException(CatalogRecord):
+    """Where the usual way of cutting work into tasks does not fit."""
+
+    id: str
+    description: str
+    applies_when: str
+    treatment: str
+    rationale: str
+
+
+class MemoryCategory(CatalogRecord):
+    """A kind of note, and how its file name begins."""
+
+    id: str
+    prefix: str
+    description: str
+
+
+class MemoryNaming(CatalogRecord):
+    """What a note may be called."""
+
+    pattern: str
+    description: str
+    optional_prefix: bool
+
+
+class AccumulatedFact(CatalogRecord):
+    """One thing that is known about how a note was read."""
+
+    name: str
+    meaning: str
+
+
+class AccessTracking(CatalogRecord):
+    """What counts as reading a note, and what is kept about it."""
+
+    observation_primitive: str
+    scope: str
+    description: str
+    information_accumulated: tuple[AccumulatedFact, ...]
+    storage_contract_reference: str
+
+
+class Principle(CatalogRecord):
+    """A principle by its name, and in words."""
+
+    principle: str
+    description: str
+
+
+class Forgetting(CatalogRecord):
+    """When a note may go."""
+
+    manual_gate_default: bool
+    description: str
+    automatic_deletion_structure: Principle
+    recoverable_deletion_requirement: str
+    recoverable_deletion_description: str
+
+
+class MemoryPolicy(CatalogRecord):
+    """How notes are sorted, named, counted and forgotten."""
+
+    categories: tuple[MemoryCategory, ...]
+    naming: MemoryNaming
+    access_tracking: AccessTracking
+    forgetting: Forgetting
+    merge: Principle
+
+
+class Vocabulary(CatalogRecord):
+    """The words that roles, skills and prompts use. The last three came later than the others."""
+
+    capabilities: tuple[Capability, ...]
+    categories: tuple[Category, ...]
+    resume_tiers: tuple[ResumeTier, ...]
+    tags: tuple[Tag, ...]
+    invocations: tuple[Invocation, ...] = ()
+    task_exceptions: tuple[TaskException, ...] = ()
+    memory_policy: MemoryPolicy | None = None
+
+
+class Manifest(CatalogRecord):
+    """`manifest.json`: everything but the prompts themselves, in one file."""
+
+    nexus_core_version: str
+    schema_contract_version: str
+    agents: tuple[Agent, ...]
+    skills: tuple[Skill, ...]
+    vocabulary: Vocabulary
+    nexus_core_commit: str | None = None
+
+
+# The files of a vocabulary by the name that it has in the manifest.
+VOCABULARY_FILES: dict[str, str] = {
+    "capabilities": "vocabulary/capabilities.yml",
+    "categories": "vocabulary/categories.yml",
+    "resume_tiers": "vocabulary/resume-tiers.yml",
+    "tags": "vocabulary/tags.yml",
+    "invocations": "vocabulary/invocations.yml",
+    "task_exceptions": "vocabulary/task-exceptions.yml",
+    "memory_policy": "vocabulary/memory_policy.yml",
+}
+VOCABULARY_KINDS: dict[str, Any] = {
+    "capabilities": Capability,
+    "categories": Category,
+    "resume_tiers": ResumeTier,
+    "tags": Tag,
+    "invocations": Invocation,
+    "task_exceptions": TaskException,
+    "memory_policy": MemoryPolicy,
+}
