@@ -17,11 +17,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a manifest says, and its prompts: `body("agents/engineer")`. Read only, so it can be shared."""
+    """What a manifest says, and its prompts: `body("agents/engineer")`. Read only, so it can be shared.
+
+    `also` are capabilities of ours that it has no word for: settings may add them to its roles all the same.
+    """
 
     source: str
     value: Mapping[str, Any]
     body: Callable[[str], str]
+    also: tuple[Capability, ...] = ()
 
     @cached_property
     def agents(self) -> dict[str, Agent]:
@@ -38,9 +42,10 @@ class Catalog:
 
     @cached_property
     def capabilities(self) -> dict[str, Capability]:
-        """The capabilities, in the order of the vocabulary."""
+        """The capabilities, in the order of the vocabulary, then ours that it lacks."""
         rows = [Capability.from_value(row, self.source) for row in self.value["vocabulary"]["capabilities"]]
-        return {capability.id: capability for capability in rows}
+        known = {capability.id: capability for capability in rows}
+        return {**known, **{capability.id: capability for capability in self.also if capability.id not in known}}
 
     @cached_property
     def tags(self) -> tuple[Tag, ...]:

@@ -34,7 +34,7 @@ def additions(catalog: Catalog, layers: Iterable[CatalogSettings]) -> Additions:
     if wrong:
         raise Invalid(
             f"settings.json: catalog.capabilities: {'; '.join(wrong)}",
-            hint="it maps a role to capabilities that it gets besides its own; git nexus capabilities lists them",
+            hint=f"it maps a role to capabilities that it gets besides its own: {', '.join(catalog.capabilities)}",
             context={"wrong": wrong},
         )
     return found

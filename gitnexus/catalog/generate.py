@@ -11,14 +11,14 @@ from gitnexus.catalog.check import MANIFEST, manifest_in
 from gitnexus.catalog.hashing import body_hash
 from gitnexus.catalog.manifest import VOCABULARY_FILES
 from gitnexus.catalog.model import CONTRACT, SCHEMA_CONTRACT
-from gitnexus.catalog.package import members, read_file, read_yaml
+from gitnexus.catalog.package import members, read_file, read_yaml, real
 
 _HEAD = ("nexus_core_version", "nexus_core_commit", "schema_contract_version")
 
 
 def write_manifest(folder: Path) -> tuple[bool, list[str]]:
     """Write manifest.json, unless something is wrong; return whether it changed, and everything that is wrong."""
-    root = folder.resolve()
+    root = real(folder)
     text, problems = manifest_text(root)
     place = root / MANIFEST
     if problems or (place.is_file() and place.read_text(encoding="utf-8") == text):

@@ -1,5 +1,6 @@
 """A catalog in a folder of the nexus-core layout: whole, or everything that is wrong with it."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from gitnexus.base.canonical import parse
 from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.catalog import Catalog
 from gitnexus.catalog.check import MANIFEST, manifest_in, vocabulary_rows
 from gitnexus.catalog.hashing import body_hash
@@ -16,7 +18,6 @@ from gitnexus.catalog.yamltext import value_of
 from gitnexus.state import disk
 
 _LARGEST = 1024 * 1024
-_KINDS = ("agents", "skills")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,19 @@ class Loaded:
 
 def load(folder: Path) -> Loaded:
     """Read the package in `folder`. Only plain files below it are opened, and no link is followed."""
-    root = folder.resolve()  # a package manager may have put a link there; inside there is no reason for one
-    if not root.is_dir():
-        return Loaded(None, (f"there is no folder {folder}",))
+    root = real(folder)
+    try:
+        return _loaded(root) if root.is_dir() else Loaded(None, (f"there is no folder {folder}",))
+    except OSError as exc:
+        return Loaded(None, (f"{exc.filename or folder} cannot be read: {exc.strerror}",))
+
+
+def real(folder: Path) -> Path:
+    """Return a package's own folder. A package manager may have put a link there; inside there is no reason for one."""
+    return Path(os.path.realpath(folder))
+
+
+def _loaded(root: Path) -> Loaded:
     problems: list[str] = []
     value = _json(root, MANIFEST, problems)
     if value is None:
@@ -48,13 +59,14 @@ def load(folder: Path) -> Loaded:
     problems += vocabulary_problems(root, value.get("vocabulary"))
     if problems:
         return Loaded(None, tuple(dict.fromkeys(problems)))
-    return Loaded(Catalog(str(root), value, bodies.__getitem__), ())
+    ours = tuple(built_in().capabilities.values())
+    return Loaded(Catalog(str(root), value, bodies.__getitem__, also=ours), ())
 
 
 def read_manifest(folder: Path) -> tuple[Manifest | None, list[str]]:
     """Return the manifest of a package and what is wrong with it, whatever else is missing there."""
     problems: list[str] = []
-    value = _json(folder.resolve(), MANIFEST, problems)
+    value = _json(real(folder), MANIFEST, problems)
     manifest, wrong = (None, []) if value is None else manifest_in(value)
     return manifest, [*problems, *wrong]
 

@@ -81,7 +81,8 @@ def _answer_match(here: "CatalogHere", message: str, harness: "Harness") -> None
     from gitnexus.catalog.tags import tags_in
 
     routes = [route(here.catalog, use, harness) for use in tags_in(message, here.catalog.tags)]
-    lines = [_line(one) for one in routes]
+    triggers = {tag.id: tag.trigger for tag in here.catalog.tags}
+    lines = [[triggers[one.use.id], *_line(one)] for one in routes]
     nothing = "No tag: the message is only a message.\nA tag stands at the start of a line, outside of code and quotes."
     answer({"routes": [_plain(one) for one in routes]}, columns(lines, indent="") if lines else nothing, here.described)
 
@@ -101,7 +102,7 @@ def _line(found: "Route") -> list[str]:
 
     if isinstance(found, SkillRoute):
         mode = f" ({found.use.variant})" if found.use.variant else ""
-        return [f"[{found.use.id}]", f"skill {found.skill}{mode}", one_line(found.use.text, 80)]
+        return [f"skill {found.skill}{mode}", one_line(found.use.text, 80)]
     given = ", ".join(f"{name}={one_line(str(value), 60)}" for name, value in found.params.items())
     missing = f"; left open: {', '.join(found.missing)}" if found.missing else ""
-    return [f"[{found.use.id}]", f"tool {found.tool}", f"{given or 'no parameters'}{missing}"]
+    return [f"tool {found.tool}", f"{given or 'no parameters'}{missing}"]

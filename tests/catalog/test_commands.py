@@ -94,12 +94,13 @@ def test_the_skills_and_the_text_of_one_for_a_harness(nexus: Nexus) -> None:
 
 
 def test_what_a_message_would_start_can_be_asked(nexus: Nexus) -> None:
-    shown = nexus.ok("skills", "--match", "[d] #2 SQLite\n[plan:auto] the rest\n`[run]`")
+    shown = nexus.ok("skills", "--match", "[d] #2 SQLite\n[m:gc]\n[plan:auto] the rest\n`[run]`")
     routes = asked(nexus, "skills", "--match", "[d] SQLite\n[rule:x] y")["routes"]
 
     assert shown.splitlines() == [
         "[d]     tool plan_decide      issue_id=2, decision=SQLite",
-        "[plan]  skill nx-plan (auto)  the rest `[run]`".replace(" `", "\\x0a`"),
+        "[m:gc]  tool memory_gc        no parameters",
+        "[plan]  skill nx-plan (auto)  the rest\\x0a`[run]`",
     ]
     assert routes[0]["missing"] == ["issue_id"]
     assert routes[1]["params"] == {"text": "y", "tag": "x"}

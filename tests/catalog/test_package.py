@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
 from gitnexus.catalog.check import manifest_in
+from gitnexus.catalog.effective import CatalogSettings, additions, effective
 from gitnexus.catalog.generate import write_manifest
 from gitnexus.catalog.package import load
 from gitnexus.catalog.yamltext import value_of
@@ -153,6 +154,25 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_without_waiting(tmp_pa
     )
 
 
+def test_a_folder_that_cannot_even_be_looked_at_is_said(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    for place in (tmp_path / "loop", tmp_path / ("x" * 5000)):
+        (problem,) = load(place).problems
+        assert "there is no folder" in problem or "cannot be read" in problem
+
+
+def test_capabilities_of_ours_that_a_package_lacks_can_be_added_to_its_roles(tmp_path: Path) -> None:
+    catalog = load(package(tmp_path / "p")).catalog
+    assert catalog is not None
+
+    added = additions(catalog, [CatalogSettings(capabilities={"baker": ("no_task_close",)})])
+
+    assert effective(catalog, "baker", added) == ("no_shell_exec", "no_task_close")
+    assert catalog.capability("no_shell_exec").description == "No commands."
+    assert len(catalog.capabilities) == 7
+
+
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert load(tmp_path / "none").problems == (f"there is no folder {tmp_path / 'none'}",)
 
@@ -170,6 +190,7 @@ def test_metadata_may_leave_out_its_id_and_what_goes_without_saying(tmp_path: Pa
         ("a: &x [1]\nb: *x\n", "it uses an alias"),
         ("a: 1\na: 2\n", "the key 'a' stands twice"),
         ("a: {b: 1, b: 2}\n", "the key 'b' stands twice"),
+        ("? [a]\n: b\n", "it is not valid YAML"),
         ("1: x\n", "the key 1 should be text"),
         ("a: .nan\n", "nan is not a JSON number"),
         ("a: !!binary aGk=\n", "a bytes is none of"),
