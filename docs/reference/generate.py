@@ -74,6 +74,7 @@ KINDS = {
     "texts": "list of texts",
     "numbers": "list of numbers",
     "text map": "object of texts",
+    "objects": "list of objects",
 }
 SEE_ALSO = ("git(1)", "githooks(5)", "git-worktree(1)", "gitrevisions(7)")
 
@@ -209,10 +210,17 @@ def _tool(tool: Tool) -> Iterator[str]:
     effect = "Reads only." if tool.reads_only else "Destructive." if tool.destructive else "Writes."
     yield f"{tool.words} *{effect}*"
     if tool.params:
-        rows = [f"| `{param.name}` | {_kind(param)} | {_need(param)} | {param.words} |" for param in tool.params]
+        rows = [f"| `{name}` | {_kind(param)} | {_need(param)} | {param.words} |" for name, param in _named(tool.params)]
         yield "\n".join(["| parameter | kind | | |", "|---|---|---|---|", *rows])
     else:
         yield "No parameters."
+
+
+def _named(params: tuple[Param, ...], inside: str = "") -> Iterator[tuple[str, Param]]:
+    """Yield each parameter by its name, and below it the fields of its objects."""
+    for param in params:
+        yield inside + param.name, param
+        yield from _named(param.fields, f"{inside}{param.name}[].")
 
 
 def _kind(param: Param) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 from gitnexus.base.errors import Invalid
 
 D = TypeVar("D")
-Kind = Literal["text", "number", "flag", "texts", "numbers", "text map"]
+Kind = Literal["text", "number", "flag", "texts", "numbers", "text map", "objects"]
 _WORDS = {
     "text": "text",
     "number": "a whole number",
@@ -16,18 +16,23 @@ _WORDS = {
     "texts": "a list of texts",
     "numbers": "a list of whole numbers",
     "text map": "an object of texts",
+    "objects": "a list of objects",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter. `choices` are checked by the tool itself where the contract words the error."""
+    """One parameter. `choices` are checked by the tool itself where the contract words the error.
+
+    `fields` are what each of several objects may hold; none of them holds objects itself.
+    """
 
     name: str
     kind: Kind
     words: str
     required: bool = False
     choices: tuple[str, ...] = ()
+    fields: tuple["Param", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +49,26 @@ class Tool(Generic[D]):
 
 def checked(tool: Tool[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with numeric strings as numbers. Raises: Invalid, before anything happened."""
-    known = {param.name: param for param in tool.params}
+    known = [param.name for param in tool.params]
     for name in given:
         if name not in known:
             raise Invalid(f"{tool.name} has no parameter {name!r}", hint=f"it takes {', '.join(known) or 'none'}")
+    return _fitting(tool.params, given, f"required for {tool.name}")
+
+
+def _fitting(params: tuple[Param, ...], given: Mapping[str, Any], lacks: str, where: str = "") -> dict[str, Any]:
     found = {}
-    for param in tool.params:
+    for param in params:
         value = given.get(param.name)
         if value is None:
             if param.required:
-                raise Invalid(f"{param.name} is required for {tool.name}")
+                raise Invalid(f"{where}{param.name} is {lacks}")
             continue
-        found[param.name] = _value(param, value)
+        found[param.name] = _value(param, value, where)
     return found
 
 
-def _value(param: Param, value: Any) -> Any:
+def _value(param: Param, value: Any, where: str) -> Any:
     fits: Any = None
     match param.kind:
         case "text" if isinstance(value, str):
@@ -75,11 +84,21 @@ def _value(param: Param, value: Any) -> Any:
             fits = numbers if None not in numbers else None
         case "text map" if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
             fits = value
+        case "objects" if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+            return [_object(param, item, f"{param.name}, number {at}: ") for at, item in enumerate(value, 1)]
     if fits is None:
-        raise Invalid(f"{param.name} should be {_WORDS[param.kind]}")
+        raise Invalid(f"{where}{param.name} should be {_WORDS[param.kind]}")
     if param.choices and fits not in param.choices:
-        raise Invalid(f"{param.name} should be one of {', '.join(param.choices)}")
+        raise Invalid(f"{where}{param.name} should be one of {', '.join(param.choices)}")
     return fits
+
+
+def _object(param: Param, item: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = [field.name for field in param.fields]
+    for name in item:
+        if name not in known:
+            raise Invalid(f"{where}there is no field {name!r}", hint=f"the fields are {', '.join(known)}")
+    return _fitting(param.fields, item, "missing", where)
 
 
 def _number(value: Any) -> int | None:

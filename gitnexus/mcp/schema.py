@@ -35,15 +35,21 @@ def described(tool: Tool[Any]) -> types.Tool:
 
 def input_schema(tool: Tool[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's parameters."""
+    return _object(tool.params)
+
+
+def _object(params: tuple[Param, ...]) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {param.name: _of(param) for param in tool.params},
+        "properties": {param.name: _of(param) for param in params},
         "additionalProperties": False,
     }
-    required = [param.name for param in tool.params if param.required]
+    required = [param.name for param in params if param.required]
     return {**schema, "required": required} if required else schema
 
 
 def _of(param: Param) -> dict[str, Any]:
+    if param.kind == "objects":
+        return {"type": "array", "items": _object(param.fields), "description": param.words}
     schema = {**_KINDS[param.kind], "description": param.words}
     return {**schema, "enum": list(param.choices)} if param.choices else schema
