@@ -210,7 +210,9 @@ def _tool(tool: Tool) -> Iterator[str]:
     effect = "Reads only." if tool.reads_only else "Destructive." if tool.destructive else "Writes."
     yield f"{tool.words} *{effect}*"
     if tool.params:
-        rows = [f"| `{name}` | {_kind(param)} | {_need(param)} | {param.words} |" for name, param in _named(tool.params)]
+        rows = [
+            f"| `{name}` | {_kind(param)} | {_need(param)} | {param.words} |" for name, param in _named(tool.params)
+        ]
         yield "\n".join(["| parameter | kind | | |", "|---|---|---|---|", *rows])
     else:
         yield "No parameters."

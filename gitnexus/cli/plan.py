@@ -1,13 +1,14 @@
 """`git nexus plan`: the plan, for people."""
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitnexus.base.text import one_line, visible
-from gitnexus.ui.commands import NexusGroup
-from gitnexus.ui.output import answer, columns, counted
+from gitnexus.ui.commands import NexusGroup, invocation
+from gitnexus.ui.output import answer, columns, counted, start_folder
 from gitnexus.ui.session import with_session
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ def decide(session: "OpenSession", number: int, decision: str) -> None:
     """Record what was decided on question NUMBER."""
     found = _called(session, "plan_decide", {"issue_id": number, "decision": decision})
     left = len(found.get("remaining", []))
-    tail = (
-        f"{counted(left, 'question')} left." if left else "All questions are decided.\nNext: git nexus tool task_add …"
-    )
+    tail = f"{counted(left, 'question')} left." if left else "All questions are decided.\nNext: git nexus plan tasks"
     answer(found, f"Decided: {one_line(found['issue'])}. {tail}", session.described)
 
 
@@ -75,10 +74,65 @@ def reopen(session: "OpenSession", number: int) -> None:
     answer(found, f"Question {number} is open again.", session.described)
 
 
+@plan.command("tasks")
+@click.argument("file", metavar="[FILE|-]", required=False)
+@click.option("--preview", is_flag=True, help="Show what would be added, and add nothing.")
+@click.option("--partial", is_flag=True, help="Go on although questions are not decided.")
+@with_session
+def tasks(session: "OpenSession", file: str | None, preview: bool, partial: bool) -> None:
+    """Turn the decisions into tasks.
+
+    FILE holds drafts, a JSON list of objects as the tool plan_tasks takes them, or - to read it from stdin. Without it
+    there is one draft for each decided question that has no task yet. What would change the same file becomes one
+    task, and a task whose result must be seen running, or be read, gets a second one that checks it.
+    """
+    drafts = {} if file is None else {"drafts": _drafts(file)}
+    found = _called(session, "plan_tasks", {**drafts, "preview": preview, "partial": partial})
+    answer(found, _list(found, "draft" if file else "question"), session.described)
+
+
+def _drafts(file: str) -> Any:
+    from gitnexus.base.canonical import parse
+    from gitnexus.base.errors import Invalid, NotFound
+
+    name = "stdin" if file == "-" else one_line(file)
+    try:
+        path = start_folder(invocation(click.get_current_context())) / file
+        return parse(sys.stdin.buffer.read() if file == "-" else path.read_bytes())
+    except OSError as exc:
+        raise NotFound(f"{name} cannot be read: {exc.strerror}", hint="name a file of drafts, or - for stdin") from exc
+    except Invalid as exc:
+        raise Invalid(f"{name} is {exc.message}", hint="it should be a JSON list of drafts") from exc
+
+
 def _called(session: "OpenSession", name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     from gitnexus.cycle import call
 
     return call(session, name, params)
+
+
+def _list(found: Mapping[str, Any], noun: str) -> str:
+    rows = []
+    for task in found["added"]:
+        after = f" (after {', '.join(map(str, task['deps']))})" if task["deps"] else ""
+        rows.append([str(task["id"]), one_line(task.get("owner", "anyone"), 20), one_line(task["title"], 90) + after])
+        rows += [["", "", "→ " + one_line(note, 160)] for note in _notes(found, task["id"], noun)]
+    preview = found.get("preview", False)
+    count = counted(len(found["added"]), "task")
+    head = f"{'Would add' if preview else 'Added'} {count}:" if rows else "Nothing to add."
+    kept = [
+        f"Question {row['issue']} has tasks already: {', '.join(map(str, row['tasks']))}." for row in found["skipped"]
+    ]
+    tail = ["Nothing is written yet." if preview else "Next: git nexus cycle show"] if rows else []
+    return "\n".join([head, *([columns(rows)] if rows else []), *kept, *tail])
+
+
+def _notes(found: Mapping[str, Any], task: int, noun: str) -> list[str]:
+    """Return why a task is as it is."""
+    names = ", ".join(row["id"] for row in found["exceptions"] if row["task"] == task)
+    one = [f"{noun}s {', '.join(map(str, row['of']))} in one ({names}): {row['why']}"
+           for row in found["merged"] if row["task"] == task]  # fmt: skip
+    return [*(one or filter(None, [names])), *(row["why"] for row in found["paired"] if row["by"] == task)]
 
 
 def _screen(found: Mapping[str, Any]) -> str:

@@ -71,7 +71,7 @@ def decide(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"decided": True, "issue": issue.title, "allComplete": not left}
     if left:
         return {**answer, "remaining": [{"id": i.id, "title": i.title, "status": i.status} for i in left]}
-    return {**answer, "message": "All issues are decided. Turn the decisions into tasks with task_add."}
+    return {**answer, "message": "All issues are decided. Turn the decisions into tasks with plan_tasks or task_add."}
 
 
 def analyse(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:

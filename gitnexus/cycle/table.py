@@ -12,6 +12,31 @@ _ISSUE = Param("issue_id", "number", "The number of the issue.")
 
 _HARNESS = Param("harness_id", "text", "The program that calls, if it is not the one the session was opened for.")
 
+# The fields of cycle.drafts.Draft.
+_DRAFT = (
+    Param("title", "text", "What is to be done.", required=True),
+    Param("context", "text", "What one must know to do it.", required=True),
+    Param("owner", "text", "The agent role that does it."),
+    Param("approach", "text", "How to go about it."),
+    Param("acceptance", "text", "How one sees that it is done."),
+    Param("risk", "text", "What may go wrong."),
+    Param("files", "texts", "The files it will change, from the top of the repository."),
+    Param("plan_issue", "number", "The plan's issue that it comes from."),
+    Param("deps", "numbers", "Drafts that come before, by their place in the list, from 1."),
+    Param("after", "numbers", "Tasks that are there already and come before, by their number."),
+    Param("scheme", "text", "What several .md files have in common, if that is one change to all of them."),
+    Param("kind", "text", "What kind of change it is.", choices=("behavior", "refactor", "types")),
+    Param("verify", "text", "Who checks it, whatever the rules say.", choices=("tester", "reviewer", "none")),
+    Param("generated", "texts", "Patterns, in gitignore form, of files that a build writes; they hold for all drafts."),
+)
+
+
+def _plan_tasks(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+    from gitnexus.cycle import synthesise  # 10 ms with all its rules: only who makes tasks of a plan pays
+
+    return synthesise.make(session, params)
+
+
 _ALL = (
     Tool(
         "plan_start",
@@ -122,6 +147,18 @@ _ALL = (
             Param("agent_id", "text", "Its session."),
         ),
         plan.analyse,
+    ),
+    Tool(
+        "plan_tasks",
+        "Turn the decisions of the open plan into tasks, all at once. What would change the same file becomes one "
+        "task; a task whose result must be seen running, or be read, gets a second one that checks it.",
+        (
+            Param("drafts", "objects", "The tasks as you thought of them; without it one for each decided issue that "
+                  "has no task.", fields=_DRAFT),
+            Param("preview", "flag", "Tell what would be added, and add nothing."),
+            Param("partial", "flag", "Go on although issues are not decided."),
+        ),
+        _plan_tasks,
     ),
     Tool(
         "plan_resume",

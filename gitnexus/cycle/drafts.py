@@ -1,0 +1,133 @@
+"""Drafts: tasks as a planner thinks of them, checked at the door, before the rules make tasks of them."""
+
+import posixpath
+import unicodedata
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, ClassVar, Literal
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.globs import deciding
+from gitnexus.base.record import Record
+from gitnexus.base.text import visible
+from gitnexus.cycle.agents import plain_name
+
+# The roles that make something, those of them that may edit files, and the roles that check what was made.
+DO = ("engineer", "writer", "researcher")
+EDITS = ("engineer", "writer")
+CHECK = ("tester", "reviewer")
+# Agents write drafts: what would keep the session busy for long is refused.
+MOST_DRAFTS, MOST_FILES, MOST_PATTERNS = 200, 2000, 20
+_LONGEST_PATH, _LONGEST_NAME, _LONGEST_PATTERN = 1024, 255, 120
+
+
+class Draft(Record):
+    """One task as it was thought of. `deps` are places in the list of drafts, `after` numbers of tasks."""
+
+    _camel_case: ClassVar[bool] = False
+
+    title: str
+    context: str
+    owner: str | None = None
+    approach: str | None = None
+    acceptance: str | None = None
+    risk: str | None = None
+    files: tuple[str, ...] = ()
+    plan_issue: int | None = None
+    deps: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    scheme: str | None = None
+    kind: Literal["behavior", "refactor", "types"] | None = None
+    verify: Literal["tester", "reviewer", "none"] | None = None
+    generated: tuple[str, ...] = ()
+
+
+def parsed(values: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> tuple[Draft, ...]:
+    """Return the drafts in JSON values; `names` are what messages call them. Raises: Invalid."""
+    if names is None and len(values) > MOST_DRAFTS:
+        raise Invalid(f"{len(values)} drafts are too many: at most {MOST_DRAFTS} at once")
+    called = names or [f"draft {at}" for at in range(1, len(values) + 1)]
+    drafts = tuple(_one(dict(value), name) for value, name in zip(values, called, strict=True))
+    for what, most in (("files", MOST_FILES), ("generated", MOST_PATTERNS)):
+        count = sum(len(getattr(draft, what)) for draft in drafts)
+        if count > most:
+            raise Invalid(f"the drafts hold {count} entries in {what}: at most {most} at once")
+    for draft, name in zip(drafts, called, strict=True):
+        outside = [dep for dep in draft.deps if not 1 <= dep <= len(drafts)]
+        if outside:
+            raise Invalid(f"{name}: deps names drafts that do not exist: {', '.join(map(str, outside))}")
+    circle = circle_in([draft.deps for draft in drafts])
+    if circle:
+        raise Invalid(f"the drafts wait for each other in a circle: {' → '.join(map(str, circle))}")
+    return drafts
+
+
+def circle_in(deps: Sequence[Sequence[int]]) -> list[int]:
+    """Return places that wait for each other, the first again at the end; nothing if there is no circle."""
+    try:
+        TopologicalSorter(dict(enumerate(deps, 1))).prepare()
+    except CycleError as exc:
+        return list(exc.args[1])
+    return []
+
+
+def _one(value: dict[str, Any], name: str) -> Draft:
+    draft = Draft.from_value(value, name)
+    for field in ("title", "context"):
+        if not getattr(draft, field).strip():
+            raise Invalid(f"{name}: {field} should not be empty")
+    owner = _role(draft.owner, name) if draft.owner else None
+    if owner in CHECK and draft.verify not in (None, "none"):
+        raise Invalid(f"{name}: what a {owner} does is itself a check and has no other; leave verify out")
+    for pattern in draft.generated:
+        _try(pattern, name)
+    return draft.changed(
+        owner=owner,
+        files=_once(_path(file, name) for file in draft.files),
+        deps=_once(draft.deps),
+        after=_once(draft.after),
+        scheme=draft.scheme.strip() or None if draft.scheme else None,
+    )
+
+
+def _once(values: Any) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _role(owner: str, name: str) -> str:
+    try:
+        return plain_name(owner)
+    except Invalid as exc:
+        raise Invalid(f"{name}: owner {owner[:40]!r} should be lower-case letters, digits and -") from exc
+
+
+def _path(path: str, name: str) -> str:
+    """Return one spelling for a file: two drafts that mean the same file must not miss each other."""
+    plain = posixpath.normpath(unicodedata.normalize("NFC", path))
+    reason = None
+    if plain in ("", "."):
+        reason = "it names no file"
+    elif plain.startswith("/") or plain.split("/")[0] == "..":
+        reason = "it leads out of the repository"
+    elif visible(plain, keep="") != plain:
+        reason = "it holds control or invisible characters"
+    elif len(plain) > _LONGEST_PATH or max(map(len, plain.split("/"))) > _LONGEST_NAME:
+        reason = f"it is longer than {_LONGEST_PATH} characters, or a part of it than {_LONGEST_NAME}"
+    if reason:
+        raise Invalid(f"{name}: the file {path[:80]!r} is refused: {reason}")
+    return plain
+
+
+def _try(pattern: str, name: str) -> None:
+    """Refuse a pattern that cannot be read, or that takes long: with five wildcards one path cost a minute."""
+    reason = None
+    folders = pattern.split("/").count("**")
+    if len(pattern) > _LONGEST_PATTERN or folders > 2 or pattern.count("*") - 2 * folders > 2:
+        reason = f"it is longer than {_LONGEST_PATTERN} characters, or has more than two ** or two *"
+    else:
+        try:
+            deciding((pattern,), "x")
+        except ValueError as exc:
+            reason = f"it is no pattern: {exc}"
+    if reason:
+        raise Invalid(f"{name}: generated {pattern[:80]!r} is refused: {reason}")

@@ -1,0 +1,140 @@
+"""Jobs: what the rules work on between drafts and tasks, and the order that dependencies put them in."""
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from gitnexus.cycle.drafts import CHECK, Draft
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A task to be: the drafts that went into it, and what the rules made of them.
+
+    `origins` are the places of the drafts in the list that was given, `deps` the places of other jobs, both from 1.
+    """
+
+    drafts: tuple[Draft, ...]
+    origins: tuple[int, ...]
+    owner: str | None
+    files: tuple[str, ...]
+    deps: tuple[int, ...] = ()
+    after: tuple[int, ...] = ()
+    built: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    claim: str | None = None
+    checks: int | None = None
+
+    @property
+    def is_check(self) -> bool:
+        """True for who looks at what others made; such a job changes no file."""
+        return self.owner in CHECK
+
+    @property
+    def issues(self) -> tuple[int, ...]:
+        """The plan's issues that it comes from."""
+        return once(draft.plan_issue for draft in self.drafts if draft.plan_issue is not None)
+
+
+Jobs = tuple[Job, ...]
+
+
+def begun(drafts: Sequence[Draft], origins: Sequence[int] | None = None) -> Jobs:
+    """Return one job for each draft."""
+    places = origins or range(1, len(drafts) + 1)
+    return tuple(
+        Job((draft,), (place,), draft.owner, draft.files, draft.deps, draft.after)
+        for place, draft in zip(places, drafts, strict=True)
+    )
+
+
+def once(values: Iterable[T]) -> tuple[T, ...]:
+    """Return the values without repeats, in the order of their first coming."""
+    return tuple(dict.fromkeys(values))
+
+
+def reach(jobs: Jobs) -> list[int]:
+    """Return for each job the places of all that come before it, however far, as bits."""
+    before: dict[int, int] = {}
+    for place in _in_order(jobs):
+        bits = 0
+        for dep in jobs[place - 1].deps:
+            bits |= before[dep] | 1 << dep
+        before[place] = bits
+    return [before[place] for place in range(1, len(jobs) + 1)]
+
+
+def joined(jobs: Jobs, fit: Callable[[Job, Job], bool], join: Callable[[Job, Job], Job]) -> Jobs:
+    """Return the jobs with all that fit together made one, the earliest first; what is sequenced stays apart."""
+    at = 1
+    while at < len(jobs):
+        later = _partner(jobs, at, fit)
+        if later is None:
+            at += 1  # what becomes one below never fits one above: it would have fitted a part of it
+            continue
+        pieces: list[tuple[tuple[int, ...], Jobs]] = [
+            ((place,), (job,)) for place, job in enumerate(jobs, 1) if place != later
+        ]
+        pieces[at - 1] = ((at, later), (join(jobs[at - 1], jobs[later - 1]),))
+        jobs = repointed(pieces)
+    return jobs
+
+
+def repointed(pieces: Sequence[tuple[tuple[int, ...], Jobs]]) -> Jobs:
+    """Return the new jobs in order, their dependencies led from the old places to what became of them."""
+    became: dict[int, list[int]] = {}
+    count = 0
+    for old, new in pieces:
+        for place in old:
+            became[place] = list(range(count + 1, count + len(new) + 1))
+        count += len(new)
+    return tuple(
+        replace(
+            job,
+            deps=tuple(sorted({place for dep in job.deps for place in became[dep]})),
+            checks=None if job.checks is None else became[job.checks][0],
+        )
+        for _, new in pieces
+        for job in new
+    )
+
+
+def arranged(jobs: Jobs) -> Jobs:
+    """Return the jobs so that each stands behind what it waits for, else as they were drafted."""
+    return repointed([((place,), (jobs[place - 1],)) for place in _in_order(jobs)])
+
+
+def _in_order(jobs: Jobs) -> list[int]:
+    waits = {place: set(job.deps) for place, job in enumerate(jobs, 1)}
+    following: dict[int, list[int]] = {place: [] for place in waits}
+    for place, deps in waits.items():
+        for dep in deps:
+            following[dep].append(place)
+    ready = [_rank(jobs, place) for place, deps in waits.items() if not deps]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        place = heapq.heappop(ready)[-1]
+        found.append(place)
+        for other in following[place]:
+            waits[other].discard(place)
+            if not waits[other]:
+                heapq.heappush(ready, _rank(jobs, other))
+    return found
+
+
+def _rank(jobs: Jobs, place: int) -> tuple[int, bool, int]:
+    job = jobs[place - 1]
+    return min(job.origins), job.checks is not None, place
+
+
+def _partner(jobs: Jobs, at: int, fit: Callable[[Job, Job], bool]) -> int | None:
+    before = reach(jobs)
+    for later, other in enumerate(jobs[at:], at + 1):
+        sequenced = before[at - 1] >> later & 1 or before[later - 1] >> at & 1
+        if not sequenced and fit(jobs[at - 1], other):
+            return later
+    return None
