@@ -33,3 +33,11 @@ def test_make_demo_works_in_a_fresh_clone_and_sets_up_once(tmp_path: Path, netwo
     assert "setting up" not in second
     assert (clone / ".venv" / ".ready").stat().st_mtime_ns == ready
     assert must(["git", "status", "--porcelain"], clone) == ""
+
+
+def test_the_catalog_comes_with_the_wheel(installed: Path, tmp_path: Path) -> None:
+    program = installed / "bin" / "git-nexus"
+    data = next((installed / "lib").glob("python*/site-packages/gitnexus/catalog/data"))
+
+    assert "# Engineer" in must([program, "agents", "engineer"], tmp_path)
+    assert "is whole: 9 roles, 4 skills." in must([program, "catalog", "check", data], tmp_path)

@@ -1,6 +1,7 @@
 """The harnesses, a table written by hand: from what a capability denies to the tools that this means in each of them.
 
-Names were seen in Claude Code 2.1, Codex 0.166, Gemini CLI 0.61 and OpenCode 1.18, in what they send to a model.
+Names were seen in Claude Code 2.1, Codex 0.166, Gemini CLI 0.61 and OpenCode 1.18: in what they send to a model, and
+for tools that only a terminal or another system has, in the programs themselves.
 """
 
 from gitnexus.base.errors import NotFound
