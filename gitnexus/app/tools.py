@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+from gitnexus.app.closing import after_close
 from gitnexus.app.notes import notes_of
 from gitnexus.base.errors import NotFound
 from gitnexus.base.tool import Tool, checked
@@ -40,5 +41,6 @@ def call(desk: Desk, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     for shelf, place in _SHELVES:
         if plain in shelf:
             given = checked(shelf[plain], params)
-            return shelf[plain].run(place(desk), given)
+            answer = shelf[plain].run(place(desk), given)
+            return after_close(desk.session, answer) if plain == "task_close" else answer
     raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join(TOOLS)}")

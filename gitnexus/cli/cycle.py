@@ -7,7 +7,7 @@ import click
 
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusGroup
-from gitnexus.ui.output import answer, columns, counted
+from gitnexus.ui.output import answer, columns, counted, note
 from gitnexus.ui.session import with_session
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def show(session: "OpenSession") -> None:
 @with_session
 def close(session: "OpenSession", refuse_open: bool) -> None:
     """Put plan and tasks into the history and begin with an empty session."""
-    from gitnexus.cycle import call
+    from gitnexus.app.tools import Desk, call
 
-    found = call(session, "task_close", {"refuse_open": refuse_open})
+    found = call(Desk(session), "task_close", {"refuse_open": refuse_open})
     kept = found["archived"]
     text = (
         f"Closed on {one_line(found['branch'])}: {'a plan' if kept['plan'] else 'no plan'}, "
@@ -50,6 +50,11 @@ def close(session: "OpenSession", refuse_open: bool) -> None:
         f"The history holds {counted(found['total_cycles'], 'cycle')}.\n"
         "Look back with: git nexus history"
     )
+    if "memoryNotice" in found:
+        note(f"no notes were forgotten: {found['memoryNotice']}")
+    if "forgotten" in found:
+        gone = found["forgotten"]
+        text += f"\nForgot {counted(len(gone['notes']), 'note')}: git nexus memory restore --from {gone['commit'][:12]}"
     answer(found, text, session.described)
 
 

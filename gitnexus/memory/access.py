@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitnexus.base.canonical import canonical, parse
+from gitnexus.base.canonical import canonical, document, parse
 from gitnexus.base.clock import precise
 from gitnexus.base.errors import Invalid
 from gitnexus.git.worktrees import worktrees
@@ -18,6 +18,8 @@ from gitnexus.memory.notes import FOLDER, Notes
 from gitnexus.state.layout import SESSION_FOLDER
 
 LOG = "memory-access.jsonl"
+# The log may hold nothing but its rows; since when it is kept stands beside it.
+SINCE = "memory-tracking.json"
 _HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VERSION = "1.0"
 
@@ -31,8 +33,10 @@ def observe(notes: Notes, names: Sequence[str]) -> None:
     paths = [str(local.folder / FOLDER / f"{name}.md") for name in names]
     with local.exclusive("memory-access"):
         before = local.load("/".join([*parts, LOG])) or b""
-        after = upserted(before, paths, precise(notes.clock()), notes.reader or "unknown")
-        local.put_bytes(parts, LOG, after)
+        moment = precise(notes.clock())
+        if local.load("/".join([*parts, SINCE])) is None:
+            local.put_bytes(parts, SINCE, document({"since": moment}))
+        local.put_bytes(parts, LOG, upserted(before, paths, moment, notes.reader or "unknown"))
 
 
 def upserted(raw: bytes, paths: Sequence[str], moment: str, reader: str) -> bytes:
@@ -47,6 +51,18 @@ def upserted(raw: bytes, paths: Sequence[str], moment: str, reader: str) -> byte
         lines[at : at + 1] = [canonical(row.plain())]
         rows[path] = (at, row)
     return b"\n".join(line for line in lines if line) + b"\n"
+
+
+def observed_since(notes: Notes) -> datetime | None:
+    """Return since when this harness notes reads in this worktree, None if it never noted one."""
+    local = notes.local
+    if local is None or not _HARNESS.fullmatch(local.harness):
+        return None
+    try:
+        value = parse(local.load(f"{SESSION_FOLDER}/{local.harness}/{SINCE}") or b"null")
+    except Invalid:
+        return None
+    return _moment(str(value.get("since"))) if isinstance(value, dict) else None
 
 
 def uses(notes: Notes) -> dict[str, Use]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.memory.access import uses
+from gitnexus.memory.access import observed_since, uses
 from gitnexus.memory.life import lives
 from gitnexus.memory.merge import together
 from gitnexus.memory.model import Life, Note, Thresholds, Use
@@ -35,8 +35,8 @@ class Forgotten:
     merged: tuple[tuple[str, str], ...] = ()
 
 
-def survey(notes: Notes, limits: Thresholds | None = None) -> list[Standing]:
-    """Return where every note stands, by name."""
+def survey(notes: Notes, limits: Thresholds | None = None, since: datetime = _EPOCH) -> list[Standing]:
+    """Return where every note stands, by name; what was before `since` nobody observed, and counts as use then."""
     snapshot = notes.latest()
     known, used, closed, today = (
         lives(notes.state, snapshot),
@@ -47,7 +47,7 @@ def survey(notes: Notes, limits: Thresholds | None = None) -> list[Standing]:
     born = Life(_EPOCH, _EPOCH)
     return [
         standing(note, used.get(note.name, Use()), known.get(note.name, born), closed,
-                 limits or notes.settings.looked_at, today)
+                 limits or notes.settings.looked_at, today, since)
         for note in notes_in(snapshot)
     ]  # fmt: skip
 
@@ -109,13 +109,14 @@ def message(delete: Sequence[tuple[str, str]], merge: Sequence[Pair], before: st
 def automatic(notes: Notes, can_observe: Callable[[str], bool]) -> Forgotten | None:
     """Forget what every set signal speaks against, if the project asked for that; None if it did not.
 
-    A harness that cannot observe reads knows nothing of use, so it never does.
+    A harness that cannot observe reads, or never did here, knows nothing of use, so it never does; and what it began to
+    observe yesterday is not unused for a year.
     """
-    settings = notes.settings
-    if not settings.gc.automatic or notes.local is None or not can_observe(notes.local.harness):
+    settings, since = notes.settings, observed_since(notes)
+    if not settings.gc.automatic or notes.local is None or since is None or not can_observe(notes.local.harness):
         return None
     limits = Thresholds(**{name: value for name, value in vars(settings.gc).items() if name != "automatic"})
-    going = forgettable(survey(notes, limits), limits)
+    going = forgettable(survey(notes, limits, since), limits)
     if not going:
         return Forgotten(None)
     return forget(notes, [(row.note.name, row.why) for row in going])

@@ -35,10 +35,16 @@ class Standing:
 
 
 def standing(
-    note: Note, use: Use, life: Life, closed: Sequence[datetime], limits: Thresholds, today: datetime
+    note: Note,
+    use: Use,
+    life: Life,
+    closed: Sequence[datetime],
+    limits: Thresholds,
+    today: datetime,
+    since: datetime = _NEVER,
 ) -> Standing:
     """Return where a note stands. A note that changed since it was read counts as used then."""
-    touched = max(use.last or _NEVER, life.changed)
+    touched = max(use.last or _NEVER, life.changed, since)
     days = max(0, (today - touched).days)
     cycles = sum(moment > touched for moment in closed)
     signals = {}

@@ -23,7 +23,7 @@ GIT_NEXUS = Harness(
         **ours(lambda name: name),
     },
     reads=(ReadTool("repo.read_file", ("path",)),),
-    observes_reads=True,
+    observes_reads=False,  # through our own tools, yes; what the program behind them reads by itself, no
     notes={
         "resume_invocation": (
             "Agents are started by the program that you run in. nx_task_resume and nx_plan_resume "
