@@ -16,7 +16,8 @@ from gitnexus.base.record import Record
 from gitnexus.catalog import manifest, model
 from gitnexus.catalog.builtin import FOLDER as CATALOG
 from gitnexus.cycle.agents import AgentEntry
-from gitnexus.cycle.model import Cycle, CycleRecord, History, Plan, TaskFile
+from gitnexus.cycle.model import Cycle, History, Plan, TaskFile
+from gitnexus.memory.model import Access
 
 FOLDER = Path(__file__).parent / "schemas"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -65,22 +66,12 @@ _LEFT_OUT_INSIDE: dict[type[Record], tuple[str, ...]] = {Plan: ("schema_version"
 _ALWAYS_WRITTEN: dict[type[Record], tuple[str, ...]] = {Cycle: ("plan", "schema_version")}
 
 
-class MemoryAccess(CycleRecord):
-    """How often a memory file was read: one line of memory-access.jsonl, one line a path."""
-
-    path: str
-    last_accessed_ts: str
-    access_count: int
-    last_agent: str
-    schema_version: str | None = None
-
-
 _TITLES: dict[type[Record], str] = {
     Plan: "The open plan of a session, .nexus/state/plan.json.",
     TaskFile: "The tasks of a session, .nexus/state/tasks.json.",
     History: "All closed cycles, .nexus/history.json.",
     AgentEntry: "The agents of one harness, .nexus/state/<harness>/agent-tracker.json.",
-    MemoryAccess: "One line of .nexus/state/<harness>/memory-access.jsonl.",
+    Access: "One line of .nexus/state/<harness>/memory-access.jsonl.",
     manifest.Manifest: "The manifest of a catalog, manifest.json.",
     model.Agent: "The metadata of a role, agents/<id>/meta.yml.",
     model.Skill: "The metadata of a skill, skills/<id>/meta.yml.",
@@ -98,7 +89,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "tasks.schema.json": _document(TaskFile, "tasks"),
         "history.schema.json": _document(History, "history"),
         "agent-tracker.schema.json": _document(AgentEntry, "agent-tracker", rows=True),
-        "memory-access.schema.json": _document(MemoryAccess, "memory-access"),
+        "memory-access.schema.json": _document(Access, "memory-access"),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from gitnexus.base.errors import Duplicate, Invalid
 from gitnexus.memory.model import MemorySettings, Note
 from gitnexus.memory.names import category_of, checked_name, suggested, topic_of
-from gitnexus.memory.notes import Notes, notes_in, written
+from gitnexus.memory.notes import Notes, begun, notes_in, written
 from gitnexus.memory.overlap import nearest
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
@@ -50,9 +50,11 @@ def add(notes: Notes, draft: Draft) -> Kept:
         if kept.action == "known":
             return Change({}, "", kept)
         why = f"memory: {'add' if kept.action == 'created' else 'extend'} {kept.note.name}"
-        return Change({kept.note.path: written(kept.note.text)}, why, kept)
+        return Change(begun(snapshot, {kept.note.path: written(kept.note.text)}, notes.clock()), why, kept)
 
-    return notes.state.transact(decide)
+    kept = notes.state.transact(decide)
+    notes.latest()  # the first write of all fills `.nexus/`
+    return kept
 
 
 def kept_with(known: list[Note], draft: Draft, settings: MemorySettings, day: str) -> Kept:

@@ -1,6 +1,6 @@
 """The notes of one project, opened: the only file that knows where notes, rules and context lie."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
@@ -8,6 +8,7 @@ from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.memory.model import ClosedCycle, MemorySettings, Note, settings_of
 from gitnexus.state import Snapshot, State
+from gitnexus.state.format import new_tree
 from gitnexus.state.intake import settle
 from gitnexus.state.local import Local
 from gitnexus.state.settings import section
@@ -40,14 +41,19 @@ class Notes:
     @cached_property
     def settings(self) -> MemorySettings:
         """The settings of this room. Raises: Invalid."""
-        return settings_of(section(self.state.required(), "memory"))
+        return settings_of(section(self.state.latest(), "memory"))
 
     def latest(self) -> Snapshot:
-        """Return the tip of an initialised project, hand edits taken in. Raises: NotFound."""
-        self.state.required()
-        settle(self.state)
+        """Return the tip, hand edits taken in; an empty one where nobody ran init."""
+        if self.state.latest().commit is not None:
+            settle(self.state)
         self.__dict__.pop("settings", None)  # they may have been edited too
         return self.state.latest()
+
+
+def begun(snapshot: Snapshot, files: Mapping[str, bytes | None], moment: datetime) -> dict[str, bytes | None]:
+    """Return the files of a change, with what makes a project where nobody ran init: agents must not need that."""
+    return {**(new_tree("project", moment) if snapshot.commit is None else {}), **files}
 
 
 def notes_in(snapshot: Snapshot) -> list[Note]:

@@ -3,7 +3,7 @@
 import re
 
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
-from gitnexus.memory.notes import Notes, shelf_in, written
+from gitnexus.memory.notes import Notes, begun, shelf_in, written
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
 
@@ -18,12 +18,13 @@ def add_rule(notes: Notes, text: str, tag: str | None = None) -> tuple[str, str]
     notes.latest()
 
     def decide(snapshot: Snapshot) -> Change[tuple[str, str]]:
-        before = shelf_in(snapshot, FOLDER).get(name, "")
-        return Change(
-            {f"{FOLDER}/{name}.md": written(with_rule(before, rule, name))}, f"rules: add to {name}", (name, rule)
-        )
+        after = with_rule(shelf_in(snapshot, FOLDER).get(name, ""), rule, name)
+        files = begun(snapshot, {f"{FOLDER}/{name}.md": written(after)}, notes.clock())
+        return Change(files, f"rules: add to {name}", (name, rule))
 
-    return notes.state.transact(decide)
+    added = notes.state.transact(decide)
+    notes.latest()  # the first write of all fills `.nexus/`
+    return added
 
 
 def with_rule(before: str, rule: str, tag: str) -> str:
