@@ -11,9 +11,8 @@ from gitnexus.base.files import replace
 from gitnexus.base.text import is_text
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
 from gitnexus.git.hookfiles import Hook
-from gitnexus.projects import read_registry, register
 from gitnexus.projects.model import Project, checked_name, real
-from gitnexus.projects.register import is_temporary, registered
+from gitnexus.projects.register import Wanted, is_temporary, register, registration
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state import format as state_format
 from gitnexus.state.home import make_home
@@ -90,7 +89,8 @@ def _refuse_a_name_that_is_taken(state: State, name: str | None, aliases: tuple[
             raise Invalid("the path of this repository is not UTF-8, so it cannot be registered", hint="use --local")
         return
     home = make_home()
-    registered(read_registry(home.snapshot), path, name, aliases, state_format.id_of(state.snapshot))
+    wanted = Wanted(path, name, aliases, state_format.id_of(state.snapshot))
+    registration(home.snapshot, wanted, now(), again=True)
     home.close()
 
 
@@ -209,9 +209,8 @@ def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ..
     home = make_home()
     try:
         before = home.snapshot.commit
-        done.project = register(
-            home, place, name=name, aliases=aliases, project_id=state_format.id_of(state.snapshot), now=now()
-        )
+        wanted = Wanted(real(place), name, aliases, state_format.id_of(state.snapshot))
+        done.project = register(home, wanted, now()).project
         if home.snapshot.commit != before:
             done.changes.append(
                 f"registered as {done.project.name}"

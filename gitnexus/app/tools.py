@@ -6,19 +6,31 @@ from typing import Any
 
 from gitnexus.app.closing import after_close
 from gitnexus.app.notes import notes_of
+from gitnexus.app.standpoint import open_standpoint
 from gitnexus.base.errors import NotFound
 from gitnexus.base.tool import Tool, checked
 from gitnexus.cycle import Session
 from gitnexus.cycle.table import TOOLS as CYCLE
 from gitnexus.memory import Notes
 from gitnexus.memory.table import TOOLS as MEMORY
+from gitnexus.projects.standpoint import Life, Standpoint
+from gitnexus.projects.table import TOOLS as PROJECTS
 
 
 class Desk:
     """The rooms of one worktree, each opened when a tool first needs it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, life: Life = "short") -> None:
         self.session = session
+        self._life = life
+        self._standpoint: Standpoint | None = None
+
+    @property
+    def standpoint(self) -> Standpoint:
+        """The current project among all others; asked again while there is none, for a tool may make it one."""
+        if self._standpoint is None or self._standpoint.here is None:
+            self._standpoint = open_standpoint(self.session.repo.place, life=self._life)
+        return self._standpoint
 
     @cached_property
     def notes(self) -> Notes:
@@ -30,6 +42,7 @@ class Desk:
 _SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = (
     (CYCLE, lambda desk: desk.session),
     (MEMORY, lambda desk: desk.notes),
+    (PROJECTS, lambda desk: desk.standpoint),
 )
 
 TOOLS: dict[str, Tool[Any]] = {name: tool for shelf, _ in _SHELVES for name, tool in shelf.items()}

@@ -9,7 +9,8 @@ from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import must
-from gitnexus.projects import unregister
+from gitnexus.projects.model import real
+from gitnexus.projects.register import unregister
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.home import open_home
 from gitnexus.state.intake import settle
@@ -78,7 +79,7 @@ def _unregister(repo: Repo, removed: Removed) -> None:
     if home is None:
         return
     try:
-        gone = unregister(home, repo.main_place, now())
+        gone = unregister(home, real(repo.main_place), now())
         if gone is not None:
             removed.changes.append(f"unregistered {gone.name}")
     except NexusError as exc:

@@ -23,6 +23,15 @@ def moment(seconds: int) -> datetime:
     return datetime.fromtimestamp(min(max(seconds, 0), 253_402_300_799), UTC)
 
 
+def read(text: str | None) -> datetime | None:
+    """Return the time that a stamp tells, None for what is none."""
+    try:
+        found = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
 def age(then: datetime, today: datetime) -> str:
     """Return how long ago `then` was, as a person would say it."""
     seconds = max(0, int((today - then).total_seconds()))

@@ -72,3 +72,67 @@ class Conflict(NexusError):
 
     code = 23
     name = "E_CONFLICT"
+
+
+class CrossProjectError(NexusError):
+    """Something between projects; it always comes with a command that helps."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        fix: str,
+        hint: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        alternatives: Sequence[Mapping[str, str]] = (),
+    ) -> None:
+        super().__init__(message, hint=hint, fix=fix, context=context, alternatives=alternatives)
+
+
+class ProjectNotFound(CrossProjectError):
+    """No registered project has that name, alias or hash."""
+
+    code = 70
+    name = "E_NEXUS_PROJECT_NOT_FOUND"
+
+
+class PermissionDenied(CrossProjectError):
+    """The current project may not do that to the other one."""
+
+    code = 71
+    name = "E_NEXUS_PERMISSION_DENIED"
+
+
+class BadReference(CrossProjectError):
+    """A task reference that does not have the form `project:T1`."""
+
+    code = 72
+    name = "E_NEXUS_INVALID_SYNTAX"
+
+
+class SyncFailed(CrossProjectError):
+    """The graph of all projects could not be built."""
+
+    code = 73
+    name = "E_NEXUS_SYNC_FAILED"
+
+
+class HashCollision(CrossProjectError):
+    """Another path has the same hash."""
+
+    code = 74
+    name = "E_NEXUS_HASH_COLLISION"
+
+
+class CacheCorrupt(CrossProjectError):
+    """A cache is damaged and could not be built again."""
+
+    code = 75
+    name = "E_NEXUS_CACHE_CORRUPT"
+
+
+class AmbiguousName(CrossProjectError):
+    """Several projects answer to that word."""
+
+    code = 76
+    name = "E_NEXUS_AMBIGUOUS_NAME"

@@ -30,7 +30,7 @@ class Project:
         """Return the desk of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
         if self._desk is None:
             repo = await self._found(client)
-            self._desk = Desk(Session(State.open(repo, "long"), harness=self.harness))
+            self._desk = Desk(Session(State.open(repo, "long"), harness=self.harness), "long")
         return self._desk
 
     async def catalog(self, client: ServerSession) -> Catalog:

@@ -22,6 +22,10 @@ class Project(StoredRecord):
     last_access: str | None = None
     id: str | None = None
 
+    def described(self) -> dict[str, str]:
+        """Return the project for an envelope."""
+        return {"name": self.name, "hash": self.hash, "path": self.path}
+
 
 class Registry(StoredRecord):
     """The whole file, keyed by hash."""
@@ -37,6 +41,18 @@ class Registry(StoredRecord):
     def owner(self, word: str) -> Project | None:
         """Return the project that has `word` as its name or alias: one namespace."""
         return next((p for p in self.projects.values() if word == p.name or word in p.aliases), None)
+
+    def sorted(self) -> list[Project]:
+        """Return the projects by name."""
+        return sorted(self.projects.values(), key=lambda project: (project.name, project.hash))
+
+    def without(self, gone: str) -> "Registry":
+        """Return the registry without the project of a hash."""
+        return self.changed(projects={key: row for key, row in self.projects.items() if key != gone})
+
+    def with_row(self, row: Project) -> "Registry":
+        """Return the registry with a row put in or replaced."""
+        return self.changed(projects={**self.projects, row.hash: row})
 
 
 def hash_of(path: str) -> str:

@@ -37,6 +37,12 @@ def layers(snapshot: Snapshot | None, name: str) -> list[tuple[str, dict[str, An
     return found
 
 
+def user_section(name: str) -> dict[str, Any]:
+    """Return the user's own settings of a room, which no project can take back. Raises: Invalid."""
+    found = layers(None, name)
+    return found[0][1] if found else {}
+
+
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return `under` with `over` on it: objects key by key, everything else as a whole."""
     both = {**under, **over}
@@ -44,6 +50,18 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(under[key], Mapping) and isinstance(over[key], Mapping):
             both[key] = merged(under[key], over[key])
     return both
+
+
+def _user() -> dict[str, Any]:
+    mine = home_folder() / FILE
+    return _read(mine.read_bytes(), str(mine)) if mine.is_file() else {}
+
+
+def _part(settings: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
+    found = settings.get(name, {})
+    if not isinstance(found, dict):
+        raise Invalid(f"{FILE}: {name} should be an object", hint=f"correct {path}")
+    return found
 
 
 def _read(raw: bytes, path: str) -> dict[str, Any]:

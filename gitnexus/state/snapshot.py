@@ -31,6 +31,10 @@ class Snapshot:
         oid = self.oid(path)
         return None if oid is None else self._objects.blob(oid)
 
+    def has(self, path: str) -> bool:
+        """True if anything at all is at `path`, also what `read` does not take for a file."""
+        return self.tree is not None and self._objects.find(self.tree, path) is not None
+
     def blob(self, oid: str) -> bytes:
         """Return the bytes of a blob id that `ids` gave."""
         return self._objects.blob(oid)

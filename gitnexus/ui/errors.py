@@ -53,6 +53,9 @@ def _told(error: NexusError, as_json: bool) -> int:
     hint = error.hint or (f"try: {error.fix}" if error.fix else None)
     if hint:
         click.echo(f"{click.style('hint:', fg='yellow')} {visible(hint)}", err=True, color=colour())
+    for way in error.alternatives:
+        words = one_line(f"{way['action']}: {way['command']}", 400)
+        click.echo(f"{click.style('or:', fg='yellow')}   {words}", err=True, color=colour())
     return error.code
 
 

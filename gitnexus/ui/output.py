@@ -25,7 +25,7 @@ def start_folder(asked: Invocation) -> Path:
     return place
 
 
-def answer(payload: dict[str, Any], text: str, project: "Callable[[], dict[str, str]] | None" = None) -> None:
+def answer(payload: dict[str, Any], text: str, project: "Callable[[], dict[str, str] | None] | None" = None) -> None:
     """Print the answer on stdout; `project` is asked only where the envelope wants it."""
     asked = invocation(click.get_current_context())
     if asked.as_json:

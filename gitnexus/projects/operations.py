@@ -1,0 +1,56 @@
+"""What a project can do to another, and the level that each of these needs: the one table."""
+
+from enum import Enum
+
+from gitnexus.projects.levels import Level
+
+
+class Operation(Enum):
+    """Every verb that reaches into another project, by the words of its command."""
+
+    SHOW = "show"
+    QUERY = "query"
+    DISCOVER = "discover"
+    DEPS = "deps"
+    DEPENDENTS = "dependents"
+    SEARCH = "search"
+    GRAPH = "graph"
+    PROJECT_SHOW = "project show"
+    UPDATE = "task update"
+    CLAIM = "task claim"
+    ADD_DEPENDS = "task add --depends"
+    RELATE = "task relate"
+    COMPLETE = "task complete"
+    CANCEL = "task cancel"
+    DELETE = "task delete"
+    RUN = "run --task"
+
+    @property
+    def needs(self) -> Level:
+        """The level that the current project must hold on the other."""
+        return NEEDS[self]
+
+    @property
+    def command(self) -> str:
+        """The command as the audit names it."""
+        return f"git nexus {self.value}"
+
+
+NEEDS: dict[Operation, Level] = {
+    Operation.SHOW: Level.READ,
+    Operation.QUERY: Level.READ,
+    Operation.DISCOVER: Level.READ,
+    Operation.DEPS: Level.READ,
+    Operation.DEPENDENTS: Level.READ,
+    Operation.SEARCH: Level.READ,
+    Operation.GRAPH: Level.READ,
+    Operation.PROJECT_SHOW: Level.READ,
+    Operation.UPDATE: Level.WRITE,
+    Operation.CLAIM: Level.WRITE,
+    Operation.ADD_DEPENDS: Level.WRITE,
+    Operation.RELATE: Level.WRITE,
+    Operation.COMPLETE: Level.EXECUTE,
+    Operation.CANCEL: Level.EXECUTE,
+    Operation.DELETE: Level.EXECUTE,
+    Operation.RUN: Level.EXECUTE,
+}

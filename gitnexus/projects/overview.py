@@ -1,0 +1,59 @@
+"""The projects as one sees them from the current one: how they are, and what may be done to them."""
+
+from typing import Literal
+
+from gitnexus.base.record import Record
+from gitnexus.projects.levels import Level
+from gitnexus.projects.model import Project
+from gitnexus.projects.operations import Operation
+from gitnexus.projects.place import Health, health
+from gitnexus.projects.standpoint import Standpoint
+
+
+class ProjectView(Record):
+    """A row of the registry with its health and the permission that the current project holds on it."""
+
+    hash: str
+    name: str
+    path: str
+    aliases: tuple[str, ...]
+    last_access: str | None
+    kind: Literal["git", "cleo"] | None
+    health: Health
+    permission: Level
+    current: bool
+    registered: bool = True
+
+
+def listed(standpoint: Standpoint) -> list[ProjectView]:
+    """Return every registered project: the registry belongs to the person, not to a project. Raises: Invalid."""
+    return [view(standpoint, row) for row in standpoint.registry.sorted()]
+
+
+def readable(standpoint: Standpoint) -> list[ProjectView]:
+    """Return the projects that the current one may read: what an agent gets. Raises: Invalid."""
+    return [view(standpoint, row) for row in standpoint.readable()]
+
+
+def shown(standpoint: Standpoint, word: str) -> ProjectView:
+    """Return one project. Raises: ProjectNotFound, AmbiguousName, PermissionDenied."""
+    project = standpoint.find(word)
+    standpoint.require(Operation.PROJECT_SHOW, project)
+    return view(standpoint, standpoint.registry.projects.get(project.hash, project))
+
+
+def view(standpoint: Standpoint, row: Project) -> ProjectView:
+    """Return a row with what the disk and the permissions say about it."""
+    how, place = health(row)
+    return ProjectView(
+        hash=row.hash,
+        name=row.name,
+        path=row.path,
+        aliases=row.aliases,
+        last_access=row.last_access,
+        kind=place.kind if place else None,
+        health=how,
+        permission=standpoint.level(row),
+        current=standpoint.here is not None and standpoint.here.path == row.path,
+        registered=standpoint.is_registered(row),
+    )

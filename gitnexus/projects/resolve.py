@@ -1,0 +1,103 @@
+"""From a word to a project: name, then alias, then hash prefix. Pure."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gitnexus.base.errors import AmbiguousName, Conflict, NotFound, ProjectNotFound
+from gitnexus.base.text import one_line
+from gitnexus.projects.model import NAME, Project, Registry
+from gitnexus.projects.reference import Reference
+
+_PREFIX = re.compile(r"[0-9a-f]{4,12}")
+_LIST = {"action": "List registered projects", "command": "git nexus project list"}
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A task of a project; whether it exists is another question."""
+
+    project: Project
+    task: str
+
+    @property
+    def task_id(self) -> str:
+        """The task, named so that every project means the same: hash:T1."""
+        return f"{self.project.hash}:{self.task}"
+
+    @property
+    def ref(self) -> str:
+        """The task as people write it: name:T1."""
+        return f"{self.project.name}:{self.task}"
+
+
+def found(registry: Registry, word: str) -> Project:
+    """Return the project that `word` names. Raises: ProjectNotFound, AmbiguousName."""
+    rows = registry.sorted()
+    for matches in (
+        [row for row in rows if row.name == word],
+        [row for row in rows if word in row.aliases],
+        [row for row in rows if _PREFIX.fullmatch(word) and row.hash.startswith(word)],
+    ):
+        if len(matches) > 1:
+            raise _ambiguous(word, matches)
+        if matches:
+            return matches[0]
+    raise _unknown(word, rows)
+
+
+def still_there(registry: Registry, project: Project) -> Project:
+    """Return the row of a project as it is now. Raises: Conflict if somebody took it out meanwhile."""
+    row = registry.projects.get(project.hash)
+    if row is None:
+        raise Conflict(f"{project.name} was unregistered meanwhile", hint="run the command again")
+    return row
+
+
+def located(registry: Registry, current: Project | None, reference: Reference) -> Located:
+    """Return where a reference to one project leads. Raises: ProjectNotFound, AmbiguousName, NotFound."""
+    if not reference.is_current:
+        return Located(found(registry, reference.project or ""), reference.task)
+    return Located(required(current), reference.task)
+
+
+def required(current: Project | None) -> Project:
+    """Return the current project. Raises: NotFound outside any."""
+    if current is None:
+        raise NotFound(
+            "not in a project",
+            hint="change into one, or name it as in my-api:T1; git nexus project list shows them",
+            fix="git nexus project list",
+        )
+    return current
+
+
+def _ambiguous(word: str, matches: Sequence[Project]) -> AmbiguousName:
+    named = ", ".join(f"{row.name} ({row.hash})" for row in matches[:5])
+    return AmbiguousName(
+        f"'{one_line(word, 80)}' may be any of {named}",
+        hint="use a whole name, or more digits of the hash",
+        fix=f"git nexus project show {matches[0].hash}",
+        context={"requestedProject": word, "candidates": [row.described() for row in matches]},
+        alternatives=[
+            {"action": f"Show {row.name} at {row.path}", "command": f"git nexus project show {row.hash}"}
+            for row in matches[:5]
+        ],
+    )
+
+
+def _unknown(word: str, rows: Sequence[Project]) -> ProjectNotFound:
+    from difflib import get_close_matches  # only for who mistyped
+
+    names = [row.name for row in rows]
+    near = get_close_matches(word, [*names, *(alias for row in rows for alias in row.aliases)], n=3)
+    return ProjectNotFound(
+        f"project '{one_line(word, 80)}' not found in registry",
+        hint=f"did you mean {' or '.join(near)}?" if near else None,
+        fix=f"git nexus register PATH --name {word}" if NAME.fullmatch(word) else _LIST["command"],
+        context={"requestedProject": word, "registeredProjects": names},
+        alternatives=[
+            _LIST,
+            *({"action": f"Show {name}", "command": f"git nexus project show {name}"} for name in near),
+        ],
+    )

@@ -1,0 +1,182 @@
+"""Where a cross-project verb is called from: the current project among all that are registered."""
+
+import shlex
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Literal
+
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Invalid, ProjectNotFound
+from gitnexus.projects import access, audit
+from gitnexus.projects.grants import read_permissions
+from gitnexus.projects.levels import Level
+from gitnexus.projects.model import Project, Registry
+from gitnexus.projects.operations import Operation
+from gitnexus.projects.permissions import Permissions, held
+from gitnexus.projects.place import Place
+from gitnexus.projects.reference import Reference
+from gitnexus.projects.resolve import Located, found, located, required
+from gitnexus.projects.store import read_registry
+from gitnexus.projects.touch import touch
+from gitnexus.state import Snapshot, State
+from gitnexus.state.home import make_home, open_home
+
+Life = Literal["short", "long"]
+
+
+class Standpoint:
+    """What commands and tools work with. Each question is answered from the newest state of the home repository."""
+
+    def __init__(
+        self,
+        here: Place | None,
+        *,
+        life: Life = "short",
+        clock: Callable[[], datetime] = now,
+        audit_reads: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`here` is the current project, None outside any; `audit_reads` is asked when another one is read."""
+        self.here = here
+        self.clock = clock
+        self._life = life
+        self._audit_reads = audit_reads
+        self._home: State | None = None
+        self._registry: tuple[str | None, Registry] = (None, Registry())
+        self._permissions: tuple[str | None, Permissions] = (None, Permissions())
+
+    @property
+    def home(self) -> State:
+        """The home state, made if it was not there."""
+        if self._home is None:
+            self._home = make_home(self._life)
+        return self._home
+
+    @property
+    def registry(self) -> Registry:
+        """The registry as it is now. Raises: Invalid."""
+        snapshot = self._latest()
+        if snapshot is not None and self._registry[0] != snapshot.commit:
+            self._registry = (snapshot.commit, read_registry(snapshot))
+        return self._registry[1]
+
+    @property
+    def permissions(self) -> Permissions:
+        """The permissions as they are now. Raises: Invalid."""
+        snapshot = self._latest()
+        if snapshot is not None and self._permissions[0] != snapshot.commit:
+            self._permissions = (snapshot.commit, read_permissions(snapshot))
+        return self._permissions[1]
+
+    @property
+    def current(self) -> Project | None:
+        """The current project: its row, or the one it would have where it is not registered."""
+        if self.here is None:
+            return None
+        try:
+            return self.registry.at(self.here.path) or self.here.as_project()
+        except Invalid:
+            return self.here.as_project()  # a registry that does not parse does not stop work on the own project
+
+    def find(self, word: str) -> Project:
+        """Return the project that a name, an alias, a hash prefix or `.` names. Raises: ProjectNotFound, …"""
+        return required(self.current) if word == "." else found(self.registry, word)
+
+    def find_registered(self, word: str) -> Project:
+        """The same for who needs a row of the registry. Raises: ProjectNotFound, AmbiguousName."""
+        project = self.find(word)
+        if not self.is_registered(project):
+            raise ProjectNotFound(
+                f"the project at {project.path} is not registered",
+                fix=f"git nexus register {shlex.quote(project.path)}",
+                context={"requestedProject": word},
+            )
+        return project
+
+    def locate(self, reference: Reference) -> Located:
+        """Return the project and task of a reference to one project. Raises: ProjectNotFound, AmbiguousName."""
+        # The own project needs no registry, so that one which does not parse does not stop it.
+        return located(Registry() if reference.is_current else self.registry, self.current, reference)
+
+    def is_registered(self, project: Project) -> bool:
+        """True if the registry has a row of it."""
+        try:
+            return project.hash in self.registry.projects
+        except Invalid:
+            return False
+
+    def level(self, target: Project) -> Level:
+        """Return what the current project holds on another; `none` where the permissions cannot be read."""
+        return self._levels([target])[0]
+
+    def readable(self) -> list[Project]:
+        """Return the projects that the current one may read, itself among them, by name."""
+        rows = self.registry.sorted()
+        current = self.current
+        if current is not None and current.hash not in self.registry.projects:
+            rows.append(current)
+        levels = self._levels(rows)
+        return [row for row, level in zip(rows, levels, strict=True) if level.covers(Level.READ)]
+
+    def require(self, operation: Operation, target: Project, task: str | None = None) -> None:
+        """Let the current project do `operation` to `target`, or refuse; written down before it happens.
+
+        Raises: PermissionDenied; Failed for what is permitted and cannot be audited.
+        """
+        self.permit(operation, target, task)
+        self.touch([target])
+
+    def permit(self, operation: Operation, target: Project, task: str | None = None) -> None:
+        """The same for one project of many: who asks tells `touch` afterwards, once for all."""
+        caller = self.current
+        request = access.Request(operation, caller, target, task, caller is not None and self.is_registered(caller))
+        if not request.is_internal:
+            access.require(self.home, request, self.clock(), audit_reads=self._audit_reads())
+
+    def touch(self, projects: Iterable[Project]) -> None:
+        """Note that registered projects were used, best effort."""
+        known = [project for project in projects if self.is_registered(project)]
+        if known:
+            touch(self.home, known, self.clock())
+
+    def name_of(self, key: str) -> str:
+        """Return the name of a project by its hash; the hash itself of one that is no longer registered."""
+        row = self.registry.projects.get(key)
+        return row.name if row else key
+
+    def broken_permissions(self) -> str | None:
+        """Return why the permissions cannot be read, None if they can."""
+        try:
+            _ = self.permissions
+        except Invalid as exc:
+            return exc.message
+        return None
+
+    def audit(self, limit: int) -> audit.Read:
+        """Return the newest lines of the audit."""
+        snapshot = self._latest()
+        return audit.Read() if snapshot is None else audit.read(snapshot, limit)
+
+    def described(self) -> dict[str, str] | None:
+        """Return the current project for an envelope, None outside any."""
+        current = self.current
+        return current.described() if current else None
+
+    def close(self) -> None:
+        """Let go of git."""
+        if self._home is not None:
+            self._home.close()
+            self._home = None
+
+    def _levels(self, targets: list[Project]) -> list[Level]:
+        current = self.current
+        caller = current.hash if current else None
+        try:
+            permissions = self.permissions
+        except Invalid:
+            return [Level.EXECUTE if target.hash == caller else Level.NONE for target in targets]
+        return [held(permissions, caller, target.hash) for target in targets]
+
+    def _latest(self) -> Snapshot | None:
+        if self._home is None:
+            self._home = open_home(self._life)
+        return self._home.latest() if self._home else None
