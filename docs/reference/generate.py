@@ -28,10 +28,17 @@ EXIT_STATUS = (
     ),
     ("2", "The command line is wrong."),
     ("3", "It is there already."),
-    ("4", "Not found: no such folder, repository, project, path in the state, tool, plan, issue, task, role or skill."),
+    ("4", "Not found: no such folder, repository, project at a path, path in the state, tool, plan, task, note or role."),
     ("6", "What was given breaks a rule, or a stored file does not have the form it should."),
     ("7", "Busy: somebody else is writing. The same command works later."),
     ("23", "Conflict: something is in the way, or changed meanwhile."),
+    ("70", "No registered project has that name, alias or hash."),
+    ("71", "The current project may not do that to the other one; the command that would grant it is printed."),
+    ("72", "Not the form of a task reference: T12, my-api:T12, .:T12, *:T12."),
+    ("73", "The graph of all projects could not be built."),
+    ("74", "Two paths have the same hash."),
+    ("75", "A cache is damaged and could not be built again."),
+    ("76", "Several projects answer to that word; the candidates are named."),
     ("99", "A bug in git nexus. The path of the log is printed."),
     ("130", "Interrupted."),
     ("141", "Whoever read the output went away, as in `| head`."),
@@ -39,7 +46,11 @@ EXIT_STATUS = (
 ENVIRONMENT = (
     ("NEXUS_HOME", "Folder of the home repository and of the logs. Default: the platform's data folder for git-nexus."),
     ("NO_COLOR", "If it is set and not empty, no colours. The same with TERM=dumb."),
-    ("NEXUS_PROJECT", "The folder that `git nexus mcp` works for; else the client or the place tells."),
+    (
+        "NEXUS_PROJECT",
+        "The current project, by its folder or its name, for commands between projects and for `git nexus mcp`; else "
+        "the place or the client tells.",
+    ),
     ("NEXUS_HARNESS", "The program that calls the tools; it names the folder of its agents. Default: git-nexus."),
     ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
     ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),
@@ -59,7 +70,11 @@ FILES = (
     ("<git-dir>/nexus/projection", "What the files of this worktree's .nexus/ were when they were last looked at."),
     ("<git-dir>/nexus/session.lock", "Held while a tool changes the files of this worktree's session."),
     ("<git-common-dir>/nexus/", "The lock, the hook shim and the trash, shared by all worktrees."),
-    ("$NEXUS_HOME/home.git", "The home repository: the registry of your projects, on its own refs/nexus/state."),
+    (
+        "$NEXUS_HOME/home.git",
+        "The home repository: registry, permissions and audit of your projects, on its own refs/nexus/state.",
+    ),
+    ("$NEXUS_HOME/settings.json", "Your own settings, below those of each project."),
     ("$NEXUS_HOME/log/", "One file for each bug that git nexus hit."),
 )
 # The tools of the contract; whatever else is on the shelf is ours.
@@ -191,7 +206,7 @@ def tools_md() -> str:
     """Return the page of the tools."""
     parts = [
         "# Tools",
-        "<!-- written by docs/reference/generate.py: change gitnexus/cycle/table.py, then run make docs -->",
+        "<!-- written by docs/reference/generate.py: change the table.py of its room, then run make docs -->",
         "What agents call: over [MCP](../how-to/connect-an-agent.md) with `nx_` before the name, and as\n"
         '`git nexus tool NAME JSON` without it. A number may also be sent as text (`"3"`). A parameter that a tool\n'
         "does not have, or one of the wrong kind, is an error before anything happens. What comes back, and which\n"
@@ -253,6 +268,7 @@ def man_page() -> str:
         ".PP",
         _roff(
             "This version keeps plans, tasks and their history for people and, through an MCP server, for agents. "
+            "It knows your projects by name, shows tasks of one in another, and says who may do what between them. "
             "Runs of agents, approvals and exchange between clones are not there yet."
         ),
         ".SH OPTIONS",

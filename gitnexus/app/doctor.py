@@ -14,6 +14,7 @@ from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
 from gitnexus.git.hookmanagers import advice
 from gitnexus.projects import read_registry
+from gitnexus.projects.grants import read_permissions
 from gitnexus.projects.model import real
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
@@ -228,6 +229,7 @@ def _registry(state: State, _fix: bool) -> Iterator[Finding]:
         return
     try:
         row = read_registry(home.snapshot).at(real(state.repo.main_place))
+        read_permissions(home.snapshot)
     finally:
         home.close()
     if row is None:

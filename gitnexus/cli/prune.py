@@ -31,7 +31,7 @@ def prune(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> No
                   here=current.hash if current else None)  # fmt: skip
     rows = [[one.project.name, one.why, one_line(one.project.path)] for one in done.gone]
     verb = "Would forget" if dry_run else "Forgot"
-    tail = f"{verb} {counted(len(rows), 'project')} and {counted(done.permissions, 'permission')}; {done.kept} stay."
+    tail = f"{verb} {counted(len(rows), 'project')} and {counted(done.permissions, 'permission')}; {done.kept} left."
     answer(
         {
             "dryRun": dry_run,
@@ -39,6 +39,6 @@ def prune(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> No
             "permissions": done.permissions,
             "kept": done.kept,
         },
-        "\n".join([columns(rows, indent=""), tail]) if rows else f"Nothing to forget; {done.kept} stay.",
+        "\n".join([columns(rows, indent=""), tail]) if rows else f"Nothing to forget; {counted(done.kept, 'project')}.",
         standpoint.described,
     )

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from mcp.server.session import ServerSession
 
+from gitnexus.app.standpoint import chosen
 from gitnexus.app.tools import Desk
 from gitnexus.base.errors import NexusError
 from gitnexus.catalog import Catalog, open_catalog
@@ -44,7 +45,8 @@ class Project:
     async def _found(self, client: ServerSession) -> Repo:
         named = os.environ.get("NEXUS_PROJECT")
         if named:
-            return discover(Path(named))
+            folder = Path(named)
+            return discover(folder if folder.is_dir() else Path(chosen(self._start, named).path))
         for root in await _roots(client):
             try:
                 return discover(root)

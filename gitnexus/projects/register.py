@@ -122,7 +122,7 @@ def removal(snapshot: Snapshot, gone: list[Project], now: datetime) -> dict[str,
 def project_to_register(folder: Path) -> Place:
     """Return the project whose top is `folder`. Raises: NotFound, Invalid."""
     if not folder.is_dir():
-        raise NotFound(f"there is no folder {folder}")
+        raise NotFound(f"there is no folder {folder}", hint="name the folder of a project")
     place = at(folder)
     if place is None:
         above = nearest(folder)
@@ -142,7 +142,7 @@ def refuse_taken(registry: Registry, word: str, fix: str | None = None) -> None:
     if taken is not None:
         raise Invalid(
             f"the name {word} belongs to the project at {taken.path}",
-            hint="choose another with --name or --alias",
+            hint="choose another name",
             fix=fix,
             context={"name": word, "path": taken.path},
         )

@@ -6,7 +6,7 @@ from typing import TypeVar
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import StoredRecord
-from gitnexus.projects.model import Registry
+from gitnexus.projects.model import NAME, Registry
 from gitnexus.state import Snapshot
 
 REGISTRY = "registry.json"
@@ -24,6 +24,8 @@ def read_registry(snapshot: Snapshot) -> Registry:
     for key, row in registry.projects.items():
         if row.hash != key:
             raise unusable(REGISTRY, f"the row {key[:20]!r} has another hash")
+        if not row.path.startswith("/") or not all(map(NAME.fullmatch, (row.name, *row.aliases))):
+            raise unusable(REGISTRY, f"the row {key[:20]!r} has a name or path that no project can have")
     return registry
 
 

@@ -15,7 +15,7 @@ from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.state import State
 from tests.catalog.packages import package
-from tests.conftest import run_git
+from tests.conftest import Nexus, run_git
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
 
@@ -172,7 +172,7 @@ def test_the_skills_are_those_of_the_projects_own_catalog_from_the_next_call_on(
     with_server(project, talk)
 
 
-@pytest.mark.parametrize("told_by", ["roots", "NEXUS_PROJECT", "cwd"])
+@pytest.mark.parametrize("told_by", ["roots", "NEXUS_PROJECT", "name", "cwd"])
 def test_the_project_is_found(repository: Path, tmp_path: Path, told_by: str) -> None:
     run_git(repository, "switch", "-q", "-c", "here")
 
@@ -184,6 +184,9 @@ def test_the_project_is_found(repository: Path, tmp_path: Path, told_by: str) ->
             branch = with_server(tmp_path, talk, roots=[tmp_path, repository])
         case "NEXUS_PROJECT":
             branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT=str(repository))
+        case "name":
+            Nexus(repository).ok("init", "--name", "buero")
+            branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT="buero")
         case _:
             (repository / "sub").mkdir()
             branch = with_server(repository / "sub", talk)
