@@ -23,7 +23,7 @@ class Request:
     caller: Project | None
     target: Project
     task: str | None = None
-    registered: bool = True  # whether the caller has a row, so that something can be granted to it
+    registered: bool = True  # a caller without a row holds what nobody holds
 
     @property
     def is_internal(self) -> bool:
@@ -53,7 +53,8 @@ def judged(snapshot: Snapshot, request: Request) -> Verdict:
         permissions = read_permissions(snapshot)
     except Invalid as exc:
         return Verdict(request, Level.NONE, exc.message)
-    return Verdict(request, held(permissions, request.caller.hash if request.caller else None, request.target.hash))
+    caller = request.caller.hash if request.caller and request.registered else None
+    return Verdict(request, held(permissions, caller, request.target.hash))
 
 
 def require(home: State, request: Request, now: datetime, *, audit_reads: bool) -> None:

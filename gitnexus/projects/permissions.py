@@ -38,7 +38,7 @@ def checked(permissions: Permissions, where: str) -> Permissions:
 
 
 def held(permissions: Permissions, caller: str | None, target: str) -> Level:
-    """Return what the project `caller` holds on `target`, both by hash; None is a caller outside any project."""
+    """Return what the project `caller` holds on `target`, both by hash; None is a caller in no registered project."""
     if caller == target:
         return Level.EXECUTE
     if caller is None:

@@ -63,8 +63,9 @@ def everywhere(standpoint: Standpoint, task: str, read: Reader = read_task) -> A
     """Return a task id in every project that may be read and has it. Raises: NotFound if none has."""
     found: list[Answer] = []
     skipped: list[tuple[Project, str]] = []
-    for project in standpoint.readable():
-        standpoint.permit(Operation.QUERY, project, task)
+    projects = standpoint.readable()
+    standpoint.permit(Operation.QUERY, projects, task)
+    for project in projects:
         try:
             held = read(project, task)
         except NexusError as exc:  # one project that is gone or broken does not hide the others

@@ -1,7 +1,7 @@
 """Where a cross-project verb is called from: the current project among all that are registered."""
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -122,15 +122,18 @@ class Standpoint:
 
         Raises: PermissionDenied; Failed for what is permitted and cannot be audited.
         """
-        self.permit(operation, target, task)
+        self.permit(operation, [target], task)
         self.touch([target])
 
-    def permit(self, operation: Operation, target: Project, task: str | None = None) -> None:
-        """The same for one project of many: who asks tells `touch` afterwards, once for all."""
+    def permit(self, operation: Operation, targets: Sequence[Project], task: str | None = None) -> None:
+        """The same for several projects at once; who asks tells `touch` which of them answered."""
         caller = self.current
-        request = access.Request(operation, caller, target, task, caller is not None and self.is_registered(caller))
-        if not request.is_internal:
-            access.require(self.home, request, self.clock(), audit_reads=self._audit_reads())
+        registered = caller is not None and self.is_registered(caller)
+        requests = [access.Request(operation, caller, target, task, registered) for target in targets]
+        outward = [request for request in requests if not request.is_internal]
+        audit_reads = bool(outward) and self._audit_reads()
+        for request in outward:
+            access.require(self.home, request, self.clock(), audit_reads=audit_reads)
 
     def touch(self, projects: Iterable[Project]) -> None:
         """Note that registered projects were used, best effort."""
@@ -169,12 +172,13 @@ class Standpoint:
 
     def _levels(self, targets: list[Project]) -> list[Level]:
         current = self.current
-        caller = current.hash if current else None
+        own = current.hash if current else None
         try:
             permissions = self.permissions
         except Invalid:
-            return [Level.EXECUTE if target.hash == caller else Level.NONE for target in targets]
-        return [held(permissions, caller, target.hash) for target in targets]
+            return [Level.EXECUTE if target.hash == own else Level.NONE for target in targets]
+        caller = own if current and self.is_registered(current) else None
+        return [Level.EXECUTE if target.hash == own else held(permissions, caller, target.hash) for target in targets]
 
     def _latest(self) -> Snapshot | None:
         if self._home is None:

@@ -150,6 +150,20 @@ def test_a_denial_of_an_unregistered_project_says_that_it_must_be_registered(wor
     assert refused.value.hint == "register 'new-one' first, then: git nexus grant new-one api --permission execute"
 
 
+def test_a_project_that_is_not_registered_may_read_at_most(world: World) -> None:
+    target, place = world.registered("api"), world.git_project("new")
+    set_default(world.home, Level.EXECUTE)
+    standpoint = world.standpoint(place)
+
+    standpoint.require(Operation.SHOW, target, "T1")
+    with pytest.raises(PermissionDenied):
+        standpoint.require(Operation.UPDATE, target, "T1")
+
+    assert standpoint.level(target) is Level.READ
+    world.register(place)
+    assert world.standpoint(place).level(target) is Level.EXECUTE
+
+
 def test_a_denial_outside_any_project_says_where_to_go(world: World) -> None:
     target = world.registered("api")
 
