@@ -106,7 +106,8 @@ def lost_tip(state: State) -> str | None:
                 state.objects.tree_of(commit)
             except NexusError:
                 continue
-            return commit
+            # Another process may have made the ref, and then the journal, since the ref was read.
+            return commit if state.latest().commit is None else None
     return None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app.open import lost_tip
 from gitnexus.state import State
 from gitnexus.state.home import open_home
 from tests.conftest import Nexus, run_git, terminal
@@ -278,6 +279,14 @@ def test_two_inits_at_once_make_one_project(nexus: Nexus) -> None:
 
     assert [(process.communicate()[1], process.returncode) for process in started] == [(b"", 0)] * 4
     assert run_git(nexus.place, "rev-list", "--count", "refs/nexus/state") == "1\n"
+
+
+def test_a_ref_that_another_process_made_meanwhile_is_not_taken_for_lost(nexus: Nexus) -> None:
+    early = State.open(nexus.place)
+    nexus.ok("init")
+
+    assert not early.exists
+    assert lost_tip(early) is None
 
 
 def test_a_sha256_repository_works(tmp_path: Path) -> None:
