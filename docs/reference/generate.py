@@ -28,7 +28,10 @@ EXIT_STATUS = (
     ),
     ("2", "The command line is wrong."),
     ("3", "It is there already."),
-    ("4", "Not found: no such folder, repository, project at a path, path in the state, tool, plan, task, note or role."),
+    (
+        "4",
+        "Not found: no such folder, repository, project at a path, path in the state, tool, plan, task, note or role.",
+    ),
     ("6", "What was given breaks a rule, or a stored file does not have the form it should."),
     ("7", "Busy: somebody else is writing. The same command works later."),
     ("23", "Conflict: something is in the way, or changed meanwhile."),

@@ -52,18 +52,6 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return both
 
 
-def _user() -> dict[str, Any]:
-    mine = home_folder() / FILE
-    return _read(mine.read_bytes(), str(mine)) if mine.is_file() else {}
-
-
-def _part(settings: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
-    found = settings.get(name, {})
-    if not isinstance(found, dict):
-        raise Invalid(f"{FILE}: {name} should be an object", hint=f"correct {path}")
-    return found
-
-
 def _read(raw: bytes, path: str) -> dict[str, Any]:
     try:
         value = parse(raw)
