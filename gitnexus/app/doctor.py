@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitnexus.app.keepers import open_state
 from gitnexus.app.open import lost_tip
 from gitnexus.app.rescue import is_whole, rescue
 from gitnexus.base.errors import NexusError
@@ -39,14 +40,14 @@ def examine(repo: Repo, *, fix: bool) -> list[Finding]:
     """Return one finding a check, in the order in which things depend on each other."""
     found: list[Finding] = []
     try:
-        state = State.open(repo)
+        state = open_state(repo)
     except NexusError as exc:
         if not fix or not rescue(repo):
             return [
                 Finding("state", "problem", exc.message, "git nexus doctor --fix goes back to the last whole commit")
             ]
         found.append(Finding("state", "fixed", f"{STATE_REF} is back at its last whole commit: {exc.message}"))
-        state = State.open(repo)
+        state = open_state(repo)
     try:
         for check in _CHECKS:
             try:

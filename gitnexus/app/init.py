@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitnexus.app.keepers import open_state
 from gitnexus.app.open import Nexus, lost_tip, notices
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
@@ -40,7 +41,7 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
         checked_name(word)
     repo = discover(place, inherit=True)
     _refuse_what_is_in_the_way(repo)
-    state = State.open(repo)
+    state = open_state(repo)
     if not local and (name or aliases or not is_temporary(repo.main_place)):
         _refuse_a_name_that_is_taken(state, name, aliases)
     done = Done(Nexus(state))
@@ -181,7 +182,7 @@ def _fill(state: State, done: Done) -> None:
     if foreign:
         done.notes.append(f"left alone in .nexus/, not ours: {', '.join(foreign[:8])}")
     for other in state.projections[1:]:
-        other_state = State.open(other.worktree.path)
+        other_state = open_state(other.worktree.path)
         settle(other_state)
         other_state.close()
 

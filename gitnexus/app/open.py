@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import Busy, Failed, NexusError
 from gitnexus.git import GitFailed, Repo, discover
 from gitnexus.projects import Project, hash_of, read_registry
@@ -47,7 +48,7 @@ class Nexus:
 def open_nexus(place: Path) -> Nexus:
     """Open the project at `place` and take in what was edited by hand. Raises: NotFound."""
     repo = discover(place, inherit=True)
-    state = State.open(repo)
+    state = open_state(repo)
     try:
         if not state.exists:
             lost = lost_tip(state)
@@ -78,13 +79,22 @@ def described(repo: Repo) -> dict[str, str]:
     return _described(repo, registered_at(repo))
 
 
+def described_at(path: str) -> dict[str, str]:
+    """Return the project at a real path for an envelope."""
+    return _named(path, _row(path))
+
+
 def registered_at(repo: Repo) -> Project | None:
     """Return a repository's row in the registry; None also where the registry cannot be read."""
+    return _row(real(repo.main_place))
+
+
+def _row(path: str) -> Project | None:
     home = open_home()
     if home is None:
         return None
     try:
-        return read_registry(home.snapshot).at(real(repo.main_place))
+        return read_registry(home.snapshot).at(path)
     except NexusError:
         return None
     finally:
@@ -92,7 +102,10 @@ def registered_at(repo: Repo) -> Project | None:
 
 
 def _described(repo: Repo, row: Project | None) -> dict[str, str]:
-    path = real(repo.main_place)
+    return _named(real(repo.main_place), row)
+
+
+def _named(path: str, row: Project | None) -> dict[str, str]:
     return {"name": row.name if row else default_name(Path(path)), "hash": hash_of(path), "path": path}
 
 

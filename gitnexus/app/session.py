@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from gitnexus.app.keepers import open_state
 from gitnexus.app.open import described
 from gitnexus.cycle import Session
 from gitnexus.git import discover
-from gitnexus.state import State
 
 
 class OpenSession(Session):
@@ -18,5 +18,5 @@ class OpenSession(Session):
 
 def open_session(place: Path, harness: str | None) -> OpenSession:
     """Open the session of the worktree at `place`, initialised or not. Raises: NotFound, Failed."""
-    state = State.open(discover(place, inherit=True))
+    state = open_state(discover(place, inherit=True))
     return OpenSession(state, harness=harness or "git-nexus")

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+from gitnexus.app.backlog import OwnNames, claimant_of
 from gitnexus.app.closing import after_close
 from gitnexus.app.notes import notes_of
 from gitnexus.app.standpoint import open_standpoint
+from gitnexus.backlog import Backlog, StateBacklog
+from gitnexus.backlog.table import TOOLS as BACKLOG
 from gitnexus.base.errors import NotFound
 from gitnexus.base.tool import Tool, checked
 from gitnexus.cycle import Session
@@ -15,6 +18,7 @@ from gitnexus.memory import Notes
 from gitnexus.memory.table import TOOLS as MEMORY
 from gitnexus.projects.standpoint import Life, Standpoint
 from gitnexus.projects.table import TOOLS as PROJECTS
+from gitnexus.state.intake import settle
 
 
 class Desk:
@@ -37,12 +41,20 @@ class Desk:
         """What the project has learned, read by this session's harness."""
         return notes_of(self.session.state, self.session)
 
+    @property
+    def backlog(self) -> Backlog:
+        """The backlog, with what was edited by hand taken in."""
+        state = self.session.state
+        settle(state)
+        return StateBacklog(state, claimant_of(state), OwnNames(self.session.repo), self.session.clock)
+
 
 # A room's tools, and what of the desk they work with.
 _SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = (
     (CYCLE, lambda desk: desk.session),
     (MEMORY, lambda desk: desk.notes),
     (PROJECTS, lambda desk: desk.standpoint),
+    (BACKLOG, lambda desk: desk.backlog),
 )
 
 TOOLS: dict[str, Tool[Any]] = {name: tool for shelf, _ in _SHELVES for name, tool in shelf.items()}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from gitnexus.app.keepers import open_state
 from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, exclude, hookfiles, remotes
@@ -28,7 +29,7 @@ class Removed:
 
 def remove(repo: Repo, *, purge: bool) -> Removed:
     """Remove hooks, excludes, `.nexus/` and the registration; with `purge` also the refs."""
-    state = State.open(repo)
+    state = open_state(repo)
     removed = Removed()
     try:
         if state.exists:
@@ -52,7 +53,7 @@ def remove(repo: Repo, *, purge: bool) -> Removed:
 def _settle_everywhere(state: State) -> None:
     """Take in what was edited by hand, in every worktree, before the folders go."""
     for projection in state.projections:
-        here = State.open(projection.worktree.path)
+        here = open_state(projection.worktree.path)
         settle(here)
         here.close()
 

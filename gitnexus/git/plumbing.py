@@ -10,8 +10,8 @@ from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author, Entry, RefLocked
 
 # fast-import wants a ref to build on; it is cleared again in the same stream and never written.
-# So many questions fit into a pipe: the child reads them all, whether or not we have begun to read its answers.
-_AT_ONCE = 500
+# So many questions fit into the smallest pipe there is (4096 bytes): writing them never waits for us to read.
+_AT_ONCE = 60
 _HEX = frozenset("0123456789abcdef")
 _SCRATCH_REF = "refs/nexus/never-written"
 

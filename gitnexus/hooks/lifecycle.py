@@ -8,7 +8,6 @@ from types import FrameType
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, discover
 from gitnexus.hooks import message, precommit
-from gitnexus.state import State
 from gitnexus.state.intake import settle
 
 # Bookkeeping that takes longer is given up: the next command does it.
@@ -60,7 +59,9 @@ def _bookkeeping(event: str, args: list[str]) -> None:
 
 
 def _fill(repo: Repo) -> None:
-    state = State.open(repo)
+    from gitnexus.app.keepers import open_state  # only this event needs more of the house
+
+    state = open_state(repo)
     try:
         settle(state)
     finally:

@@ -8,13 +8,13 @@ from urllib.parse import unquote, urlsplit
 import anyio
 from mcp.server.session import ServerSession
 
+from gitnexus.app.keepers import open_state
 from gitnexus.app.standpoint import chosen
 from gitnexus.app.tools import Desk
 from gitnexus.base.errors import NexusError
 from gitnexus.catalog import Catalog, open_catalog
 from gitnexus.cycle import Session
 from gitnexus.git import Repo, discover
-from gitnexus.state import State
 
 _PATIENCE = 5
 
@@ -31,7 +31,7 @@ class Project:
         """Return the desk of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
         if self._desk is None:
             repo = await self._found(client)
-            self._desk = Desk(Session(State.open(repo, "long"), harness=self.harness), "long")
+            self._desk = Desk(Session(open_state(repo, "long"), harness=self.harness), "long")
         return self._desk
 
     async def catalog(self, client: ServerSession) -> Catalog:

@@ -2,8 +2,10 @@
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitnexus.base.errors import Invalid
 from gitnexus.git import GitFailed, blob_id, exclude
 from gitnexus.git.child import run
 from gitnexus.state import disk
@@ -22,7 +24,7 @@ from gitnexus.state.lock import StateLock
 from gitnexus.state.merge import Unmergeable, merged, why_unreadable
 from gitnexus.state.projection import FOLDER, Projection, Seen
 from gitnexus.state.snapshot import Snapshot
-from gitnexus.state.store import Change, State
+from gitnexus.state.store import Change, Keeper, State
 
 # More files than this are not deleted one by one, by hand.
 _MOST_DELETED = 20
@@ -226,7 +228,7 @@ def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, 
             if edit.mine is not None and tip.obstructs(edit.path, going):
                 outcome.held[edit.path] = "on the ref there is a folder where this is a file, or the other way round"
                 continue
-            judged = judge(edit, tip, outcome)
+            judged = judge(edit, tip, outcome, state.keepers)
             if judged is not None:
                 files[edit.path] = judged[0]
                 outcome.taken.append(edit.path)
@@ -238,8 +240,20 @@ def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, 
     _keep_aside(own, edits, outcome, settled)
 
 
-def judge(edit: Edit, tip: Snapshot, outcome: Settled) -> tuple[bytes | None] | None:
+def judge(edit: Edit, tip: Snapshot, outcome: Settled, keepers: Mapping[str, Keeper]) -> tuple[bytes | None] | None:
     """Return what the ref should hold for an edited file, or None to leave the ref as it is."""
+    judged = _judged(edit, tip, outcome)
+    keeper = keepers.get(edit.path.partition("/")[0])
+    if judged is None or keeper is None:
+        return judged
+    try:
+        return (keeper(edit.path, judged[0], tip.read(edit.path)),)
+    except Invalid as exc:
+        outcome.held[edit.path] = exc.message
+        return None
+
+
+def _judged(edit: Edit, tip: Snapshot, outcome: Settled) -> tuple[bytes | None] | None:
     theirs_id = tip.oid(edit.path)
     theirs = tip.blob(theirs_id) if theirs_id else None
     if edit.mine is None:  # deleted here; an edit made elsewhere meanwhile wins over that

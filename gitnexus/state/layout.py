@@ -24,6 +24,8 @@ LARGEST_FILE = 10 * 1024 * 1024
 KEPT_MARK = ".mine-"
 KEPT = re.compile(r"\.mine-[0-9a-f]{7}$")
 
+# By far the most names are like this, and nothing can be wrong with them.
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\.[A-Za-z0-9]{1,9})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _GIT_SPELLINGS = re.compile(r"^(\.git|git~1)[. ]*(:.*)?$", re.IGNORECASE)
 _NOISE = re.compile(r"^\.|~$|\.(swp|swo|swx|tmp|bak|orig|rej)$")
@@ -32,6 +34,8 @@ _NOISE = re.compile(r"^\.|~$|\.(swp|swo|swx|tmp|bak|orig|rej)$")
 @lru_cache(maxsize=4096)
 def why_unsafe(path: str) -> str | None:
     """Return why `path` may not be a path of the state tree, or None if it may."""
+    if _PLAIN.fullmatch(path):
+        return None
     if len(path.encode("utf-8", "surrogatepass")) > 1024:
         return "it is longer than 1024 bytes"
     if _CONTROL.search(path):

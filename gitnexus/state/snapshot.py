@@ -1,6 +1,6 @@
 """One commit of the state, read without a checkout."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from gitnexus.base.errors import Failed
 from gitnexus.git import Objects
@@ -41,14 +41,19 @@ class Snapshot:
 
     def files(self, folder: str) -> dict[str, bytes]:
         """Return the files directly in `folder`, sorted by name, with their bytes."""
-        rows = self._rows(folder)
-        return dict(zip(rows, self._objects.blobs(list(rows.values())), strict=True))
+        rows = self.oids(folder)
+        return dict(zip(rows, self.blobs(list(rows.values())), strict=True))
+
+    def blobs(self, oids: Sequence[str]) -> list[bytes]:
+        """Return the bytes of many blob ids that `oids` or `ids` gave."""
+        return self._objects.blobs(oids)
 
     def names(self, folder: str) -> list[str]:
         """Return the sorted names of the files directly in `folder`."""
-        return list(self._rows(folder))
+        return list(self.oids(folder))
 
-    def _rows(self, folder: str) -> dict[str, str]:
+    def oids(self, folder: str) -> dict[str, str]:
+        """Return the files directly in `folder`, sorted by name, with their blob ids."""
         entry = self._objects.find(self.tree, folder) if self.tree else None
         if entry is None or not entry.is_folder:
             return {}

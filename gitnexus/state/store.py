@@ -22,6 +22,9 @@ T = TypeVar("T")
 _DEADLINE = 30.0
 _GRACE = 0.5
 _ANCIENT = 60.0
+# What a room makes of an edit below its folder: the path, what it is now (None: deleted), what the ref holds; returns
+# what the ref should hold and raises Invalid for what must be left alone.
+Keeper = Callable[[str, bytes | None, bytes | None], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class State:
         self.repo = repo
         self.objects = objects
         self.projections = projections
+        self.keepers: Mapping[str, Keeper] = {}
         self._author: Author | None = None
         self._lock = StateLock(repo.common_dir / "nexus" / "lock")
         self._snapshot = self._fetch()
@@ -99,6 +103,13 @@ class State:
         with self.lock() as lock:
             return self.transact_locked(decide, lock)
 
+    @property
+    def author(self) -> Author:
+        """Who writes here, as the user's git knows them; asked once."""
+        if self._author is None:
+            self._author = author(self.repo)
+        return self._author
+
     def lock(self) -> StateLock:
         """Return the courtesy lock of this repository's state."""
         return self._lock
@@ -145,10 +156,11 @@ class State:
     def _commit(
         self, before: Snapshot, files: Mapping[str, bytes | None], why: str, *, keep_time: bool = False
     ) -> tuple[str, str]:
-        if self._author is None or not keep_time:
-            self._author = again(self._author) if self._author else author(self.repo)
+        who = self.author if keep_time else again(self.author)
         parents = [before.commit] if before.commit else []
-        return self.objects.write_commit(parents=parents, changes=files, message=_message(why), author=self._author)
+        written = self.objects.write_commit(parents=parents, changes=files, message=_message(why), author=who)
+        self._author = who
+        return written
 
     def _write_again_what_was_pruned(
         self, before: Snapshot, commit: str, files: Mapping[str, bytes | None], why: str

@@ -1,0 +1,99 @@
+"""The backlog of the project that a command is called in: on the state ref, or where CLEO keeps it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gitnexus.app.open import Nexus, described_at, open_nexus, registered_at
+from gitnexus.backlog import Backlog, StateBacklog
+from gitnexus.backlog.elsewhere import Nowhere
+from gitnexus.backlog.reference import one
+from gitnexus.backlog.who import Claimant, agent, person
+from gitnexus.base.errors import Failed, NotFound
+from gitnexus.git import Repo
+from gitnexus.projects.model import default_name, real
+from gitnexus.state import State
+
+
+class OwnNames(Nowhere):
+    """Knows the names of the current project and no other one."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def own(self, project: str) -> bool:
+        return project in self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        row = registered_at(self._repo)
+        return frozenset([row.name, *row.aliases] if row else [default_name(Path(real(self._repo.main_place)))])
+
+
+@dataclass
+class OpenBacklog:
+    """What a command about tasks works with."""
+
+    backlog: Backlog
+    describe: Callable[[], dict[str, str]]
+    nexus: Nexus | None = None
+
+    @cached_property
+    def project(self) -> dict[str, str]:
+        """The project for an envelope: name, hash and path."""
+        return self.describe()
+
+    def named(self, plain: dict[str, object]) -> dict[str, object]:
+        """Return a task for JSON, saying whose it is."""
+        project, task_id = self.project, plain["id"]
+        whose = {"taskId": f"{project['hash']}:{task_id}", "ref": f"{project['name']}:{task_id}"}
+        return {**plain, **whose, "project": project["name"]}
+
+    def local(self, text: str) -> str:
+        """Return the id that a reference means in this project. Raises: BadReference, Invalid, Failed."""
+        reference = one(text)
+        if reference.project is None or self.backlog.elsewhere.own(reference.project):
+            return reference.task
+        raise Failed(f"{text} is a task of another project", hint="run this command there")
+
+    def close(self) -> None:
+        """Let go of git."""
+        if self.nexus is not None:
+            self.nexus.close()
+
+
+def open_backlog(place: Path) -> OpenBacklog:
+    """Open the backlog of the nearest project, hand edits taken in. Raises: NotFound."""
+    from gitnexus.backlog import cleo
+
+    kept_by_cleo = cleo.nearest(place)
+    try:
+        nexus = open_nexus(place)
+    except NotFound:
+        if kept_by_cleo is None:
+            raise
+        return _cleo(kept_by_cleo)
+    if kept_by_cleo is not None and real(kept_by_cleo).startswith(real(nexus.repo.place) + os.sep):
+        nexus.close()
+        return _cleo(kept_by_cleo)  # a project inside the project
+    return OpenBacklog(
+        StateBacklog(nexus.state, claimant_of(nexus.state), OwnNames(nexus.repo)), nexus.described, nexus
+    )
+
+
+def claimant_of(state: State) -> Callable[[], Claimant]:
+    """Return who claims: the agent that NEXUS_AGENT names, else the person whom git names."""
+
+    def who() -> Claimant:
+        name = os.environ.get("NEXUS_AGENT")
+        return agent(name) if name else person(state.author.name)
+
+    return who
+
+
+def _cleo(folder: Path) -> OpenBacklog:
+    from gitnexus.backlog.cleo import CleoFolder
+
+    return OpenBacklog(CleoFolder(folder), lambda: described_at(real(folder)))

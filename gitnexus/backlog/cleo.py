@@ -1,0 +1,120 @@
+"""CLEO's own files: a folder with `.cleo/todo.json` is a project as it stands, and is only ever read here."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from gitnexus.backlog.elsewhere import Elsewhere, Nowhere
+from gitnexus.backlog.model import OURS, BacklogTask
+from gitnexus.backlog.store import Backlog
+from gitnexus.backlog.tasks import Tasks
+from gitnexus.backlog.who import Claimant, person
+from gitnexus.base.canonical import parse
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Failed, Invalid, NotFound
+from gitnexus.state import disk
+
+FOLDER, TODO, ARCHIVE = ".cleo", "todo.json", "todo-archive.json"
+_ROWS = {TODO: ("tasks",), ARCHIVE: ("archivedTasks", "tasks")}
+_LARGEST = 64 * 1024 * 1024
+
+
+class Document(NamedTuple):
+    """One of CLEO's files: its bytes, its value, and the key that its tasks stand under."""
+
+    raw: bytes
+    value: Mapping[str, Any]
+    key: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The tasks as they stand in the file."""
+        found: list[dict[str, Any]] = self.value[self.key]
+        return found
+
+    def by_id(self) -> dict[str, dict[str, Any]]:
+        """Return the tasks by id."""
+        return {row["id"]: row for row in self.rows}
+
+
+class CleoFolder(Backlog):
+    """The backlog of a folder that only CLEO keeps."""
+
+    def __init__(self, place: Path, elsewhere: Elsewhere | None = None, clock: Callable[[], datetime] = now) -> None:
+        super().__init__(_reader, elsewhere or Nowhere(), clock)
+        self.place = place
+
+    def tasks(self) -> Tasks:
+        return tasks_at(self.place)
+
+    def change(self, decide: object) -> NoReturn:
+        raise Failed(
+            f"{self.place} is kept by CLEO and only read here",
+            hint="git nexus init, then git nexus task import takes its tasks over",
+        )
+
+
+def is_cleo(place: Path) -> bool:
+    """True if CLEO keeps tasks in this folder."""
+    return (place / FOLDER / TODO).is_file()
+
+
+def nearest(place: Path) -> Path | None:
+    """Return the nearest folder, this one or above it, in which CLEO keeps tasks."""
+    return next((folder for folder in (place, *place.parents) if is_cleo(folder)), None)
+
+
+def tasks_at(place: Path) -> Tasks:
+    """Return the tasks of a CLEO folder, archived ones too. Raises: NotFound, Invalid."""
+    documents = [load(place / FOLDER / TODO), load(place / FOLDER / ARCHIVE)]
+    if documents[0] is None:
+        raise NotFound(f"there is no {FOLDER}/{TODO} in {place}")
+    found: dict[str, BacklogTask] = {}
+    for document in documents:
+        for task in read_tasks(document) if document is not None else ():
+            found.setdefault(task.id, task)
+    return Tasks.of(found.values())
+
+
+def load(path: Path) -> Document | None:
+    """Return one of CLEO's files, None if it is not there; links are not followed. Raises: Invalid."""
+    try:
+        held = disk.load_path(path.parent, path.name, _LARGEST)
+    except disk.Obstructed as exc:
+        raise Invalid(f"{path}: {exc.message}") from exc
+    return None if held is None else document_in(held[0], str(path), archive=path.name == ARCHIVE)
+
+
+def document_in(raw: bytes, where: str, *, archive: bool = False) -> Document:
+    """Return the document in a file's bytes. Raises: Invalid for what holds no list of tasks."""
+    try:
+        value = parse(raw)
+    except Invalid as exc:
+        raise Invalid(f"{where} is {exc.message}", hint="it is left as it is") from exc
+    keys = _ROWS[ARCHIVE if archive else TODO]
+    key = next((key for key in keys if isinstance(value, dict) and isinstance(value.get(key), list)), None)
+    if key is None:
+        raise Invalid(f"{where} holds no list of {keys[0]}", hint="it is left as it is")
+    document = Document(raw, value, key)
+    seen: set[str] = set()
+    for at, row in enumerate(document.rows):
+        task = BacklogTask.from_value(row, f"{where}: {key}[{at}]")
+        if task.id in seen:
+            raise Invalid(f"{where}: {task.id} stands there twice", hint="it is left as it is")
+        seen.add(task.id)
+    return document
+
+
+def read_tasks(document: Document) -> list[BacklogTask]:
+    """Return the tasks of a document, without fields that would pass for ours."""
+    return [BacklogTask.from_value(foreign(row), document.key) for row in document.rows]
+
+
+def foreign(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task without the fields that are ours."""
+    return {key: value for key, value in row.items() if key not in OURS}
+
+
+def _reader() -> Claimant:
+    return person("nobody")

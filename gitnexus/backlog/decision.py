@@ -1,0 +1,30 @@
+"""What a decision about the backlog answers with, and the one way a record changes."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from gitnexus.backlog.model import BacklogTask
+from gitnexus.base.clock import stamp
+
+if TYPE_CHECKING:
+    from gitnexus.backlog.parts import Tombstone
+
+T = TypeVar("T")
+
+
+class Decision(NamedTuple, Generic[T]):
+    """The records to write, the one reason for it, and what the caller gets back. No records: nothing is written."""
+
+    records: "Sequence[BacklogTask | Tombstone]"
+    why: str
+    value: T
+    # Files of the room that are no records, by their path below it.
+    beside: Mapping[str, bytes] = MappingProxyType({})
+
+
+def touched(task: BacklogTask, now: datetime, **fields: Any) -> BacklogTask:
+    """Return a task with fields replaced, one step further on its own clock; itself if nothing is different."""
+    after = task.changed(**fields)
+    return task if after == task else after.changed(rev=task.rev + 1, updated_at=stamp(now))

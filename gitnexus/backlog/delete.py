@@ -1,0 +1,59 @@
+"""Delete a task: a tombstone keeps its number, so that it is never given again."""
+
+from datetime import datetime
+
+from gitnexus.backlog.decision import Decision, touched
+from gitnexus.backlog.model import BacklogTask
+from gitnexus.backlog.parts import Tombstone
+from gitnexus.backlog.store import Backlog
+from gitnexus.backlog.tasks import Tasks
+from gitnexus.base.clock import stamp
+from gitnexus.base.errors import Invalid
+
+
+def delete(backlog: Backlog, task_id: str, *, force: bool = False) -> list[BacklogTask]:
+    """Delete a task and return those that let go of it. Raises: Invalid, NotFound."""
+    return backlog.change(lambda tasks: deleted(tasks, task_id, backlog.clock(), force=force))
+
+
+def deleted(tasks: Tasks, task_id: str, now: datetime, *, force: bool = False) -> Decision[list[BacklogTask]]:
+    """Return the tombstone and the records that named the task. Raises: Invalid while tasks need it, NotFound.
+
+    With `force` those let go of it in the same commit. Relations to it go in any case: nothing waits for them.
+    """
+    task = tasks.task(task_id)
+    children, dependents = tasks.children(task.id), tasks.dependents(task.id)
+    if (children or dependents) and not force:
+        named = [f"{other.id} depends on it" for other in dependents]
+        named += [f"{child.id} is below it" for child in children]
+        raise Invalid(
+            f"{task.id} cannot be deleted: {', '.join(named[:8])}" + (" …" if len(named) > 8 else ""),
+            hint="with --force they let go of it; git nexus task cancel keeps it in sight",
+            context={"dependents": [other.id for other in dependents], "children": [child.id for child in children]},
+        )
+    freed = [_without(other, task.id, now) for other in tasks if other.id != task.id and _names(other, task.id)]
+    stone = buried(task, now)
+    return Decision([stone, *freed], f"backlog: delete {task.id} {task.title}", freed)
+
+
+def buried(task: BacklogTask, now: datetime) -> Tombstone:
+    """Return what stays of a task."""
+    return Tombstone(id=task.id, title=task.title, deleted_at=stamp(now), uid=task.uid, rev=task.rev + 1)
+
+
+def _names(task: BacklogTask, task_id: str) -> bool:
+    return (
+        task.parent_id == task_id
+        or task_id in task.depends
+        or any(relation.task_id == task_id for relation in task.relates)
+    )
+
+
+def _without(task: BacklogTask, task_id: str, now: datetime) -> BacklogTask:
+    return touched(
+        task,
+        now,
+        parent_id=None if task.parent_id == task_id else task.parent_id,
+        depends=tuple(ref for ref in task.depends if ref != task_id),
+        relates=tuple(relation for relation in task.relates if relation.task_id != task_id),
+    )

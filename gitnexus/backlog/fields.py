@@ -1,0 +1,79 @@
+"""What somebody says about a task, checked before anything is decided."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from gitnexus.backlog.elsewhere import Elsewhere
+from gitnexus.backlog.model import LONGEST_TITLE, Kind, Priority, Status
+from gitnexus.backlog.reference import one
+from gitnexus.backlog.tasks import Tasks
+from gitnexus.base.errors import Invalid
+from gitnexus.base.text import visible
+
+
+class Fields(NamedTuple):
+    """The fields of a task as they are given; None and an empty list say nothing."""
+
+    title: str | None = None
+    description: str | None = None
+    labels: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    depends: tuple[str, ...] = ()
+    parent: str | None = None
+    priority: Priority | None = None
+    type: Kind | None = None
+    status: Status | None = None
+    blocked_by: str | None = None
+    phase: str | None = None
+    size: str | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Fields":
+        """Return the fields among what was given by name; lists become tuples, None says nothing."""
+        found: dict[str, Any] = {name: given[name] for name in cls._fields if given.get(name) is not None}
+        found |= {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+        return cls(**found)
+
+
+def title_of(given: str | None) -> str:
+    """Return a title: one line of at most 120 characters that is not blank. Raises: Invalid."""
+    title = (given or "").strip()
+    if not title:
+        raise Invalid("a task needs a title that is not empty")
+    if len(title) > LONGEST_TITLE:
+        raise Invalid(
+            f"the title has {len(title)} characters, {LONGEST_TITLE} are the most",
+            hint="put the details into --description",
+        )
+    if visible(title, keep="") != title:
+        raise Invalid("the title holds control or invisible characters", hint="a title is one plain line")
+    return title
+
+
+def listed(what: str, before: Iterable[str], more: Iterable[str], less: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return a list with items added, each once, and others taken out. Raises: Invalid for an empty one."""
+    added = [item.strip() for item in more]
+    if not all(added):
+        raise Invalid(f"{what} should not be empty")
+    gone = {item.strip() for item in less}
+    return tuple(item for item in dict.fromkeys([*before, *added]) if item not in gone)
+
+
+def dependencies(given: Iterable[str], tasks: Tasks, elsewhere: Elsewhere) -> tuple[str, ...]:
+    """Return references as they are stored; one to this project must exist. Raises: BadReference, Invalid, NotFound."""
+    found = []
+    for text in given:
+        reference = one(text)
+        if reference.project is None or elsewhere.own(reference.project):
+            found.append(tasks.task(reference.task).id)
+        else:
+            found.append(elsewhere.admitted(reference))
+    return tuple(found)
+
+
+def as_stored(text: str, elsewhere: Elsewhere) -> str:
+    """Return a reference as a record would hold it, whether it leads anywhere or not. Raises: BadReference, Invalid."""
+    reference = one(text)
+    return reference.task if reference.project is None or elsewhere.own(reference.project) else str(reference)

@@ -1,0 +1,22 @@
+"""Hand edits of `.nexus/backlog/`: what does not read as a task is left alone, a deleted file becomes a tombstone."""
+
+from gitnexus.backlog.delete import buried
+from gitnexus.backlog.model import BacklogTask
+from gitnexus.backlog.store import id_at, row_of
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Invalid
+
+
+def kept(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
+    """Return what the ref should hold for an edited file. Raises: Invalid for one that is no task."""
+    task_id = id_at(path)
+    if task_id is None:
+        return mine
+    if mine is not None:
+        row = row_of(mine, task_id)
+        if isinstance(row, Invalid):
+            raise row
+        return mine
+    before = row_of(theirs, task_id) if theirs is not None else None
+    # A number that was given once is never given again, also not after a file was deleted by hand.
+    return buried(before, now()).to_bytes() if isinstance(before, BacklogTask) else theirs

@@ -1,0 +1,115 @@
+"""What to do next, and why: what is ready, by priority, then by how long and how much waits for it."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from gitnexus.backlog import graph
+from gitnexus.backlog.elsewhere import Elsewhere
+from gitnexus.backlog.hierarchy import local_depends
+from gitnexus.backlog.model import PRIORITIES, BacklogTask, in_order
+from gitnexus.backlog.standing import is_ready
+from gitnexus.backlog.tasks import Tasks
+
+
+class Candidate(NamedTuple):
+    """A task that can be started. `chain` counts it and the longest row of tasks behind it, `impact` all that wait."""
+
+    task: BacklogTask
+    chain: int
+    impact: int
+    critical: bool
+    mine: bool
+
+    def reasons(self) -> list[str]:
+        """Return why it stands where it does, a sentence each."""
+        said = ["you have claimed it"] if self.mine else []
+        said.append("it is ready: nothing that it depends on is open")
+        said.append(f"its priority is {self.task.priority}")
+        if self.critical and self.chain > 1:
+            said.append(f"it is on the critical path: the longest chain of open tasks, {self.chain}, begins with it")
+        elif self.chain > 1:
+            said.append(f"a chain of {self.chain} tasks begins with it")
+        said.append(f"{_tasks(self.impact, 'wait')} for it" if self.impact else "no other task waits for it")
+        return said
+
+
+class Outlook(NamedTuple):
+    """Every candidate, the best first, and why the other open tasks are none."""
+
+    candidates: Sequence[Candidate]
+    blocked: int
+    claimed: int
+    parents: int
+    cycles: list[list[str]]
+
+    def why_none(self) -> list[str]:
+        """Return why nothing can be started."""
+        said = [f"{_tasks(self.blocked, 'wait')} for others or for what is in the way"] if self.blocked else []
+        said += [f"others have claimed {_tasks(self.claimed)}"] if self.claimed else []
+        said += [f"{' → '.join([*ring, ring[0]])} wait for each other" for ring in self.cycles]
+        return said or ["no task is open"]
+
+
+def outlook(tasks: Tasks, who: str | None, now: datetime, elsewhere: Elsewhere) -> Outlook:
+    """Return what can be started by `who`, ranked."""
+    open_now = {task.id: task for task in tasks if task.is_open}
+    edges = waiting_edges(open_now.values(), elsewhere)
+    cycles = graph.cycles(edges)
+    # Who stands in a ring never becomes ready; without the rings the rest has an order.
+    ringed = {one for ring in graph.knots(edges) for one in ring}
+    free = {one: [ref for ref in wanted if ref not in ringed] for one, wanted in edges.items() if one not in ringed}
+    chains, impacts = graph.chains(free), graph.impacts(free)
+    longest = max(chains.values(), default=0)
+    found, counts = [], {"blocked": 0, "claimed": 0, "parents": 0}
+    for task in open_now.values():
+        holder = task.held_by(now)
+        if any(child.is_open for child in tasks.children(task.id)):
+            counts["parents"] += 1
+        elif not is_ready(task, tasks, elsewhere):
+            counts["blocked"] += 1
+        elif holder is not None and holder != who:
+            counts["claimed"] += 1
+        else:
+            chain = chains.get(task.id, 1)
+            found.append(Candidate(task, chain, impacts.get(task.id, 0), chain == longest, holder is not None))
+    return Outlook(sorted(found, key=_rank), **counts, cycles=cycles)
+
+
+def waiting_edges(open_tasks: Iterable[BacklogTask], elsewhere: Elsewhere) -> dict[str, list[str]]:
+    """Return for each open task the open tasks of this project that it depends on."""
+    rows = {task.id: task for task in open_tasks}
+    return {one: [ref for ref in local_depends(task, elsewhere) if ref in rows] for one, task in rows.items()}
+
+
+def _rank(candidate: Candidate) -> tuple[object, ...]:
+    task = candidate.task
+    return (
+        not candidate.mine,
+        PRIORITIES.index(task.priority),
+        -candidate.chain,
+        -candidate.impact,
+        task.status != "active",
+        in_order(task.id),
+    )
+
+
+def _tasks(count: int, verb: str = "") -> str:
+    words = f"1 task {verb}s" if count == 1 else f"{count} tasks {verb}"
+    return words if verb else words.removesuffix(" s").rstrip()
+
+
+def told(found: Outlook) -> dict[str, Any]:
+    """Return the choice with its reasons, and the next two, for JSON."""
+    best = found.candidates[0] if found.candidates else None
+    return {
+        "task": best.task.shown() if best else None,
+        "why": best.reasons() if best else found.why_none(),
+        "ready": len(found.candidates),
+        "blocked": found.blocked,
+        "claimed": found.claimed,
+        "alternatives": [
+            {"id": other.task.id, "title": other.task.title, "why": other.reasons()} for other in found.candidates[1:3]
+        ],
+        "cycles": found.cycles,
+    }

@@ -1,0 +1,127 @@
+"""All tasks of one project as one value: each is read when it is first asked for."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from gitnexus.backlog.model import BacklogTask, in_order, number_of
+from gitnexus.base.errors import Invalid, NotFound
+
+if TYPE_CHECKING:
+    from gitnexus.backlog.parts import Tombstone
+
+# What is kept under an id: a task, what stayed of a deleted one, or why it cannot be read.
+Row: TypeAlias = "BacklogTask | Tombstone | Invalid"
+
+
+class Tasks:
+    """The records of a backlog by id. Never changes; a decision answers with the records that should replace some."""
+
+    def __init__(self, ids: Iterable[str], load: "Callable[[Sequence[str]], Sequence[Row]]") -> None:
+        """`load` gives the records of ids, and an error in place of one that does not parse."""
+        self.ids = frozenset(ids)
+        self._load = load
+        self._rows: dict[str, Row] = {}
+
+    @classmethod
+    def of(cls, records: "Iterable[BacklogTask | Tombstone]") -> "Tasks":
+        """Return the tasks in records that are at hand."""
+        rows: dict[str, Row] = {record.id: record for record in records}
+        return cls(rows, lambda ids: [rows[one] for one in ids])
+
+    def row(self, task_id: str) -> "Row | None":
+        """Return what is kept under an id, None if nothing ever was."""
+        if task_id not in self.ids:
+            return None
+        if task_id not in self._rows:
+            self._rows[task_id] = self._load([task_id])[0]
+        return self._rows[task_id]
+
+    def get(self, task_id: str) -> BacklogTask | None:
+        """Return a task, None if there is none or no longer. Raises: Invalid for a record that does not parse."""
+        found = self.row(task_id)
+        if isinstance(found, Invalid):
+            raise found
+        return found if isinstance(found, BacklogTask) else None
+
+    def find(self, task_id: str) -> BacklogTask | None:
+        """Return a task by its id or by one it had before, None if there is none that can be read."""
+        found = self.row(task_id)
+        return found if isinstance(found, BacklogTask) else self._by_alias.get(task_id)
+
+    def task(self, task_id: str) -> BacklogTask:
+        """Return a task by its id or by one it had before. Raises: NotFound, Invalid."""
+        found = self.get(task_id)
+        if found is not None:
+            return found
+        before = self._by_alias.get(task_id)
+        if before is not None:
+            return before
+        if self.row(task_id) is not None:
+            raise NotFound(f"{task_id} was deleted", hint=f"git nexus log backlog/{task_id}.json tells when and why")
+        raise NotFound(f"no task {task_id}", hint="git nexus task list --all shows them all")
+
+    def __iter__(self) -> Iterator[BacklogTask]:
+        """Yield every task there is, by number."""
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @cached_property
+    def broken(self) -> dict[str, str]:
+        """The records that do not parse, with the reason."""
+        self._read_all()
+        return {one: row.message for one, row in sorted(self._rows.items()) if isinstance(row, Invalid)}
+
+    def children(self, task_id: str) -> list[BacklogTask]:
+        """Return the tasks directly below one."""
+        return self._children.get(task_id, [])
+
+    def dependents(self, task_id: str) -> list[BacklogTask]:
+        """Return the tasks of this project that depend directly on one of it."""
+        return self._dependents.get(task_id, [])
+
+    def next_id(self) -> str:
+        """Return the first id above every one that was ever given here: deleted tasks leave their record."""
+        return f"T{1 + max(map(number_of, self.ids), default=0)}"
+
+    def with_rows(self, records: "Iterable[BacklogTask | Tombstone]") -> "Tasks":
+        """Return these tasks with some records replaced or added."""
+        new: dict[str, Row] = {record.id: record for record in records}
+        return Tasks(self.ids | new.keys(), lambda ids: [new.get(one) or self._kept(one) for one in ids])
+
+    def _kept(self, task_id: str) -> "Row":
+        found = self.row(task_id)
+        return found if found is not None else Invalid(f"{task_id} is gone")
+
+    @cached_property
+    def _all(self) -> list[BacklogTask]:
+        self._read_all()
+        found = [row for row in self._rows.values() if isinstance(row, BacklogTask)]
+        return sorted(found, key=lambda task: in_order(task.id))
+
+    @cached_property
+    def _by_alias(self) -> dict[str, BacklogTask]:
+        return {alias: task for task in self for alias in task.aliases}
+
+    @cached_property
+    def _children(self) -> dict[str, list[BacklogTask]]:
+        found: dict[str, list[BacklogTask]] = {}
+        for task in self:
+            if task.parent_id is not None:
+                found.setdefault(task.parent_id, []).append(task)
+        return found
+
+    @cached_property
+    def _dependents(self) -> dict[str, list[BacklogTask]]:
+        found: dict[str, list[BacklogTask]] = {}
+        for task in self:
+            for wanted in dict.fromkeys(task.depends):
+                found.setdefault(wanted, []).append(task)
+        return found
+
+    def _read_all(self) -> None:
+        missing = [one for one in self.ids if one not in self._rows]
+        if missing:
+            self._rows.update(zip(missing, self._load(missing), strict=True))

@@ -1,0 +1,222 @@
+"""The backlog on a real state ref: one record a file, many processes at once, hand edits, and broken records."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitnexus.app.backlog import open_backlog
+from gitnexus.app.keepers import open_state
+from gitnexus.backlog import Backlog, StateBacklog
+from gitnexus.backlog.add import add
+from gitnexus.backlog.close import complete
+from gitnexus.backlog.delete import delete
+from gitnexus.backlog.fields import Fields
+from gitnexus.backlog.who import agent
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.state import State
+from gitnexus.state.intake import settle
+from tests.conftest import Nexus, run_git
+
+REF = "refs/nexus/state"
+# Each process opens the project as a command does and tells what it got.
+ADDER = """
+import sys
+from pathlib import Path
+from gitnexus.app.backlog import open_backlog
+from gitnexus.backlog.add import add
+from gitnexus.backlog.fields import Fields
+opened = open_backlog(Path(sys.argv[1]))
+for n in range(25):
+    print(add(opened.backlog, Fields(title=f"{sys.argv[2]} {n}")).id, flush=True)
+"""
+CLAIMER = """
+import os, sys, time
+from pathlib import Path
+from gitnexus.app.backlog import open_backlog
+from gitnexus.backlog.claim import claim, duration
+from gitnexus.base.errors import Busy
+opened = open_backlog(Path(sys.argv[1]))
+print("there", flush=True)
+sys.stdin.readline()
+try:
+    print(claim(opened.backlog, "T1", duration("1h")).claim.token, flush=True)
+except Busy as exc:
+    print(exc.message, flush=True)
+"""
+
+
+def backlog(place: Path) -> StateBacklog:
+    return StateBacklog(open_state(place), lambda: agent("ada"))
+
+
+def file(place: Path, one: str) -> Path:
+    return place / ".nexus" / "backlog" / f"{one}.json"
+
+
+def titled(where: Backlog, *titles: str) -> None:
+    for title in titles:
+        add(where, Fields(title=title))
+
+
+def test_a_task_is_one_canonical_record_one_commit_and_one_file(project: Path) -> None:
+    made = add(backlog(project), Fields(title="Größe prüfen", labels=("a",)))
+
+    raw = run_git(project, "show", f"{REF}:backlog/T1.json")
+    assert raw.encode() == made.to_bytes()
+    assert raw == file(project, "T1").read_text()
+    assert run_git(project, "log", "-1", "--format=%s", REF) == "backlog: add T1 Größe prüfen\n"
+    assert run_git(project, "ls-tree", "-r", "--name-only", REF).splitlines()[-2:] == ["backlog/T1.json", "format.json"]
+    assert len(json.loads(raw)["uid"]) == 16
+
+
+def test_ids_are_not_given_again_after_a_task_was_deleted_in_any_way(project: Path) -> None:
+    here = backlog(project)
+    titled(here, "one", "two", "three")
+
+    delete(here, "T3")
+    titled(here, "four")
+    settle(here.state)
+    file(project, "T4").unlink()
+    settled = settle(here.state)
+    titled(here, "five")
+
+    assert settled.taken == ["backlog/T4.json"]
+    assert [task.id for task in here.tasks()] == ["T1", "T2", "T5"]
+    assert json.loads(file(project, "T4").read_text())["tombstone"] is True
+    with pytest.raises(NotFound, match="T4 was deleted"):
+        here.tasks().task("T4")
+
+
+def test_the_tombstone_itself_cannot_be_deleted(project: Path) -> None:
+    here = backlog(project)
+    titled(here, "one")
+    delete(here, "T1")
+    before = run_git(project, "rev-parse", REF)
+
+    file(project, "T1").unlink()
+    settle(here.state)
+
+    assert run_git(project, "rev-parse", REF) == before
+    assert file(project, "T1").exists()
+
+
+def test_sixteen_processes_with_twenty_five_tasks_each_make_four_hundred(project: Path) -> None:
+    started = [
+        subprocess.Popen([sys.executable, "-c", ADDER, str(project), f"p{n}"], stdout=subprocess.PIPE, text=True)
+        for n in range(16)
+    ]
+    told = [line for process in started for line in process.communicate()[0].split()]
+
+    assert sorted(told, key=lambda one: int(one[1:])) == [f"T{n}" for n in range(1, 401)]
+    found = [task.title for task in backlog(project).tasks()]
+    assert sorted(found) == sorted(f"p{n} {m}" for n in range(16) for m in range(25))
+
+
+def test_of_sixteen_processes_that_claim_a_task_exactly_one_gets_it(project: Path) -> None:
+    here = backlog(project)
+    titled(here, "one")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIMER, str(project)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+        )
+        for _ in range(16)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = [process.communicate()[0].strip() for process in started]
+
+    kept = here.tasks().task("T1").claim
+    assert kept is not None
+    assert sorted(told) == sorted([kept.token, *[f"T1 is claimed by Test Person until {kept.until}"] * 15])
+
+
+def test_a_hand_edit_that_is_a_task_is_taken_in(project: Path) -> None:
+    here = backlog(project)
+    titled(here, "one")
+    file(project, "T1").write_text('{"id": "T1", "title": "by hand", "mine": [1.5]}\n')
+    file(project, "T7").write_text('{"id": "T7", "title": "new by hand"}\n')
+
+    opened = open_backlog(project)
+
+    assert opened.nexus is not None
+    assert sorted(opened.nexus.settled.taken) == ["backlog/T1.json", "backlog/T7.json"]
+    assert [task.title for task in opened.backlog.tasks()] == ["by hand", "new by hand"]
+    assert complete(opened.backlog, "T1").plain()["mine"] == [1.5]
+    assert opened.backlog.tasks().next_id() == "T8"
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"id": "T2", "title": "x"}', "backlog/T1.json: id should be T1, the name of the file"),
+        ('{"id": "T1"}', "backlog/T1.json: title should be text"),
+        ("[]", "backlog/T1.json should be an object"),
+        ('{"id": "T1", "title": "x"', "not valid JSON"),
+    ],
+)
+def test_a_hand_edit_that_is_no_task_is_held_and_reported(project: Path, nexus: Nexus, text: str, words: str) -> None:
+    titled(backlog(project), "one")
+    file(project, "T1").write_text(text)
+
+    done = nexus("task", "list")
+
+    assert done.returncode == 0
+    assert words in done.stderr
+    assert "one" in done.stdout
+    assert file(project, "T1").read_text() == text
+
+
+def test_a_broken_record_on_the_ref_stops_nobody_but_who_asks_for_it(project: Path) -> None:
+    here = backlog(project)
+    titled(here, "one", "two")
+    here.state.write({"backlog/T2.json": b'{"id": "T2"}\n', "backlog/notes.txt": b"x"}, why="by a stranger")
+
+    tasks = here.tasks()
+
+    assert [task.id for task in tasks] == ["T1"]
+    assert tasks.broken == {"T2": "backlog/T2.json: title should be text"}
+    with pytest.raises(Invalid, match="title should be text"):
+        tasks.task("T2")
+    assert add(here, Fields(title="three")).id == "T3"
+
+
+def test_a_refused_decision_changes_nothing(project: Path) -> None:
+    here = backlog(project)
+    before = run_git(project, "rev-parse", REF)
+
+    with pytest.raises(NotFound):
+        add(here, Fields(title="x", depends=("T9",)))
+
+    assert run_git(project, "rev-parse", REF) == before
+
+
+def test_the_first_task_of_an_agent_makes_the_state_where_nobody_ran_init(repository: Path) -> None:
+    here = StateBacklog(State.open(repository, "long"), lambda: agent("ada"))
+
+    assert list(here.tasks()) == []
+    add(here, Fields(title="first"))
+
+    assert [task.title for task in here.tasks()] == ["first"]
+    assert file(repository, "T1").exists()
+    assert run_git(repository, "status", "--porcelain") == ""
+
+
+def test_another_worktree_shows_the_same_tasks(project: Path, tmp_path: Path) -> None:
+    run_git(project, "worktree", "add", "-q", str(tmp_path / "other"))
+    titled(backlog(project), "one")
+
+    opened = open_backlog(tmp_path / "other")
+
+    assert [task.title for task in opened.backlog.tasks()] == ["one"]
+    assert file(tmp_path / "other", "T1").exists()
+    opened.close()
