@@ -11,6 +11,8 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
     ("Set up", "completion", "gitnexus.cli.completion:completion", "Print the completion script for a shell."),
+    ("Tasks", "task", "gitnexus.cli.task:task", "The backlog: add, list, claim, complete, and what to do next."),
+    ("Tasks", "show", "gitnexus.cli.tasklook:show", "Show a task and what is around it."),
     ("Projects", "register", "gitnexus.cli.register:register", "Put a project into the registry."),
     ("Projects", "project", "gitnexus.cli.project:project", "The projects you have: list, show, rename, move, forget."),
     ("Projects", "prune", "gitnexus.cli.prune:prune", "Forget the projects that are gone."),

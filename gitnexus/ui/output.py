@@ -25,15 +25,22 @@ def start_folder(asked: Invocation) -> Path:
     return place
 
 
-def answer(payload: dict[str, Any], text: str, project: "Callable[[], dict[str, str] | None] | None" = None) -> None:
-    """Print the answer on stdout; `project` is asked only where the envelope wants it."""
+def answer(
+    payload: dict[str, Any] | Callable[[], dict[str, Any]],
+    text: str | Callable[[], str],
+    project: Callable[[], dict[str, str] | None] | None = None,
+) -> None:
+    """Print the answer on stdout; `project`, and of the other two what is a function, is asked only if it is wanted."""
     asked = invocation(click.get_current_context())
     if asked.as_json:
         from gitnexus.ui.envelope import success
 
-        click.echo(success(asked.command, project() if project else None, payload))
-    elif text:
-        click.echo(text)
+        told = payload() if callable(payload) else payload
+        click.echo(success(asked.command, project() if project else None, told))
+        return
+    words = text() if callable(text) else text
+    if words:
+        click.echo(words)
 
 
 def note(text: str) -> None:
@@ -60,12 +67,16 @@ def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
     """Return rows as aligned columns; colours take no room."""
-    widths = [max(len(click.unstyle(row[i])) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
+    widths = [max(_width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
     lines = []
     for row in rows:
-        cells = [cell + " " * (width - len(click.unstyle(cell))) for cell, width in zip(row[:-1], widths, strict=True)]
+        cells = [cell + " " * (width - _width(cell)) for cell, width in zip(row[:-1], widths, strict=True)]
         lines.append((indent + "  ".join([*cells, row[-1]])).rstrip())
     return "\n".join(lines)
+
+
+def _width(cell: str) -> int:
+    return len(click.unstyle(cell)) if "\x1b" in cell else len(cell)
 
 
 def counted(number: int, word: str) -> str:
