@@ -55,7 +55,9 @@ def ratios() -> Iterator[Ratio]:
         click = child(plain, sys.executable, "-c", "import click")
         pydantic = child(plain, sys.executable, "-c", "import click, pydantic")
         yield compare("git nexus -h", child(project, "git", "nexus", "-h"), "import click", click, 1.3, ROUNDS)
-        for command in (["status"], ["log"], ["hooks", "status"], ["agents"], ["agents", "engineer"]):
+        subprocess.run(["git", "nexus", "task", "add", "first"], cwd=project, check=True, stdout=subprocess.DEVNULL)
+        tasks = (["task", "add", "A task"], ["task", "list"], ["task", "show", "T1"], ["show", "T1"])
+        for command in (["status"], ["log"], ["hooks", "status"], *tasks, ["agents"], ["agents", "engineer"]):
             ours = child(project, "git", "nexus", *command)
             yield compare(f"git nexus {' '.join(command)}", ours, "import click, pydantic", pydantic, 1.5, ROUNDS)
         for command in (["doctor"], ["init"]):  # not on anybody's path all day

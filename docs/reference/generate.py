@@ -33,7 +33,7 @@ EXIT_STATUS = (
         "Not found: no such folder, repository, project at a path, path in the state, tool, plan, task, note or role.",
     ),
     ("6", "What was given breaks a rule, or a stored file does not have the form it should."),
-    ("7", "Busy: somebody else is writing. The same command works later."),
+    ("7", "Busy: somebody else is writing, or has claimed the task. The same command works later."),
     ("23", "Conflict: something is in the way, or changed meanwhile."),
     ("70", "No registered project has that name, alias or hash."),
     ("71", "The current project may not do that to the other one; the command that would grant it is printed."),
@@ -54,6 +54,7 @@ ENVIRONMENT = (
         "The current project, by its folder or its name, for commands between projects and for `git nexus mcp`; else "
         "the place or the client tells.",
     ),
+    ("NEXUS_AGENT", "The agent that claims tasks and reads notes; without it the person whom git names."),
     ("NEXUS_HARNESS", "The program that calls the tools; it names the folder of its agents. Default: git-nexus."),
     ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
     ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),
@@ -70,6 +71,7 @@ FILES = (
         "Settings of the project; on the ref. `catalog` names a package of roles, and adds limits.",
     ),
     ("$NEXUS_HOME/settings.json", "Your own settings, for all projects; a project's go over them, limits add up."),
+    (".nexus/backlog/T1.json", "A task of the backlog; on the ref."),
     ("<git-dir>/nexus/projection", "What the files of this worktree's .nexus/ were when they were last looked at."),
     ("<git-dir>/nexus/session.lock", "Held while a tool changes the files of this worktree's session."),
     ("<git-common-dir>/nexus/", "The lock, the hook shim and the trash, shared by all worktrees."),
@@ -121,7 +123,7 @@ def pages() -> Iterator[Page]:
 
 
 def _pages_of(command: click.Command, path: str, section: str) -> Iterator[Page]:
-    verbs = command.commands if isinstance(command, click.Group) else {}
+    verbs = dict(_verbs(command)) if isinstance(command, click.Group) else {}
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
     options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
     own = [option for option in options if not COMMON & set(option.opts)]
@@ -136,6 +138,15 @@ def _pages_of(command: click.Command, path: str, section: str) -> Iterator[Page]
     )
     for name, verb in verbs.items():
         yield from _pages_of(verb, f"{path} {name}", section)
+
+
+def _verbs(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    ctx = click.Context(group)
+    for name in group.list_commands(ctx):
+        verb = group.get_command(ctx, name)
+        if verb is None:
+            raise LookupError(name)
+        yield name, verb
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -270,9 +281,9 @@ def man_page() -> str:
         ),
         ".PP",
         _roff(
-            "This version keeps plans, tasks and their history for people and, through an MCP server, for agents. "
-            "It knows your projects by name, shows tasks of one in another, and says who may do what between them. "
-            "Runs of agents, approvals and exchange between clones are not there yet."
+            "This version keeps plans, tasks, their history, a backlog and notes for people and, through an MCP server, "
+            "for agents. It knows your projects by name, shows tasks of one in another, and says who may do what "
+            "between them. Runs of agents, approvals and exchange between clones are not there yet."
         ),
         ".SH OPTIONS",
         _roff("Every command takes these. All but -h may also stand before the command."),

@@ -22,12 +22,11 @@ def screen(found: "Sequence[View]", tasks: "Tasks", limit: int | None, *, filter
     rows = [_row(view) for view in found[:limit]]
     closed = sum(not task.is_open for task in tasks)
     ready = sum(view.ready for view in found)
-    said = [f"{counted(len(found), 'task')}, {ready} ready"]
+    none = "no task is like that" if filtered else "no task is open"
+    said = [f"{counted(len(found), 'task')}, {ready} ready" if found else none]
     said += [f"{len(found) - len(rows)} more: -n {len(found)} shows them"] if len(found) > len(rows) else []
     said += [f"{closed} closed, --all shows them"] if closed and not filtered else []
-    if not found:
-        said = ["No task is like that." if filtered else "No task is open."]
-        said += ["git nexus task add TITLE adds one"] if not tasks.ids else []
+    said += ["git nexus task add TITLE adds one"] if not tasks.ids else []
     return "\n".join([*([columns(rows, indent="")] if rows else []), "; ".join(said)])
 
 

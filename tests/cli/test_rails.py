@@ -21,7 +21,7 @@ def test_the_help_is_one_screen_in_sections(nexus: Nexus) -> None:
 
     assert len(shown.splitlines()) <= 72
     assert all(len(line) <= 80 for line in shown.splitlines())
-    sections = ["Options", "Set up", "Projects", "Cycle", "Talk", "Check", "inside"]
+    sections = ["Options", "Set up", "Tasks", "Projects", "Cycle", "Talk", "Check", "inside"]
     assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == sections
     assert nexus.ok() == shown
 
@@ -53,7 +53,7 @@ def test_every_command_has_help_and_the_common_options(nexus: Nexus, name: str, 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["stauts"], "git nexus: 'stauts' is not a command; did you mean status?"),
+        (["stauts"], "git nexus: 'stauts' is not a command; did you mean status"),
         (["hooks", "instal"], "git nexus hooks: 'instal' is not a command; did you mean install or uninstall?"),
         (["zzz"], "git nexus: 'zzz' is not a command"),
         (["init", "--nmae", "x"], "no such option '--nmae'"),
