@@ -1,7 +1,6 @@
 """A project as the registry knows it."""
 
 import dataclasses
-import hashlib
 import os
 import re
 from pathlib import Path
@@ -57,6 +56,8 @@ class Registry(StoredRecord):
 
 def hash_of(path: str) -> str:
     """Return the registry key of a real path: 12 hex digits of its SHA-256."""
+    import hashlib  # 3 ms: only who needs the key pays
+
     return hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
