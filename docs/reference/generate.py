@@ -281,7 +281,7 @@ def man_page() -> str:
         ),
         ".PP",
         _roff(
-            "This version keeps plans, tasks, their history, a backlog and notes for people and, through an MCP server, "
+            "This version keeps plans, tasks, their history, a backlog and notes for people and, over MCP, "
             "for agents. It knows your projects by name, shows tasks of one in another, and says who may do what "
             "between them. Runs of agents, approvals and exchange between clones are not there yet."
         ),
