@@ -1,0 +1,79 @@
+"""How related two tasks are: pure, and exactly as the decisions on the cross-project spec settle it."""
+
+import re
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+SIBLING, COUSIN = 0.15, 0.08
+# In the order in which they win a tie.
+BASES = ("labels", "description", "files")
+METHODS = ("auto", *BASES, "hierarchy")
+# What an ancestor's words count with --context, by how far up it is.
+DECAY = (1.0, 0.5, 0.25)
+_SEPARATOR = re.compile(r"[^a-z0-9]+")
+STOP_WORDS = frozenset(
+    "a an the and or but in on at to for of with by from as is was are were be been being have has had do does did "
+    "will would could should may might must shall can this that these those i you he she it we they what which who "
+    "when where why how all each every both few more most other some such no nor not only own same so than too very "
+    "just also now then here there if else any".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Every component, and the boost of the hierarchy."""
+
+    labels: float = 0.0
+    description: float = 0.0
+    files: float = 0.0
+    boost: float = 0.0
+
+    def best(self) -> str:
+        """Return the base that is highest; among equals labels before description before files."""
+        return max(BASES, key=lambda name: (getattr(self, name), -BASES.index(name)))
+
+    def by(self, method: str) -> float:
+        """Return the score that a method gives."""
+        if method == "auto":
+            return min(1.0, max(self.labels, self.description, self.files) + self.boost)
+        if method == "hierarchy":
+            return self.boost
+        found: float = getattr(self, method)
+        return found
+
+    def plain(self) -> dict[str, float]:
+        """Return the components, two decimals each."""
+        return {
+            "labels": round(self.labels, 2),
+            "description": round(self.description, 2),
+            "files": round(self.files, 2),
+            "hierarchyBoost": round(self.boost, 2),
+        }
+
+
+def words(title: str, description: str) -> frozenset[str]:
+    """Return the telling words of a task; letters that are not ASCII separate."""
+    found = _SEPARATOR.split(f"{title} {description}".lower())
+    return frozenset(word for word in found if word and word not in STOP_WORDS)
+
+
+def jaccard(one: Set[str], other: Set[str]) -> float:
+    """Return how much of both is shared, 0 for nothing at all."""
+    together = len(one | other)
+    return len(one & other) / together if together else 0.0
+
+
+def weighted(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return the same for words that count differently."""
+    keys = one.keys() | other.keys()
+    most = sum(max(one.get(key, 0.0), other.get(key, 0.0)) for key in keys)
+    return sum(min(one.get(key, 0.0), other.get(key, 0.0)) for key in keys) / most if most else 0.0
+
+
+def boost(mine: tuple[str, ...], theirs: tuple[str, ...], *, one_project: bool) -> float:
+    """Return what shared ancestors add; `mine` and `theirs` are the ancestors, the parent first."""
+    if not one_project or not mine or not theirs:
+        return 0.0
+    if mine[0] == theirs[0]:
+        return SIBLING
+    return COUSIN if len(mine) > 1 and len(theirs) > 1 and mine[1] == theirs[1] else 0.0
