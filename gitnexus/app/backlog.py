@@ -2,29 +2,53 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitnexus.app.open import Nexus, described_at, open_nexus, registered_at
 from gitnexus.backlog import Backlog, StateBacklog
-from gitnexus.backlog.elsewhere import Nowhere
-from gitnexus.backlog.reference import one
+from gitnexus.backlog.elsewhere import Outside
+from gitnexus.backlog.reference import Reference, one
 from gitnexus.backlog.who import Claimant, agent, person
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.git import Repo
 from gitnexus.projects.model import default_name, real
 from gitnexus.state import State
 
+if TYPE_CHECKING:
+    from gitnexus.app.elsewhere import Projects
 
-class OwnNames(Nowhere):
-    """Knows the names of the current project and no other one."""
+
+class Names:
+    """Knows the names of the current project, and whom to ask about others when it comes to that."""
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        self._others: Projects | None = None
 
     def own(self, project: str) -> bool:
         return project in self._names
+
+    def admitted(self, reference: Reference) -> str:
+        return self._projects.admitted(reference)
+
+    def seen(self, reference: Reference) -> Outside:
+        return self._projects.seen(reference)
+
+    def close(self) -> None:
+        """Let go of git."""
+        if self._others is not None:
+            self._others.close()
+
+    @property
+    def _projects(self) -> "Projects":
+        if self._others is None:
+            from gitnexus.app.elsewhere import Projects  # most tasks know nothing of other projects
+
+            self._others = Projects(self._repo.place)
+        return self._others
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -38,7 +62,9 @@ class OpenBacklog:
 
     backlog: Backlog
     describe: Callable[[], dict[str, str]]
+    place: Path
     nexus: Nexus | None = None
+    others: "list[OpenBacklog]" = field(default_factory=list)
 
     @cached_property
     def project(self) -> dict[str, str]:
@@ -58,8 +84,26 @@ class OpenBacklog:
             return reference.task
         raise Failed(f"{text} is a task of another project", hint="run this command there")
 
+    def reach(self, text: str, operation: str) -> "tuple[OpenBacklog, str]":
+        """Return the backlog that a reference leads to and the id there, once the operation is permitted and audited.
+
+        Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
+        """
+        reference = one(text)
+        if reference.project is None or self.backlog.elsewhere.own(reference.project):
+            return self, reference.task
+        from gitnexus.app.reach import reached
+
+        found, task = reached(self.place, reference, operation)
+        self.others.append(found)
+        return found, task
+
     def close(self) -> None:
-        """Let go of git."""
+        """Let go of git, here and wherever this reached."""
+        for other in self.others:
+            other.close()
+        if isinstance(self.backlog.elsewhere, Names):
+            self.backlog.elsewhere.close()
         if self.nexus is not None:
             self.nexus.close()
 
@@ -79,7 +123,7 @@ def open_backlog(place: Path) -> OpenBacklog:
         nexus.close()
         return _cleo(kept_by_cleo)  # a project inside the project
     return OpenBacklog(
-        StateBacklog(nexus.state, claimant_of(nexus.state), OwnNames(nexus.repo)), nexus.described, nexus
+        StateBacklog(nexus.state, claimant_of(nexus.state), Names(nexus.repo)), nexus.described, place, nexus
     )
 
 
@@ -96,4 +140,4 @@ def claimant_of(state: State) -> Callable[[], Claimant]:
 def _cleo(folder: Path) -> OpenBacklog:
     from gitnexus.backlog.cleo import CleoFolder
 
-    return OpenBacklog(CleoFolder(folder), lambda: described_at(real(folder)))
+    return OpenBacklog(CleoFolder(folder), lambda: described_at(real(folder)), folder)

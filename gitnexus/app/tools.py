@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from gitnexus.app.backlog import OwnNames, claimant_of
+from gitnexus.app.backlog import Names, claimant_of
 from gitnexus.app.closing import after_close
 from gitnexus.app.notes import notes_of
 from gitnexus.app.standpoint import open_standpoint
@@ -46,7 +46,7 @@ class Desk:
         """The backlog, with what was edited by hand taken in."""
         state = self.session.state
         settle(state)
-        return StateBacklog(state, claimant_of(state), OwnNames(self.session.repo), self.session.clock)
+        return StateBacklog(state, claimant_of(state), Names(self.session.repo), self.session.clock)
 
 
 # A room's tools, and what of the desk they work with.

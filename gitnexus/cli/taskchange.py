@@ -81,8 +81,9 @@ def update(opened: "OpenBacklog", /, task: str, no_parent: bool, **given: Any) -
     from gitnexus.backlog.update import update as updated
 
     less = Fields.of({name.removeprefix("less_"): value for name, value in given.items() if name.startswith("less_")})
-    after = updated(opened.backlog, opened.local(task), Fields.of(given), less, to_root=no_parent)
-    _told(opened, after, f"{after.id} is {after.status}: {one_line(after.title)}")
+    there, task_id = opened.reach(task, "task update")
+    after = updated(there.backlog, task_id, Fields.of(given), less, to_root=no_parent)
+    _told(there, after, f"{after.id} is {after.status}: {one_line(after.title)}")
 
 
 @click.command("relate", cls=NexusCommand)
@@ -102,11 +103,11 @@ def relate(opened: "OpenBacklog", task: str, other: str, kind: Any, reason: str 
     from gitnexus.backlog.relate import relate as related
     from gitnexus.backlog.relate import untie
 
-    task_id = opened.local(task)
+    there, task_id = opened.reach(task, "task relate")
     if remove:
-        _told(opened, untie(opened.backlog, task_id, other), f"{task_id} is no longer related to {other}")
+        _told(there, untie(there.backlog, task_id, other), f"{task_id} is no longer related to {other}")
     else:
-        _told(opened, related(opened.backlog, task_id, other, kind, reason), f"{task_id} {_PHRASES[kind]} {other}")
+        _told(there, related(there.backlog, task_id, other, kind, reason), f"{task_id} {_PHRASES[kind]} {other}")
 
 
 _PHRASES = {

@@ -35,7 +35,8 @@ def claim(
 
     if release and (ttl or renew):
         raise BadUsage("--release lets a claim go, --ttl and --renew go on with it: choose one")
-    task_id, who = opened.local(task), names.agent(agent) if agent else None
+    opened, task_id = opened.reach(task, "task claim")
+    who = names.agent(agent) if agent else None
     if release:
         after = claims.release(opened.backlog, task_id, who, force=force)
     else:

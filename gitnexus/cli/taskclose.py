@@ -25,7 +25,8 @@ def complete(opened: "OpenBacklog", task: str, note: str | None) -> None:
     from gitnexus.backlog.close import complete as completed
     from gitnexus.backlog.close import freed
 
-    done = completed(opened.backlog, opened.local(task), note)
+    opened, task_id = opened.reach(task, "task complete")
+    done = completed(opened.backlog, task_id, note)
     ready = [other.id for other in freed(opened.backlog, done)]
     text = f"Completed {done.id}: {one_line(done.title)}" + (f"\nNow ready: {', '.join(ready)}" if ready else "")
     answer(lambda: {"task": opened.named(done.shown()), "nowReady": ready}, text, lambda: opened.project)
@@ -44,7 +45,8 @@ def cancel(opened: "OpenBacklog", task: str, reason: str | None, children: bool)
     from gitnexus.backlog.close import cancel as cancelled
     from gitnexus.backlog.close import stuck
 
-    gone = cancelled(opened.backlog, opened.local(task), reason, with_children=children)
+    opened, task_id = opened.reach(task, "task cancel")
+    gone = cancelled(opened.backlog, task_id, reason, with_children=children)
     left = [other.id for other in stuck(opened.backlog.tasks(), gone)]
     text = f"Cancelled {', '.join(one.id for one in gone)}"
     text += f"\nStill waiting for it: {', '.join(left)} (drop it with --remove-depends)" if left else ""
@@ -63,7 +65,7 @@ def delete(opened: "OpenBacklog", task: str, force: bool) -> None:
     """
     from gitnexus.backlog.delete import delete as deleted
 
-    task_id = opened.local(task)
+    opened, task_id = opened.reach(task, "task delete")
     before = opened.backlog.tasks().task(task_id)
     freed = [other.id for other in deleted(opened.backlog, task_id, force=force)]
     text = f"Deleted {before.id}: {one_line(before.title)}" + (f"\nLet go of it: {', '.join(freed)}" if freed else "")

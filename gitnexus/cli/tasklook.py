@@ -51,13 +51,14 @@ def list_tasks(
 def show(opened: "OpenBacklog", task: str) -> None:
     """Show a task and what is around it.
 
-    TASK is T12, or name:T12 with the name of this project.
+    TASK is T12, or name:T12 for a task of another project that may be read from here.
     """
     from gitnexus.backlog.look import detail
     from gitnexus.cli import taskdraw
 
+    opened, task_id = opened.reach(task, "show")
     backlog, tasks = opened.backlog, opened.backlog.tasks()
-    found, plain = detail(tasks.task(opened.local(task)), tasks, backlog.clock(), backlog.elsewhere)
+    found, plain = detail(tasks.task(task_id), tasks, backlog.clock(), backlog.elsewhere)
     answer(lambda: opened.named(plain), lambda: taskdraw.sheet(found, plain), lambda: opened.project)
 
 

@@ -34,6 +34,11 @@ class Picture:
     edges: tuple[tuple[str, str], ...]
     cycles: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def spans(self) -> bool:
+        """True if it shows several projects on equal terms, so that an id alone says nothing."""
+        return len({node.project for node in self.nodes if not node.external}) > 1
+
     def plain(self) -> dict[str, Any]:
         """Return it as JSON."""
         told = {
@@ -102,7 +107,8 @@ def tree(picture: Picture, most: int) -> str:
     while pending and len(lines) < most:
         key, lead, rest, above = pending.pop()
         again = key in shown
-        lines.append(f"{lead}{_line(nodes[key])}{' (circle)' if key in above else ' (above)' if again else ''}")
+        line = _line(nodes[key], whole=picture.spans)
+        lines.append(f"{lead}{line}{' (circle)' if key in above else ' (above)' if again else ''}")
         shown.add(key)
         if again:
             continue
@@ -119,8 +125,9 @@ def tree(picture: Picture, most: int) -> str:
     return "\n".join(lines)
 
 
-def _line(node: Node) -> str:
-    return f"{_MARKS.get(node.status, '·')} {node.ref if node.external else node.id}  {one_line(node.title, 60)}"
+def _line(node: Node, *, whole: bool) -> str:
+    name = node.ref if whole or node.external else node.id
+    return f"{_MARKS.get(node.status, '·')} {name}  {one_line(node.title, 60)}"
 
 
 def _quoted(text: str) -> str:

@@ -32,9 +32,12 @@ def globbed(word: str) -> str:
     return f"*{word.replace('[', '[[]')}*"
 
 
-def found(index: Index, query: str, keep: Callable[[Row], bool]) -> list[tuple[float, Row]]:
-    """Return the tasks that hold every word of the query, with how well they fit, the best first."""
-    words = patterns(query)
+def found(index: Index, query: str, keep: Callable[[Row], bool], *, anything: bool = False) -> list[tuple[float, Row]]:
+    """Return the tasks that hold every word of the query, with how well they fit, the best first.
+
+    `anything` asks for all that `keep` admits, whatever they hold.
+    """
+    words = [] if anything else patterns(query)
     tests = [re.compile(_expression(word)) for word in words]
     with index.reading():
         rows = [(row, text) for row, text in index.holding([globbed(word) for word in words]) if keep(row)]

@@ -61,7 +61,8 @@ class NexusCommand(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["context_settings"] = {"help_option_names": HELP_NAMES, **(kwargs.get("context_settings") or {})}
         super().__init__(*args, **kwargs)
-        self.params.extend(common_options())
+        taken = {name for param in self.params for name in param.opts}  # one may have a richer --format of its own
+        self.params.extend(option for option in common_options() if taken.isdisjoint(option.opts))
 
 
 class NexusGroup(click.Group):

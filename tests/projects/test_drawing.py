@@ -63,6 +63,15 @@ def test_a_circle_ends_and_is_called_one() -> None:
     assert tree(circle, 50) == "· T1  t1\n└─ · T2  t2\n   └─ · T1  t1 (circle)"
 
 
+def test_a_tree_of_several_projects_says_whose_each_task_is() -> None:
+    nodes = {
+        "a:T1": Node("a:T1", "api:T1", "api", "one", "pending"),
+        "b:T1": Node("b:T1", "lib:T1", "lib", "two", "done"),
+    }
+
+    assert tree(picture("all", nodes, [("a:T1", "b:T1")]), 50) == "· api:T1  one\n└─ ✓ lib:T1  two"
+
+
 def test_a_long_tree_says_that_there_is_more() -> None:
     nodes = {f"a:T{n}": Node(f"a:T{n}", f"api:T{n}", "api", f"t{n}", "pending") for n in range(1, 60)}
     chain = picture("api", nodes, [(f"a:T{n}", f"a:T{n + 1}") for n in range(1, 59)])

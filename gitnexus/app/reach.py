@@ -1,0 +1,29 @@
+"""The backlog of another project, opened for one operation that was permitted and written down."""
+
+from pathlib import Path
+
+from gitnexus.app.backlog import OpenBacklog, open_backlog
+from gitnexus.app.standpoint import open_standpoint
+from gitnexus.backlog.reference import Reference
+from gitnexus.base.errors import NotFound
+from gitnexus.projects.operations import Operation
+from gitnexus.projects.place import health
+from gitnexus.projects.reference import Reference as Named
+
+
+def reached(start: Path, reference: Reference, operation: str) -> tuple[OpenBacklog, str]:
+    """Return another project's backlog and the task. Raises: ProjectNotFound, AmbiguousName, PermissionDenied, …"""
+    standpoint = open_standpoint(start)
+    try:
+        at = standpoint.locate(Named(reference.project, reference.task))
+        how, place = health(at.project)
+        standpoint.require(Operation(operation), at.project, at.task)  # before a look: who may not learns nothing
+        if place is None:
+            raise NotFound(
+                f"{at.project.name} is registered at {at.project.path}, and that is {how}",
+                hint="git nexus project move tells where it is now, git nexus prune forgets it",
+                fix=f"git nexus project show {at.project.name}",
+            )
+    finally:
+        standpoint.close()
+    return open_backlog(Path(at.project.path)), at.task

@@ -1,0 +1,231 @@
+"""The graph of all projects as one caller sees it: who waits for whom, and what may be told of it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from gitnexus.backlog.graph import Cyclic, cycles, longest_chain, turned
+from gitnexus.backlog.reference import parsed
+from gitnexus.base.errors import BadReference, NotFound
+from gitnexus.projects.drawing import Node, Picture, picture
+from gitnexus.projects.index import Index, Row
+from gitnexus.projects.model import Project
+from gitnexus.projects.resolve import Located
+
+_OPEN = ("pending", "active", "blocked")
+HIDDEN = "may not be read"
+
+
+class Network:
+    """The index, with the projects that are registered and those that the current project may read."""
+
+    def __init__(self, index: Index, projects: Iterable[Project], current: Project | None, readable: set[str]) -> None:
+        self.index = index
+        self.projects = {project.hash: project for project in projects}
+        self.current = current
+        self.readable = readable
+        self.names = {project.hash: project.name for project in self.projects.values()}
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        """Every name and alias, with the project that it means; a name counts before an alias."""
+        owners: dict[str, str] = {}
+        for project in self.projects.values():
+            for alias in project.aliases:
+                owners.setdefault(alias, project.hash)
+        owners.update({project.name: project.hash for project in self.projects.values()})
+        return owners
+
+    def may_read(self, project: str) -> bool:
+        """True if the current project may see another's tasks."""
+        return project in self.readable
+
+    def row(self, at: Located) -> Row:
+        """Return a task that was asked for. Raises: NotFound."""
+        found = self.index.task(at.project.hash, at.task)
+        if found is None:
+            raise NotFound(f"{at.project.name} has no task {at.task}", context={"taskId": at.task_id, "ref": at.ref})
+        return found
+
+    def target(self, project: str, name: str, id_: str) -> tuple[str, str] | str:
+        """Return what a dependency means as (project, id), or why it means nothing."""
+        try:
+            parsed(f"{name}:{id_}" if name else id_)
+        except BadReference:
+            return "is no reference to a task"
+        owner = project if not name else self._owners.get(name)
+        return f"no project is called {name}" if owner is None else (owner, id_)
+
+    def dependencies(self, row: Row) -> list[dict[str, Any]]:
+        """Return what a task depends on, each with its status, or with the reason why it is not known."""
+        return [self._dependency(row, name, id_) for name, id_ in self.index.depends(row)]
+
+    def _dependency(self, row: Row, name: str, id_: str) -> dict[str, Any]:
+        written = f"{name}:{id_}" if name else id_
+        meant = self.target(row.project, name, id_)
+        if isinstance(meant, str):
+            return {"taskId": None, "ref": written, "project": name or self.names.get(row.project), "title": None,
+                    "status": None, "location": "external" if name else "local", "reason": meant}  # fmt: skip
+        project, task = meant
+        location = "local" if project == row.project else "external"
+        plain = {"taskId": f"{project}:{task}", "ref": f"{self.names[project]}:{task}", "project": self.names[project]}
+        if not self.may_read(project):
+            return {**plain, "title": None, "status": None, "location": location, "reason": HIDDEN}
+        found = self.index.task(project, task)
+        if found is None:
+            return {**plain, "title": None, "status": None, "location": location, "reason": "does not exist"}
+        return {**plain, "title": found.title, "status": found.status, "location": location}
+
+    def dependents(self, row: Row) -> list[dict[str, Any]]:
+        """Return the tasks that wait for one, of all projects that may be read."""
+        project = self.projects[row.project]
+        names = [name for name in (project.name, *project.aliases) if self._owners.get(name) == project.hash]
+        found = [one for one in self.index.dependents(row.project, names, row.id) if self.may_read(one.project)]
+        return [self.told(one, row.project) for one in sorted(found, key=self._order)]
+
+    def told(self, row: Row, seen_from: str | None = None) -> dict[str, Any]:
+        """Return a task for an answer."""
+        plain = {"taskId": row.key, "ref": f"{self.names[row.project]}:{row.id}", "project": self.names[row.project],
+                 "title": row.title, "status": row.status}  # fmt: skip
+        return plain if seen_from is None else {
+            **plain, "location": "local" if row.project == seen_from else "external"}  # fmt: skip
+
+    def _order(self, row: Row) -> tuple[str, int, str]:
+        return self.names[row.project], row.number, row.id
+
+    @cached_property
+    def tasks(self) -> dict[str, tuple[str, str]]:
+        """Every task that may be read, as hash:id with title and status."""
+        return {
+            f"{project}:{id_}": (title, status)
+            for project, id_, title, status in self.index.statuses()
+            if self.may_read(project) and project in self.projects
+        }
+
+    @cached_property
+    def _links(self) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
+        edges: dict[str, list[str]] = {}
+        orphans = []
+        for project, id_, name, other in self.index.edges():
+            source = f"{project}:{id_}"
+            if source not in self.tasks:
+                continue
+            meant = self.target(project, name, other)
+            reason = meant if isinstance(meant, str) else None
+            key = "" if isinstance(meant, str) else f"{meant[0]}:{meant[1]}"
+            if reason is None and key not in self.tasks:
+                if not self.may_read(key.partition(":")[0]):
+                    continue  # it may well be there: who may not read is not told
+                reason = "the task does not exist"
+            if reason is None:
+                edges.setdefault(source, []).append(key)
+            else:
+                written = f"{name}:{other}" if name else other
+                orphans.append({"from": self._ref(source), "to": written, "reason": reason})
+        return edges, orphans
+
+    @property
+    def edges(self) -> dict[str, list[str]]:
+        """Every dependency between tasks that may be read: a task and what it waits for."""
+        return self._links[0]
+
+    @property
+    def orphans(self) -> list[dict[str, str]]:
+        """Dependencies that lead nowhere, with the reason."""
+        return self._links[1]
+
+    def _ref(self, key: str) -> str:
+        project, _, id_ = key.partition(":")
+        return f"{self.names[project]}:{id_}"
+
+    def blocking(self, row: Row) -> list[dict[str, Any]]:
+        """Return the open tasks that wait for one, directly or through others, the nearest first."""
+        waiting = turned(self.edges)
+        seen, order = {row.key}, [row.key]
+        for key in order:  # grows while it is walked
+            for other in sorted(waiting.get(key, ())):
+                if other not in seen and self.tasks[other][1] in _OPEN:
+                    seen.add(other)
+                    order.append(other)
+        return [self._plain(key) for key in order[1:]]
+
+    def critical_path(self, row: Row | None) -> list[dict[str, Any]]:
+        """Return the longest chain of open tasks, each waiting for the one before; of all, or that ends with one.
+
+        Raises: Cyclic, naming the circle as people write it.
+        """
+        wanted = {key for key, (_, status) in self.tasks.items() if status in _OPEN}
+        edges = {key: [t for t in self.edges.get(key, ()) if t in wanted] for key in wanted}
+        if row is not None:
+            edges = _reachable(edges, row.key)
+        try:
+            chain = longest_chain(edges, self._key)
+        except Cyclic as exc:
+            raise Cyclic([self._ref(key) for key in exc.cycle]) from exc
+        if row is not None and row.key in edges:
+            chain = _ending(edges, row.key, self._key)
+        return [self._plain(key) for key in chain]
+
+    def circles(self) -> list[list[str]]:
+        """Return the tasks that wait for each other in a circle."""
+        return cycles(self.edges)
+
+    def picture(self, project: Project | None) -> Picture:
+        """Return the graph of one project with what it touches outside, or of all."""
+        mine = project.hash if project else None
+        keys = {key for key in self.tasks if mine is None or key.startswith(f"{mine}:")}
+        edges = [(a, b) for a, targets in self.edges.items() for b in targets if a in keys or b in keys]
+        touched = keys | {key for edge in edges for key in edge}
+        circles = [circle for circle in self.circles() if mine is None or any(key in keys for key in circle)]
+        nodes = {key: self._node(key, external=key not in keys) for key in touched}
+        return picture(project.name if project else "all", nodes, edges, circles)
+
+    def _node(self, key: str, *, external: bool) -> Node:
+        title, status = self.tasks[key]
+        return Node(key, self._ref(key), self.names[key.partition(":")[0]], title, status, external)
+
+    def _plain(self, key: str) -> dict[str, Any]:
+        title, status = self.tasks[key]
+        ref = self._ref(key)
+        return {"taskId": key, "ref": ref, "project": ref.partition(":")[0], "title": title, "status": status}
+
+    def _key(self, key: str) -> tuple[str, int, str]:
+        project, _, id_ = key.partition(":")
+        return self.names[project], int(id_[1:]), id_
+
+
+def blocked(row: Row, dependencies: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what keeps a task from being started: every dependency that is not done, or not known."""
+    if row.status not in _OPEN:
+        return []
+    return [_named(one) for one in dependencies if one["status"] != "done"]
+
+
+def _named(one: Mapping[str, Any]) -> str:
+    return f"{one['ref']} ({one.get('reason') or one['status']})"
+
+
+def _reachable(edges: Mapping[str, list[str]], start: str) -> dict[str, list[str]]:
+    seen, order = {start}, [start]
+    for key in order:
+        for other in edges.get(key, ()):
+            if other not in seen:
+                seen.add(other)
+                order.append(other)
+    return {key: list(edges.get(key, ())) for key in order}
+
+
+def _ending(edges: Mapping[str, list[str]], end: str, order: Callable[[str], Any]) -> list[str]:
+    """Return the longest chain that ends with a task; everything in `edges` is on a way to it."""
+    from gitnexus.backlog.graph import ordered
+
+    length: dict[str, int] = {}
+    before: dict[str, str | None] = {}
+    for key in ordered(edges):
+        best = min(set(edges[key]), key=lambda target: (-length[target], order(target)), default=None)
+        before[key] = best
+        length[key] = 1 + (length[best] if best is not None else 0)
+    chain = [end]
+    while (last := before[chain[-1]]) is not None:
+        chain.append(last)
+    return chain[::-1]
