@@ -253,6 +253,19 @@ def _catalog(state: State, _fix: bool) -> Iterator[Finding]:
     yield Finding("catalog", "ok", f"{words}, {added} capabilities added" if added else words)
 
 
+def _settings(state: State, _fix: bool) -> Iterator[Finding]:
+    from gitnexus.memory.model import settings_of
+    from gitnexus.state.settings import section, unknown
+
+    snapshot = state.latest()
+    settings_of(section(snapshot, "memory"))
+    strange = unknown(snapshot, ("audit", "catalog", "memory"))
+    for path, name in strange:
+        yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
+    if not strange:
+        yield Finding("settings", "ok", "every setting is known")
+
+
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
-    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _registry, _catalog,
+    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _registry, _settings, _catalog,
 )  # fmt: skip

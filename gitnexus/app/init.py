@@ -1,5 +1,6 @@
 """Make a repository a project, step by step, saying what changed and how to undo it."""
 
+import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
 from gitnexus.base.files import replace
 from gitnexus.base.text import is_text
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
+from gitnexus.git.child import must, run
 from gitnexus.git.hookfiles import Hook
 from gitnexus.projects.model import Project, checked_name, real
 from gitnexus.projects.register import Wanted, is_temporary, register, registration
@@ -45,7 +47,9 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
     if not local and (name or aliases or not is_temporary(repo.main_place)):
         _refuse_a_name_that_is_taken(state, name, aliases)
     done = Done(Nexus(state))
-    if not state.exists:
+    if state.exists:
+        _tell_of_another(state, done)
+    else:
         _begin(state, done)
     _migrate(state, done)
     if repo.worktree is not None:
@@ -147,6 +151,27 @@ def _adopt(state: State, done: Done) -> bool:
             done.changes.append(f"adopted the state that {remote} has")
             return True
     return False
+
+
+def _tell_of_another(state: State, done: Done) -> None:
+    """A tool may have begun the state of a clone before anybody looked whether its remote has one."""
+    root = must("log", "--max-parents=0", "--format=%s", STATE_REF, git_dir=state.repo.common_dir).decode(
+        "utf-8", "replace"
+    )
+    if root.startswith("init: "):
+        return
+    for remote in remotes.names(state.repo):
+        target = f"refs/nexus-sync/{remote}/state"
+        with contextlib.suppress(NexusError):
+            found = remotes.fetch(state.repo, remote, STATE_REF, target)
+            tip = state.latest().commit or ""
+            joined = found is None or run("merge-base", tip, found, git_dir=state.repo.common_dir).returncode == 0
+            if not joined:
+                done.notes.append(
+                    f"{remote} has a state of its own, and this clone began another before it was initialised: "
+                    f"git log {target} shows it, git update-ref {STATE_REF} {target} takes it over (yours stays in the "
+                    "reflog)"
+                )
 
 
 def _migrate(state: State, done: Done) -> None:

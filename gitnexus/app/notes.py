@@ -20,8 +20,9 @@ def notes_of(state: State, session: Session | None = None) -> Notes:
 
 
 def closed_cycles(session: Session) -> list[ClosedCycle]:
-    """Return the history as the notes need it."""
-    return [_told(number, cycle) for number, cycle in enumerate(session.history().cycles, 1)]
+    """Return the history as the notes need it; a close of nothing was no cycle of work."""
+    rows = enumerate(session.history().cycles, 1)
+    return [_told(number, cycle) for number, cycle in rows if cycle.plan or cycle.tasks]
 
 
 def _told(number: int, cycle: Cycle) -> ClosedCycle:

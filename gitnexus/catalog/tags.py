@@ -9,8 +9,10 @@ from gitnexus.catalog.model import Tag
 
 # What a vocabulary may call a trigger.
 TRIGGER = re.compile(r"\[[a-z][a-z0-9-]{0,31}(:[a-z][a-z0-9-]{0,31})?\]")
-# Punctuation right behind makes it something else: a link, a definition, an index, the left side of an assignment.
-_AT_START = re.compile(r"^ {0,3}(\[([a-z][a-z0-9-]*)(?::(\w[\w.-]{0,63}))?\])(?![!#-&(-/:-@\[-`{-~])", re.MULTILINE)
+# Something right behind makes it something else: a link, a definition, an index, an assignment, a menu ([d]elete).
+_AT_START = re.compile(
+    r"^ {0,3}(\[([a-z][a-z0-9-]*)(?::(\w[\w.-]{0,63}))?\])(?![A-Za-z0-9_!#-&(-/:-@\[-`{-~])", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)

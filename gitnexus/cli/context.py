@@ -23,11 +23,11 @@ def context() -> None:
 @with_nexus
 def list_command(nexus: "Nexus") -> None:
     """List the files."""
-    from gitnexus.memory.notes import shelf_in
+    from gitnexus.memory.notes import shelf_in, written
 
     found = shelf_in(nexus.state.latest(), "context")
     rows = [[name, one_line(text.lstrip("# \n").split("\n", 1)[0], 80)] for name, text in found.items()]
-    payload = {"context": [{"name": name, "path": f"context/{name}.md", "size": len(text.encode())}
+    payload = {"context": [{"name": name, "path": f"context/{name}.md", "size": len(written(text))}
                            for name, text in found.items()]}  # fmt: skip
     answer(payload, columns(rows, indent="") if rows else _NONE, nexus.described)
 
@@ -37,7 +37,8 @@ def list_command(nexus: "Nexus") -> None:
 @with_nexus
 def show(nexus: "Nexus", name: str) -> None:
     """Print one file."""
+    from gitnexus.memory.notes import readable
     from gitnexus.memory.rules import shown
 
     text = shown(nexus.state.latest(), "context", name)
-    answer({"name": name, "text": text}, visible(text).rstrip("\n"), nexus.described)
+    answer({"name": name, "text": readable(text)}, visible(text).rstrip("\n"), nexus.described)

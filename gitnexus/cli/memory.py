@@ -1,5 +1,6 @@
 """`git nexus memory`: what was learned, for people."""
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,7 @@ import click
 
 from gitnexus.base.text import one_line, visible
 from gitnexus.ui.commands import NexusGroup, invocation
-from gitnexus.ui.output import answer, columns, counted, with_nexus
+from gitnexus.ui.output import answer, columns, counted, note, start_folder, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -29,23 +30,28 @@ def memory() -> None:
 @click.argument("name")
 @click.argument("text", required=False)
 @click.option("--category", metavar="C", help="empirical, external, pattern, or one that settings.json adds.")
-@click.option(
-    "--file", "source", type=click.File("rb"), metavar="FILE", help="Take the text from a file, or - (stdin)."
-)
+@click.option("--file", "source", metavar="FILE", help="Take the text from a file, or - (stdin).")
 @click.option("--new", is_flag=True, help="Make a new note even if one is about the same.")
 @click.option("--here", is_flag=True, help="Keep it as a note even if it reads like a rule or like context.")
 @with_nexus
-def add(nexus: "Nexus", name: str, text: str | None, category: str | None, source: Any, new: bool, here: bool) -> None:
+def add(
+    nexus: "Nexus", name: str, text: str | None, category: str | None, source: str | None, new: bool, here: bool
+) -> None:
     """Keep TEXT as the note NAME, or extend the note that is about the same.
 
     NAME is the topic in two to four words with dashes. Without TEXT it is read from stdin.
     """
+    from gitnexus.base.errors import BadUsage
     from gitnexus.memory.add import Draft, add
 
+    if not name.strip():
+        raise BadUsage("the note needs a name", hint="say the topic in two to four words with dashes")
     kept = add(_notes(nexus), Draft(_given(text, source), name, category, new, here))
+    undo = f"git nexus memory restore {kept.note.name} --from {(kept.before or '')[:12]}"
     said = {
         "created": f"Kept as {kept.note.name}.",
-        "extended": f"Extended {kept.note.name}: it is about the same. (--new makes a note of its own.)",
+        "extended": f"Extended {kept.note.name}: it is about the same.\n"
+        f"Undo: {undo}  (then --new makes a note of its own)",
         "known": f"{kept.note.name} says that already; nothing changed.",
     }
     payload = {"action": kept.action, "note": {"name": kept.note.name, "path": kept.note.path, "size": kept.note.size}}
@@ -69,14 +75,16 @@ def list_command(nexus: "Nexus") -> None:
 @with_nexus
 def show(nexus: "Nexus", name: str) -> None:
     """Read one note; the read is counted."""
-    from gitnexus.memory.access import observe
-    from gitnexus.memory.notes import note_in
+    from gitnexus.memory.access import count_read
+    from gitnexus.memory.notes import note_in, readable
 
     notes = _notes(nexus)
-    note = note_in(notes.latest(), name)
-    observe(notes, [note.name])
-    payload = {"note": {"name": note.name, "path": note.path, "size": note.size, "text": note.text}}
-    answer(payload, visible(note.text).rstrip("\n"), nexus.described)
+    found = note_in(notes.latest(), name)
+    missed = count_read(notes, found.name)
+    if missed:
+        note(f"the read was not counted: {missed}")
+    payload = {"note": {"name": found.name, "path": found.path, "size": found.size, "text": readable(found.text)}}
+    answer(payload, visible(found.text).rstrip("\n"), nexus.described)
 
 
 @memory.command("search")
@@ -121,7 +129,7 @@ def log(nexus: "Nexus", name: str) -> None:
 
     steps = [step_row(step) for step in life_of(nexus.state, nexus.state.latest(), name)]
     rows = [
-        [row["commit"][:9], row["at"][:10], row["what"], one_line(row["author"], 24), one_line(row["why"], 80)]
+        [row["commit"][:9], row["at"][:10], row["what"], one_line(row["author"], 24), one_line(row["why"], 120)]
         for row in steps
     ]
     answer({"name": name, "steps": steps}, columns(rows, indent=""), nexus.described)
@@ -135,9 +143,11 @@ def merge_command(nexus: "Nexus", into: str, other: str) -> None:
     """Put the note OTHER into the note INTO; nothing of either is dropped."""
     from gitnexus.memory.merge import merge
 
-    note = merge(_notes(nexus), into, other)
-    text = f"{note.name} now says both. Undo: git nexus memory restore {one_line(other, 80)}"
-    answer({"note": {"name": note.name, "path": note.path, "size": note.size}}, text, nexus.described)
+    before = (nexus.state.latest().commit or "")[:12]
+    both = merge(_notes(nexus), into, other)
+    undo = " && ".join(f"git nexus memory restore {shlex.quote(name)} --from {before}" for name in (both.name, other))
+    answer({"note": {"name": both.name, "path": both.path, "size": both.size}},
+           f"{both.name} now says both.\nUndo: {one_line(undo, 400)}", nexus.described)  # fmt: skip
 
 
 @memory.command("gc")
@@ -151,7 +161,7 @@ def gc(nexus: "Nexus", names: tuple[str, ...], dry_run: bool, merge: bool, yes: 
 
     NAME… limits it to these candidates. Nothing is ever forgotten because of one signal alone.
     """
-    from gitnexus.memory.gc import Forgotten, forget
+    from gitnexus.memory.gc import Forgotten, forget, still
     from gitnexus.memory.view import pair_row, standing_row
 
     notes = _notes(nexus)
@@ -159,12 +169,17 @@ def gc(nexus: "Nexus", names: tuple[str, ...], dry_run: bool, merge: bool, yes: 
     payload = {"candidates": [standing_row(row) for row in rows], "duplicates": [pair_row(pair) for pair in pairs]}
     did = Forgotten(None)
     said = _proposal(rows, pairs) or "Nothing to forget."
-    if (rows or pairs) and not dry_run and _agreed(said, len(rows), len(pairs), yes, payload):
-        did = forget(notes, [(row.note.name, row.why) for row in rows], pairs)
-        said = (
-            f"Forgot {counted(len(did.deleted) + len(did.merged), 'note')} in one commit.\n"
-            f"Undo: git nexus memory restore --from {(did.commit or '')[:12]}"
-        )
+    if (rows or pairs) and not dry_run:
+        if not _agreed(said, len(rows), len(pairs), yes, payload):
+            said = "Nothing was forgotten."
+        elif not (going := still(notes, rows)) and not pairs:
+            said = "Nothing was forgotten: they were read or changed meanwhile."
+        else:
+            did = forget(notes, [(row.note.name, row.why) for row in going], pairs)
+            said = (
+                f"Forgot {counted(len(did.deleted) + len(did.merged), 'note')} in one commit.\n"
+                f"Undo: git nexus memory restore --from {(did.commit or '')[:12]}"
+            )
     done = {"deleted": list(did.deleted), "merged": [list(pair) for pair in did.merged], "commit": did.commit}
     answer({**payload, **done}, said, nexus.described)
 
@@ -191,6 +206,8 @@ def prime_command(nexus: "Nexus", budget: str) -> None:
     from gitnexus.memory.prime import prime, tokens
 
     text, chosen, left = prime(_notes(nexus), parsed(budget))
+    if not chosen:
+        note(f"the budget holds none of the {counted(len(left), 'note')}" if left else "there are no notes yet")
     answer({"text": text, "tokens": tokens(text), "notes": chosen, "leftOut": left}, text.rstrip("\n"), nexus.described)
 
 
@@ -203,8 +220,8 @@ def _notes(nexus: "Nexus") -> "Notes":
     return notes_of(nexus.state)
 
 
-def _given(text: str | None, source: Any) -> str:
-    from gitnexus.base.errors import BadUsage
+def _given(text: str | None, source: str | None) -> str:
+    from gitnexus.base.errors import BadUsage, NotFound
 
     if text is not None and source is not None:
         raise BadUsage("say the text or --file, not both")
@@ -212,7 +229,15 @@ def _given(text: str | None, source: Any) -> str:
         return text
     if source is None and sys.stdin.isatty():
         click.echo("Type the note, then Ctrl-D.", err=True)
-    raw: bytes = (source or sys.stdin.buffer).read(1024 * 1024)
+    raw: bytes
+    if source in (None, "-"):
+        raw = sys.stdin.buffer.read(1024 * 1024)
+    else:
+        path = start_folder(invocation(click.get_current_context())) / str(source)
+        try:
+            raw = path.read_bytes()
+        except OSError as exc:
+            raise NotFound(f"{path} cannot be read: {exc.strerror or exc}") from exc
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as exc:
@@ -236,13 +261,14 @@ def _going(notes: "Notes", names: tuple[str, ...], merge: bool) -> "tuple[list[S
 
     rows = [row for row in survey(notes) if row.is_candidate]
     wanted = {name.removesuffix(".md") for name in names}
-    strange = sorted(wanted - {row.note.name for row in rows})
+    pairs = duplicates(notes, [row.note.name for row in rows if not wanted or row.note.name in wanted]) if merge else []
+    strange = sorted(wanted - {row.note.name for row in rows} - {pair.other.name for pair in pairs})
     if strange:
         raise Invalid(
             f"not among what could be forgotten: {', '.join(strange)}", hint="git nexus memory stats tells why"
         )
     chosen = [row for row in rows if not wanted or row.note.name in wanted]
-    return chosen, duplicates(notes, [row.note.name for row in chosen]) if merge else []
+    return chosen, [pair for pair in pairs if not wanted or pair.other.name in wanted]
 
 
 def _proposal(rows: "list[Standing]", pairs: "list[Pair]") -> str:

@@ -50,7 +50,8 @@ def list_command(nexus: "Nexus", tag: str | None) -> None:
 @with_nexus
 def show(nexus: "Nexus", tag: str) -> None:
     """Print the whole file of a tag."""
+    from gitnexus.memory.notes import readable
     from gitnexus.memory.rules import shown
 
     text = shown(nexus.state.latest(), "rules", tag)
-    answer({"tag": tag, "text": text}, visible(text).rstrip("\n"), nexus.described)
+    answer({"tag": tag, "text": readable(text)}, visible(text).rstrip("\n"), nexus.described)

@@ -36,7 +36,7 @@ def observe_reads(harness: Harness, payload: Mapping[str, Any]) -> list[str]:
     for place, names in seen.items():
         state = State.open(discover(place))
         try:
-            observe(Notes(state, harness=harness.id, reader=_reader(harness, payload)), names)
+            observe(Notes(state, harness=harness.id, reader=_reader(harness, payload)), names, by_hook=True)
         finally:
             state.close()
     return [name for names in seen.values() for name in names]

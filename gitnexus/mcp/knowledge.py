@@ -4,7 +4,7 @@ from mcp import types
 
 from gitnexus.app.tools import Desk
 from gitnexus.base.errors import NotFound
-from gitnexus.memory.access import observe
+from gitnexus.memory.access import count_read
 from gitnexus.memory.fence import labelled
 from gitnexus.memory.notes import note_in
 
@@ -42,7 +42,7 @@ def _knowledge(desk: Desk, name: str, uri: str) -> str:
     room = name.split("/", maxsplit=1)[0]
     if room == "memory":
         note = note_in(desk.notes.latest(), name)
-        observe(desk.notes, [note.name])
+        count_read(desk.notes, note.name)
         return labelled(note.name, note.text)
     raw = desk.session.state.latest().read(name) if room in _ROOMS else None
     if raw is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gitnexus.base.canonical import canonical, document, parse
 from gitnexus.base.clock import precise
-from gitnexus.base.errors import Invalid
+from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.git.worktrees import worktrees
 from gitnexus.memory.model import Access, Use
 from gitnexus.memory.notes import FOLDER, Notes
@@ -24,8 +24,22 @@ _HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VERSION = "1.0"
 
 
-def observe(notes: Notes, names: Sequence[str]) -> None:
-    """Note that these notes were read just now. Raises: Busy, OSError."""
+def count_read(notes: Notes, name: str) -> str | None:
+    """Note that a note was read through us; return why that could not be noted. Nobody is kept from reading by it."""
+    try:
+        observe(notes, [name])
+    except NexusError as exc:
+        return exc.message
+    except OSError as exc:
+        return exc.strerror or str(exc)
+    return None
+
+
+def observe(notes: Notes, names: Sequence[str], *, by_hook: bool = False) -> None:
+    """Note that these notes were read just now; a hook that tells it proves that the harness is observed.
+
+    Raises: NexusError, OSError.
+    """
     local = notes.local
     if local is None or not names or not _HARNESS.fullmatch(local.harness):
         return
@@ -34,7 +48,7 @@ def observe(notes: Notes, names: Sequence[str]) -> None:
     with local.exclusive("memory-access"):
         before = local.load("/".join([*parts, LOG])) or b""
         moment = precise(notes.clock())
-        if local.load("/".join([*parts, SINCE])) is None:
+        if by_hook and local.load("/".join([*parts, SINCE])) is None:
             local.put_bytes(parts, SINCE, document({"since": moment}))
         local.put_bytes(parts, LOG, upserted(before, paths, moment, notes.reader or "unknown"))
 
@@ -54,7 +68,7 @@ def upserted(raw: bytes, paths: Sequence[str], moment: str, reader: str) -> byte
 
 
 def observed_since(notes: Notes) -> datetime | None:
-    """Return since when this harness notes reads in this worktree, None if it never noted one."""
+    """Return since when the hooks of this harness tell of reads in this worktree, None if they never did."""
     local = notes.local
     if local is None or not _HARNESS.fullmatch(local.harness):
         return None

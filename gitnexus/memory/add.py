@@ -1,13 +1,13 @@
 """Keep a note: a new one, or more of one that is about the same."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gitnexus.base.errors import Duplicate, Invalid
 from gitnexus.memory.model import MemorySettings, Note
 from gitnexus.memory.names import category_of, checked_name, suggested, topic_of
-from gitnexus.memory.notes import Notes, begun, notes_in, written
+from gitnexus.memory.notes import Notes, begun, checked, notes_in, written
 from gitnexus.memory.overlap import nearest
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
@@ -38,6 +38,8 @@ class Kept:
 
     note: Note
     action: Literal["created", "extended", "known"]
+    meant: str = ""
+    before: str | None = None
 
 
 def add(notes: Notes, draft: Draft) -> Kept:
@@ -49,12 +51,16 @@ def add(notes: Notes, draft: Draft) -> Kept:
         kept = kept_with(notes_in(snapshot), draft, settings, day)
         if kept.action == "known":
             return Change({}, "", kept)
-        why = f"memory: {'add' if kept.action == 'created' else 'extend'} {kept.note.name}"
+        why = f"memory: add {kept.note.name}"
+        if kept.action == "extended":
+            meant = f", with what was to be {kept.meant}" if kept.meant != kept.note.name else ""
+            why = f"memory: extend {kept.note.name}{meant}"
         return Change(begun(snapshot, {kept.note.path: written(kept.note.text)}, notes.clock()), why, kept)
 
+    before = notes.state.snapshot.commit
     kept = notes.state.transact(decide)
     notes.latest()  # the first write of all fills `.nexus/`
-    return kept
+    return replace(kept, before=before)
 
 
 def kept_with(known: list[Note], draft: Draft, settings: MemorySettings, day: str) -> Kept:
@@ -71,9 +77,10 @@ def kept_with(known: list[Note], draft: Draft, settings: MemorySettings, day: st
     else:
         target = by_name.get(name) or nearest(Note(name, text), known, settings.prefixes, settings.overlap)
     if target is None:
-        return Kept(Note(name, _titled(name, text, settings)), "created")
+        return Kept(Note(name, _titled(name, text, settings)), "created", name)
     after = extended(target.text, text, day)
-    return Kept(Note(target.name, after), "extended" if after != target.text else "known")
+    _refuse_large(after)
+    return Kept(Note(target.name, after), "extended" if after != target.text else "known", name)
 
 
 def extended(before: str, more: str, day: str) -> str:
@@ -88,19 +95,23 @@ def extended(before: str, more: str, day: str) -> str:
 
 
 def _checked_text(text: str) -> str:
-    clean = text.replace("\r\n", "\n").strip("\n").rstrip()
+    clean = checked(text).replace("\r\n", "\n").strip("\n").rstrip()
     if not clean.strip():
         raise Invalid("the note is empty", hint="say what is worth knowing next time")
     if "\0" in clean:
         raise Invalid("the text holds a NUL character")
-    if len(written(clean)) > _LARGEST:
-        raise Invalid(f"the note is larger than {_LARGEST // 1024} KiB", hint="keep what cannot be had again elsewhere")
+    _refuse_large(clean)
     for secret in find_secrets(enumerate(clean.split("\n"), 1)):
         raise Invalid(
             f"line {secret.line} of the note holds what looks like a secret ({secret.rule})",
             hint="say where it is kept instead; nothing was stored",
         )
     return clean
+
+
+def _refuse_large(text: str) -> None:
+    if len(written(text)) > _LARGEST:
+        raise Invalid(f"the note is larger than {_LARGEST // 1024} KiB", hint="keep what cannot be had again elsewhere")
 
 
 def _name(draft: Draft, text: str, settings: MemorySettings) -> str:
@@ -125,7 +136,9 @@ def _admit(name: str, text: str, settings: MemorySettings) -> None:
     """Point elsewhere what should outlive every gc."""
     topic = frozenset(topic_of(name, settings.prefixes).split())
     first = next((line for line in _without_title(text).splitlines() if line.strip()), "")
-    if topic & _RULE_NAMES or _RULE_WORDS.match(first):
+    # What was observed or comes from outside may well begin with "never": it is a fact, not a wish.
+    is_fact = category_of(name, settings.prefixes) in ("empirical", "external")
+    if topic & _RULE_NAMES or (_RULE_WORDS.match(first) and not is_fact):
         raise Invalid(
             "this reads like a rule, and rules are not forgotten",
             hint="keep it with: git nexus rule add TEXT; or say --here to keep it as a note",

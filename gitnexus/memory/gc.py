@@ -64,10 +64,16 @@ def duplicates(notes: Notes, but: Sequence[str] = ()) -> list[Pair]:
     return found
 
 
+def still(notes: Notes, rows: Sequence[Standing]) -> list[Standing]:
+    """Return those of the candidates that are candidates now: a person may have thought for an hour."""
+    now = {row.note: row for row in survey(notes) if row.is_candidate}
+    return [now[row.note] for row in rows if row.note in now]
+
+
 def forget(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[Pair] = ()) -> Forgotten:
     """Delete notes, each with its reason, and merge pairs, all in one commit.
 
-    Raises: NotFound, Invalid if one of them changed since it was looked at.
+    Raises: NotFound, Invalid if one of a pair changed since it was looked at.
     """
     notes.latest()
     day = f"{notes.clock():%Y-%m-%d}"

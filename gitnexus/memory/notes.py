@@ -66,7 +66,7 @@ def note_in(snapshot: Snapshot, name: str) -> Note:
     plain = name.strip().removeprefix(f"{FOLDER}/").removesuffix(".md")
     raw = snapshot.read(f"{FOLDER}/{plain}.md") if plain and "/" not in plain else None
     if raw is None:
-        near = _near(plain, [other[:-3] for other in snapshot.names(FOLDER)])
+        near = _near(plain, [other[:-3] for other in snapshot.names(FOLDER) if other.endswith(".md")])
         raise NotFound(
             f"there is no note {plain[:80]!r}",
             hint=f"did you mean {near}" if near else "git nexus memory list shows them all",
@@ -81,15 +81,26 @@ def shelf_in(snapshot: Snapshot, shelf: str) -> dict[str, str]:
 
 
 def written(text: str) -> bytes:
-    """Return a text as it is stored. Raises: Invalid."""
+    """Return a text as it is stored: bytes that are no UTF-8, which somebody else wrote, come back as they were."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def readable(text: str) -> str:
+    """Return a text that fits JSON."""
+    return written(text).decode("utf-8", "replace")
+
+
+def checked(text: str) -> str:
+    """Return what somebody gave us, if it is text. Raises: Invalid."""
     try:
-        return text.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise Invalid("the text holds half of a surrogate pair") from exc
+    return text
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
+    return raw.decode("utf-8", "surrogateescape")
 
 
 def _near(name: str, names: list[str]) -> str | None:

@@ -29,10 +29,19 @@ def similarity(one: Gist, other: Gist) -> float:
     """Return 0 to 1; notes of different categories are never about the same thing."""
     if one.category != other.category:
         return 0.0
-    topic = len(one.topic & other.topic) / len(one.topic | other.topic)
+    shared, less = one.topic & other.topic, min(len(one.topic), len(other.topic))
+    within = len(shared) == less and less > 1  # "stripe webhooks" is within "stripe webhook retries"
+    topic = 1.0 if within else len(shared) / len(one.topic | other.topic)
     smaller = min(len(one.body), len(other.body))
     body = len(one.body & other.body) / smaller if smaller >= _ENOUGH else 0.0
-    return max(body, (topic + body) / 2, topic if topic == 1 else 0.0)
+    score = max(body, (topic + body) / 2, topic if topic == 1 else 0.0)
+    return score / 2 if _of_two_things(one, other) else score
+
+
+def _of_two_things(one: Gist, other: Gist) -> bool:
+    """True if each name says a word that its own text uses and the other's does not: GitHub here, GitLab there."""
+    mine, theirs = one.topic - other.topic, other.topic - one.topic
+    return bool((mine & one.body) - other.body) and bool((theirs & other.body) - one.body)
 
 
 def nearest(new: Note, notes: Iterable[Note], prefixes: Sequence[str], least: float) -> Note | None:

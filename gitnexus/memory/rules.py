@@ -3,13 +3,13 @@
 import re
 
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
-from gitnexus.memory.notes import Notes, begun, shelf_in, written
+from gitnexus.memory.notes import Notes, begun, checked, readable, shelf_in, written
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
 
 FOLDER = "rules"
 UNTAGGED = "general"
-_TAG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_TAG = re.compile(r"\w[\w-]{0,63}")
 
 
 def add_rule(notes: Notes, text: str, tag: str | None = None) -> tuple[str, str]:
@@ -37,7 +37,7 @@ def with_rule(before: str, rule: str, tag: str) -> str:
 
 def checked_rule(text: str) -> str:
     """Return a rule as one paragraph. Raises: Invalid."""
-    rule = " ".join(text.split())
+    rule = " ".join(checked(text).split())
     if not rule:
         raise Invalid("the rule is empty", hint="say what should always or never happen")
     if len(rule) > 2000:
@@ -51,14 +51,14 @@ def checked_tag(tag: str | None) -> str:
     """Return the tag as a file's name. Raises: Invalid."""
     name = (tag or UNTAGGED).strip().lower()
     if not _TAG.fullmatch(name):
-        raise Invalid(f"{name[:40]!r} cannot be a tag", hint="a tag is small letters, digits and dashes")
+        raise Invalid(f"{name[:40]!r} cannot be a tag", hint="a tag is one word: letters, digits and dashes")
     return name
 
 
 def listed(snapshot: Snapshot) -> dict[str, list[str]]:
     """Return the rules of every tag."""
     return {
-        tag: [line[2:].strip() for line in text.splitlines() if line.startswith(("- ", "* "))]
+        tag: [line[2:].strip() for line in readable(text).splitlines() if line.startswith(("- ", "* "))]
         for tag, text in shelf_in(snapshot, FOLDER).items()
     }
 

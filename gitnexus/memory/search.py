@@ -75,5 +75,6 @@ def _is_word(ch: str) -> bool:
 
 def _excerpt(body: str, terms: Sequence[str]) -> str:
     lines = [line.strip() for line in body.split("\n") if line.strip() and not line.startswith("#")]
+    lines = [line.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for line in lines]
     found = max(lines, key=lambda line: sum(count(term, folded(line)) > 0 for term in terms), default="")
     return found if len(found) <= 200 else found[:199] + "…"

@@ -5,7 +5,7 @@ from typing import Any
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.tool import Param, Tool
-from gitnexus.memory.access import observe
+from gitnexus.memory.access import count_read
 from gitnexus.memory.add import Draft, add
 from gitnexus.memory.everything import texts
 from gitnexus.memory.fence import LABEL, fenced
@@ -30,8 +30,9 @@ def store(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
 def read(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
     """Read one note, and count that it was read."""
     note = note_in(notes.latest(), params["name"])
-    observe(notes, [note.name])
-    return {"name": note.name, "label": LABEL, "text": fenced(note.name, note.text)}
+    missed = count_read(notes, note.name)
+    found = {"name": note.name, "label": LABEL, "text": fenced(note.name, note.text)}
+    return {**found, "notCounted": missed} if missed else found
 
 
 def listing(notes: Notes, _params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Settings: the project's `settings.json` over the user's; each room checks the part that carries its name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.canonical import parse
@@ -24,13 +24,9 @@ def layers(snapshot: Snapshot | None, name: str) -> list[tuple[str, dict[str, An
 
     For what must add up instead of being laid over. Raises: Invalid.
     """
-    mine = home_folder() / FILE
-    raw = snapshot.read(FILE) if snapshot is not None else None
-    files = [(str(mine), mine.read_bytes())] if mine.is_file() else []
-    files += [(f".nexus/{FILE}", raw)] if raw is not None else []
     found = []
-    for path, held in files:
-        part = _read(held, path).get(name)
+    for path, value in _files(snapshot):
+        part = value.get(name)
         if part is not None and not isinstance(part, dict):
             raise Invalid(f"{path}: {name} should be an object", hint=f"correct {path}")
         found += [(path, part)] if part is not None else []
@@ -43,6 +39,11 @@ def user_section(name: str) -> dict[str, Any]:
     return found[0][1] if found else {}
 
 
+def unknown(snapshot: Snapshot, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the parts of either file that carry no room's name, with the file. Raises: Invalid."""
+    return [(path, key) for path, value in _files(snapshot) for key in sorted(value.keys() - set(names))]
+
+
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return `under` with `over` on it: objects key by key, everything else as a whole."""
     both = {**under, **over}
@@ -50,6 +51,14 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(under[key], Mapping) and isinstance(over[key], Mapping):
             both[key] = merged(under[key], over[key])
     return both
+
+
+def _files(snapshot: Snapshot | None) -> list[tuple[str, dict[str, Any]]]:
+    mine = home_folder() / FILE
+    raw = snapshot.read(FILE) if snapshot is not None else None
+    files = [(str(mine), mine.read_bytes())] if mine.is_file() else []
+    files += [(f".nexus/{FILE}", raw)] if raw is not None else []
+    return [(path, _read(held, path)) for path, held in files]
 
 
 def _read(raw: bytes, path: str) -> dict[str, Any]:

@@ -27,7 +27,11 @@ def kept(draft: Draft, *known: Note, settings: MemorySettings | None = None) -> 
 def test_a_note_gets_a_title_from_its_name() -> None:
     found = kept(Draft("It takes 3 s.", "empirical-kafka-rebalance"))
 
-    assert found == Kept(Note("empirical-kafka-rebalance", "# Kafka rebalance\n\nIt takes 3 s.\n"), "created")
+    assert found == Kept(
+        Note("empirical-kafka-rebalance", "# Kafka rebalance\n\nIt takes 3 s.\n"),
+        "created",
+        "empirical-kafka-rebalance",
+    )
 
 
 def test_a_note_that_has_a_title_keeps_it_and_gets_its_name_from_it() -> None:
@@ -56,7 +60,7 @@ def test_more_on_the_same_day_stands_under_the_same_heading() -> None:
 def test_the_same_again_changes_nothing() -> None:
     found = kept(Draft("more are answered with 429.", LIMITS.name), LIMITS)
 
-    assert found == Kept(LIMITS, "known")
+    assert found == Kept(LIMITS, "known", LIMITS.name)
 
 
 @pytest.mark.parametrize("name", ["empirical-payment-limits", "payment-limits"])

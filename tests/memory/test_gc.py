@@ -197,7 +197,7 @@ def test_automatic_forgetting_takes_only_what_all_signals_speak_against(project:
     from gitnexus.memory.access import observe
 
     for _ in range(3):
-        observe(Notes(notes.state, harness="claude-code", reader="e"), ["note-used"])
+        observe(Notes(notes.state, harness="claude-code", reader="e"), ["note-used"], by_hook=True)
 
     did = automatic(notes, lambda harness: True)
 
