@@ -15,7 +15,7 @@ from gitnexus.projects.standpoint import Standpoint
 from gitnexus.state import State
 from gitnexus.state.format import new_tree
 from gitnexus.state.home import make_home
-from tests.conftest import run_git
+from tests.conftest import Nexus, run_git
 
 TODAY = datetime(2026, 2, 1, 12, tzinfo=UTC)
 
@@ -75,6 +75,25 @@ class World:
 
 def document(key: str, title: str) -> bytes:
     return json.dumps({"id": key, "title": title, "status": "pending"}).encode()
+
+
+def keep(project: Project, **tasks: dict[str, Any]) -> None:
+    """Write tasks by id into a project, whatever they hold."""
+    files = {
+        f"backlog/{key}.json": json.dumps({"id": key, "title": key, "status": "pending", **held}).encode()
+        for key, held in tasks.items()
+    }
+    State.open(Path(project.path)).write(files, why="by hand")
+
+
+def told(nexus: Nexus, *argv: str, place: Path | None = None) -> Any:
+    """Return the one document that a command prints with --json, which comes alone."""
+    done = nexus(*argv, "--json", place=place)
+    value = json.loads(done.stdout)
+    assert value["success"] == (done.returncode == 0)
+    if done.returncode:
+        assert value["error"]["code"] == done.returncode
+    return value
 
 
 @pytest.fixture

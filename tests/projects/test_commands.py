@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,17 +10,7 @@ from gitnexus.base.errors import CrossProjectError
 from gitnexus.projects.levels import Level
 from gitnexus.ui.envelope import failure
 from tests.conftest import Nexus, run_git, terminal
-from tests.projects.conftest import World
-
-
-def told(nexus: Nexus, *argv: str, place: Path | None = None) -> Any:
-    """Return the one document that a command prints with --json, which comes alone."""
-    done = nexus(*argv, "--json", place=place)
-    value = json.loads(done.stdout)
-    assert value["success"] == (done.returncode == 0)
-    if done.returncode:
-        assert value["error"]["code"] == done.returncode
-    return value
+from tests.projects.conftest import World, told
 
 
 @pytest.fixture
