@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Knows the names of the current project, and whom to ask about others when it comes to that."""
+    """Knows the names of a project, and whom to ask about others when it comes to that: who stands at `caller`."""
 
-    def __init__(self, repo: Repo) -> None:
+    def __init__(self, repo: Repo, caller: Path | None = None) -> None:
         self._repo = repo
+        self._caller = caller or repo.place
         self._others: Projects | None = None
 
     def own(self, project: str) -> bool:
@@ -47,7 +48,7 @@ class Names:
         if self._others is None:
             from gitnexus.app.elsewhere import Projects  # most tasks know nothing of other projects
 
-            self._others = Projects(self._repo.place)
+            self._others = Projects(self._caller)
         return self._others
 
     @cached_property
@@ -108,8 +109,11 @@ class OpenBacklog:
             self.nexus.close()
 
 
-def open_backlog(place: Path) -> OpenBacklog:
-    """Open the backlog of the nearest project, hand edits taken in. Raises: NotFound."""
+def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
+    """Open the backlog of the nearest project, hand edits taken in. Raises: NotFound.
+
+    Other projects are seen from `caller`, where that is another place: who reaches into a project sees no more by it.
+    """
     from gitnexus.backlog import cleo
 
     kept_by_cleo = cleo.nearest(place)
@@ -123,7 +127,7 @@ def open_backlog(place: Path) -> OpenBacklog:
         nexus.close()
         return _cleo(kept_by_cleo)  # a project inside the project
     return OpenBacklog(
-        StateBacklog(nexus.state, claimant_of(nexus.state), Names(nexus.repo)), nexus.described, place, nexus
+        StateBacklog(nexus.state, claimant_of(nexus.state), Names(nexus.repo, caller)), nexus.described, place, nexus
     )
 
 

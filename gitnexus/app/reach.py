@@ -26,4 +26,4 @@ def reached(start: Path, reference: Reference, operation: str) -> tuple[OpenBack
             )
     finally:
         standpoint.close()
-    return open_backlog(Path(at.project.path)), at.task
+    return open_backlog(Path(at.project.path), start), at.task

@@ -1,5 +1,6 @@
 """`git nexus graph`: the graph as a tree, DOT, Mermaid or JSON."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def graph(ctx: click.Context, name: str | None, form: str, output: Path | None) 
 
     asked = invocation(ctx)
     asked.as_json = asked.as_json or form == "json"
-    standpoint = open_standpoint(start_folder(asked))
+    standpoint = open_standpoint(start_folder(asked), os.environ.get("NEXUS_PROJECT"))
     try:
         project = standpoint.find(name) if name else None
         if project is not None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitnexus.backlog.model import number_of
 from gitnexus.projects.index import FILES, LABELS, WORDS, Index, Row
 from gitnexus.projects.scoring import BASES, DECAY, SIBLING, Scores, boost, jaccard, weighted
 
@@ -82,7 +83,7 @@ def ranked(
 ) -> list[dict[str, Any]]:
     """Return the best of what may be read: by score, then the project's name, then the task's number."""
     seen = [row for row in answer if row["project"] in names and readable(row["project"])]
-    best = sorted(seen, key=lambda row: (-row["score"], names[row["project"]], int(row["id"][1:]), row["id"]))
+    best = sorted(seen, key=lambda row: (-row["score"], names[row["project"]], number_of(row["id"]), row["id"]))
     return [
         {
             "taskId": f"{row['project']}:{row['id']}",

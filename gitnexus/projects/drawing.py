@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitnexus.backlog.model import number_of
 from gitnexus.base.text import one_line
 
 _MARKS = {"done": "✓", "cancelled": "✗", "active": "▸", "blocked": "■", "pending": "·"}
@@ -158,4 +159,4 @@ def _order(key: str) -> tuple[str, int, str]:
 
 
 def _number(id_: str) -> int:
-    return int(id_[1:]) if id_[1:].isdecimal() else 0
+    return number_of(id_) if id_[1:].isdecimal() else 0

@@ -73,17 +73,25 @@ def _read(place: Place, known: str | None) -> tuple[str, list[BacklogTask] | Non
 def _glance(project: Project) -> str:
     """Return what changes whenever a project's tasks do, from one or two files: the tip of its state ref, or a stat."""
     root = Path(project.path)
-    for common in (root / ".git", root):
+    for common in (_git_folder(root), root):
         try:
             return f"ref {(common / STATE_REF).read_text(encoding='ascii').strip()}"
         except (OSError, UnicodeDecodeError):
             pass
         packed = _stat(common / "packed-refs")
-        if packed:
-            return f"packed {packed} {_stat(common / 'reftable' / 'tables.list')}"
-        if (common / "HEAD").exists():
-            return f"refs {_stat(common / 'reftable' / 'tables.list')}"
+        if packed or (common / "HEAD").exists():
+            # A repository may have no state ref and be a folder of CLEO.
+            return f"refs {packed} {_stat(common / 'reftable' / 'tables.list')} {_glance_of_files(root)}"
     return _glance_of_files(root)
+
+
+def _git_folder(root: Path) -> Path:
+    """Return where git keeps a work tree's refs: `.git`, or the folder that a file of this name points to."""
+    try:
+        pointer = os.fsdecode((root / ".git").read_bytes()[:4096])
+    except OSError:
+        return root / ".git"
+    return root / pointer.removeprefix("gitdir:").strip()
 
 
 def _glance_of_files(root: Path) -> str:

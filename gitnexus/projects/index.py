@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gitnexus.backlog.model import number_of
 from gitnexus.projects.scoring import words
 
 FORMAT = 1
@@ -83,7 +84,7 @@ class Row:
 
     @property
     def number(self) -> int:
-        return int(self.id[1:])
+        return number_of(self.id)
 
 
 _COLUMNS = ("task.n, project.hash, task.id, title, status, priority, type, parent, grandparent, description, labels, "

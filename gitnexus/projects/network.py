@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from gitnexus.backlog.graph import Cyclic, cycles, longest_chain, turned
+from gitnexus.backlog.model import number_of
 from gitnexus.backlog.reference import parsed
 from gitnexus.base.errors import BadReference, NotFound
 from gitnexus.projects.drawing import Node, Picture, picture
@@ -191,7 +192,7 @@ class Network:
 
     def _key(self, key: str) -> tuple[str, int, str]:
         project, _, id_ = key.partition(":")
-        return self.names[project], int(id_[1:]), id_
+        return self.names[project], number_of(id_), id_
 
 
 def blocked(row: Row, dependencies: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -1,0 +1,325 @@
+"""The commands about the graph: who may not learns nothing, and whatever happens to files the answers stay right."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.projects.grants import grant
+from gitnexus.projects.levels import Level
+from gitnexus.projects.model import Project
+from gitnexus.state.home import home_folder
+from tests.conftest import Nexus, run_git
+from tests.projects.conftest import World, keep, told
+
+READS = {
+    "show": ("show", "lib:T1"),
+    "task show": ("task", "show", "lib:T1"),
+    "query": ("query", "lib:T1"),
+    "deps": ("deps", "lib:T1"),
+    "dependents": ("dependents", "lib:T1"),
+    "blocking": ("blocking", "lib:T1"),
+    "critical-path": ("critical-path", "lib:T1"),
+    "discover": ("discover", "lib:T1"),
+    "discover in it": ("discover", "T1", "--scope", "lib"),
+    "search in it": ("search", "x", "--scope", "lib"),
+    "search an id of it": ("search", "--id", "lib:T1"),
+    "graph of it": ("graph", "--project", "lib"),
+    "project show": ("project", "show", "lib"),
+}
+WRITES = {
+    "task update": ("task", "update", "lib:T1", "--title", "taken"),
+    "task claim": ("task", "claim", "lib:T1"),
+    "task relate": ("task", "relate", "lib:T1", "T2"),
+    "task add --depends": ("task", "add", "new", "--depends", "lib:T1"),
+    "task complete": ("task", "complete", "lib:T1"),
+    "task cancel": ("task", "cancel", "lib:T1"),
+    "task delete": ("task", "delete", "lib:T1"),
+}
+
+
+def refs(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["ref"] for row in rows]
+
+
+def audit(nexus: Nexus) -> list[tuple[str, str, str, str, str | None]]:
+    return [
+        (line["operation"].removeprefix("git nexus "), line["result"], line["permissionGranted"],
+         line["permissionRequired"], line["taskRef"])
+        for line in told(nexus, "permissions", "--audit")["entries"]
+    ]  # fmt: skip
+
+
+def tip(place: Path) -> str:
+    return run_git(place, "rev-parse", "refs/nexus/state")
+
+
+@pytest.fixture
+def web(world: World) -> Project:
+    project = world.registered("web")
+    keep(project, T1={"depends": ["lib:T1"]}, T2={})
+    return project
+
+
+@pytest.fixture
+def lib(world: World) -> Project:
+    return world.registered("lib", T1="Theirs", T2="also theirs")
+
+
+@pytest.fixture
+def nexus(web: Project, lib: Project) -> Nexus:
+    return Nexus(Path(web.path))
+
+
+@pytest.mark.parametrize("argv", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
+def test_who_holds_none_is_refused_learns_nothing_and_is_written_down(
+    world: World, nexus: Nexus, web: Project, lib: Project, argv: tuple[str, ...]
+) -> None:
+    grant(world.home, web, lib, Level.NONE, "")
+    before = tip(Path(lib.path)), tip(Path(web.path))
+
+    done = nexus(*argv, "--json")
+
+    assert done.returncode == json.loads(done.stdout)["error"]["code"] == 71
+    assert "heirs" not in done.stdout + done.stderr
+    assert (tip(Path(lib.path)), tip(Path(web.path))) == before
+    assert [(line[1], line[2]) for line in audit(nexus)] == [("denied", "none")]
+
+
+@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
+def test_reading_is_no_permission_to_write(nexus: Nexus, lib: Project, argv: tuple[str, ...]) -> None:
+    before = tip(Path(lib.path))
+
+    assert told(nexus, *argv)["error"]["code"] == 71
+    assert tip(Path(lib.path)) == before
+
+
+@pytest.mark.parametrize(("verb", "level"), [
+    ("task update", "write"), ("task claim", "write"), ("task relate", "write"), ("task add --depends", "write"),
+    ("task complete", "execute"), ("task cancel", "execute"), ("task delete", "execute"),
+])  # fmt: skip
+def test_a_write_that_is_permitted_happens_and_is_written_down(
+    world: World, nexus: Nexus, web: Project, lib: Project, verb: str, level: str
+) -> None:
+    grant(world.home, web, lib, Level(level), "")
+    argv = ("task", "relate", "lib:T1", "lib:T2") if verb == "task relate" else WRITES[verb]
+    whose = Path(web.path if verb == "task add --depends" else lib.path)
+    before = tip(whose)
+
+    nexus.ok(*argv)
+
+    assert tip(whose) != before
+    assert audit(nexus) == [(verb, "allowed", level, level, f"{lib.hash}:T1")]
+
+
+def test_reads_leave_no_line_unless_they_are_asked_for(nexus: Nexus) -> None:
+    for argv in READS.values():
+        nexus.ok(*argv)
+
+    assert audit(nexus) == []
+
+
+@pytest.mark.parametrize("raw", [b"garbage", b'{"projects": [1]}', b"[]"])
+@pytest.mark.parametrize("argv", [("deps", "T1"), ("search", "x"), ("graph",), ("orphans",), ("critical-path",),
+                                  ("index",), ("index", "--rebuild"), ("deps", "lib:T1"),
+                                  ("task", "update", "lib:T1", "--title", "x")])  # fmt: skip
+def test_a_registry_that_does_not_parse_is_refused_and_left_alone(
+    world: World, nexus: Nexus, raw: bytes, argv: tuple[str, ...]
+) -> None:
+    path = next(name for name in ("projects.json", "registry.json") if world.home.latest().read(name) is not None)
+    world.put({path: raw})
+
+    refused = told(nexus, *argv)
+
+    assert refused["error"]["code"] == 6
+    assert path in refused["error"]["message"]
+    assert world.home.latest().read(path) == raw
+
+
+@pytest.mark.parametrize("harm", ["deleted", "emptied", "cut", "garbage", "a folder of none"])
+def test_whatever_happens_to_the_index_the_answers_stay(nexus: Nexus, harm: str) -> None:
+    asked = [("deps", "T1"), ("dependents", "lib:T1"), ("search", "theirs"), ("orphans",), ("critical-path",)]
+
+    def answers() -> list[Any]:
+        return [{key: value for key, value in told(nexus, *argv).items() if key != "_meta"} for argv in asked]
+
+    before = answers()
+    path = home_folder() / "cache" / "graph.sqlite"
+    raw = path.read_bytes()
+    match harm:
+        case "emptied":
+            path.write_bytes(b"")
+        case "cut":
+            path.write_bytes(raw[: len(raw) // 2])
+        case "garbage":
+            path.write_bytes(raw[:100] + os.urandom(len(raw) - 100))
+        case _:
+            path.unlink()
+            if harm != "deleted":
+                path.parent.rmdir() if not list(path.parent.iterdir()) else None
+
+    assert answers() == before
+    assert refs(before[2]["results"]) == ["lib:T1", "lib:T2"]
+
+
+def test_a_circle_across_projects_is_shown_by_graph_and_named_by_critical_path(nexus: Nexus, lib: Project) -> None:
+    keep(lib, T1={"depends": ["web:T1"]})
+
+    assert told(nexus, "graph", "--format", "json")["cycles"] != []
+    for argv in (("critical-path",), ("critical-path", "T1"), ("critical-path", "lib:T1")):
+        refused = told(nexus, *argv)["error"]
+        assert (refused["code"], refused["name"]) == (6, "E_CYCLE")
+        assert sorted(refused["context"]["cycle"]) == ["lib:T1", "web:T1"]
+    assert refs(told(nexus, "blocking", "T1")["tasks"]) == ["lib:T1"]
+    assert refs(told(nexus, "deps", "T1")["dependencies"]) == ["lib:T1"]
+
+
+def test_a_circle_through_a_done_task_is_no_longer_one_for_the_critical_path(nexus: Nexus, lib: Project) -> None:
+    keep(lib, T1={"depends": ["web:T1"], "status": "done"})
+
+    assert told(nexus, "critical-path", "T1")["length"] == 1
+
+
+def test_a_project_that_is_renamed_keeps_its_dependents(world: World, nexus: Nexus, lib: Project) -> None:
+    nexus.ok("project", "rename", "lib", "core")
+
+    for ref in ("core:T1", "lib:T1"):
+        found = told(nexus, "dependents", ref)
+        assert (found["ref"], refs(found["dependents"])) == ("core:T1", ["web:T1"])
+    assert refs(told(nexus, "deps", "T1")["dependencies"]) == ["core:T1"]
+    assert told(nexus, "orphans")["orphans"] == []
+
+
+def test_a_cleo_folder_takes_part(world: World, nexus: Nexus, web: Project) -> None:
+    place = world.cleo_project("old", T7="Ancient")
+    world.register(place)
+    keep(web, T3={"depends": ["old:T7"]})
+
+    assert told(nexus, "deps", "T3")["blockedBy"] == ["old:T7 (pending)"]
+    assert refs(told(nexus, "dependents", "old:T7")["dependents"]) == ["web:T3"]
+    assert refs(told(nexus, "search", "ancient")["results"]) == ["old:T7"]
+    done = {"tasks": [{"id": "T7", "title": "Ancient", "status": "done", "labels": False, "depends": ["web:T2"]}]}
+    (place / ".cleo" / "todo.json").write_text(json.dumps(done))
+    assert told(nexus, "deps", "T3")["blocked"] is False
+    assert refs(told(nexus, "dependents", "T2")["dependents"]) == ["old:T7"]
+
+
+def test_a_cleo_folder_in_a_repository_is_read_anew_when_it_changes(world: World, nexus: Nexus) -> None:
+    place = world.cleo_project("old", T7="Ancient")
+    run_git(place, "init", "-q")
+    world.register(place)
+    assert refs(told(nexus, "search", "ancient")["results"]) == ["old:T7"]
+
+    (place / ".cleo" / "todo.json").write_text(json.dumps({"tasks": [{"id": "T8", "title": "Recent one"}]}))
+
+    assert refs(told(nexus, "search", "recent")["results"]) == ["old:T8"]
+    assert told(nexus, "search", "ancient")["results"] == []
+
+
+def test_a_repository_whose_git_folder_lies_elsewhere_is_read_anew_when_it_changes(world: World, nexus: Nexus) -> None:
+    place = world.git_project("apart", T1="Before")
+    run_git(place, "init", "-q", "--separate-git-dir", str(world.root / "the git dir"))
+    apart = world.register(place)
+    assert refs(told(nexus, "search", "before")["results"]) == ["apart:T1"]
+
+    keep(apart, T2={"title": "After"})
+
+    assert refs(told(nexus, "search", "after")["results"]) == ["apart:T2"]
+
+
+@pytest.mark.parametrize(
+    ("depends", "held", "blocked_by"),
+    [
+        (["T2"], {"status": "done"}, []),
+        (["T2"], {"status": "active"}, ["web:T2 (active)"]),
+        (["T2"], {"status": "cancelled"}, ["web:T2 (cancelled)"]),
+        (["T9"], {}, ["web:T9 (does not exist)"]),
+        (["lib:T9"], {}, ["lib:T9 (does not exist)"]),
+        (["nobody:T1"], {}, ["nobody:T1 (no project is called nobody)"]),
+        (["not a reference"], {}, ["not a reference (is no reference to a task)"]),
+        ([], {}, []),
+    ],
+)
+def test_what_blocks_a_task(
+    nexus: Nexus, web: Project, depends: list[str], held: dict[str, Any], blocked_by: list[str]
+) -> None:
+    keep(web, T2=held, T3={"depends": depends})
+
+    found = told(nexus, "deps", "T3")
+
+    assert (found["blockedBy"], found["blocked"]) == (blocked_by, bool(blocked_by))
+    keep(web, T3={"depends": depends, "status": "done"})
+    assert told(nexus, "deps", "T3")["blockedBy"] == []
+
+
+def test_a_permission_that_is_withdrawn_hides_what_was_answered_before(
+    world: World, nexus: Nexus, web: Project, lib: Project
+) -> None:
+    keep(web, T2={"labels": ["auth"]})
+    keep(lib, T2={"labels": ["auth"], "title": "Theirs"})
+    assert refs(told(nexus, "discover", "T2")["results"]) == ["lib:T2"]
+    assert told(nexus, "deps", "T1")["dependencies"][0]["title"] == "Theirs"
+
+    grant(world.home, web, lib, Level.NONE, "")
+
+    assert told(nexus, "discover", "T2")["results"] == []
+    (hidden,) = told(nexus, "deps", "T1")["dependencies"]
+    assert (hidden["title"], hidden["status"], hidden["reason"]) == (None, None, "may not be read")
+    assert told(nexus, "search", "theirs")["results"] == []
+    assert told(nexus, "orphans")["orphans"] == []
+    assert "Theirs" not in nexus.ok("graph", "--format", "json")
+    nexus.ok("revoke", "web", "lib")
+    assert refs(told(nexus, "discover", "T2")["results"]) == ["lib:T2"]
+
+
+def test_a_task_of_another_project_is_shown_as_the_caller_may_see_it(
+    world: World, nexus: Nexus, web: Project, lib: Project
+) -> None:
+    """The caller is the current project, not the one whose task it is: lib may read secret, web may not."""
+    secret = world.registered("secret", T5="Hidden plan")
+    grant(world.home, web, secret, Level.NONE, "")
+    grant(world.home, web, lib, Level.EXECUTE, "")
+    grant(world.home, lib, secret, Level.EXECUTE, "")
+    keep(lib, T1={"depends": ["secret:T5"]})
+
+    shown = nexus.ok("show", "lib:T1", "--json")
+
+    assert "Hidden plan" not in shown
+    assert "pending" not in json.dumps(json.loads(shown)["waitsFor"])
+    assert told(nexus, "task", "update", "lib:T2", "--depends", "secret:T5")["error"]["code"] == 71
+    assert told(nexus, "task", "complete", "lib:T1")["error"]["code"] == 6
+
+
+def test_a_task_of_another_project_may_wait_for_one_of_the_own(
+    world: World, nexus: Nexus, web: Project, lib: Project
+) -> None:
+    grant(world.home, web, lib, Level.WRITE, "")
+
+    assert told(nexus, "task", "update", "lib:T2", "--depends", "web:T2")["task"]["depends"] == ["web:T2"]
+    assert told(nexus, "task", "update", "lib:T2", "--depends", "lib:T1")["task"]["depends"] == ["web:T2", "T1"]
+
+
+def test_the_current_project_can_be_said_by_the_environment(
+    nexus: Nexus, web: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NEXUS_PROJECT", "web")
+
+    assert told(nexus, "deps", "T1", place=tmp_path)["ref"] == "web:T1"
+    assert [node["ref"] for node in told(nexus, "graph", "--project", ".", place=tmp_path)["nodes"]] == [
+        "web:T1", "web:T2"]  # fmt: skip
+
+
+def test_an_id_of_very_many_digits_stops_nothing(world: World, nexus: Nexus, web: Project) -> None:
+    place = world.cleo_project("old")
+    world.register(place)
+    long = "T" + "9" * 5000
+    tasks = [{"id": long, "title": "Endless", "depends": ["web:T2"]}, {"id": "T1", "title": "Short"}]
+    (place / ".cleo" / "todo.json").write_text(json.dumps({"tasks": tasks}))
+
+    assert "old:T1" in refs(told(nexus, "search", "short")["results"])
+    nexus.ok("search", "endless")
+    nexus.ok("dependents", "T2")
+    nexus.ok("critical-path")
+    nexus.ok("graph")
