@@ -80,6 +80,7 @@ FILES = (
         "The home repository: registry, permissions and audit of your projects, on its own refs/nexus/state.",
     ),
     ("$NEXUS_HOME/settings.json", "Your own settings, below those of each project."),
+    ("$NEXUS_HOME/cache/", "The index of all projects' tasks, only for you; it can be deleted at any time."),
     ("$NEXUS_HOME/log/", "One file for each bug that git nexus hit."),
 )
 # The tools of the contract; whatever else is on the shelf is ours.
@@ -90,6 +91,7 @@ CONTRACT = (
 KINDS = {
     "text": "text",
     "number": "number",
+    "fraction": "number, also with a fraction",
     "flag": "true or false",
     "texts": "list of texts",
     "numbers": "list of numbers",

@@ -6,6 +6,7 @@ from typing import Any
 
 from gitnexus.app.backlog import Names, claimant_of
 from gitnexus.app.closing import after_close
+from gitnexus.app.graphtools import TOOLS as GRAPH
 from gitnexus.app.notes import notes_of
 from gitnexus.app.standpoint import open_standpoint
 from gitnexus.backlog import Backlog, StateBacklog
@@ -54,6 +55,7 @@ _SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = (
     (CYCLE, lambda desk: desk.session),
     (MEMORY, lambda desk: desk.notes),
     (PROJECTS, lambda desk: desk.standpoint),
+    (GRAPH, lambda desk: desk.standpoint),
     (BACKLOG, lambda desk: desk.backlog),
 )
 

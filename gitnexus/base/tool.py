@@ -8,10 +8,11 @@ from typing import Any, Generic, Literal, TypeVar
 from gitnexus.base.errors import Invalid
 
 D = TypeVar("D")
-Kind = Literal["text", "number", "flag", "texts", "numbers", "text map", "objects"]
+Kind = Literal["text", "number", "fraction", "flag", "texts", "numbers", "text map", "objects"]
 _WORDS = {
     "text": "text",
     "number": "a whole number",
+    "fraction": "a number",
     "flag": "true or false",
     "texts": "a list of texts",
     "numbers": "a list of whole numbers",
@@ -75,8 +76,8 @@ def _value(param: Param, value: Any, where: str) -> Any:
             fits = value
         case "flag" if isinstance(value, bool):
             return value
-        case "number":
-            fits = _number(value)
+        case "number" | "fraction":
+            fits = (_number if param.kind == "number" else _fraction)(value)
         case "texts" if isinstance(value, list) and all(isinstance(item, str) for item in value):
             fits = value
         case "numbers" if isinstance(value, list):
@@ -108,3 +109,12 @@ def _number(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if isinstance(value, int) or value.is_integer() else None
+
+
+def _fraction(value: Any) -> float | None:
+    """Return a number, also one with a fraction; clients also send it as text."""
+    if isinstance(value, str):
+        return float(value) if re.fullmatch(r"\s*-?\d{1,15}(\.\d{1,15})?\s*", value, re.ASCII) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if abs(value) < 10**15 else None  # not NaN either

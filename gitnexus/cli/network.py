@@ -11,8 +11,6 @@ from gitnexus.ui.output import answer, columns, counted
 from gitnexus.ui.standpoint import with_standpoint
 
 if TYPE_CHECKING:
-    from gitnexus.projects.network import Network
-    from gitnexus.projects.resolve import Located
     from gitnexus.projects.standpoint import Standpoint
 
 
@@ -21,19 +19,11 @@ if TYPE_CHECKING:
 @with_standpoint
 def deps(standpoint: "Standpoint", ref: str) -> None:
     """Show what a task waits for, in whatever project that is."""
-    from gitnexus.app.network import with_network
-    from gitnexus.projects.network import blocked
+    from gitnexus.app.answers import dependencies, located
+    from gitnexus.projects.operations import Operation
 
-    at = located(standpoint, ref, "deps")
-
-    def look(network: "Network") -> dict[str, Any]:
-        row = network.row(at)
-        found = network.dependencies(row)
-        why = blocked(row, found)
-        return {"taskId": row.key, "ref": at.ref, "project": at.project.name, "dependencies": found,
-                "blocked": bool(why) or row.status == "blocked", "blockedBy": why}  # fmt: skip
-
-    told = with_network(standpoint, look, progress())
+    at = located(standpoint, ref, Operation.DEPS)
+    told = dependencies(standpoint, at, progress())
     tail = one_line(f"Blocked by {', '.join(told['blockedBy'])}", 400) if told["blockedBy"] else ""
     text = _rows(told["dependencies"]) or f"{at.ref} waits for nothing."
     answer(told, "\n".join(filter(None, [text, tail])), at.project.described)
@@ -44,12 +34,12 @@ def deps(standpoint: "Standpoint", ref: str) -> None:
 @with_standpoint
 def dependents(standpoint: "Standpoint", ref: str) -> None:
     """Show the tasks that wait for one, in all projects that may be read."""
-    from gitnexus.app.network import with_network
+    from gitnexus.app import answers
+    from gitnexus.projects.operations import Operation
 
-    at = located(standpoint, ref, "dependents")
-    found = with_network(standpoint, lambda network: network.dependents(network.row(at)), progress())
-    told = {"taskId": at.task_id, "ref": at.ref, "project": at.project.name, "dependents": found}
-    answer(told, _rows(found) or f"Nothing waits for {at.ref}.", at.project.described)
+    at = answers.located(standpoint, ref, Operation.DEPENDENTS)
+    told = answers.dependents(standpoint, at, progress())
+    answer(told, _rows(told["dependents"]) or f"Nothing waits for {at.ref}.", at.project.described)
 
 
 @click.command("blocking", cls=NexusCommand)
@@ -57,13 +47,14 @@ def dependents(standpoint: "Standpoint", ref: str) -> None:
 @with_standpoint
 def blocking(standpoint: "Standpoint", ref: str) -> None:
     """Show all that a task holds up, directly or through others."""
-    from gitnexus.app.network import with_network
+    from gitnexus.app import answers
+    from gitnexus.projects.operations import Operation
 
-    at = located(standpoint, ref, "dependents")
-    found = with_network(standpoint, lambda network: network.blocking(network.row(at)), progress())
-    told = {"taskId": at.task_id, "ref": at.ref, "impact": len(found), "tasks": found}
-    head = f"{at.ref} holds up {counted(len(found), 'open task')}"
-    answer(told, f"{head}\n{_rows(found)}" if found else f"{at.ref} holds up nothing.", at.project.described)
+    at = answers.located(standpoint, ref, Operation.DEPENDENTS)
+    told = answers.blocking(standpoint, at, progress())
+    head = f"{at.ref} holds up {counted(told['impact'], 'open task')}"
+    text = f"{head}\n{_rows(told['tasks'])}" if told["tasks"] else f"{at.ref} holds up nothing."
+    answer(told, text, at.project.described)
 
 
 @click.command("critical-path", cls=NexusCommand)
@@ -71,14 +62,14 @@ def blocking(standpoint: "Standpoint", ref: str) -> None:
 @with_standpoint
 def critical_path(standpoint: "Standpoint", ref: str | None) -> None:
     """Show the longest chain of open tasks, of all or up to REF; a circle is refused and named."""
-    from gitnexus.app.network import with_network
+    from gitnexus.app import answers
+    from gitnexus.projects.operations import Operation
 
-    at = located(standpoint, ref, "deps") if ref else None
-    path = with_network(standpoint, lambda network: network.critical_path(network.row(at) if at else None), progress())
-    text = (
-        f"{counted(len(path), 'task')}, each waiting for the one before\n{_rows(path)}" if path else "Nothing is open."
-    )
-    answer({"length": len(path), "path": path}, text, at.project.described if at else standpoint.described)
+    at = answers.located(standpoint, ref, Operation.DEPS) if ref else None
+    told = answers.critical_path(standpoint, at, progress())
+    head = f"{counted(told['length'], 'task')}, each waiting for the one before"
+    text = f"{head}\n{_rows(told['path'])}" if told["path"] else "Nothing is open."
+    answer(told, text, at.project.described if at else standpoint.described)
 
 
 @click.command("orphans", cls=NexusCommand)
@@ -107,20 +98,6 @@ def index(standpoint: "Standpoint", rebuild: bool) -> None:
         f"{told['edges']} dependencies; {len(named) or 'none'} read anew"
     )
     answer(told, text, standpoint.described)
-
-
-def located(standpoint: "Standpoint", text: str, operation: str) -> "Located":
-    """Return a task of one project that may be read. Raises: BadReference, Invalid, PermissionDenied, …"""
-    from gitnexus.base.errors import Invalid
-    from gitnexus.projects.operations import Operation
-    from gitnexus.projects.reference import parsed
-
-    reference = parsed(text)
-    if reference.is_everywhere:
-        raise Invalid(f"{text} means the tasks of every project, one is wanted here", hint="name the project")
-    at = standpoint.locate(reference)
-    standpoint.require(Operation(operation), at.project, at.task)
-    return at
 
 
 def _rows(found: list[dict[str, Any]]) -> str:

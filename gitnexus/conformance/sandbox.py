@@ -58,11 +58,13 @@ class Sandbox:
         return [parse(line) for line in raw.splitlines()] if path.endswith(".jsonl") else parse(raw)
 
     def outside(self) -> frozenset[str]:
-        """Return every file that is neither state nor git's: none of these is a tool's to make."""
+        """Return every file that is neither state nor git's nor a cache: none of these is a tool's to make."""
         found: set[str] = set()
         for folder, names, files in os.walk(self.root):
             if folder == str(self.repository):
                 names[:] = [name for name in names if name not in _OURS]
+            elif folder == self.environment["NEXUS_HOME"]:
+                names[:] = [name for name in names if name != "cache"]
             found.update(os.path.relpath(Path(folder, name), self.root) for name in files)
         return frozenset(found - {self.log.name})
 

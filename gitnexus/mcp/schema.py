@@ -11,6 +11,7 @@ _NUMBER: dict[str, Any] = {"type": ["integer", "string"]}  # clients send number
 _KINDS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "number": _NUMBER,
+    "fraction": {"type": ["number", "string"]},
     "flag": {"type": "boolean"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "numbers": {"type": "array", "items": _NUMBER},
