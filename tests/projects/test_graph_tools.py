@@ -1,0 +1,105 @@
+"""The tools about the graph, as an agent calls them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.app.tools import TOOLS, Desk, call
+from gitnexus.base.errors import BadReference, BadUsage, Invalid, NotFound, PermissionDenied, ProjectNotFound
+from gitnexus.cycle import Session
+from gitnexus.projects.grants import grant
+from gitnexus.projects.levels import Level
+from gitnexus.projects.model import Project
+from gitnexus.state import State
+from tests.conftest import Nexus
+from tests.projects.conftest import World, keep, told
+
+
+@pytest.fixture
+def web(world: World) -> Project:
+    project, lib = world.registered("web"), world.registered("lib")
+    keep(project, T1={"title": "Login", "labels": ["auth"], "depends": ["lib:T1"]}, T2={"depends": ["T1"]})
+    keep(lib, T1={"title": "Tokens", "labels": ["auth", "jwt"]})
+    return project
+
+
+@pytest.fixture
+def desk(web: Project) -> Desk:
+    return Desk(Session(State.open(Path(web.path), "long")), "long")
+
+
+def refs(found: dict[str, Any], key: str = "results") -> list[str]:
+    return [row["ref"] for row in found[key]]
+
+
+def test_a_tool_answers_as_its_command_does(desk: Desk, web: Project) -> None:
+    nexus = Nexus(Path(web.path))
+    envelope = ("$schema", "_meta", "success")
+
+    def command(*argv: str) -> dict[str, Any]:
+        return {key: value for key, value in told(nexus, *argv).items() if key not in envelope}
+
+    assert call(desk, "nx_deps", {"ref": "T1"}) == {**command("deps", "T1"), **command("dependents", "T1")}
+    assert call(desk, "nx_discover", {"ref": "T1", "threshold": 0.5}) == command("discover", "T1", "--threshold", "0.5")
+    assert call(desk, "nx_search", {"query": "tok*"}) == command("search", "tok*")
+
+
+def test_a_threshold_may_be_a_number_or_text(desk: Desk) -> None:
+    for threshold in (0.5, "0.5", " 0.50 ", 0, "0"):
+        assert refs(call(desk, "discover", {"ref": "T1", "threshold": threshold})) == ["lib:T1"]
+    assert refs(call(desk, "discover", {"ref": "T1", "threshold": 1})) == []
+
+
+@pytest.mark.parametrize("threshold", [2, -0.1, "x", "", "1e-1", True, float("nan"), float("inf"), [0.5]])
+def test_a_threshold_that_is_none_is_refused(desk: Desk, threshold: object) -> None:
+    with pytest.raises(Invalid, match="threshold should be"):
+        call(desk, "discover", {"ref": "T1", "threshold": threshold})
+
+
+@pytest.mark.parametrize(
+    ("tool", "params", "refusal"),
+    [
+        ("deps", {"ref": "T9"}, NotFound),
+        ("deps", {"ref": "t1"}, BadReference),
+        ("deps", {"ref": "*:T1"}, Invalid),
+        ("deps", {"ref": "nobody:T1"}, ProjectNotFound),
+        ("deps", {}, Invalid),
+        ("discover", {"ref": "T1", "method": "magic"}, Invalid),
+        ("discover", {"ref": "T1", "limit": 0}, Invalid),
+        ("discover", {"ref": "T1", "scope": "nobody"}, ProjectNotFound),
+        ("search", {"query": ""}, BadUsage),
+        ("search", {"query": "**"}, BadUsage),
+        ("search", {"query": "x", "limit": 1001}, Invalid),
+        ("search", {"query": "x", "status": "open"}, Invalid),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    desk: Desk, tool: str, params: dict[str, Any], refusal: type[Exception]
+) -> None:
+    with pytest.raises(refusal):
+        call(desk, tool, params)
+
+
+def test_an_agent_sees_no_more_than_its_project_may(world: World, desk: Desk, web: Project) -> None:
+    assert refs(call(desk, "search", {"query": "", "label": "auth"})) == ["lib:T1", "web:T1"]
+    lib = desk.standpoint.find("lib")
+
+    grant(world.home, web, lib, Level.NONE, "")
+
+    assert refs(call(desk, "search", {"query": "", "label": "auth"})) == ["web:T1"]
+    assert call(desk, "deps", {"ref": "T1"})["dependencies"][0]["reason"] == "may not be read"
+    assert refs(call(desk, "discover", {"ref": "T1", "threshold": 0})) == []
+    for tool, params in (
+        ("deps", {"ref": "lib:T1"}),
+        ("discover", {"ref": "lib:T1"}),
+        ("discover", {"ref": "T1", "scope": "lib"}),
+        ("search", {"query": "x", "scope": "lib"}),
+    ):
+        with pytest.raises(PermissionDenied):
+            call(desk, tool, params)
+    assert [line.result for line in desk.standpoint.audit(10).lines] == ["denied"] * 4
+
+
+def test_these_tools_only_read() -> None:
+    assert all(TOOLS[name].reads_only for name in ("deps", "discover", "search"))
