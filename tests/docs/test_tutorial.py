@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorial"
-TUTORIALS = {"first-steps.md": 30, "a-cycle.md": 30, "three-projects.md": 50}  # each with the number of commands that it has at least
+# Each with the number of commands that it has at least.
+TUTORIALS = {"first-steps.md": 30, "a-cycle.md": 30, "three-projects.md": 50}
 DEMO = FOLDER / "demo.sh"
 MARK = "\x01"
 
