@@ -85,6 +85,17 @@ class OpenBacklog:
             return reference.task
         raise Failed(f"{text} is a task of another project", hint="run this command there")
 
+    def seen_from(self, other: "OpenBacklog", text: str) -> str:
+        """Return a reference that was given here as another project must store it: a bare id means one of ours."""
+        reference = one(text)
+        if other is self or reference.project is not None:
+            return text
+        return f"{self.project['name']}:{reference.task}"
+
+    def called(self, other: "OpenBacklog", task_id: str) -> str:
+        """Return how people here call a task of `other`."""
+        return task_id if other is self else f"{other.project['name']}:{task_id}"
+
     def reach(self, text: str, operation: str) -> "tuple[OpenBacklog, str]":
         """Return the backlog that a reference leads to and the id there, once the operation is permitted and audited.
 

@@ -80,10 +80,13 @@ def update(opened: "OpenBacklog", /, task: str, no_parent: bool, **given: Any) -
     from gitnexus.backlog.fields import Fields
     from gitnexus.backlog.update import update as updated
 
+    closing = {"done": "task complete", "cancelled": "task cancel"}  # by whatever word: it needs what these need
+    there, task_id = opened.reach(task, closing.get(given["status"] or "", "task update"))
+    for name in ("depends", "less_depends"):
+        given[name] = tuple(opened.seen_from(there, ref) for ref in given[name])
     less = Fields.of({name.removeprefix("less_"): value for name, value in given.items() if name.startswith("less_")})
-    there, task_id = opened.reach(task, "task update")
     after = updated(there.backlog, task_id, Fields.of(given), less, to_root=no_parent)
-    _told(there, after, f"{after.id} is {after.status}: {one_line(after.title)}")
+    _told(there, after, f"{opened.called(there, after.id)} is {after.status}: {one_line(after.title)}")
 
 
 @click.command("relate", cls=NexusCommand)
@@ -104,10 +107,11 @@ def relate(opened: "OpenBacklog", task: str, other: str, kind: Any, reason: str 
     from gitnexus.backlog.relate import untie
 
     there, task_id = opened.reach(task, "task relate")
+    other, name = opened.seen_from(there, other), opened.called(there, task_id)
     if remove:
-        _told(there, untie(there.backlog, task_id, other), f"{task_id} is no longer related to {other}")
+        _told(there, untie(there.backlog, task_id, other), f"{name} is no longer related to {other}")
     else:
-        _told(there, related(there.backlog, task_id, other, kind, reason), f"{task_id} {_PHRASES[kind]} {other}")
+        _told(there, related(there.backlog, task_id, other, kind, reason), f"{name} {_PHRASES[kind]} {other}")
 
 
 _PHRASES = {

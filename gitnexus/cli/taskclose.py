@@ -25,11 +25,13 @@ def complete(opened: "OpenBacklog", task: str, note: str | None) -> None:
     from gitnexus.backlog.close import complete as completed
     from gitnexus.backlog.close import freed
 
-    opened, task_id = opened.reach(task, "task complete")
-    done = completed(opened.backlog, task_id, note)
-    ready = [other.id for other in freed(opened.backlog, done)]
-    text = f"Completed {done.id}: {one_line(done.title)}" + (f"\nNow ready: {', '.join(ready)}" if ready else "")
-    answer(lambda: {"task": opened.named(done.shown()), "nowReady": ready}, text, lambda: opened.project)
+    there, task_id = opened.reach(task, "task complete")
+    done = completed(there.backlog, task_id, note)
+    ready = [opened.called(there, other.id) for other in freed(there.backlog, done)]
+    text = f"Completed {opened.called(there, done.id)}: {one_line(done.title)}" + (
+        f"\nNow ready: {', '.join(ready)}" if ready else ""
+    )
+    answer(lambda: {"task": there.named(done.shown()), "nowReady": ready}, text, lambda: there.project)
 
 
 @click.command("cancel", cls=NexusCommand)
@@ -45,13 +47,13 @@ def cancel(opened: "OpenBacklog", task: str, reason: str | None, children: bool)
     from gitnexus.backlog.close import cancel as cancelled
     from gitnexus.backlog.close import stuck
 
-    opened, task_id = opened.reach(task, "task cancel")
-    gone = cancelled(opened.backlog, task_id, reason, with_children=children)
-    left = [other.id for other in stuck(opened.backlog.tasks(), gone)]
-    text = f"Cancelled {', '.join(one.id for one in gone)}"
+    there, task_id = opened.reach(task, "task cancel")
+    gone = cancelled(there.backlog, task_id, reason, with_children=children)
+    left = [opened.called(there, other.id) for other in stuck(there.backlog.tasks(), gone)]
+    text = f"Cancelled {', '.join(opened.called(there, one.id) for one in gone)}"
     text += f"\nStill waiting for it: {', '.join(left)} (drop it with --remove-depends)" if left else ""
     payload = {"cancelled": [one.id for one in gone], "waiting": left}
-    answer(lambda: {**payload, "task": opened.named(gone[0].shown())}, text, lambda: opened.project)
+    answer(lambda: {**payload, "task": there.named(gone[0].shown())}, text, lambda: there.project)
 
 
 @click.command("delete", cls=NexusCommand)
@@ -65,8 +67,10 @@ def delete(opened: "OpenBacklog", task: str, force: bool) -> None:
     """
     from gitnexus.backlog.delete import delete as deleted
 
-    opened, task_id = opened.reach(task, "task delete")
-    before = opened.backlog.tasks().task(task_id)
-    freed = [other.id for other in deleted(opened.backlog, task_id, force=force)]
-    text = f"Deleted {before.id}: {one_line(before.title)}" + (f"\nLet go of it: {', '.join(freed)}" if freed else "")
-    answer({"deleted": before.id, "changed": freed}, text, lambda: opened.project)
+    there, task_id = opened.reach(task, "task delete")
+    before = there.backlog.tasks().task(task_id)
+    freed = [opened.called(there, other.id) for other in deleted(there.backlog, task_id, force=force)]
+    text = f"Deleted {opened.called(there, before.id)}: {one_line(before.title)}" + (
+        f"\nLet go of it: {', '.join(freed)}" if freed else ""
+    )
+    answer({"deleted": before.id, "changed": freed}, text, lambda: there.project)

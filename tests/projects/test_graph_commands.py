@@ -323,3 +323,26 @@ def test_an_id_of_very_many_digits_stops_nothing(world: World, nexus: Nexus, web
     nexus.ok("dependents", "T2")
     nexus.ok("critical-path")
     nexus.ok("graph")
+
+
+@pytest.mark.parametrize("status", ["done", "cancelled"])
+def test_closing_a_task_by_its_status_needs_what_closing_it_needs(
+    world: World, nexus: Nexus, web: Project, lib: Project, status: str
+) -> None:
+    grant(world.home, web, lib, Level.WRITE, "")
+
+    assert told(nexus, "task", "update", "lib:T1", "--status", status)["error"]["code"] == 71
+    grant(world.home, web, lib, Level.EXECUTE, "")
+    assert told(nexus, "task", "update", "lib:T1", "--status", status)["task"]["status"] == status
+
+
+def test_a_bare_id_is_one_of_the_project_it_was_typed_in(
+    world: World, nexus: Nexus, web: Project, lib: Project
+) -> None:
+    grant(world.home, web, lib, Level.WRITE, "")
+
+    related = told(nexus, "task", "relate", "lib:T1", "T2")["task"]["relates"]
+    waiting = told(nexus, "task", "update", "lib:T2", "--depends", "T1")["task"]["depends"]
+
+    assert ([row["taskId"] for row in related], waiting) == (["web:T2"], ["web:T1"])
+    assert nexus.ok("task", "update", "lib:T1", "--priority", "high") == "lib:T1 is pending: Theirs\n"
