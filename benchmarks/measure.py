@@ -15,6 +15,7 @@ class Ratio:
     ours: float
     theirs: float
     limit: float
+    unit: str = "ms"
 
     @property
     def value(self) -> float:
@@ -22,21 +23,29 @@ class Ratio:
 
     def line(self) -> str:
         mark = "ok  " if self.value <= self.limit else "OVER"
+        factor = 1000 if self.unit == "ms" else 1
         return (
-            f"{mark} {self.value:5.2f}x (at most {self.limit:.1f}x)  {self.what}: {self.ours * 1000:.2f} ms"
-            f" beside {self.yardstick}: {self.theirs * 1000:.2f} ms"
+            f"{mark} {self.value:5.2f}x (at most {self.limit:.1f}x)  {self.what}: {self.ours * factor:.2f} {self.unit}"
+            f" beside {self.yardstick}: {self.theirs * factor:.2f} {self.unit}"
         )
 
 
 def compare(
-    what: str, ours: Callable[[], object], yardstick: str, theirs: Callable[[], object], limit: float, rounds: int
+    what: str,
+    ours: Callable[[], object],
+    yardstick: str,
+    theirs: Callable[[], object],
+    limit: float,
+    rounds: int,
+    before: Callable[[], object] = lambda: None,
 ) -> Ratio:
-    """Run both alternately and compare the medians."""
+    """Run both alternately and compare the medians; `before` sets the scene for ours and is not counted."""
     mine, other = [], []
     for function in (ours, theirs):
         function()
     for _ in range(rounds):
-        for function, times in ((theirs, other), (ours, mine)):
+        for prepare, function, times in ((lambda: None, theirs, other), (before, ours, mine)):
+            prepare()
             start = time.perf_counter()
             function()
             times.append(time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""Print every ratio that must hold; with --strict leave with status 1 if one does not.
+"""Print every ratio that must hold; with --strict leave with status 1 if one does not, with --large take more projects.
 
 A busy machine can push a ratio over its limit, so nothing depends on it by default.
 """
@@ -13,6 +13,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
 import commands
 import mcp_calls
 import memory_notes
+import projects
 import state_write
 
 CHAPTERS = {
@@ -20,12 +21,15 @@ CHAPTERS = {
     "commands": commands.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
+    "projects": projects.ratios,
 }
 
 
 def main() -> int:
     strict = "--strict" in sys.argv
-    wanted = [word for word in sys.argv[1:] if word != "--strict"] or list(CHAPTERS)
+    if "--large" in sys.argv:
+        os.environ[projects.LARGE] = "1"
+    wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or list(CHAPTERS)
     over = 0
     for name in wanted:
         for ratio in CHAPTERS[name]():
