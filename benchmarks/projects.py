@@ -142,11 +142,9 @@ def ratios() -> Iterator[Ratio]:
         yield _memory(place)
         yield compare(f"index from nothing, {size}", child(place, "git", "nexus", "index"), yardstick, listing, 15.0, 5,
                       before=_forget)  # fmt: skip
-        other = writer.names[1]
-        for words, limit in (
-            (["deps", "T100"], 1.5), (["dependents", "T1"], 1.5), (["deps", f"{other}:T100"], 1.5), (["show", "T100"], 1.5),
-            (["search", writer.rare()], 3.0), (["search", writer.common()], 3.0),
-        ):  # fmt: skip
+        lookups = (["deps", "T100"], ["deps", f"{writer.names[1]}:T100"], ["dependents", "T1"], ["show", "T100"])
+        searches = (["search", writer.rare()], ["search", writer.common()])
+        for words, limit in [*((words, 1.5) for words in lookups), *((words, 3.0) for words in searches)]:
             ours = child(place, "git", "nexus", *words)
             yield compare(f"{' '.join(words)}, {size}", ours, yardstick, listing, limit, ROUNDS)
         asked = _in_turn(place, "discover")

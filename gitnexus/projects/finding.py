@@ -38,7 +38,7 @@ def found(index: Index, query: str, keep: Callable[[Row], bool], *, anything: bo
     `anything` asks for all that `keep` admits, whatever they hold.
     """
     words = [] if anything else patterns(query)
-    tests = [re.compile(_expression(word)) for word in words]
+    tests = [_Test(word) for word in words]
     with index.reading():
         rows = [(row, text) for row, text in index.holding([globbed(word) for word in words]) if keep(row)]
     scored = [(_score(text, tests), row) for row, text in rows]
@@ -63,15 +63,21 @@ def _expression(word: str) -> str:
     return "".join(r"\S*" if ch == "*" else r"\S" if ch == "?" else re.escape(ch) for ch in word)
 
 
-def _score(text: str, tests: list[re.Pattern[str]]) -> float:
+def _score(text: str, tests: list["_Test"]) -> float:
     """A whole word counts double a part of one; the id counts most, then title, labels, description."""
     id_, title, labels, description = text.split("\n", 3)
     total = 0.0
     for test in tests:
-        total += _ID if test.fullmatch(id_) else 0.0
-        for part, weight in ((title, _TITLE), (labels, _LABEL), (description, _TEXT)):
-            match = test.search(part)
-            if match:
-                whole = re.search(rf"(?<!\w){test.pattern}(?!\w)", part) is not None
-                total += weight * (2 if whole else 1)
+        total += _ID if test.part.fullmatch(id_) else 0.0
+        for words, weight in ((title, _TITLE), (labels, _LABEL), (description, _TEXT)):
+            if test.part.search(words):
+                total += weight * (2 if test.whole.search(words) else 1)
     return total
+
+
+class _Test:
+    """A word of a query, as a part of other words and by itself."""
+
+    def __init__(self, word: str) -> None:
+        self.part = re.compile(_expression(word))
+        self.whole = re.compile(rf"(?<!\w){self.part.pattern}(?!\w)")

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from gitnexus.backlog.cleo import ARCHIVE, FOLDER, TODO, tasks_at
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.store import tasks_in
+from gitnexus.backlog.store import FOLDER as BACKLOG
+from gitnexus.backlog.store import id_at, row_of
 from gitnexus.base.errors import NexusError
-from gitnexus.git import GitFailed
+from gitnexus.git import GitFailed, Repo
 from gitnexus.projects.finding import folded
 from gitnexus.projects.index import Entry, Index
 from gitnexus.projects.model import Project
-from gitnexus.projects.place import Place, health, state_of
+from gitnexus.projects.place import health, state_of
 from gitnexus.state import STATE_REF
 
 _GONE = "gone"
@@ -46,59 +47,69 @@ def _renewed(index: Index, project: Project, known: tuple[str, str] | None) -> b
         return False
     place = health(project)[1]
     try:
-        content, tasks = (_GONE, []) if place is None else _read(place, known[0] if known else None)
+        if place is None:
+            index.replace(project.hash, _GONE, glance, (), folded)
+            return True
+        if place.repo is not None:
+            return _from_state(index, project, place.repo, known[0] if known else None, glance)
+        entries = [_entry(task) for task in tasks_at(Path(place.path))]
+        index.replace(project.hash, _glance_of_files(place.path), glance, entries, folded)
     except (NexusError, OSError, GitFailed):
-        content, tasks = _GONE, []  # what cannot be read has no tasks that could be shown
-    if tasks is None:
-        index.seen(project.hash, glance)
-        return False
-    index.replace(project.hash, content, glance, [_entry(task) for task in tasks], folded)
+        index.replace(project.hash, _GONE, glance, (), folded)  # what cannot be read has no tasks to be shown
     return True
 
 
-def _read(place: Place, known: str | None) -> tuple[str, list[BacklogTask] | None]:
-    """Return what identifies a project's tasks, and the tasks, None if they are those that are known."""
-    if place.repo is None:
-        return _glance_of_files(Path(place.path)), list(tasks_at(Path(place.path)))
-    state = state_of(place.repo)
+def _from_state(index: Index, project: Project, repo: Repo, known: str | None, glance: str) -> bool:
+    """Read the tasks whose blobs are not those that are known; return False if none changed."""
+    state = state_of(repo)
     try:
         snapshot = state.snapshot
-        content = state.objects.find(snapshot.tree, "backlog") if snapshot.tree else None
-        name = content.oid if content is not None else "empty"
-        return name, None if name == known else list(tasks_in(snapshot))
+        folder = state.objects.find(snapshot.tree, BACKLOG) if snapshot.tree else None
+        content = folder.oid if folder is not None else "empty"
+        if content == known:
+            index.seen(project.hash, glance)
+            return False
+        named = {id_at(f"{BACKLOG}/{name}"): oid for name, oid in snapshot.oids(BACKLOG).items()}
+        oids = {task: oid for task, oid in named.items() if task is not None}
+        before = index.versions(project.hash)
+        fresh = [task for task, oid in oids.items() if before.get(task) != oid]
+        rows = [row_of(raw, task) for task, raw in zip(fresh, snapshot.blobs([oids[t] for t in fresh]), strict=True)]
     finally:
         state.close()
+    entries = [_entry(row, oids[row.id]) for row in rows if isinstance(row, BacklogTask)]
+    gone = before.keys() - oids.keys() | set(fresh)
+    index.update(project.hash, content, glance, entries, gone, folded)
+    return True
 
 
 def _glance(project: Project) -> str:
     """Return what changes whenever a project's tasks do, from one or two files: the tip of its state ref, or a stat."""
-    root = Path(project.path)
-    for common in (_git_folder(root), root):
+    for common in (_git_folder(project.path), project.path):
         try:
-            return f"ref {(common / STATE_REF).read_text(encoding='ascii').strip()}"
+            return f"ref {Path(f'{common}/{STATE_REF}').read_text(encoding='ascii').strip()}"
         except (OSError, UnicodeDecodeError):
             pass
-        packed = _stat(common / "packed-refs")
-        if packed or (common / "HEAD").exists():
+        packed = _stat(f"{common}/packed-refs")
+        if packed or Path(common, "HEAD").exists():
             # A repository may have no state ref and be a folder of CLEO.
-            return f"refs {packed} {_stat(common / 'reftable' / 'tables.list')} {_glance_of_files(root)}"
-    return _glance_of_files(root)
+            return f"refs {packed} {_stat(f'{common}/reftable/tables.list')} {_glance_of_files(project.path)}"
+    return _glance_of_files(project.path)
 
 
-def _git_folder(root: Path) -> Path:
+def _git_folder(root: str) -> str:
     """Return where git keeps a work tree's refs: `.git`, or the folder that a file of this name points to."""
     try:
-        pointer = os.fsdecode((root / ".git").read_bytes()[:4096])
+        pointer = os.fsdecode(Path(root, ".git").read_bytes()[:4096])
     except OSError:
-        return root / ".git"
-    return root / pointer.removeprefix("gitdir:").strip()
+        return f"{root}/.git"
+    return str(Path(root, pointer.removeprefix("gitdir:").strip()))
 
 
-def _glance_of_files(root: Path) -> str:
-    return f"files {_stat(root / FOLDER / TODO)} {_stat(root / FOLDER / ARCHIVE)}"
+def _glance_of_files(root: str) -> str:
+    return f"files {_stat(f'{root}/{FOLDER}/{TODO}')} {_stat(f'{root}/{FOLDER}/{ARCHIVE}')}"
 
 
-def _stat(path: Path) -> str:
+def _stat(path: str) -> str:
     try:
         found = os.stat(path)
     except OSError:
@@ -106,8 +117,8 @@ def _stat(path: Path) -> str:
     return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
 
 
-def _entry(task: BacklogTask) -> Entry:
+def _entry(task: BacklogTask, version: str = "") -> Entry:
     return Entry(
         task.id, task.title, task.status, task.priority, task.type, task.parent_id, task.description or "",
-        task.labels, task.files, task.depends,
+        task.labels, task.files, task.depends, version,
     )  # fmt: skip

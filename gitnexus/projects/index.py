@@ -10,26 +10,30 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gitnexus.backlog.model import number_of
+from gitnexus.projects.indexfile import is_whole, remove
+from gitnexus.projects.postings import BYTES, Lists, counted, packed, read, unpacked, without
 from gitnexus.projects.scoring import words
 
-FORMAT = 1
+FORMAT = 2
 LABELS, WORDS, FILES = 0, 1, 2
 _PATIENCE = 30.0
 # A word of so many tasks tells little, and is looked up only where it must be.
 _MANY = 2000
-_HEADER = b"SQLite format 3\0"
 _SCHEMA = """
 CREATE TABLE project (n INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, content TEXT NOT NULL, seen TEXT NOT NULL);
 CREATE TABLE task (
   n INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL,
-  priority TEXT NOT NULL, type TEXT NOT NULL, parent TEXT, grandparent TEXT, description TEXT NOT NULL,
-  labels TEXT NOT NULL, files TEXT NOT NULL, words TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (project, id)
+  priority TEXT NOT NULL, type TEXT NOT NULL, parent TEXT, grandparent TEXT, labels TEXT NOT NULL, files TEXT NOT NULL,
+  words TEXT NOT NULL, version TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (project, id)
 );
-CREATE TABLE word (kind INTEGER, word TEXT, task INTEGER, size INTEGER, PRIMARY KEY (kind, word, task)) WITHOUT ROWID;
+CREATE TABLE word (
+  project INTEGER, kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (project, kind, word)
+) WITHOUT ROWID;
 CREATE TABLE edge (task INTEGER NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL, place INTEGER NOT NULL);
 CREATE INDEX edge_from ON edge (task);
 CREATE INDEX edge_to ON edge (id, name);
@@ -42,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A task as a fragment is made of; `depends` is as it was written."""
+    """A task as a fragment is made of; `depends` is as it was written, `version` changes whenever the task does."""
 
     id: str
     title: str
@@ -54,9 +58,10 @@ class Entry:
     labels: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     depends: tuple[str, ...] = ()
+    version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
     """A task as the index knows it; `project` is the hash."""
 
@@ -69,10 +74,22 @@ class Row:
     type: str
     parent: str | None
     grandparent: str | None
-    description: str
-    labels: frozenset[str]
-    files: frozenset[str]
-    words: frozenset[str]
+    packed_labels: str
+    packed_files: str
+    packed_words: str
+
+    # Unpacked when first asked for: a search may find every task there is.
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        return frozenset(json.loads(self.packed_labels))
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        return frozenset(json.loads(self.packed_files))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.packed_words.split())
 
     @property
     def key(self) -> str:
@@ -87,8 +104,7 @@ class Row:
         return number_of(self.id)
 
 
-_COLUMNS = ("task.n, project.hash, task.id, title, status, priority, type, parent, grandparent, description, labels, "
-            "files, words")  # fmt: skip
+_COLUMNS = "task.n, project.hash, task.id, title, status, priority, type, parent, grandparent, labels, files, words"
 
 
 class Index:
@@ -128,27 +144,94 @@ class Index:
         self, project: str, content: str, seen: str, entries: Iterable[Entry], fold: Callable[[str], str]
     ) -> None:
         """Put a project's fragment in place of the one before; answers that were kept are forgotten."""
-        found = {entry.id: entry for entry in entries}
         self.drop([project])
-        row = self._db.execute("INSERT INTO project (hash, content, seen) VALUES (?, ?, ?)", (project, content, seen))
-        n = row.lastrowid
+        self.update(project, content, seen, entries, (), fold)
+
+    def versions(self, project: str) -> dict[str, str]:
+        """Return the version of each task of a project that is indexed."""
+        found = self._db.execute(
+            "SELECT id, version FROM task WHERE project = (SELECT n FROM project WHERE hash = ?)", (project,)
+        )
+        return dict(found.fetchall())
+
+    def update(
+        self,
+        project: str,
+        content: str,
+        seen: str,
+        entries: Iterable[Entry],
+        gone: Iterable[str],
+        fold: Callable[[str], str],
+    ) -> None:
+        """Put tasks into a project's fragment or in place of what they were, and take out those that are gone."""
+        found = {entry.id: entry for entry in entries}
+        self._db.execute(
+            "INSERT INTO project (hash, content, seen) VALUES (?, ?, ?) "
+            "ON CONFLICT (hash) DO UPDATE SET content = excluded.content, seen = excluded.seen",
+            (project, content, seen),
+        )
+        n = self._db.execute("SELECT n FROM project WHERE hash = ?", (project,)).fetchone()[0]
+        begins = self._db.execute("SELECT 1 FROM task WHERE project = ? LIMIT 1", (n,)).fetchone() is None
+        if begins:
+            self._insert_lists(n, self._insert(n, project, found.values(), fold))
+        else:
+            numbers, leaving = self._take_out(n, [*gone, *found])
+            self._change_lists(n, numbers, leaving, self._insert(n, project, found.values(), fold))
+        above = "(SELECT above.parent FROM task above WHERE above.project = task.project AND above.id = task.parent)"
+        self._db.execute(
+            f"UPDATE task SET grandparent = {above} WHERE project = ? AND grandparent IS NOT {above}",  # noqa: S608
+            (n,),
+        )
+        self._db.execute("DELETE FROM relation")
+
+    def _insert(self, n: int, project: str, entries: Iterable[Entry], fold: Callable[[str], str]) -> Lists:
         base = self._db.execute("SELECT COALESCE(MAX(n), 0) FROM task").fetchone()[0] + 1
-        tasks, terms, edges = [], [], []
-        for at, entry in enumerate(found.values(), base):
+        tasks, edges, lists = [], [], Lists()
+        for at, entry in enumerate(entries, base):
             telling = words(entry.title, entry.description)
-            above = found.get(entry.parent) if entry.parent else None
             folded = fold("\n".join([entry.id, entry.title, " ".join(entry.labels), entry.description]))
-            tasks.append((at, n, entry.id, entry.title, entry.status, entry.priority, entry.type, entry.parent,
-                          above.parent if above else None, entry.description, _list(entry.labels), _list(entry.files),
-                          " ".join(sorted(telling)), folded))  # fmt: skip
-            for kind, some in ((LABELS, entry.labels), (WORDS, telling), (FILES, entry.files)):
-                terms += [(kind, word, at, len(set(some))) for word in set(some)]
+            tasks.append((at, n, entry.id, entry.title, entry.status, entry.priority, entry.type, entry.parent, None,
+                          _list(entry.labels), _list(entry.files), " ".join(telling), entry.version,
+                          folded))  # fmt: skip
+            for kind, some in ((LABELS, set(entry.labels)), (WORDS, telling), (FILES, set(entry.files))):
+                lists.add(kind, some, at)
             for place, ref in enumerate(entry.depends):
                 name, _, id_ = ref.rpartition(":")
                 edges.append((at, _own(project) if name in ("", ".") else name, id_, place))
         self._db.executemany("INSERT INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tasks)
-        self._db.executemany("INSERT OR IGNORE INTO word VALUES (?, ?, ?, ?)", sorted(terms))
         self._db.executemany("INSERT INTO edge VALUES (?, ?, ?, ?)", edges)
+        return lists
+
+    def _take_out(self, n: int, ids: Iterable[str]) -> tuple[set[int], Lists]:
+        """Delete tasks; return their numbers and the words that they had."""
+        numbers, lists = set(), Lists()
+        for id_ in ids:
+            found = self._db.execute(
+                "SELECT n, labels, words, files FROM task WHERE project = ? AND id = ?", (n, id_)
+            ).fetchone()
+            if found:
+                task, labels, telling, files = found
+                for kind, some in ((LABELS, json.loads(labels)), (WORDS, telling.split()), (FILES, json.loads(files))):
+                    lists.add(kind, some, task)
+                numbers.add(task)
+        for table, column in (("task", "n"), ("edge", "task")):
+            self._db.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(task,) for task in numbers])  # noqa: S608
+        return numbers, lists
+
+    def _insert_lists(self, n: int, lists: Lists) -> None:
+        rows = [(n, *key, packed(lists.marks(key))) for key in lists.all()]
+        self._db.executemany("INSERT INTO word VALUES (?, ?, ?, ?)", rows)
+
+    def _change_lists(self, n: int, numbers: set[int], leaving: Lists, arriving: Lists) -> None:
+        one = "project = ? AND kind = ? AND word = ?"
+        for key in {*leaving.all(), *arriving.all()}:
+            found = self._db.execute(f"SELECT tasks FROM word WHERE {one}", (n, *key)).fetchone()  # noqa: S608
+            marks = without(unpacked(found[0]), numbers) if found else []
+            marks += arriving.marks(key)
+            if marks:
+                self._db.execute("INSERT OR REPLACE INTO word VALUES (?, ?, ?, ?)", (n, *key, packed(marks)))
+            else:
+                self._db.execute(f"DELETE FROM word WHERE {one}", (n, *key))  # noqa: S608
 
     def seen(self, project: str, seen: str) -> None:
         """Note what was looked at to know that a project's content is unchanged."""
@@ -163,12 +246,7 @@ class Index:
         self._db.execute("DELETE FROM relation")
 
     def _drop(self, n: int) -> None:
-        gone = list(self._db.execute("SELECT n, labels, words, files FROM task WHERE project = ?", (n,)))
-        terms = []
-        for task, labels, telling, files in gone:
-            for kind, some in ((LABELS, json.loads(labels)), (WORDS, telling.split()), (FILES, json.loads(files))):
-                terms += [(kind, word, task) for word in some]
-        self._db.executemany("DELETE FROM word WHERE kind = ? AND word = ? AND task = ?", terms)
+        self._db.execute("DELETE FROM word WHERE project = ?", (n,))
         self._db.execute("DELETE FROM edge WHERE task IN (SELECT n FROM task WHERE project = ?)", (n,))
         self._db.execute("DELETE FROM task WHERE project = ?", (n,))
         self._db.execute("DELETE FROM project WHERE n = ?", (n,))
@@ -177,7 +255,7 @@ class Index:
         """Yield tasks. `where` is ours, never a caller's words."""
         for found in self._db.execute(f"SELECT {_COLUMNS} FROM task JOIN project ON project.n = task.project {where}",  # noqa: S608
                                       values):  # fmt: skip
-            yield _row(found)
+            yield Row(*found)
 
     def task(self, project: str, id_: str) -> Row | None:
         """Return one task."""
@@ -207,7 +285,7 @@ class Index:
         """Yield every dependency as (project, id, name, id of what it depends on)."""
         for project, id_, name, other in self._db.execute(
             "SELECT project.hash, task.id, edge.name, edge.id FROM edge JOIN task ON task.n = edge.task "
-            "JOIN project ON project.n = task.project ORDER BY edge.rowid"
+            "JOIN project ON project.n = task.project ORDER BY edge.task, edge.place"
         ):
             yield project, id_, "" if name.startswith("#") else name, other
 
@@ -224,25 +302,26 @@ class Index:
         a part t of their union share one of any n - ceil(t·n) + 1 words of the first. What was not looked up counts as
         shared, so nothing is missed.
         """
-        counted = sorted((self._frequency(kind, word), word) for word in some)
-        size, part = len(counted), max(least, 1e-9)
+        counted_words = sorted((self._frequency(kind, word), word) for word in some)
+        size, part = len(counted_words), max(least, 1e-9)
         needed = max(size - _ceil(part * size) + 1, 1)
-        looked = [word for at, (many, word) in enumerate(counted) if at < needed or many < _MANY]
+        looked = [word for at, (many, word) in enumerate(counted_words) if at < needed or many < _MANY]
         rest = size - len(looked)
         found: set[int] = set()
-        for at in range(0, len(looked), 500):
-            marks = ",".join("?" * len(looked[at : at + 500]))
-            rest_here = rest + len(looked) - len(looked[at : at + 500])
-            query = f"SELECT task, size, COUNT(*) FROM word WHERE kind = ? AND word IN ({marks}) GROUP BY task"  # noqa: S608
-            for task, other, shared in self._db.execute(query, (kind, *looked[at : at + 500])):
-                most = min(shared + rest_here, size, other)
-                if most / (size + other - most) >= part - 1e-9:
-                    found.add(task)
+        for mark, shared in counted(raw for word in looked for (raw,) in self._lists("tasks", kind, word)).items():
+            task, other = read(mark)
+            most = min(shared + rest, size, other)
+            if most / (size + other - most) >= part - 1e-9:
+                found.add(task)
         return found
 
     def _frequency(self, kind: int, word: str) -> int:
-        query = f"SELECT COUNT(*) FROM (SELECT 1 FROM word WHERE kind = ? AND word = ? LIMIT {_MANY})"  # noqa: S608
-        return int(self._db.execute(query, (kind, word)).fetchone()[0])
+        found = self._lists("COALESCE(SUM(LENGTH(tasks)), 0)", kind, word).fetchone()
+        return int(found[0]) // BYTES
+
+    def _lists(self, what: str, kind: int, word: str) -> sqlite3.Cursor:
+        query = f"SELECT {what} FROM project CROSS JOIN word ON word.project = project.n WHERE kind = ? AND word = ?"  # noqa: S608
+        return self._db.execute(query, (kind, word))
 
     def holding(self, patterns: Sequence[str]) -> list[tuple[Row, str]]:
         """Return the tasks whose folded text holds every GLOB pattern, with that text."""
@@ -251,7 +330,7 @@ class Index:
             f"SELECT {_COLUMNS}, folded FROM task JOIN project ON project.n = task.project WHERE {where}",  # noqa: S608
             tuple(patterns),
         )
-        return [(_row(values[:-1]), values[-1]) for values in found]
+        return [(Row(*values[:-1]), values[-1]) for values in found]
 
     def counts(self) -> Mapping[str, int]:
         """Return how much there is."""
@@ -278,16 +357,16 @@ def with_index(path: Path, use: Callable[[Index], T]) -> T:
 
     Raises: sqlite3.Error if a new one is broken too.
     """
-    if not _is_whole(path):
-        _remove(path)
+    if not is_whole(path):
+        remove(path)
     try:
         return _used(path, use)
     except sqlite3.OperationalError as exc:
         if "locked" in str(exc):
             raise
-        _remove(path)
+        remove(path)
     except sqlite3.DatabaseError:
-        _remove(path)
+        remove(path)
     return _used(path, use)
 
 
@@ -316,43 +395,13 @@ def _begin(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _is_whole(path: Path) -> bool:
-    """False for a file that is cut off or is no index at all; SQLite would notice only where it happens to read."""
-    try:
-        with path.open("rb") as handle:
-            head = handle.read(100)
-            size = os.fstat(handle.fileno()).st_size
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    if size == 0:
-        return True
-    page = int.from_bytes(head[16:18]) or 1
-    page = 65536 if page == 1 else page
-    return head.startswith(_HEADER) and size >= page * int.from_bytes(head[28:32])
-
-
-def _remove(path: Path) -> None:
-    for name in (path, path.with_name(f"{path.name}-journal")):
-        with contextlib.suppress(FileNotFoundError):
-            name.unlink()
-
-
-def _row(found: Sequence[Any]) -> Row:
-    labels, files, telling = found[10:13]
-    n, project, id_, title, status, priority, type_, parent, grandparent, description = found[:10]
-    return Row(n, project, id_, title, status, priority, type_, parent, grandparent, description,
-               frozenset(json.loads(labels)), frozenset(json.loads(files)), frozenset(telling.split()))  # fmt: skip
-
-
 def _own(project: str) -> str:
     """Return how a project names itself in its edges; no name of a project begins so."""
     return f"#{project}"
 
 
 def _list(some: Iterable[str]) -> str:
-    return json.dumps(list(dict.fromkeys(some)), ensure_ascii=False)
+    return json.dumps(list(dict.fromkeys(some)))
 
 
 def _ceil(number: float) -> int:

@@ -10,7 +10,7 @@ BASES = ("labels", "description", "files")
 METHODS = ("auto", *BASES, "hierarchy")
 # What an ancestor's words count with --context, by how far up it is.
 DECAY = (1.0, 0.5, 0.25)
-_SEPARATOR = re.compile(r"[^a-z0-9]+")
+_WORD = re.compile(r"[a-z0-9]+")
 STOP_WORDS = frozenset(
     "a an the and or but in on at to for of with by from as is was are were be been being have has had do does did "
     "will would could should may might must shall can this that these those i you he she it we they what which who "
@@ -53,8 +53,7 @@ class Scores:
 
 def words(title: str, description: str) -> frozenset[str]:
     """Return the telling words of a task; letters that are not ASCII separate."""
-    found = _SEPARATOR.split(f"{title} {description}".lower())
-    return frozenset(word for word in found if word and word not in STOP_WORDS)
+    return frozenset(_WORD.findall(f"{title} {description}".lower())) - STOP_WORDS
 
 
 def jaccard(one: Set[str], other: Set[str]) -> float:
