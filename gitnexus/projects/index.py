@@ -377,6 +377,7 @@ def _used(path: Path, use: Callable[[Index], T]) -> T:
     with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as db:
         # It can always be made again; a kill is undone by the journal, and a power cut is noticed or rebuilt.
         db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA cache_size = -32000")  # 32 MB at most: a new fragment touches pages all over the file
         version = db.execute("PRAGMA user_version").fetchone()[0]
         index = Index(db)
         if version != FORMAT:
