@@ -106,7 +106,7 @@ class Network:
     @cached_property
     def _links(self) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
         edges: dict[str, list[str]] = {}
-        orphans = []
+        orphans: dict[str, list[dict[str, str]]] = {}
         for project, id_, name, other in self.index.edges():
             source = f"{project}:{id_}"
             if source not in self.tasks:
@@ -122,8 +122,8 @@ class Network:
                 edges.setdefault(source, []).append(key)
             else:
                 written = f"{name}:{other}" if name else other
-                orphans.append({"from": self._ref(source), "to": written, "reason": reason})
-        return edges, orphans
+                orphans.setdefault(source, []).append({"from": self._ref(source), "to": written, "reason": reason})
+        return edges, [one for source in sorted(orphans, key=self._key) for one in orphans[source]]
 
     @property
     def edges(self) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gitnexus.projects.discovery import Asked, ranked, related
 from gitnexus.projects.finding import folded, found
 from gitnexus.projects.index import Entry, Index, Row, with_index
+from gitnexus.projects.postings import read, unpacked
 from gitnexus.projects.scoring import Scores, boost, jaccard
 
 API, LIB = "a" * 12, "b" * 12
@@ -275,3 +276,40 @@ def test_keys_never_collide() -> None:
     keys = [Asked(m, t, c).key for m, t, c in itertools.product(["auto", "labels"], [0.1, 0.6], [True, False])]
 
     assert len(set(keys)) == len(keys)
+
+
+def _content(path: Path) -> tuple[object, ...]:
+    """Return all that an index holds, by ids rather than by its own numbers."""
+
+    def look(index: Index) -> tuple[object, ...]:
+        rows = {row.n: (row.key, row.title, row.ancestors, row.labels, row.files, row.words) for row in index.rows()}
+        lists = [
+            (kind, word, sorted((rows[read(mark)[0]][0], read(mark)[1]) for mark in unpacked(raw)))
+            for kind, word, raw in index._db.execute("SELECT kind, word, tasks FROM word")
+        ]
+        return sorted(map(repr, rows.values())), sorted(lists), sorted(index.edges())
+
+    return with_index(path, look)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@given(entries, entries, st.sets(st.integers(1, 8)))
+def test_a_fragment_that_was_changed_is_as_one_made_anew(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: list,
+    after: list,
+    kept: set[int],  # type: ignore[type-arg]
+) -> None:
+    folder = tmp_path_factory.mktemp("i")
+    old, new = _entries(before), _entries(after)
+    new = [next((one for one in old if one.id == entry.id and int(entry.id[1:]) in kept), entry) for entry in new]
+    changed, anew = filled(folder / "changed.sqlite", api=old), filled(folder / "anew.sqlite", api=new)
+    gone = {entry.id for entry in old} - {entry.id for entry in new}
+
+    def change(index: Index) -> None:
+        with index.changing():
+            index.update(API, "content", "seen", [entry for entry in new if entry not in old], gone, folded)
+
+    with_index(changed, change)
+
+    assert _content(changed) == _content(anew)
