@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitnexus.backlog.graph import Cyclic, cycles, longest_chain, turned
 from gitnexus.backlog.model import number_of
 from gitnexus.backlog.reference import parsed
 from gitnexus.base.errors import BadReference, NotFound
-from gitnexus.projects.drawing import Node, Picture, picture
 from gitnexus.projects.index import Index, Row
 from gitnexus.projects.model import Project
 from gitnexus.projects.resolve import Located
+
+if TYPE_CHECKING:
+    from gitnexus.projects.drawing import Node, Picture
 
 _OPEN = ("pending", "active", "blocked")
 HIDDEN = "may not be read"
@@ -171,8 +173,10 @@ class Network:
         """Return the tasks that wait for each other in a circle."""
         return cycles(self.edges)
 
-    def picture(self, project: Project | None) -> Picture:
+    def picture(self, project: Project | None) -> "Picture":
         """Return the graph of one project with what it touches outside, or of all."""
+        from gitnexus.projects.drawing import picture  # a lookup draws nothing
+
         mine = project.hash if project else None
         keys = {key for key in self.tasks if mine is None or key.startswith(f"{mine}:")}
         edges = [(a, b) for a, targets in self.edges.items() for b in targets if a in keys or b in keys]
@@ -181,7 +185,9 @@ class Network:
         nodes = {key: self._node(key, external=key not in keys) for key in touched}
         return picture(project.name if project else "all", nodes, edges, circles)
 
-    def _node(self, key: str, *, external: bool) -> Node:
+    def _node(self, key: str, *, external: bool) -> "Node":
+        from gitnexus.projects.drawing import Node
+
         title, status = self.tasks[key]
         return Node(key, self._ref(key), self.names[key.partition(":")[0]], title, status, external)
 
