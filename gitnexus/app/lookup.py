@@ -74,7 +74,8 @@ def searched(standpoint: Standpoint, sought: Sought, progress: Progress | None =
         def keep(row: Row) -> bool:
             return (
                 network.may_read(row.project) and row.project in network.names and within(row.project)
-                and (not sought.statuses or row.status in sought.statuses) and set(sought.labels) <= row.labels
+                and (not sought.statuses or row.status in sought.statuses)
+                and (not sought.labels or set(sought.labels) <= row.labels)
                 and (not wanted or fnmatchcase(row.id, wanted.replace("[", "[[]")))
             )  # fmt: skip
 

@@ -17,6 +17,7 @@ FIXTURES = load(OURS)
 each = pytest.mark.parametrize("one", [pytest.param(one, id=one.test_id) for one in FIXTURES])
 
 
+@pytest.mark.slow
 @each
 def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_the_schemas(one: Loaded) -> None:
     transport = Watching(ToolCommand())

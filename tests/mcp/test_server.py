@@ -88,6 +88,7 @@ def test_fifty_pipelined_calls_are_fifty_tasks(repository: Path) -> None:
     assert sorted(with_server(repository, talk)) == list(range(1, 51))
 
 
+@pytest.mark.slow
 def test_eight_servers_at_once_lose_nothing(repository: Path) -> None:
     async def one() -> list[int]:
         server = StdioServerParameters(command="git-nexus", args=["mcp"], cwd=repository, env=dict(os.environ))

@@ -121,6 +121,7 @@ def test_reads_leave_no_line_unless_they_are_asked_for(nexus: Nexus) -> None:
     assert audit(nexus) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("raw", [b"garbage", b'{"projects": [1]}', b"[]"])
 @pytest.mark.parametrize("argv", [("deps", "T1"), ("search", "x"), ("graph",), ("orphans",), ("critical-path",),
                                   ("index",), ("index", "--rebuild"), ("deps", "lib:T1"),
@@ -138,6 +139,7 @@ def test_a_registry_that_does_not_parse_is_refused_and_left_alone(
     assert world.home.latest().read(path) == raw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["deleted", "emptied", "cut", "garbage", "a folder of none"])
 def test_whatever_happens_to_the_index_the_answers_stay(nexus: Nexus, harm: str) -> None:
     asked = [("deps", "T1"), ("dependents", "lib:T1"), ("search", "theirs"), ("orphans",), ("critical-path",)]
