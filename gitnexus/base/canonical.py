@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 from gitnexus.base.errors import Invalid
@@ -39,7 +40,7 @@ def parse(raw: bytes) -> Any:
     """
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer)
+        value = _strict().decode(text)
         # JSON may spell half a surrogate pair as \ud800; that is no character and could never be written back.
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -69,6 +70,12 @@ def _reason(exc: Exception) -> str:
     if isinstance(exc, RecursionError):
         return "it is nested too deeply"
     return str(exc)
+
+
+@cache
+def _strict() -> json.JSONDecoder:
+    """One for all: making a decoder costs as much as decoding a record."""
+    return json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
