@@ -7,14 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitnexus.app.open import Nexus, described_at, open_nexus, registered_at
+from gitnexus.app.open import Nexus, described_at, open_nexus, own_names
 from gitnexus.backlog import Backlog, StateBacklog
 from gitnexus.backlog.elsewhere import Outside
 from gitnexus.backlog.reference import Reference, one
 from gitnexus.backlog.who import Claimant, agent, person
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.git import Repo
-from gitnexus.projects.model import default_name, real
+from gitnexus.projects.model import real
 from gitnexus.state import State
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class Names:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        row = registered_at(self._repo)
-        return frozenset([row.name, *row.aliases] if row else [default_name(Path(real(self._repo.main_place)))])
+        return own_names(self._repo)
 
 
 @dataclass
@@ -127,14 +126,14 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     """
     from gitnexus.backlog import cleo
 
-    kept_by_cleo = cleo.nearest(place)
+    kept_by_cleo = cleo.nearest(Path(real(place))) if place.is_dir() else None
     try:
         nexus = open_nexus(place)
     except NotFound:
         if kept_by_cleo is None:
             raise
         return _cleo(kept_by_cleo)
-    if kept_by_cleo is not None and real(kept_by_cleo).startswith(real(nexus.repo.place) + os.sep):
+    if kept_by_cleo is not None and str(kept_by_cleo).startswith(real(nexus.repo.place) + os.sep):
         nexus.close()
         return _cleo(kept_by_cleo)  # a project inside the project
     return OpenBacklog(
@@ -155,4 +154,4 @@ def claimant_of(state: State) -> Callable[[], Claimant]:
 def _cleo(folder: Path) -> OpenBacklog:
     from gitnexus.backlog.cleo import CleoFolder
 
-    return OpenBacklog(CleoFolder(folder), lambda: described_at(real(folder)), folder)
+    return OpenBacklog(CleoFolder(folder), lambda: described_at(str(folder)), folder)

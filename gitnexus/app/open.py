@@ -7,7 +7,7 @@ from pathlib import Path
 from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import Busy, Failed, NexusError
 from gitnexus.git import GitFailed, Repo, discover
-from gitnexus.projects import Project, hash_of, read_registry
+from gitnexus.projects import Project, Registry, hash_of, read_registry
 from gitnexus.projects.model import default_name, real
 from gitnexus.state import State
 from gitnexus.state.home import open_home
@@ -59,14 +59,14 @@ def open_nexus(place: Path) -> Nexus:
                     fix="git nexus doctor --fix",
                 )
         state.required()
-        return Nexus(state, _settled(state))
+        return Nexus(state, settled(state))
     except BaseException:
         state.close()
         raise
 
 
-def _settled(state: State) -> Settled:
-    """Settle, but let a command that only reads go on where nothing can be written now."""
+def settled(state: State) -> Settled:
+    """Settle, but let one who only reads go on where nothing can be written now."""
     try:
         return settle(state)
     except (Busy, GitFailed, OSError) as exc:
@@ -89,14 +89,30 @@ def registered_at(repo: Repo) -> Project | None:
     return _row(real(repo.main_place))
 
 
+def own_names(repo: Repo) -> frozenset[str]:
+    """Return the words that name this project: registered, or by its folder as long as no other one is called so."""
+    path = real(repo.main_place)
+    registry = _registry()
+    row = registry.at(path)
+    if row is not None:
+        return frozenset([row.name, *row.aliases])
+    name = default_name(Path(path))
+    return frozenset([name] if registry.owner(name) is None else [])
+
+
 def _row(path: str) -> Project | None:
+    return _registry().at(path)
+
+
+def _registry() -> Registry:
+    """Return the registry, an empty one where it cannot be read: that does not stop work on the own project."""
     home = open_home()
     if home is None:
-        return None
+        return Registry()
     try:
-        return read_registry(home.snapshot).at(path)
+        return read_registry(home.snapshot)
     except NexusError:
-        return None
+        return Registry()
     finally:
         home.close()
 

@@ -8,6 +8,7 @@ from gitnexus.app.backlog import Names, claimant_of
 from gitnexus.app.closing import after_close
 from gitnexus.app.graphtools import TOOLS as GRAPH
 from gitnexus.app.notes import notes_of
+from gitnexus.app.open import settled
 from gitnexus.app.standpoint import open_standpoint
 from gitnexus.backlog import Backlog, StateBacklog
 from gitnexus.backlog.table import TOOLS as BACKLOG
@@ -19,7 +20,6 @@ from gitnexus.memory import Notes
 from gitnexus.memory.table import TOOLS as MEMORY
 from gitnexus.projects.standpoint import Life, Standpoint
 from gitnexus.projects.table import TOOLS as PROJECTS
-from gitnexus.state.intake import settle
 
 
 class Desk:
@@ -46,7 +46,7 @@ class Desk:
     def backlog(self) -> Backlog:
         """The backlog, with what was edited by hand taken in."""
         state = self.session.state
-        settle(state)
+        settled(state)
         return StateBacklog(state, claimant_of(state), Names(self.session.repo), self.session.clock)
 
 

@@ -1,14 +1,16 @@
 """CLEO's own files: a folder with `.cleo/todo.json` is a project as it stands, and is only ever read here."""
 
+import os
+import stat
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from gitnexus.backlog.elsewhere import Elsewhere, Nowhere
-from gitnexus.backlog.model import OURS, BacklogTask
+from gitnexus.backlog.model import OURS, BacklogTask, is_id
 from gitnexus.backlog.store import Backlog
-from gitnexus.backlog.tasks import Tasks
+from gitnexus.backlog.tasks import Row, Tasks
 from gitnexus.backlog.who import Claimant, person
 from gitnexus.base.canonical import parse
 from gitnexus.base.clock import now
@@ -56,8 +58,12 @@ class CleoFolder(Backlog):
 
 
 def is_cleo(place: Path) -> bool:
-    """True if CLEO keeps tasks in this folder."""
-    return (place / FOLDER / TODO).is_file()
+    """True if CLEO keeps tasks in this folder; links are not followed."""
+    try:
+        kinds = os.lstat(place / FOLDER).st_mode, os.lstat(place / FOLDER / TODO).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(kinds[0]) and stat.S_ISREG(kinds[1])
 
 
 def nearest(place: Path) -> Path | None:
@@ -66,28 +72,62 @@ def nearest(place: Path) -> Path | None:
 
 
 def tasks_at(place: Path) -> Tasks:
-    """Return the tasks of a CLEO folder, archived ones too. Raises: NotFound, Invalid."""
-    documents = [load(place / FOLDER / TODO), load(place / FOLDER / ARCHIVE)]
-    if documents[0] is None:
+    """Return the tasks of a CLEO folder, archived ones too; one that does not parse is told in `broken`.
+
+    Raises: NotFound, Invalid for a file that does not parse.
+    """
+    found: dict[str, Row] = {}
+    stray: dict[str, str] = {}
+    if _bytes(place / FOLDER / TODO) is None:
         raise NotFound(f"there is no {FOLDER}/{TODO} in {place}")
-    found: dict[str, BacklogTask] = {}
-    for document in documents:
-        for task in read_tasks(document) if document is not None else ():
-            found.setdefault(task.id, task)
-    return Tasks.of(found.values())
+    for name in (TODO, ARCHIVE):
+        path = place / FOLDER / name
+        raw = _bytes(path)
+        document = _loose(raw, str(path), archive=name == ARCHIVE) if raw is not None else None
+        for at, row in enumerate(document.rows if document is not None else ()):
+            read = _row(row, f"{path}: task {at + 1}")
+            task_id = row["id"] if isinstance(row, dict) and is_id(str(row.get("id"))) else None
+            if task_id is not None:
+                found.setdefault(task_id, read)  # the list is newer than the archive
+            elif isinstance(read, Invalid):
+                stray[f"{name} {at + 1}"] = read.message
+    return Tasks(found, lambda ids: [found[one] for one in ids], stray)
 
 
 def load(path: Path) -> Document | None:
     """Return one of CLEO's files, None if it is not there; links are not followed. Raises: Invalid."""
+    raw = _bytes(path)
+    return None if raw is None else document_in(raw, str(path), archive=path.name == ARCHIVE)
+
+
+def document_in(raw: bytes, where: str, *, archive: bool = False) -> Document:
+    """Return the document in a file's bytes. Raises: Invalid for what is not a list of tasks, each id once."""
+    document = _loose(raw, where, archive=archive)
+    seen: set[str] = set()
+    for at, row in enumerate(document.rows):
+        task = BacklogTask.from_value(row, f"{where}: {document.key}[{at}]")
+        if task.id in seen:
+            raise Invalid(f"{where}: {task.id} stands there twice", hint="it is left as it is")
+        seen.add(task.id)
+    return document
+
+
+def _row(value: Any, where: str) -> "Row":
+    try:
+        return BacklogTask.from_value(foreign(value) if isinstance(value, dict) else value, where)
+    except Invalid as exc:
+        return exc
+
+
+def _bytes(path: Path) -> bytes | None:
     try:
         held = disk.load_path(path.parent, path.name, _LARGEST)
     except disk.Obstructed as exc:
         raise Invalid(f"{path}: {exc.message}") from exc
-    return None if held is None else document_in(held[0], str(path), archive=path.name == ARCHIVE)
+    return None if held is None else held[0]
 
 
-def document_in(raw: bytes, where: str, *, archive: bool = False) -> Document:
-    """Return the document in a file's bytes. Raises: Invalid for what holds no list of tasks."""
+def _loose(raw: bytes, where: str, *, archive: bool) -> Document:
     try:
         value = parse(raw)
     except Invalid as exc:
@@ -96,14 +136,7 @@ def document_in(raw: bytes, where: str, *, archive: bool = False) -> Document:
     key = next((key for key in keys if isinstance(value, dict) and isinstance(value.get(key), list)), None)
     if key is None:
         raise Invalid(f"{where} holds no list of {keys[0]}", hint="it is left as it is")
-    document = Document(raw, value, key)
-    seen: set[str] = set()
-    for at, row in enumerate(document.rows):
-        task = BacklogTask.from_value(row, f"{where}: {key}[{at}]")
-        if task.id in seen:
-            raise Invalid(f"{where}: {task.id} stands there twice", hint="it is left as it is")
-        seen.add(task.id)
-    return document
+    return Document(raw, value, key)
 
 
 def read_tasks(document: Document) -> list[BacklogTask]:

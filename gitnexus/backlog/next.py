@@ -55,9 +55,9 @@ def outlook(tasks: Tasks, who: str | None, now: datetime, elsewhere: Elsewhere) 
     """Return what can be started by `who`, ranked."""
     open_now = {task.id: task for task in tasks if task.is_open}
     edges = waiting_edges(open_now.values(), elsewhere)
-    cycles = graph.cycles(edges)
     # Who stands in a ring never becomes ready; without the rings the rest has an order.
     ringed = {one for ring in graph.knots(edges) for one in ring}
+    cycles = graph.cycles(edges) if ringed else []
     free = {one: [ref for ref in wanted if ref not in ringed] for one, wanted in edges.items() if one not in ringed}
     chains, impacts = graph.chains(free), graph.impacts(free)
     longest = max(chains.values(), default=0)

@@ -1,6 +1,6 @@
 """All tasks of one project as one value: each is read when it is first asked for."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,10 +17,16 @@ Row: TypeAlias = "BacklogTask | Tombstone | Invalid"
 class Tasks:
     """The records of a backlog by id. Never changes; a decision answers with the records that should replace some."""
 
-    def __init__(self, ids: Iterable[str], load: "Callable[[Sequence[str]], Sequence[Row]]") -> None:
-        """`load` gives the records of ids, and an error in place of one that does not parse."""
+    def __init__(
+        self,
+        ids: Iterable[str],
+        load: "Callable[[Sequence[str]], Sequence[Row]]",
+        stray: Mapping[str, str] | None = None,
+    ) -> None:
+        """`load` gives the records of ids, an error for one that does not parse; `stray` are those without an id."""
         self.ids = frozenset(ids)
         self._load = load
+        self._stray = stray or {}
         self._rows: dict[str, Row] = {}
 
     @classmethod
@@ -72,7 +78,8 @@ class Tasks:
     def broken(self) -> dict[str, str]:
         """The records that do not parse, with the reason."""
         self._read_all()
-        return {one: row.message for one, row in sorted(self._rows.items()) if isinstance(row, Invalid)}
+        found = {one: row.message for one, row in sorted(self._rows.items()) if isinstance(row, Invalid)}
+        return {**found, **self._stray}
 
     def children(self, task_id: str) -> list[BacklogTask]:
         """Return the tasks directly below one."""

@@ -84,6 +84,27 @@ def test_a_folder_of_cleo_is_read_where_it_is(tmp_path: Path) -> None:
     assert cleo.nearest(tmp_path / "deep" / "er") == tmp_path
 
 
+def test_a_row_that_is_no_task_hides_no_other(tmp_path: Path) -> None:
+    rows = [5, {"id": "T1"}, {"id": 7, "title": "x"}, {"id": "T2", "title": "good"}]
+    fill(tmp_path, json.dumps({"tasks": rows}).encode(), None)
+
+    found = cleo.tasks_at(tmp_path)
+
+    assert [task.title for task in found] == ["good"]
+    assert list(found.broken) == ["T1", "todo.json 1", "todo.json 3"]
+    assert found.broken["T1"].endswith("todo.json: task 2: title should be text")
+
+
+def test_links_are_no_project(tmp_path: Path) -> None:
+    fill(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / ".cleo").symlink_to(tmp_path / ".cleo")
+    (tmp_path / "b" / ".cleo").mkdir(parents=True)
+    (tmp_path / "b" / ".cleo" / "todo.json").symlink_to(tmp_path / ".cleo" / "todo.json")
+
+    assert [cleo.is_cleo(tmp_path / name) for name in (".", "a", "b")] == [True, False, False]
+
+
 def test_import_and_export_give_the_very_bytes_back(project: Path, tmp_path: Path) -> None:
     file, elsewhere = fill(project), tmp_path / "copy" / "todo.json"
     elsewhere.parent.mkdir()

@@ -23,8 +23,8 @@ def added(nexus: Nexus, *argv: str) -> str:
     return str(asked(nexus, "task", "add", *argv)["task"]["id"])
 
 
-def refused(nexus: Nexus, *argv: str) -> tuple[int, str]:
-    done = nexus(*argv, "--json")
+def refused(nexus: Nexus, *argv: str, place: Path | None = None) -> tuple[int, str]:
+    done = nexus(*argv, "--json", place=place)
     error = json.loads(done.stdout)["error"]
     assert (done.stderr, error["code"]) == ("", done.returncode)
     return done.returncode, error["message"]
@@ -196,6 +196,39 @@ def test_a_folder_with_only_cleos_file_is_a_project_to_read(tmp_path: Path, nexu
     assert (done.returncode, "is kept by CLEO and only read here" in done.stderr) == (1, True)
     assert (folder / ".cleo" / "todo.json").read_text() == raw
     assert sorted(os.listdir(folder)) == [".cleo", "deep"]
+
+
+def test_a_folder_that_does_not_exist_is_no_project_of_cleo(tmp_path: Path, nexus: Nexus) -> None:
+    (tmp_path / ".cleo").mkdir()
+    (tmp_path / ".cleo" / "todo.json").write_text('{"tasks": []}')
+
+    done = nexus("task", "list", "-C", "nowhere", place=tmp_path)
+
+    assert (done.returncode, "there is no folder" in done.stderr) == (4, True)
+
+
+def test_a_name_that_another_project_is_registered_by_is_not_ones_own(
+    project: Path, nexus: Nexus, tmp_path: Path
+) -> None:
+    other = tmp_path / "deep" / "other"
+    other.mkdir(parents=True)
+    run_git(other, "init", "-q")
+    nexus.ok("init", "--name", "mine")
+    nexus.ok("init", "--local", "--no-hooks", place=other)
+    nexus.ok("task", "add", "one", place=other)
+
+    assert asked(nexus, "show", "other:T1", place=other)["title"] == "one"
+    nexus.ok("init", "--name", "other")
+    assert refused(nexus, "show", "other:T1", place=other) == (1, "other:T1 is a task of another project")
+
+
+def test_a_bare_repository_has_a_backlog_too(tmp_path: Path, nexus: Nexus) -> None:
+    run_git(tmp_path, "init", "-q", "--bare", "bare.git")
+    place = tmp_path / "bare.git"
+    nexus.ok("init", "--local", place=place)
+
+    assert nexus.ok("task", "add", "one", place=place) == "Added T1: one\n"
+    assert refused(nexus, "task", "export", place=place) == (2, "a bare repository has no .cleo folder: name a file")
 
 
 def test_the_nearest_project_counts(project: Path, nexus: Nexus) -> None:
