@@ -1,5 +1,6 @@
 """The command table, strings only: `git nexus -h` imports no command."""
 
+import gc
 import sys
 
 # section, name, where it is, one line
@@ -52,6 +53,9 @@ def main() -> None:
     arguments = sys.argv[1:]
     if len(arguments) > 1 and arguments[0] == "hook" and arguments[1] in _GIT_HOOKS:
         _leave_for_the_shim(arguments[1:])
+    # Nearly all that a command makes lives to its end: to look for garbage at every 700 objects finds none, and costs a
+    # list of 10,000 tasks a fifth of its time.
+    gc.set_threshold(50_000)
     from gitnexus.ui.run import run  # the hook path above must not pay for click
 
     sys.exit(run(COMMANDS, arguments))

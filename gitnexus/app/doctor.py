@@ -221,6 +221,26 @@ def _fetches(state: State, fix: bool) -> Iterator[Finding]:
             )
 
 
+def _backlog(state: State, _fix: bool) -> Iterator[Finding]:
+    if not state.exists or not state.latest().files("backlog"):
+        return
+    from gitnexus.backlog.elsewhere import Nowhere  # only where there is one
+    from gitnexus.backlog.graph import cycles
+    from gitnexus.backlog.next import waiting_edges
+    from gitnexus.backlog.store import tasks_in
+
+    tasks = tasks_in(state.latest())
+    rings = cycles(waiting_edges([task for task in tasks if task.is_open], Nowhere()))
+    for why in tasks.broken.values():
+        yield Finding("backlog", "warning", why, "git nexus log PATH shows who wrote it")
+    for ring in rings[:5]:
+        shown = " → ".join([*ring[:8], *(["…"] if len(ring) > 8 else []), ring[0]])
+        yield Finding("backlog", "warning", f"tasks wait for each other: {shown}",
+                      f"git nexus task update {ring[0]} --remove-depends …")  # fmt: skip
+    if not tasks.broken and not rings:
+        yield Finding("backlog", "ok", f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}")
+
+
 def _registry(state: State, _fix: bool) -> Iterator[Finding]:
     if not state.exists:
         return
@@ -267,5 +287,5 @@ def _settings(state: State, _fix: bool) -> Iterator[Finding]:
 
 
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
-    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _registry, _settings, _catalog,
+    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _backlog, _registry, _settings, _catalog,
 )  # fmt: skip

@@ -4,8 +4,8 @@ import re
 from datetime import datetime, timedelta
 
 from gitnexus.backlog.decision import Decision, touched
+from gitnexus.backlog.lease import Claim
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.parts import Claim
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.backlog.who import Claimant

@@ -9,7 +9,7 @@ from gitnexus.backlog.model import BacklogTask
 from gitnexus.base.clock import stamp
 
 if TYPE_CHECKING:
-    from gitnexus.backlog.parts import Tombstone
+    from gitnexus.backlog.tombstone import Tombstone
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from gitnexus.backlog.decision import Decision, touched
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.parts import Tombstone
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Tasks
+from gitnexus.backlog.tombstone import Tombstone
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Invalid
 

@@ -7,9 +7,9 @@ from gitnexus.backlog import cleo
 from gitnexus.backlog.cleo import Document
 from gitnexus.backlog.decision import Decision
 from gitnexus.backlog.model import OURS, BacklogTask
-from gitnexus.backlog.parts import Tombstone
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Tasks
+from gitnexus.backlog.tombstone import Tombstone
 from gitnexus.base.canonical import canonical
 from gitnexus.base.errors import Duplicate
 

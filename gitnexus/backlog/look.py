@@ -87,7 +87,7 @@ def _tree(views: dict[str, View]) -> Iterator[View]:
     while stack:
         found, depth = stack.pop()
         met.add(found.task.id)
-        yield View(found.task, found.waits, found.ready, found.holder, depth)
+        yield found._replace(depth=depth) if depth else found
         stack += [(child, depth + 1) for child in reversed(under.get(found.task.id, []))]
     # Parents in a ring, which only a stranger's hand can have written, hang on nothing.
     yield from (found for one, found in views.items() if one not in met)

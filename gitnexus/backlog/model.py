@@ -12,7 +12,8 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.record import StoredRecord
 
 if TYPE_CHECKING:
-    from gitnexus.backlog.parts import Claim, Relation
+    from gitnexus.backlog.lease import Claim
+    from gitnexus.backlog.relation import Relation
 
 Status = Literal["pending", "active", "blocked", "done", "cancelled"]
 Priority = Literal["critical", "high", "medium", "low"]
@@ -148,7 +149,7 @@ def _among(words: tuple[str, ...]) -> Callable[[Any], Any]:
 def _relations(value: Any) -> "tuple[Relation, ...] | None":
     if not isinstance(value, list):
         return None
-    from gitnexus.backlog.parts import Relation  # a class costs a short command a millisecond: only who has one pays
+    from gitnexus.backlog.relation import Relation  # a class costs a short command a millisecond: only who has one pays
 
     try:
         return tuple(Relation.from_value(item, "relates") for item in value)
@@ -157,7 +158,7 @@ def _relations(value: Any) -> "tuple[Relation, ...] | None":
 
 
 def _claim(value: Any) -> "Claim | None":
-    from gitnexus.backlog.parts import Claim
+    from gitnexus.backlog.lease import Claim
 
     try:
         return Claim.from_value(value, "claim")

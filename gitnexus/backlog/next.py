@@ -1,6 +1,6 @@
 """What to do next, and why: what is ready, by priority, then by how long and how much waits for it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -51,8 +51,8 @@ class Outlook(NamedTuple):
         return said or ["no task is open"]
 
 
-def outlook(tasks: Tasks, who: str | None, now: datetime, elsewhere: Elsewhere) -> Outlook:
-    """Return what can be started by `who`, ranked."""
+def outlook(tasks: Tasks, who: Callable[[], str], now: datetime, elsewhere: Elsewhere) -> Outlook:
+    """Return what can be started by `who`, ranked; they are asked for only where something is claimed."""
     open_now = {task.id: task for task in tasks if task.is_open}
     edges = waiting_edges(open_now.values(), elsewhere)
     # Who stands in a ring never becomes ready; without the rings the rest has an order.
@@ -68,7 +68,7 @@ def outlook(tasks: Tasks, who: str | None, now: datetime, elsewhere: Elsewhere) 
             counts["parents"] += 1
         elif not is_ready(task, tasks, elsewhere):
             counts["blocked"] += 1
-        elif holder is not None and holder != who:
+        elif holder is not None and holder != who():
             counts["claimed"] += 1
         else:
             chain = chains.get(task.id, 1)

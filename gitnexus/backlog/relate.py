@@ -6,7 +6,7 @@ from gitnexus.backlog.decision import Decision, touched
 from gitnexus.backlog.elsewhere import Elsewhere
 from gitnexus.backlog.fields import as_stored, dependencies
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.parts import Relation, RelationKind
+from gitnexus.backlog.relation import Relation, RelationKind
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.base.errors import Invalid, NotFound

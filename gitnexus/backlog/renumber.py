@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gitnexus.backlog.model import BacklogTask, in_order, number_of
-from gitnexus.backlog.parts import Tombstone
 from gitnexus.backlog.tasks import Row, Tasks
+from gitnexus.backlog.tombstone import Tombstone
 
 Record = BacklogTask | Tombstone
 

@@ -105,7 +105,7 @@ def row_of(raw: bytes, task_id: str) -> "Row":
     try:
         value = parse(raw)
         if isinstance(value, dict) and value.get("tombstone") is True:
-            from gitnexus.backlog.parts import Tombstone  # only where something was deleted
+            from gitnexus.backlog.tombstone import Tombstone  # only where something was deleted
 
             record: BacklogTask | Tombstone = Tombstone.from_value(value, path)
         else:

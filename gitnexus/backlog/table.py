@@ -1,6 +1,7 @@
 """The tools of the backlog for agents, written by hand."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from gitnexus.backlog import add as adding
@@ -78,8 +79,9 @@ def _complete(backlog: Backlog, params: Params) -> dict[str, Any]:
 
 
 def _next(backlog: Backlog, params: Params) -> dict[str, Any]:
-    who = agent(params["agent"]) if "agent" in params else backlog.claimant()
-    found = ranking.outlook(backlog.tasks(), who.name, backlog.clock(), backlog.elsewhere)
+    who = agent(params["agent"]) if "agent" in params else None
+    name = lru_cache(lambda: (who or backlog.claimant()).name)
+    found = ranking.outlook(backlog.tasks(), name, backlog.clock(), backlog.elsewhere)
     return ranking.told(found)
 
 

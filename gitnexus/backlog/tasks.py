@@ -8,7 +8,7 @@ from gitnexus.backlog.model import BacklogTask, in_order, number_of
 from gitnexus.base.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
-    from gitnexus.backlog.parts import Tombstone
+    from gitnexus.backlog.tombstone import Tombstone
 
 # What is kept under an id: a task, what stayed of a deleted one, or why it cannot be read.
 Row: TypeAlias = "BacklogTask | Tombstone | Invalid"

@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import cache
 from typing import Any
 
 from gitnexus.base.errors import Invalid
@@ -40,7 +39,7 @@ def parse(raw: bytes) -> Any:
     """
     try:
         text = raw.decode("utf-8")
-        value = _strict().decode(text)
+        value = _STRICT.decode(text)
         # JSON may spell half a surrogate pair as \ud800; that is no character and could never be written back.
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -72,12 +71,6 @@ def _reason(exc: Exception) -> str:
     return str(exc)
 
 
-@cache
-def _strict() -> json.JSONDecoder:
-    """One for all: making a decoder costs as much as decoding a record."""
-    return json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer)
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -97,3 +90,7 @@ def _integer(digits: str) -> int:
     if len(digits) > 17 or abs(int(digits)) > LARGEST_INTEGER:
         raise ValueError(f"the integer {digits[:20]} is larger than 2^53 - 1")
     return int(digits)
+
+
+# Made once: json.loads would make a decoder for every text, which costs as much as a small text itself.
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer)

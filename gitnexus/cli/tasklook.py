@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import click
@@ -74,7 +75,7 @@ def next_task(opened: "OpenBacklog") -> None:
     from gitnexus.cli import taskdraw
 
     backlog, tasks = opened.backlog, opened.backlog.tasks()
-    found = outlook(tasks, backlog.claimant().name, backlog.clock(), backlog.elsewhere)
+    found = outlook(tasks, lru_cache(lambda: backlog.claimant().name), backlog.clock(), backlog.elsewhere)
     _tell_broken(tasks)
     plain = told(found)
     best = plain["task"]

@@ -43,7 +43,9 @@ def read_task(project: Project, task: str) -> Glimpse | None:
     finally:
         state.close()
     where = f"backlog/{task}.json of {project.name}"
-    return None if raw is None else _glimpse(_parsed(raw, where), where)
+    value = None if raw is None else _parsed(raw, where)
+    deleted = isinstance(value, dict) and value.get("tombstone") is True  # what stays of a task is no task
+    return None if value is None or deleted else _glimpse(value, where)
 
 
 def _in_folder(folder: Path, task: str) -> Glimpse | None:

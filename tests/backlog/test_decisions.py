@@ -8,9 +8,9 @@ from gitnexus.backlog.delete import deleted
 from gitnexus.backlog.fields import Fields
 from gitnexus.backlog.graph import Cyclic
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.parts import Tombstone
 from gitnexus.backlog.relate import related, unrelated
 from gitnexus.backlog.tasks import Tasks
+from gitnexus.backlog.tombstone import Tombstone
 from gitnexus.backlog.update import updated
 from gitnexus.base.errors import BadReference, Invalid, NexusError, NotFound
 from tests.backlog.scene import ALONE, NOW, STAMP, World, task, tasks

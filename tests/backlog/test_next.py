@@ -8,7 +8,7 @@ BY_BOB = {"by": "bob", "until": "2026-02-01T13:00:00Z", "token": "t"}
 
 
 def look(before: Tasks, who: str = "ada") -> Outlook:
-    return outlook(before, who, NOW, World(T1="done"))
+    return outlook(before, lambda: who, NOW, World(T1="done"))
 
 
 def ids(found: Outlook) -> list[str]:

@@ -190,6 +190,26 @@ def test_a_broken_record_on_the_ref_stops_nobody_but_who_asks_for_it(project: Pa
     assert add(here, Fields(title="three")).id == "T3"
 
 
+def test_the_doctor_names_broken_records_and_cycles(project: Path, nexus: Nexus) -> None:
+    here = backlog(project)
+    titled(here, "one")
+    assert "ok  backlog   1 task\n" in nexus.ok("doctor")
+    here.state.write(
+        {
+            "backlog/T1.json": b'{"id": "T1", "title": "one", "depends": ["T2"]}\n',
+            "backlog/T2.json": b'{"id": "T2", "title": "two", "depends": ["T1"]}\n',
+            "backlog/T3.json": b"[]\n",
+        },
+        why="by a stranger",
+    )
+
+    shown = nexus.ok("doctor")
+
+    assert "backlog/T3.json should be an object" in shown
+    assert "tasks wait for each other: T1 → T2 → T1" in shown
+    assert "T1 → T2 → T1 wait for each other" in nexus.ok("task", "next")
+
+
 def test_a_refused_decision_changes_nothing(project: Path) -> None:
     here = backlog(project)
     before = run_git(project, "rev-parse", REF)
