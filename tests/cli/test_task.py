@@ -219,7 +219,7 @@ def test_a_name_that_another_project_is_registered_by_is_not_ones_own(
 
     assert asked(nexus, "show", "other:T1", place=other)["title"] == "one"
     nexus.ok("init", "--name", "other")
-    assert refused(nexus, "show", "other:T1", place=other) == (1, "other:T1 is a task of another project")
+    assert refused(nexus, "show", "other:T1", place=other) == (4, "no task T1")
 
 
 def test_a_bare_repository_has_a_backlog_too(tmp_path: Path, nexus: Nexus) -> None:
