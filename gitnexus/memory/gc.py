@@ -38,18 +38,13 @@ class Forgotten:
 def survey(notes: Notes, limits: Thresholds | None = None, since: datetime = _EPOCH) -> list[Standing]:
     """Return where every note stands, by name; what was before `since` nobody observed, and counts as use then."""
     snapshot = notes.latest()
-    known, used, closed, today = (
-        lives(notes.state, snapshot),
-        uses(notes),
-        [cycle.at for cycle in notes.closed()],
-        notes.clock(),
-    )
-    born = Life(_EPOCH, _EPOCH)
+    limits = limits or notes.settings.looked_at  # settings that break a rule are told, whether or not there are notes
+    closed, today = [cycle.at for cycle in notes.closed()], notes.clock()
+    known, used, born = lives(notes.state, snapshot), uses(notes), Life(_EPOCH, _EPOCH)
     return [
-        standing(note, used.get(note.name, Use()), known.get(note.name, born), closed,
-                 limits or notes.settings.looked_at, today, since)
+        standing(note, used.get(note.name, Use()), known.get(note.name, born), closed, limits, today, since)
         for note in notes_in(snapshot)
-    ]  # fmt: skip
+    ]
 
 
 def duplicates(notes: Notes, but: Sequence[str] = ()) -> list[Pair]:

@@ -173,3 +173,9 @@ def test_a_file_is_looked_for_where_the_command_works(project: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert Nexus(project)("memory", "add", "", "text").returncode == 2
     assert Nexus(project)("memory", "add", "x-y", "--file", "none.md").returncode == 4
+
+
+def test_settings_that_break_a_rule_are_told_where_there_are_no_notes_too(project: Path, nexus: Nexus) -> None:
+    State.open(project).write({"settings.json": b'{"memory":{"gc":{"automatic":true,"daysSinceAccess":1}}}'}, why="s")
+
+    assert nexus("memory", "stats").returncode == nexus("memory", "gc").returncode == 6

@@ -15,7 +15,7 @@ from tests.projects.conftest import World
 
 
 def row(key: str, name: str, *aliases: str) -> Project:
-    return Project(hash=key, path=f"/work/{name}", name=name, aliases=aliases)
+    return Project(hash=key, path=f"/srv/{name}", name=name, aliases=aliases)
 
 
 def registry(*rows: Project) -> Registry:
