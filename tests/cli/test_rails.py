@@ -175,9 +175,9 @@ def test_colours_only_on_a_terminal_and_never_with_no_color(project: Path, nexus
 
 def test_ctrl_c_leaves_with_status_130(project: Path) -> None:
     code = (
-        "import os, signal, sys; sys.argv = ['git-nexus', 'status']\n"
+        "import signal, sys; sys.argv = ['git-nexus', 'status']\n"
         "import gitnexus.app as app\n"
-        "app.open_nexus = lambda place: os.kill(os.getpid(), signal.SIGINT)\n"
+        "app.open_nexus = lambda place: (signal.raise_signal(signal.SIGINT), signal.pause())\n"
         "from gitnexus.main import main; main()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False)
