@@ -67,6 +67,27 @@ class Busy(NexusError):
     name = "E_BUSY"
 
 
+class DeniedByPolicy(NexusError):
+    """The policy says no."""
+
+    code = 20
+    name = "E_DENIED"
+
+
+class ApprovalNeeded(NexusError):
+    """A person has to say yes first."""
+
+    code = 21
+    name = "E_APPROVAL_NEEDED"
+
+
+class VerificationFailed(NexusError):
+    """A signature or a token does not hold for what it is shown with."""
+
+    code = 22
+    name = "E_VERIFICATION_FAILED"
+
+
 class Conflict(NexusError):
     """It changed meanwhile, or the two sides do not fit together."""
 

@@ -1,0 +1,1 @@
+"""Confinement of what is run: limits, a clean environment, and what the kernel will not let a child reach."""
