@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -81,8 +81,8 @@ class NativeObjects:
         data: bytes = self._object(oid, pygit2.Blob).data
         return data
 
-    def blobs(self, oids: Sequence[str]) -> list[bytes]:
-        return [self.blob(oid) for oid in oids]
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
+        return map(self.blob, oids)
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author

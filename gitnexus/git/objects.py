@@ -1,6 +1,6 @@
 """Objects and refs: the Protocol that both ways of talking to git fulfil."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -77,8 +77,8 @@ class Objects(Protocol):
     def blob(self, oid: str) -> bytes:
         """Return a blob's bytes."""
 
-    def blobs(self, oids: Sequence[str]) -> list[bytes]:
-        """Return the bytes of many blobs, in their order, without waiting for each."""
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
+        """Yield the bytes of many blobs, in their order, without waiting for each; read nothing else meanwhile."""
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author

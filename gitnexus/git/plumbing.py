@@ -9,10 +9,11 @@ from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run,
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author, Entry, RefLocked
 
-# fast-import wants a ref to build on; it is cleared again in the same stream and never written.
-# So many questions fit into the smallest pipe there is (4096 bytes): writing them never waits for us to read.
-_AT_ONCE = 60
+# Questions that are not answered yet fill no more than the smallest pipe there is: writing them never waits for us to
+# read. Half of them are asked ahead, so that git looks for the next while we work on these.
+_AHEAD_BYTES = 2048
 _HEX = frozenset("0123456789abcdef")
+# fast-import wants a ref to build on; it is cleared again in the same stream and never written.
 _SCRATCH_REF = "refs/nexus/never-written"
 
 
@@ -62,17 +63,13 @@ class PlumbingObjects:
         return self.entries(tree).get(name)
 
     def blob(self, oid: str) -> bytes:
-        return self.blobs([oid])[0]
+        return next(self.blobs([oid]))
 
-    def blobs(self, oids: Sequence[str]) -> list[bytes]:
-        found = []
-        for at in range(0, len(oids), _AT_ONCE):
-            for oid, (kind, body) in zip(oids[at:], self._read_many(oids[at : at + _AT_ONCE]), strict=False):
-                if kind != "blob":
-                    self.close()  # what it was still to answer would be taken for the next answer
-                    raise GitFailed(f"{oid} is a {kind}, not a blob")
-                found.append(body)
-        return found
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
+        for oid, (kind, body) in zip(oids, self._read_many(oids), strict=True):
+            if kind != "blob":
+                raise GitFailed(f"{oid} is a {kind}, not a blob")
+            yield body
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
@@ -140,24 +137,36 @@ class PlumbingObjects:
         return next(self._read_many([oid]))
 
     def _read_many(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the objects in their order. Nothing else may be read before the last one is taken."""
+        asking, answering = self._open_reader()
+        ahead = _AHEAD_BYTES // (2 * self._oid_bytes + 1)
+        asked, whole = 0, False
+        try:
+            for at, oid in enumerate(oids):
+                if asked - at <= ahead and asked < len(oids):
+                    more = oids[asked : at + 2 * ahead]
+                    asked += len(more)
+                    with contextlib.suppress(BrokenPipeError):
+                        asking.write("".join(f"{one}\n" for one in more).encode())
+                        asking.flush()
+                head = answering.readline().split()
+                if len(head) != 3 or head[0] != oid.encode():
+                    raise GitFailed(
+                        f"the object {oid} cannot be read" + (" (it is missing)" if head else ""),
+                        hint="git fsck tells what the repository lacks",
+                    )
+                body = answering.read(int(head[2]) + 1)[:-1]
+                whole = at + 1 == len(oids)
+                yield head[1].decode(), body
+        finally:
+            if not whole:
+                self.close()  # what it was still to answer would be taken for the next answer
+
+    def _open_reader(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._reader is None:
-            self._reader = spawn(
-                [*QUIET, f"--git-dir={self._git_dir}", "cat-file", "--batch"], None, clean_environment()
-            )
-        asking, answering = _pipes(self._reader)
-        with contextlib.suppress(BrokenPipeError):
-            asking.write("".join(f"{oid}\n" for oid in oids).encode())
-            asking.flush()
-        for left, oid in enumerate(oids, 1 - len(oids)):
-            head = answering.readline().split()
-            if len(head) != 3:
-                if left:
-                    self.close()  # what it was still to answer would be taken for the next answer
-                raise GitFailed(
-                    f"the object {oid} cannot be read" + (" (it is missing)" if head else ""),
-                    hint="git fsck tells what the repository lacks",
-                )
-            yield head[1].decode(), answering.read(int(head[2]) + 1)[:-1]
+            argv = [*QUIET, f"--git-dir={self._git_dir}", "cat-file", "--batch"]
+            self._reader = spawn(argv, None, clean_environment())
+        return _pipes(self._reader)
 
 
 def _pipes(child: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:

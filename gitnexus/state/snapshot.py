@@ -44,8 +44,8 @@ class Snapshot:
         rows = self.oids(folder)
         return dict(zip(rows, self.blobs(list(rows.values())), strict=True))
 
-    def blobs(self, oids: Sequence[str]) -> list[bytes]:
-        """Return the bytes of many blob ids that `oids` or `ids` gave."""
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
+        """Yield the bytes of many blob ids that `oids` or `ids` gave; read nothing else meanwhile."""
         return self._objects.blobs(oids)
 
     def names(self, folder: str) -> list[str]:

@@ -54,10 +54,10 @@ def test_many_blobs_are_read_at_once_in_their_order(objects: Objects) -> None:
     files = {f"n/{number}": b"%d " % number * (number % 700) for number in range(1200)}
     rows = objects.entries(objects.entries(objects.tree_of(commit(objects, [], dict(files))))["n"].oid)
 
-    found = objects.blobs([rows[path.removeprefix("n/")].oid for path in files])
+    found = list(objects.blobs([rows[path.removeprefix("n/")].oid for path in files]))
 
     assert found == list(files.values())
-    assert objects.blobs([]) == []
+    assert list(objects.blobs([])) == []
 
 
 def test_a_missing_blob_among_many_is_told_and_the_next_question_is_answered(objects: Objects) -> None:
@@ -65,11 +65,11 @@ def test_a_missing_blob_among_many_is_told_and_the_next_question_is_answered(obj
     a, b = (objects.entries(tree)[name].oid for name in "ab")
 
     with pytest.raises(GitFailed, match="missing"):
-        objects.blobs([a, "1" * 40, b])
+        list(objects.blobs([a, "1" * 40, b]))
     with pytest.raises(GitFailed, match="not a blob"):
-        objects.blobs([a, tree, b])
+        list(objects.blobs([a, tree, b]))
 
-    assert objects.blobs([b, a]) == [b"two", b"one"]
+    assert list(objects.blobs([b, a])) == [b"two", b"one"]
 
 
 def test_deleting_the_last_file_of_a_folder_deletes_the_folder(objects: Objects) -> None:
