@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from gitnexus.app.network import Progress, with_network
 from gitnexus.base.errors import BadUsage
 from gitnexus.projects.discovery import Asked, ranked, related
-from gitnexus.projects.finding import found, result
-from gitnexus.projects.index import Row
+from gitnexus.projects.finding import Wanted, found, result
 from gitnexus.projects.network import Network
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.resolve import Located
@@ -71,18 +69,10 @@ def searched(standpoint: Standpoint, sought: Sought, progress: Progress | None =
     within = _within(standpoint, sought.scope if name in ("", "*") else "current" if name == "." else name)
 
     def look(network: Network) -> dict[str, Any]:
-        def keep(row: Row) -> bool:
-            return (
-                network.may_read(row.project) and row.project in network.names and within(row.project)
-                and (not sought.statuses or row.status in sought.statuses)
-                and (not sought.labels or set(sought.labels) <= row.labels)
-                and (not wanted or fnmatchcase(row.id, wanted.replace("[", "[[]")))
-            )  # fmt: skip
-
-        rows = found(network.index, words, keep, anything=not words)
-        rows.sort(key=lambda pair: (-pair[0], network.names[pair[1].project], pair[1].number, pair[1].id))
-        return {"results": [result(score, row, network.names) for score, row in rows[: sought.limit]],
-                "total": len(rows)}  # fmt: skip
+        names = {one: name for one, name in network.names.items() if network.may_read(one) and within(one)}
+        asked = Wanted(names, sought.statuses, frozenset(sought.labels), wanted)
+        rows, total = found(network.index, words, asked, sought.limit)
+        return {"results": [result(score, row, names) for score, row in rows], "total": total}
 
     return with_network(standpoint, look, progress)
 

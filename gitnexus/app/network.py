@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from gitnexus.base.errors import Busy, CacheCorrupt, SyncFailed
 from gitnexus.projects.fragments import refresh
-from gitnexus.projects.index import Index, with_index
+from gitnexus.projects.index import Index
+from gitnexus.projects.indexfile import with_index
 from gitnexus.projects.model import Project
 from gitnexus.projects.network import Network
 from gitnexus.projects.standpoint import Standpoint

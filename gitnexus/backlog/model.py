@@ -124,6 +124,9 @@ def in_order(task_id: str) -> tuple[int, int, str]:
     return (number_of(task_id) or _LARGEST_NUMBER, len(task_id), task_id)
 
 
+_TEXT = frozenset({str})
+
+
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
@@ -137,9 +140,7 @@ def _count(value: Any) -> int | None:
 
 
 def _texts(value: Any) -> tuple[str, ...] | None:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    return None
+    return tuple(value) if isinstance(value, list) and _TEXT.issuperset(map(type, value)) else None
 
 
 def _among(words: tuple[str, ...]) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gitnexus.backlog.cleo import ARCHIVE, FOLDER, TODO, tasks_at
+from gitnexus.backlog.cleo import ARCHIVE, FOLDER, TODO, content_of, tasks_at
 from gitnexus.backlog.model import BacklogTask
 from gitnexus.backlog.store import FOLDER as BACKLOG
 from gitnexus.backlog.store import id_at, row_of
@@ -66,10 +66,19 @@ def _renewed(index: Index, project: Project, known: tuple[str, str] | None) -> b
             return True
         if place.repo is not None:
             return _from_state(index, project, place.repo, known[0] if known else None, glance)
-        entries = [_entry(task) for task in tasks_at(Path(place.path))]
-        index.replace(project.hash, _glance_of_files(place.path), glance, entries, folded)
+        return _from_cleo(index, project, Path(place.path), known[0] if known else None, glance)
     except (NexusError, OSError, GitFailed):
         index.replace(project.hash, _GONE, glance, (), folded)  # what cannot be read has no tasks to be shown
+    return True
+
+
+def _from_cleo(index: Index, project: Project, folder: Path, known: str | None, glance: str) -> bool:
+    """Read the files if their bytes are others than those that are known; return False if they are not."""
+    content = content_of(folder)
+    if content == known:
+        index.seen(project.hash, glance)
+        return False
+    index.replace(project.hash, content, glance, [_entry(task) for task in tasks_at(folder)], folded)
     return True
 
 
@@ -87,7 +96,8 @@ def _from_state(index: Index, project: Project, repo: Repo, known: str | None, g
         oids = {task: oid for task, oid in named.items() if task is not None}
         before = index.versions(project.hash)
         fresh = [task for task, oid in oids.items() if before.get(task) != oid]
-        rows = [row_of(raw, task) for task, raw in zip(fresh, snapshot.blobs([oids[t] for t in fresh]), strict=True)]
+        blobs = snapshot.blobs([oids[task] for task in fresh])
+        rows = [row_of(raw, task) for task, raw in zip(fresh, blobs, strict=True)]
     finally:
         state.close()
     entries = [_entry(row, oids[row.id]) for row in rows if isinstance(row, BacklogTask)]

@@ -1,10 +1,80 @@
-"""The file of the index: whether it is whole, and how to be rid of it."""
+"""The file of the index: opened, made anew where it is broken or of another format."""
 
 import contextlib
 import os
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from gitnexus.projects.index import Index
+
+FORMAT = 3
+_PATIENCE = 30.0
 _HEADER = b"SQLite format 3\0"
+_SCHEMA = """
+CREATE TABLE project (n INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, content TEXT NOT NULL, seen TEXT NOT NULL);
+CREATE TABLE task (
+  n INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL,
+  priority TEXT NOT NULL, type TEXT NOT NULL, parent TEXT, grandparent TEXT, labels TEXT NOT NULL, files TEXT NOT NULL,
+  words TEXT NOT NULL, version TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (project, id)
+);
+CREATE TABLE word (
+  project INTEGER, kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (project, kind, word)
+) WITHOUT ROWID;
+CREATE TABLE edge (
+  task INTEGER, place INTEGER, name TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (task, place)
+) WITHOUT ROWID;
+CREATE INDEX edge_to ON edge (id, name);
+CREATE TABLE relation (
+  project TEXT, id TEXT, asked TEXT, answer TEXT NOT NULL, PRIMARY KEY (project, id, asked)
+) WITHOUT ROWID;
+"""
+T = TypeVar("T")
+
+
+def with_index(path: Path, use: Callable[[Index], T]) -> T:
+    """Let `use` work with the index; one that is broken is made anew, and `use` is asked again.
+
+    Raises: sqlite3.Error if a new one is broken too.
+    """
+    if not is_whole(path):
+        remove(path)
+    try:
+        return _used(path, use)
+    except sqlite3.OperationalError as exc:
+        if "locked" in str(exc):
+            raise
+        remove(path)
+    except sqlite3.DatabaseError:
+        remove(path)
+    return _used(path, use)
+
+
+def _used(path: Path, use: Callable[[Index], T]) -> T:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as db:
+        # It can always be made again; a kill is undone by the journal, and a power cut is noticed or rebuilt.
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA cache_size = -32000")  # 32 MB at most: a new fragment touches pages all over the file
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        index = Index(db)
+        if version != FORMAT:
+            with index.changing():
+                _begin(db)
+        return use(index)
+
+
+def _begin(db: sqlite3.Connection) -> None:
+    if db.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
+        return  # somebody else was first
+    for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        db.execute(f'DROP TABLE "{name}"')
+    for statement in _SCHEMA.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def is_whole(path: Path) -> bool:

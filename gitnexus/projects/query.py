@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from gitnexus.backlog.reference import Reference, parsed
 from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.peek import Glimpse, Reader, read_task
-from gitnexus.projects.reference import Reference, parsed
 from gitnexus.projects.resolve import Located
 from gitnexus.projects.standpoint import Standpoint
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitnexus.backlog.reference import Reference
 from gitnexus.base.errors import AmbiguousName, Conflict, NotFound, ProjectNotFound
 from gitnexus.base.text import one_line
 from gitnexus.projects.model import NAME, Project, Registry
-from gitnexus.projects.reference import Reference
 
 _PREFIX = re.compile(r"[0-9a-f]{4,12}")
 _LIST = {"action": "List registered projects", "command": "git nexus project list"}

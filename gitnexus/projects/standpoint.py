@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
+from gitnexus.backlog.reference import Reference
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, ProjectNotFound
 from gitnexus.projects import access, audit
@@ -14,7 +15,6 @@ from gitnexus.projects.model import Project, Registry
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.permissions import Permissions, held
 from gitnexus.projects.place import Place
-from gitnexus.projects.reference import Reference
 from gitnexus.projects.resolve import Located, found, located, required
 from gitnexus.projects.store import read_registry
 from gitnexus.projects.touch import touch

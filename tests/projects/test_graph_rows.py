@@ -1,5 +1,6 @@
 """The graph of all projects; §8.1.2 and §8.2 of the specification, row by row."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,15 @@ def test_global_search_and_show_workflow(three: Nexus) -> None:
 
     assert (shown["id"], shown["ref"], shown["project"]) == ("T005", "project-b:T005", "project-b")
     assert shown["_meta"]["project"]["name"] == "project-b"
+
+
+def test_a_cleo_folder_is_read_anew_for_other_bytes_not_for_another_time(world: World) -> None:
+    place = world.cleo_project("old", T7="Ancient")
+    world.register(place)
+    file = place / ".cleo" / "todo.json"
+
+    assert rebuilt(world, place) == ["old"]
+    os.utime(file, (1, 1))
+    assert rebuilt(world, place) == []
+    file.write_text(file.read_text().replace("Ancient", "Renewed"))
+    assert rebuilt(world, place) == ["old"]

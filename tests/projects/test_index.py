@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.projects.discovery import Asked, ranked, related
-from gitnexus.projects.finding import folded, found
-from gitnexus.projects.index import Entry, Index, Row, with_index
+from gitnexus.projects.finding import Wanted, folded, found
+from gitnexus.projects.index import Entry, Index, Row
+from gitnexus.projects.indexfile import with_index
 from gitnexus.projects.postings import read, unpacked
 from gitnexus.projects.scoring import Scores, boost, jaccard
 
@@ -235,7 +236,7 @@ def test_search_finds_words_parts_and_ids_without_case_and_accents(tmp_path: Pat
     more = [Entry("T6", "Die GRÖSSE der Größe", "pending"), Entry("T7", "Fix [x] in list", "pending")]
     path = filled(tmp_path / "i.sqlite", api=ENTRIES["api"], lib=[*ENTRIES["lib"], *more])
 
-    rows = with_index(path, lambda index: [row for _, row in found(index, query, lambda row: True)])
+    rows = with_index(path, lambda index: [row for _, row in found(index, query, Wanted(NAMES), 20)[0]])
 
     assert sorted(f"{NAMES[row.project]}:{row.id}" for row in rows) == refs
 
@@ -245,7 +246,7 @@ def test_a_whole_word_in_the_title_comes_before_a_part_in_the_description(tmp_pa
             Entry("T3", "cached", "pending")]  # fmt: skip
     path = filled(tmp_path / "i.sqlite", api=some)
 
-    rows = with_index(path, lambda index: [row.id for _, row in found(index, "cache", lambda row: True)])
+    rows = with_index(path, lambda index: [row.id for _, row in found(index, "cache", Wanted(NAMES), 20)[0]])
 
     assert rows == ["T2", "T3", "T1"]
 
