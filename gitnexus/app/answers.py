@@ -3,10 +3,10 @@
 from typing import Any
 
 from gitnexus.app.network import Progress, with_network
+from gitnexus.backlog.reference import parsed
 from gitnexus.base.errors import Invalid
 from gitnexus.projects.network import Network, blocked
 from gitnexus.projects.operations import Operation
-from gitnexus.projects.reference import parsed
 from gitnexus.projects.resolve import Located
 from gitnexus.projects.standpoint import Standpoint
 

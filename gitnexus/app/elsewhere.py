@@ -8,7 +8,6 @@ from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.projects.levels import Level
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.peek import Glimpse, read_task
-from gitnexus.projects.reference import Reference as Named
 from gitnexus.projects.resolve import Located
 from gitnexus.projects.standpoint import Standpoint
 
@@ -20,6 +19,7 @@ class Projects:
         self._start = start
         self._standpoint: Standpoint | None = None
         self._seen: dict[str, Outside] = {}
+        self._admitted: dict[str, str] = {}
 
     @property
     def standpoint(self) -> Standpoint:
@@ -40,6 +40,12 @@ class Projects:
 
         Raises: ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
         """
+        text = str(reference)
+        if text not in self._admitted:
+            self._admitted[text] = self._admit(reference)
+        return self._admitted[text]
+
+    def _admit(self, reference: Reference) -> str:
         at = self._located(reference)
         self.standpoint.require(Operation.ADD_DEPENDS, at.project, at.task)
         if read_task(at.project, at.task) is None:
@@ -64,7 +70,7 @@ class Projects:
         return Outside(text, task.title, task.status) if task else Outside(text, why="does not exist")
 
     def _located(self, reference: Reference) -> Located:
-        return self.standpoint.locate(Named(reference.project, reference.task))
+        return self.standpoint.locate(reference)
 
     def close(self) -> None:
         """Let go of git."""

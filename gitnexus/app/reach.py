@@ -8,14 +8,13 @@ from gitnexus.backlog.reference import Reference
 from gitnexus.base.errors import NotFound
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.place import health
-from gitnexus.projects.reference import Reference as Named
 
 
 def reached(start: Path, reference: Reference, operation: str) -> tuple[OpenBacklog, str]:
     """Return another project's backlog and the task. Raises: ProjectNotFound, AmbiguousName, PermissionDenied, …"""
     standpoint = open_standpoint(start)
     try:
-        at = standpoint.locate(Named(reference.project, reference.task))
+        at = standpoint.locate(reference)
         how, place = health(at.project)
         standpoint.require(Operation(operation), at.project, at.task)  # before a look: who may not learns nothing
         if place is None:

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gitnexus.base.errors import Busy, Invalid, NotFound, ProjectNotFound
-from gitnexus.git import GitFailed
+from gitnexus.app.keepers import open_state
+from gitnexus.app.open import notices, settled
+from gitnexus.base.errors import Invalid, NotFound, ProjectNotFound
 from gitnexus.projects.place import Place, health, nearest
 from gitnexus.projects.standpoint import Life, Standpoint
-from gitnexus.state import State
-from gitnexus.state.intake import settle
 from gitnexus.state.settings import section, user_section
 
 
@@ -20,8 +19,16 @@ def open_standpoint(start: Path, word: str | None = None, life: Life = "short") 
     Raises: ProjectNotFound, AmbiguousName, NotFound.
     """
     place = chosen(start, word) if word else nearest(start, inherit=True)
-    inside = start if not word else Path(place.path) if place else start
-    return Standpoint(place, life=life, audit_reads=_audit_reads(place, inside))
+    return Standpoint(place, life=life, audit_reads=_audit_reads(place))
+
+
+def taken_in(standpoint: Standpoint) -> list[str]:
+    """Take in what was edited by hand in the current project; tell what was."""
+    here = standpoint.here
+    if here is None or here.repo is None:
+        return []
+    with contextlib.closing(open_state(here.repo)) as state:
+        return notices(settled(state)) if state.exists else []
 
 
 def chosen(start: Path, word: str) -> Place:
@@ -45,7 +52,7 @@ def chosen(start: Path, word: str) -> Place:
     return found
 
 
-def _audit_reads(place: Place | None, inside: Path) -> Callable[[], bool]:
+def _audit_reads(place: Place | None) -> Callable[[], bool]:
     """Return a look at the settings. Either of user and project can ask for it, neither can take it back."""
 
     def asked() -> bool:
@@ -53,13 +60,9 @@ def _audit_reads(place: Place | None, inside: Path) -> Callable[[], bool]:
             return True
         if place is None or place.repo is None:
             return False
-        state = State.open(inside)
-        try:
-            with contextlib.suppress(Busy, GitFailed, OSError):
-                settle(state)  # what was edited by hand counts, if it can be taken in now
+        with contextlib.closing(open_state(place.repo)) as state:
+            settled(state)  # what was edited by hand counts, if it can be taken in now
             return _is_set(section(state.snapshot, "audit"))
-        finally:
-            state.close()
 
     return asked
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from gitnexus.backlog.decision import Decision
 from gitnexus.backlog.elsewhere import Elsewhere
-from gitnexus.backlog.fields import Fields, dependencies, listed, title_of
+from gitnexus.backlog.fields import Fields, ask_ahead, dependencies, listed, title_of
 from gitnexus.backlog.hierarchy import parent_for, refuse_cycle
 from gitnexus.backlog.model import BacklogTask, Kind
 from gitnexus.backlog.reference import one
@@ -18,6 +18,7 @@ from gitnexus.base.errors import Invalid
 def add(backlog: Backlog, fields: Fields) -> BacklogTask:
     """Add a task. Raises: Invalid, NotFound, BadReference, Cyclic."""
     uid = chance.token(16)
+    ask_ahead(fields.depends, backlog.elsewhere)
     return backlog.change(lambda tasks: added(tasks, fields, backlog.clock(), uid, backlog.elsewhere))
 
 

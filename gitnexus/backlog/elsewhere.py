@@ -21,7 +21,7 @@ class Elsewhere(Protocol):
         """True if this word is a name of the current project."""
 
     def admitted(self, reference: Reference) -> str:
-        """Return how a dependency on that task is stored. Raises: what forbids it (70, 71, 4)."""
+        """Return how a dependency on that task is stored, asked once. Raises: what forbids it (70, 71, 4)."""
 
     def seen(self, reference: Reference) -> Outside:
         """Return what is known of that task; never raises."""

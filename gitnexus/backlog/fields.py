@@ -73,6 +73,16 @@ def dependencies(given: Iterable[str], tasks: Tasks, elsewhere: Elsewhere) -> tu
     return tuple(found)
 
 
+def ask_ahead(given: Iterable[str], elsewhere: Elsewhere) -> None:
+    """Have references to other projects admitted now: that reads and writes elsewhere, so not inside a transaction.
+
+    Raises: BadReference, Invalid, and what forbids it.
+    """
+    for reference in map(one, given):
+        if reference.project is not None and not elsewhere.own(reference.project):
+            elsewhere.admitted(reference)
+
+
 def as_stored(text: str, elsewhere: Elsewhere) -> str:
     """Return a reference as a record would hold it, whether it leads anywhere or not. Raises: BadReference, Invalid."""
     reference = one(text)

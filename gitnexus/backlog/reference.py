@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from gitnexus.base.errors import BadReference, Invalid
+from gitnexus.base.text import one_line
 
 # task-reference = [project-prefix ":"] task-id, as the cross-project spec has it; ASCII, and case counts.
 _REFERENCE = re.compile(r"(?:(?P<project>[A-Za-z0-9_-]+|\.|\*):)?(?P<task>T[0-9]+)", re.ASCII)
@@ -34,10 +35,13 @@ def parsed(text: str) -> Reference:
     """Return the reference in a text; `.:T12` is `T12`. Raises: BadReference."""
     found = _REFERENCE.fullmatch(text)
     if found is None:
+        likely = re.sub(r"\s", "", text[:80]).replace(":t", ":T")
+        likely = likely.upper() if re.fullmatch(r"t[0-9]+", likely) else likely
+        meant = f"; did you mean {likely}?" if _REFERENCE.fullmatch(likely) else ""
         raise BadReference(
-            f"{text[:80]!r} is no reference to a task",
-            hint="write T12, or name:T12 for a task of another project",
-            fix="git nexus task list",
+            f"'{one_line(text, 80)}' is no reference to a task{meant}",
+            hint="write T12, my-api:T12, .:T12 for this project or *:T12 for all",
+            fix="git nexus query -h",
             context={"reference": text[:200]},
         )
     project = found["project"]

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from gitnexus.backlog.decision import Decision, touched
 from gitnexus.backlog.elsewhere import Elsewhere
-from gitnexus.backlog.fields import as_stored, dependencies
+from gitnexus.backlog.fields import as_stored, ask_ahead, dependencies
 from gitnexus.backlog.model import BacklogTask
 from gitnexus.backlog.relation import Relation, RelationKind
 from gitnexus.backlog.store import Backlog
@@ -14,6 +14,7 @@ from gitnexus.base.errors import Invalid, NotFound
 
 def relate(backlog: Backlog, task_id: str, other: str, kind: RelationKind, reason: str | None) -> BacklogTask:
     """Tie a task to another one. Raises: Invalid, NotFound, BadReference."""
+    ask_ahead([other], backlog.elsewhere)
     return backlog.change(
         lambda tasks: related(tasks, task_id, other, kind, reason, backlog.clock(), backlog.elsewhere)
     )

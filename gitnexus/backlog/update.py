@@ -7,7 +7,7 @@ from gitnexus.backlog.add import local
 from gitnexus.backlog.close import cancelled, done, opened
 from gitnexus.backlog.decision import Decision, touched
 from gitnexus.backlog.elsewhere import Elsewhere
-from gitnexus.backlog.fields import Fields, as_stored, dependencies, listed, title_of
+from gitnexus.backlog.fields import Fields, as_stored, ask_ahead, dependencies, listed, title_of
 from gitnexus.backlog.hierarchy import moved, refuse_cycle
 from gitnexus.backlog.model import BacklogTask
 from gitnexus.backlog.store import Backlog
@@ -22,6 +22,7 @@ def update(
 ) -> BacklogTask:
     """Say more about a task, or take back what was said. Raises: Invalid, NotFound, BadReference, Cyclic."""
     taken = less or Fields()
+    ask_ahead(more.depends, backlog.elsewhere)
     return backlog.change(
         lambda tasks: updated(tasks, task_id, more, taken, backlog.clock(), backlog.elsewhere, to_root=to_root)
     )

@@ -1,6 +1,5 @@
 """`git nexus graph`: the graph as a tree, DOT, Mermaid or JSON."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import click
 
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, start_folder
+from gitnexus.ui.standpoint import standing
 
 
 @click.command("graph", cls=NexusCommand)
@@ -19,15 +19,13 @@ from gitnexus.ui.output import answer, start_folder
 def graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:
     """Draw who waits for whom, in all projects that may be read."""
     from gitnexus.app.network import with_network
-    from gitnexus.app.standpoint import open_standpoint
     from gitnexus.base.files import replace
     from gitnexus.projects import drawing
     from gitnexus.projects.operations import Operation
 
     asked = invocation(ctx)
     asked.as_json = asked.as_json or form == "json"
-    standpoint = open_standpoint(start_folder(asked), os.environ.get("NEXUS_PROJECT"))
-    try:
+    with standing() as standpoint:
         project = standpoint.find(name) if name else None
         if project is not None:
             standpoint.require(Operation.GRAPH, project)
@@ -41,8 +39,6 @@ def graph(ctx: click.Context, name: str | None, form: str, output: Path | None) 
             replace(start_folder(asked) / output, data)
             told, text = {**told, "output": str(output)}, f"Wrote {len(picture.nodes)} tasks to {output}"
         answer(told, text or "No task depends on another.", standpoint.described)
-    finally:
-        standpoint.close()
 
 
 def _screen() -> int:

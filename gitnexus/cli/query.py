@@ -23,8 +23,8 @@ def query(standpoint: "Standpoint", ref: str) -> None:
     REF is T12 or .:T12 for the current project, my-api:T12 for another one by its name, an alias or 4 to 12 digits of
     its hash, and *:T12 for that task in every project that may be read.
     """
+    from gitnexus.backlog.reference import parsed
     from gitnexus.projects.query import query as ask
-    from gitnexus.projects.reference import parsed
 
     reference = parsed(ref)
     answers = ask(standpoint, reference)

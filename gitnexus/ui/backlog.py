@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
 from gitnexus.ui.commands import invocation
 from gitnexus.ui.output import note, start_folder
+from gitnexus.ui.standpoint import in_a_project, said_project
 
 if TYPE_CHECKING:
     from gitnexus.app.backlog import OpenBacklog
@@ -16,13 +18,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callable[P, R]:
-    """Open the backlog for a command, hand edits taken in."""
+def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callable[..., R]:
+    """Open the backlog for a command, hand edits taken in, and give it the option --project."""
 
-    def opened(*args: P.args, **kwargs: P.kwargs) -> R:
+    def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
         from gitnexus.app.backlog import open_backlog
 
-        found = open_backlog(start_folder(invocation(click.get_current_context())))
+        place, word = start_folder(invocation(click.get_current_context())), said_project(in_project)
+        if word:
+            from gitnexus.app.standpoint import chosen  # only who names a project pays for the registry
+
+            place = Path(chosen(place, word).path)
+        found = open_backlog(place)
         try:
             for line in found.nexus.notices if found.nexus else ():
                 note(line)
@@ -30,4 +37,4 @@ def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callabl
         finally:
             found.close()
 
-    return update_wrapper(opened, command)
+    return in_a_project(update_wrapper(opened, command))

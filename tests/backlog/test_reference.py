@@ -46,3 +46,11 @@ def test_what_is_written_is_read_back(project: str | None, number: int) -> None:
     reference = Reference(project, f"T{number}")
 
     assert parsed(str(reference)) == reference
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("t12", "T12"), ("api:t1", "api:T1"), ("api: T1", "api:T1"), (" T1", "T1")]
+)
+def test_a_likely_slip_is_answered_with_what_was_meant(text: str, meant: str) -> None:
+    with pytest.raises(BadReference, match=rf"did you mean {meant}\?$"):
+        parsed(text)

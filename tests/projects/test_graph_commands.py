@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
+from gitnexus.app.elsewhere import Projects
+from gitnexus.backlog import StateBacklog
+from gitnexus.backlog.add import add
+from gitnexus.backlog.fields import Fields
+from gitnexus.backlog.reference import Reference
+from gitnexus.backlog.who import person
 from gitnexus.projects.grants import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
+from gitnexus.state import State
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.projects.conftest import World, keep, told
@@ -348,3 +355,43 @@ def test_a_bare_id_is_one_of_the_project_it_was_typed_in(
 
     assert ([row["taskId"] for row in related], waiting) == (["web:T2"], ["web:T1"])
     assert nexus.ok("task", "update", "lib:T1", "--priority", "high") == "lib:T1 is pending: Theirs\n"
+
+
+def test_a_task_that_was_edited_by_hand_counts_at_once(nexus: Nexus, web: Project) -> None:
+    nexus.ok("init")
+    file = Path(web.path, ".nexus", "backlog", "T2.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "title": "Renamed by hand"}))
+
+    done = nexus("search", "renamed", "--json")
+
+    assert refs(json.loads(done.stdout)["results"]) == ["web:T2"]
+    assert "took in what you changed in .nexus/: backlog/T2.json" in done.stderr
+
+
+def test_commands_about_tasks_stand_where_they_are_told_to(
+    nexus: Nexus, lib: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert told(nexus, "show", "T1", "--project", "lib", place=tmp_path)["ref"] == "lib:T1"
+
+    monkeypatch.setenv("NEXUS_PROJECT", "lib")
+    nexus.ok("task", "add", "Sent from outside", place=tmp_path)
+
+    assert [task["title"] for task in told(nexus, "task", "list", place=tmp_path)["tasks"]][-1] == "Sent from outside"
+    assert told(nexus, "task", "list", "--project", "nowhere", place=tmp_path)["error"]["code"] == 70
+
+
+def test_a_dependency_elsewhere_is_asked_for_once_and_before_anything_is_locked(
+    world: World, nexus: Nexus, web: Project, lib: Project
+) -> None:
+    grant(world.home, web, lib, Level.WRITE, "")
+    asked: list[bool] = []
+    state = State.open(Path(web.path))
+
+    class Watched(Projects):
+        def _admit(self, reference: Reference) -> str:
+            asked.append(state.lock().held)
+            return super()._admit(reference)
+
+    add(StateBacklog(state, lambda: person("me"), Watched(Path(web.path))), Fields(title="x", depends=("lib:T1",)))
+
+    assert asked == [False]
