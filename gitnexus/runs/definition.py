@@ -1,0 +1,75 @@
+"""What a run is to do, fixed when it starts: a graph of nodes, and the hash that says it is still the same."""
+
+import hashlib
+from dataclasses import field
+from typing import Literal
+
+from gitnexus.base.canonical import canonical
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import Record
+
+VERSION = 1
+Way = Literal["contained", "proposer"]
+
+
+class Budgets(Record):
+    """How much a run may take; 0 is no limit of its own."""
+
+    seconds: int = 3600
+    tokens: int = 0
+    cents: int = 0
+    handoffs: int = 10
+
+
+class Node(Record):
+    """One step: which adapter works, as which role, on what."""
+
+    id: str
+    adapter: str
+    role: str = ""
+    prompt: str = ""
+    argv: tuple[str, ...] = ()
+    way: Way = "contained"
+    model: str = ""
+
+
+class Definition(Record):
+    """The whole. `edges` are pairs of node ids; a node waits for those that point at it."""
+
+    version: int = VERSION
+    name: str
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[str, ...], ...] = ()
+    budgets: Budgets = field(default_factory=Budgets)
+
+
+def definition_hash(definition: Definition) -> str:
+    """Return the hash over the canonical form."""
+    return f"sha256:{hashlib.sha256(canonical(definition.plain())).hexdigest()}"
+
+
+def of_command(argv: tuple[str, ...], *, name: str = "", budgets: Budgets | None = None) -> Definition:
+    """Return the workflow of one node that runs any command as the agent. Raises: Invalid."""
+    if not argv or not argv[0]:
+        raise Invalid("say what to run", hint="git nexus run -- CMD")
+    node = Node(id="main", adapter="command", argv=argv)
+    return Definition(name=name or argv[0].rpartition("/")[2], nodes=(node,), budgets=budgets or Budgets())
+
+
+def of_prompt(prompt: str, adapter: str, *, role: str = "", way: Way = "contained", model: str = "") -> Definition:
+    """Return the workflow of one node that gives a prompt to an agent. Raises: Invalid."""
+    if not prompt.strip():
+        raise Invalid("say what is to be done", hint='git nexus run "fix the parser" --agent claude')
+    return Definition(
+        name=adapter, nodes=(Node(id="main", adapter=adapter, role=role, prompt=prompt, way=way, model=model),)
+    )
+
+
+def difference(before: Definition, now: Definition) -> list[str]:
+    """Return the fields that differ, in words, for who tries to resume another definition."""
+    old, new = before.plain(), now.plain()
+    return [
+        f"{key}: {old.get(key)!r} is now {new.get(key)!r}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
+    ]
