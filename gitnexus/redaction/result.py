@@ -1,0 +1,51 @@
+"""What redaction gives back: the text that may be shown, and how much of it is hidden."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import AnyStr, Generic
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """How many secrets one rule hid. Never which."""
+
+    rule: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """A person's wish to see a text as it is. Whoever grants it writes it down, with the reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted(Generic[AnyStr]):
+    """A text to show. `revealed` is set if nothing was hidden because somebody asked for that."""
+
+    text: AnyStr
+    hidden: tuple[Hidden, ...] = ()
+    revealed: Reveal | None = None
+
+    @property
+    def count(self) -> int:
+        return sum(each.count for each in self.hidden)
+
+    def told(self) -> str:
+        """Return `3 secrets hidden (2 github-token, 1 private-key)`, or nothing."""
+        return told(self.hidden)
+
+
+def told(hidden: tuple[Hidden, ...]) -> str:
+    """Return how much is hidden, in words; nothing if nothing is."""
+    total = sum(each.count for each in hidden)
+    if not total:
+        return ""
+    rules = ", ".join(f"{each.count} {each.rule}" for each in hidden)
+    return f"{total} secret{'s' if total > 1 else ''} hidden ({rules})"
+
+
+def counted(counts: Mapping[str, int]) -> tuple[Hidden, ...]:
+    """Return the counts, the most frequent rule first."""
+    return tuple(Hidden(rule, count) for rule, count in sorted(counts.items(), key=lambda row: (-row[1], row[0])))

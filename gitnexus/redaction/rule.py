@@ -1,0 +1,132 @@
+"""A rule: its name, the words that must stand in a line for it to be worth trying, its pattern, and an example."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from gitnexus.redaction.shape import end_of, example_of, pattern_of, words_of
+
+
+class Match(Protocol):
+    """What `re` and `re2` both give back."""
+
+    def span(self, group: int = 0, /) -> tuple[int, int]: ...
+
+
+# A token begins where a word begins; in output that is also after an escaped line break, a colour or an escaped byte.
+START = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2})"
+# Between a name and its value: quotes, plain or escaped, and one sign.
+ASSIGNED = r"[\"'`\\\]]{0,4}[ \t]{0,4}(?:=>|:=|[=:,])[ \t]{0,4}[\"'`\\]{0,4}"
+_SAYS_SO = r"(?:key|token|secret|passw|pwd|auth|pat|api|credential|dsn|sid)"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The pattern's one group, `secret`, is what is masked; `words` are lower case; `check` refuses what only looks so.
+
+    Patterns keep to what `re` and `re2` read alike over bytes: no lookaround, no `\\s`.
+    """
+
+    name: str
+    looks: str
+    pieces: tuple[str, str, str] | None = None
+    words: tuple[str, ...] = ()
+    regex: str = ""
+    vendor: str = ""
+    check: Callable[[bytes], bool] | None = None
+
+    @cached_property
+    def pattern(self) -> str:
+        if self.regex:
+            return self.regex
+        secret = f"(?P<secret>{pattern_of(self.looks)}){end_of(self.looks)}"
+        if not self.vendor:
+            return START + secret
+        name = self.vendor.replace("_", r"[_\- .]?")
+        return rf"(?i:(?:{name})[\w.\- ]{{0,30}}{_SAYS_SO}[\w.\-]{{0,12}}){ASSIGNED}{secret}"
+
+    @property
+    def is_token(self) -> bool:
+        """True if the secret begins with one of the words, and is no part of a longer word."""
+        return not self.regex and not self.vendor
+
+    @cached_property
+    def keywords(self) -> tuple[str, ...]:
+        if self.words:
+            return self.words
+        if self.vendor:
+            return tuple(dict.fromkeys(word.split("_")[0] for word in self.vendor.split("|")))
+        return words_of(self.looks)
+
+    @cached_property
+    def example_pieces(self) -> tuple[str, str, str]:
+        """Before the secret, the secret, after it."""
+        if self.pieces:
+            return self.pieces
+        before = self.vendor.split("|")[0] + "_api_key = '" if self.vendor else ""
+        return before, example_of(self.looks), "'" if self.vendor else ""
+
+    @property
+    def example(self) -> str:
+        return "".join(self.example_pieces)
+
+    @cached_property
+    def plain(self) -> "re.Pattern[bytes]":
+        """The pattern for short texts: the standard library is there already."""
+        return re.compile(self.pattern.encode("ascii"))
+
+    @cached_property
+    def linear(self) -> "Linear":
+        """The pattern for all others: time linear in the text, whatever the text."""
+        return linear(self.pattern)
+
+
+class Linear(Protocol):
+    """A pattern of `re2`, over bytes."""
+
+    def search(self, text: bytes, pos: int | None = None, endpos: int | None = None) -> Match | None: ...
+
+
+def linear(pattern: str) -> Linear:
+    """Return a pattern compiled by re2, each byte a character."""
+    return _compiled(pattern.encode("ascii"))
+
+
+def any_of(words: Iterable[bytes]) -> Linear:
+    """Return the pattern that finds one of the words, spelled exactly so."""
+    return _compiled(b"|".join(b"".join(b"\\x%02x" % byte for byte in word) for word in sorted(words)))
+
+
+def _compiled(pattern: bytes) -> Linear:
+    import re2  # 10 ms, and most commands never meet a text that needs it
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = 64 << 20  # the words of all rules at once need more than the usual 8 MiB to stay an automaton
+    options.log_errors = False
+    compiled: Linear = re2.compile(pattern, options=options)
+    return compiled
+
+
+def token(name: str, looks: str) -> Rule:
+    """Return the rule of a token that tells by its first letters what it is."""
+    return Rule(name, looks)
+
+
+def near(name: str, vendor: str, looks: str) -> Rule:
+    """Return the rule of a value that is a secret because of the name it is assigned to; `_` is any joint."""
+    return Rule(name, looks, vendor=vendor)
+
+
+def written(
+    name: str,
+    words: str,
+    regex: str,
+    pieces: tuple[str, str, str],
+    looks: str,
+    check: Callable[[bytes], bool] | None = None,
+) -> Rule:
+    """Return a rule whose pattern no shape can say."""
+    return Rule(name, looks, pieces, tuple(words.lower().split()), regex, check=check)

@@ -1,0 +1,29 @@
+"""A line as it reads without escapes and colours, and where each of its bytes stood before."""
+
+import re
+
+# Escapes that may hide a word: \u0041, \x41, %41, and colours in the middle of it.
+ESCAPE = r"\\u00[2-7][0-9A-Fa-f]|\\x[2-7][0-9A-Fa-f]|%[2-7][0-9A-Fa-f]|\x1b\[[0-9;?]{0,20}[A-Za-z]"
+_ESCAPE = re.compile(ESCAPE.encode("ascii"))
+
+
+def is_escaped(text: bytes) -> bool:
+    """True if the text reads differently without escapes."""
+    return _ESCAPE.search(text) is not None
+
+
+def unescaped(line: bytes) -> tuple[bytes, list[int]]:
+    """Return the line with \\u0041, \\x41 and %41 as `A` and without colours; `offsets[i]` is where byte `i` stood."""
+    plain = bytearray()
+    offsets: list[int] = []
+    at = 0
+    for match in _ESCAPE.finditer(line):
+        plain += line[at : match.start()]
+        offsets.extend(range(at, match.start()))
+        if match[0][0] != 0x1B:
+            plain.append(int(match[0][-2:], 16))
+            offsets.append(match.start())
+        at = match.end()
+    plain += line[at:]
+    offsets.extend(range(at, len(line) + 1))
+    return bytes(plain), offsets
