@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from gitnexus.redaction.shape import end_of, example_of, pattern_of, words_of
+from gitnexus.redaction.shape import beginning_of, end_of, example_of, pattern_of, words_of
 
 
 class Match(Protocol):
@@ -19,7 +19,13 @@ class Match(Protocol):
 START = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2})"
 # Between a name and its value: quotes, plain or escaped, and one sign.
 ASSIGNED = r"[\"'`\\\]]{0,4}[ \t]{0,4}(?:=>|:=|[=:,])[ \t]{0,4}[\"'`\\]{0,4}"
-_SAYS_SO = r"(?:key|token|secret|passw|pwd|auth|pat|api|credential|dsn|sid)"
+_JOINTS = ("", "_", "-", ".", " ")
+_SAYS_SO = r"(?:key|token|secret|passw|pwd|auth|api|credential|dsn)"
+# Whatever is assigned to a name that speaks of secrets; no rule about names and values matches without it.
+ASSIGNMENT = (
+    r"(?i:key|token|secret|pass|pwd|auth|api|credential|dsn)[\w.\-]{0,20}[\"'`\\\]]{0,4}[ \t]{0,8}(?:=>|:=|[=:,])"
+    r"[ \t]{0,8}[\"'`\\]{0,4}[^\x00-\x20\"'`\\<>{}$()]{3}"
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Rule:
     words: tuple[str, ...] = ()
     regex: str = ""
     vendor: str = ""
+    before: str = ""
     check: Callable[[bytes], bool] | None = None
 
     @cached_property
@@ -44,21 +51,26 @@ class Rule:
         secret = f"(?P<secret>{pattern_of(self.looks)}){end_of(self.looks)}"
         if not self.vendor:
             return START + secret
-        name = self.vendor.replace("_", r"[_\- .]?")
+        name = self.vendor.replace("_", r"[_\-. ]?")
         return rf"(?i:(?:{name})[\w.\- ]{{0,30}}{_SAYS_SO}[\w.\-]{{0,12}}){ASSIGNED}{secret}"
-
-    @property
-    def is_token(self) -> bool:
-        """True if the secret begins with one of the words, and is no part of a longer word."""
-        return not self.regex and not self.vendor
 
     @cached_property
     def keywords(self) -> tuple[str, ...]:
         if self.words:
             return self.words
         if self.vendor:
-            return tuple(dict.fromkeys(word.split("_")[0] for word in self.vendor.split("|")))
+            words = self.vendor.split("|")
+            return tuple(dict.fromkeys(word.replace("_", joint) for word in words for joint in _JOINTS))
         return words_of(self.looks)
+
+    @property
+    def filter(self) -> str:
+        """A pattern that is quick in company and matches wherever this rule does."""
+        if self.vendor:
+            return ASSIGNMENT
+        if self.before or self.regex:
+            return self.before or "(?i:" + "|".join(re.escape(word) for word in self.words) + ")"
+        return START + beginning_of(self.looks)
 
     @cached_property
     def example_pieces(self) -> tuple[str, str, str]:
@@ -127,6 +139,7 @@ def written(
     pieces: tuple[str, str, str],
     looks: str,
     check: Callable[[bytes], bool] | None = None,
+    before: str = "",
 ) -> Rule:
-    """Return a rule whose pattern no shape can say."""
-    return Rule(name, looks, pieces, tuple(words.lower().split()), regex, check=check)
+    """Return a rule whose pattern no shape can say; `before` is its filter where its words are too common."""
+    return Rule(name, looks, pieces, tuple(words.lower().split()), regex, check=check, before=before)

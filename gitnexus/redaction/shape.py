@@ -32,6 +32,25 @@ def pattern_of(shape: str) -> str:
     return "".join([*made, re.escape(shape[at:])])
 
 
+def beginning_of(shape: str, enough: int = 10) -> str:
+    """Return a pattern for the first letters of the shape: enough to be rare, few enough to be quick."""
+    shape = shape.replace("{uuid}", _UUID)
+    made, at, length = "", 0, 0
+    for part in _PART.finditer(shape):
+        made += re.escape(shape[at : part.start()])
+        at = part.end()
+        if part["letter"]:
+            count = min(int(part["low"]), enough - length)
+            length += count
+            made += f"[{ALPHABETS[part['letter']][0]}]{{{count}}}"
+            # What follows a run of unknown length would need all of it.
+            if length >= enough or part["high"] or part["more"]:
+                return made
+        else:
+            made += _part_pattern(part)
+    return made + re.escape(shape[at:])
+
+
 def end_of(shape: str) -> str:
     """Return what must follow the shape: nothing that could be more of it."""
     letters = [part["letter"] for part in _PART.finditer(shape) if part["letter"]]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
 
-from gitnexus.redaction.rule import START, Linear, linear
+from gitnexus.redaction.rule import Linear, linear
 from gitnexus.redaction.rules import RULES, Rule
 from gitnexus.redaction.unescape import ESCAPE
 
@@ -29,14 +29,7 @@ def anywhere() -> Linear:
 
     One automaton of re2 over the whole text is as quick as a single rule; pyahocorasick takes twelve times as long.
     """
-    import re2  # see rule.linear
-
-    tokens = {word for rule in RULES if rule.is_token for word in rule.keywords}
-    others = {word for rule in RULES if not rule.is_token for word in rule.keywords}
-    at_start, inside = (
-        "|".join(str(re2.escape(word)) for word in sorted(words)) for words in (tokens - others, others)
-    )
-    return linear(f"(?i)(?:{START})(?:{at_start})|{inside}|{ESCAPE}")
+    return linear("|".join(dict.fromkeys([*(rule.filter for rule in RULES), ESCAPE])))
 
 
 def rules_for(line: bytes) -> list[Rule]:

@@ -1,6 +1,6 @@
 """Keys of databases, warehouses and search services, and their connection strings."""
 
-from gitnexus.redaction.rule import Rule, near, token, written
+from gitnexus.redaction.rule import ASSIGNMENT, Rule, near, token, written
 
 RULES: tuple[Rule, ...] = (
     token("supabase-token", "sbp_{x40}"),
@@ -29,9 +29,10 @@ RULES: tuple[Rule, ...] = (
     near("airtable-old-key", "airtable", "key{w14}"),
     near("segment-key", "segment", "{w32}"),
     written("connection-string-password", "password= pwd=",
-            r"(?i:(?:server|data source|host|user id|uid|database)[ ]?=[^\x00-\x1f]{0,200};[ ]?(?:password|pwd)[ ]?=[ ]?)"
+            r"(?i:(?:server|data source|host|user id|uid|database)[ ]?=[^\x00-\x1f]{0,200};[ ]?(?:password|pwd)"
+            r"[ ]?=[ ]?)"
             r"(?P<secret>[^\x00-\x1f;\"'{}$<]{3,})",
-            ("Server=db;User Id=app;Password=", "hunter22", ";"), "Server=…;Password=…;"),
+            ("Server=db;User Id=app;Password=", "hunter22", ";"), "Server=…;Password=…;", before=ASSIGNMENT),
     written("jdbc-password", "jdbc:", r"jdbc:[^\x00-\x20\"']{3,300}[?&;]password=(?P<secret>[^\x00-\x20\"'&;{}$<]{3,})",
             ("jdbc:mysql://db/app?user=a&password=", "hunter22", "&x=1"), "jdbc:…password=…"),
 )  # fmt: skip

@@ -2,10 +2,11 @@
 
 import re
 
-from gitnexus.redaction.rule import Rule, written
+from gitnexus.redaction.rule import ASSIGNMENT, Rule, written
 
 _NAMES = r"(?:secret|passw(?:or)?d|passwd|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential)"
 _WORDS = "secret passw token api_key apikey api-key access_key accesskey access-key"
+_USERINFO = r"://[^\x00-\x20/\"'<>]*@"
 # Code and prose put these where a value would stand.
 _STAND_IN = re.compile(
     rb"(?i)example|placeholder|change.?me|your[_-]|dummy|redacted|<|\.\.\.|xxxx|\*\*\*|not.?a.?secret|"
@@ -14,13 +15,17 @@ _STAND_IN = re.compile(
 _CODE = re.compile(
     rb"[A-Za-z_][A-Za-z0-9]*(?:[_.:]+[A-Za-z][A-Za-z0-9]*)+|[a-z]+(?:[A-Z][a-z]+)+[0-9]?|[./~][\w./-]*|[0-9.:+TZ-]+"
 )
+_LETTER, _NO_LETTER = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9!@#%^&*+=?~]")
 
 
 def chancy(value: bytes) -> bool:
-    """True if a value may well be a secret: letters and digits, no name out of code, no stand-in."""
-    letters = any(65 <= byte <= 90 or 97 <= byte <= 122 for byte in value)
-    digits = any(48 <= byte <= 57 for byte in value)
-    return letters and digits and not _CODE.fullmatch(value) and real(value)
+    """True if a value may well be a secret: letters with digits or signs, no name out of code, no stand-in."""
+    return _LETTER.search(value) is not None and _NO_LETTER.search(value) is not None and likely(value)
+
+
+def likely(value: bytes) -> bool:
+    """True unless the value is a name out of code, or a stand-in."""
+    return not _CODE.fullmatch(value) and real(value)
 
 
 def real(value: bytes) -> bool:
@@ -30,56 +35,83 @@ def real(value: bytes) -> bool:
 
 RULES: tuple[Rule, ...] = (
     written("password-in-url", "://",
-            r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\x00-\x20/:@\"'<>{}$`]{0,100}:(?P<secret>[^\x00-\x20/\"'<>{}$`]{3,200})@[\w.\[-]",
-            ("postgres://app:", "hunter22", "@db.internal/app"), "scheme://user:…@host"),
+            r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\x00-\x20/:@\"'<>{}$`]{0,100}:(?P<secret>[^\x00-\x20/\"'<>{}"
+            r"$`]{3,200})@[\w.\[-]",
+            ("postgres://app:", "hunter22", "@db.internal/app"), "scheme://user:…@host",
+            before=_USERINFO),
     written("token-in-url", "://", r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?P<secret>[A-Za-z0-9_-]{20,255})@[\w.-]",
-            ("https://", "a1B2c3D4" * 3, "@git.example/a.git"), "scheme://…@host", chancy),
-    written("secret-in-query", "token= key= secret= password= signature= passwd= pwd=",
+            ("https://", "a1B2c3D4" * 3, "@git.example/a.git"), "scheme://…@host", chancy,
+            before=_USERINFO),
+    written("secret-in-query", "token= ?key= &key= api_key= apikey= secret= password= signature= passwd= pwd=",
             r"(?i)[?&](?:[\w-]{0,30}(?:token|api_?key|secret|password|passwd|pwd|signature)|key)="
             r"(?P<secret>[^\x00-\x20&\"'<>{}$#;`)\]\\]{8,})",
-            ("https://a.example/x?id=1&access_token=", "a1B2c3D4e5F6", "&y=2"), "?access_token=…", chancy),
+            ("https://a.example/x?id=1&access_token=", "a1B2c3D4e5F6", "&y=2"), "?access_token=…", chancy,
+            before=ASSIGNMENT),
     written("authorization-header", "authorization",
-            r"(?i)authorization[\"'\\]{0,2}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,2}(?:(?:bearer|basic|token|digest|negotiate|apikey|ssws|aws4-hmac-sha256)[ \t]{1,4})?"
+            r"(?i)authorization[\"'\\]{0,2}[ \t]{0,4}[:=,][ \t]{0,4}[\"'\\]{0,2}(?:(?:bearer|basic|token|digest|"
+            r"negotiate|apikey|ssws|aws4-hmac-sha256)[ \t]{1,4})?"
             r"(?P<secret>[A-Za-z0-9._~+/=:-]{8,})",
-            ("Authorization: Bearer ", "a1B2c3D4e5F6", ""), "Authorization: Bearer …", chancy),
+            ("Authorization: Bearer ", "a1B2c3D4e5F6", ""), "Authorization: Bearer …", chancy,
+            before=ASSIGNMENT),
     written("bearer-token", "bearer", r"(?i)\bbearer[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
-            ("-H 'bearer ", "a1B2c3D4e5F6g7H8", "'"), "bearer …", chancy),
+            ("-H 'bearer ", "a1B2c3D4e5F6g7H8", "'"), "bearer …", chancy,
+            before=r"(?i:earer)[ \t]{1,4}[A-Za-z0-9._~+/=-]{16}"),
     written("basic-authorization", "basic", r"\b[Bb]asic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/]{15,}={0,2})(?:[^\w+/=]|$)",
-            ("proxy: Basic ", "dXNlcjpodW50ZXIyMg" + "==", ""), "Basic …", chancy),
+            ("proxy: Basic ", "dXNlcjpodW50ZXIyMg" + "==", ""), "Basic …", chancy,
+            before=r"asic[ \t]{1,4}[A-Za-z0-9+/]{15}"),
     written("key-header", "x-api x-auth x-access private-token x-vault x-amz-security",
-            r"(?i)\b(?:x-(?:[\w-]{0,20}(?:api-?key|auth|token|secret)[\w-]{0,12})|private-token)[\"'\\]{0,2}[ \t]?[:=,][ \t]?[\"'\\]{0,2}"
+            r"(?i)\b(?:x-(?:[\w-]{0,20}(?:api-?key|auth|token|secret)[\w-]{0,12})|private-token)[\"'\\]{0,2}"
+            r"[ \t]?[:=,][ \t]?[\"'\\]{0,2}"
             r"(?P<secret>[A-Za-z0-9._~+/=:-]{8,})",
-            ("X-Api-Key: ", "a1B2c3D4e5F6", ""), "X-Api-Key: …", chancy),
+            ("X-Api-Key: ", "a1B2c3D4e5F6", ""), "X-Api-Key: …", chancy,
+            before=ASSIGNMENT),
     written("cookie", "cookie",
             r"(?i)\b(?:set-)?cookie[\"']?[ ]?:[ ]?[\"']?(?:[^\x00-\x1f]{0,500}[; ])??"
             r"[\w.-]{0,40}(?:sess|sid|auth|token|jwt|csrf)[\w.-]{0,40}=(?P<secret>[^\x00-\x20;\"']{12,})",
             ("Set-Cookie: sessionid=", "a1B2c3D4e5F6", "; Path=/"), "Cookie: session=…", chancy),
-    written("netrc-password", "machine login",
-            r"\b(?:machine|login)[ \t]{1,8}[^\x00-\x20]{1,200}[ \t]{1,8}(?:login[ \t]{1,8}[^\x00-\x20]{1,200}[ \t]{1,8})?password[ \t]{1,8}(?P<secret>[^\x00-\x20]{3,})",
-            ("machine git.example login me password ", "hunter22", ""), "machine … login … password …"),
-    written("netrc-password-line", "password", r"^[ \t+]{0,8}password[ \t]{1,8}(?P<secret>[^\x00-\x20(){}\[\]<>,;\"'=]{6,})[ \t\r]{0,8}$",
-            ("  password ", "hunter22", ""), "password … on a line by itself", chancy),
+    written("netrc-password", "password",
+            r"\b(?:machine|login)[ \t]{1,8}[^\x00-\x20]{1,200}[ \t]{1,8}(?:login[ \t]{1,8}[^\x00-\x20]{1,200}"
+            r"[ \t]{1,8})?password[ \t]{1,8}(?P<secret>[^\x00-\x20]{3,})",
+            ("machine git.example login me password ", "hunter22", ""), "machine … login … password …",
+            before=r"password[ \t]"),
+    written("netrc-password-line", "password",
+            r"^[ \t+]{0,8}password[ \t]{1,8}(?P<secret>[^\x00-\x20(){}\[\]<>,;\"'=]{6,})[ \t\r]{0,8}$",
+            ("  password ", "hunter22", ""), "password … on a line by itself", chancy,
+            before=r"password[ \t]"),
     written("password-option", "--pass --token --secret --api --auth --pwd",
-            r"(?i)--[\w-]{0,30}(?:passw(?:or)?d|passphrase|passwd|pwd|token|secret|api-?key)(?:=|[\"',]{0,3}[ \t]{1,2}[\"']?)"
+            r"(?i)--[\w-]{0,30}(?:passw(?:or)?d|passphrase|passwd|pwd|token|secret|api-?key)(?:=|[\"',]{0,3}"
+            r"[ \t]{1,2}[\"']?)"
             r"(?P<secret>[^\x00-\x20\"'${}<>()\[\]`,;]{8,})",
-            ("tool --password ", "hunter22", " --host db"), "--password …", chancy),
-    written("password-in-command", "curl wget mysql sshpass mariadb psql redis-cli",
+            ("tool --password ", "hunter22", " --host db"), "--password …", chancy,
+            before=r"--[\w-]{0,30}(?i:pass|pwd|token|secret|api)"),
+    written("password-in-command", "curl wget mysql mariadb sshpass redis-cli",
             r"\b(?:(?:curl|wget)\b[^\x00-\x1f|;]{0,300}?[ ](?:-u|--user)[ =]?[\"']?[^\x00-\x20:\"'@]{1,100}:"
-            r"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\x00-\x1f|;]{0,300}?[ ]-p[\"']?|sshpass[ ]-p[ ]?[\"']?|redis-cli\b[^\x00-\x1f|;]{0,200}?[ ]-a[ ])"
+            r"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\x00-\x1f|;]{0,300}?[ ]-p[\"']?|sshpass[ ]-p[ ]?[\"']?|"
+            r"redis-cli\b[^\x00-\x1f|;]{0,200}?[ ]-a[ ])"
             r"(?P<secret>[^\x00-\x20\"'${}<>`]{4,})",
-            ("curl -s -u me:", "hunter22", " https://a.example"), "curl -u user:…", real),
+            ("curl -s -u me:", "hunter22", " https://a.example"), "curl -u user:…", real,
+            before=r"[ ](?:-u|--user|-p|-a)"),
     written("assigned-secret", _WORDS,
-            rf"(?i){_NAMES}[\w.-]{{0,20}}[\"'\\]{{0,2}}\]?[ \t]{{0,8}}(?::=|=>|[:=])[ \t]{{0,8}}\\?[\"'`](?P<secret>[^\x00-\x20\"'`<>{{}}$()\\]{{12,}})\\?[\"'`]",
-            ("api_key = '", "Zq3x9Lm2Vb7T", "'"), "api_key = '…'", chancy),
+            rf"(?i){_NAMES}(?:[_-]?(?:key|value|string|base64|b64|hex|[0-9]{{1,3}}))?[\"'\\]{{0,2}}"
+            rf"\]?[ \t]{{0,8}}(?::=|=>|[:=])[ \t]{{0,8}}"
+            rf"\\?[\"'`](?P<secret>[^\x00-\x20\"'`<>{{}}$()\\]{{12,}})\\?[\"'`]",
+            ("api_key = '", "Zq3x9Lm2Vb7T", "'"), "api_key = '…'", likely,
+            before=ASSIGNMENT),
     written("quoted-password", "passw pwd",
-            r"(?i)(?:passw(?:or)?d|passwd|pwd)[\"']{0,2}\]?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}[\"'](?P<secret>[^\x00-\x20\"'<>{}$()%\\]{6,})[\"']",
-            ("password: '", "hunter22", "'"), "password: '…'", chancy),
+            r"(?i)(?:passw(?:or)?d|passwd|pwd)[\"']{0,2}\]?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}"
+            r"[\"'](?P<secret>[^\x00-\x20\"'<>{}$()%\\]{6,})[\"']",
+            ("password: '", "hunter22", "'"), "password: '…'", chancy,
+            before=ASSIGNMENT),
     written("environment-secret", _WORDS + " pwd",
-            r"(?:^|[^\w.-])(?:[A-Z][A-Z0-9]{0,30}_){0,6}(?:SECRET|PASSWORD|PASSWD|PASS|PWD|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|CREDENTIALS?)"
+            r"(?:^|[^\w.-])(?:[A-Z][A-Z0-9]{0,30}_){0,6}(?:SECRET|PASSWORD|PASSWD|PASS|PWD|TOKEN|API_?KEY|"
+            r"ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|CREDENTIALS?)"
             r"(?:_[A-Z0-9]{1,30}){0,3}=(?P<secret>[^\x00-\x20\"'`<>{}$()\[\],;|&\\]{6,})",
-            ("export DB_PASSWORD=", "hunter22", ""), "DB_PASSWORD=…", chancy),
+            ("export DB_PASSWORD=", "hunter22", ""), "DB_PASSWORD=…", chancy,
+            before=ASSIGNMENT),
     written("password-line", "passw secret api_key apikey token",
-            r"(?i)^[ \t+>-]{0,40}[\"']?[\w.-]{0,40}(?:passw(?:or)?d|passwd|secret|api_?key|auth_?token|access_?token)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+            r"(?i)^[ \t+>-]{0,40}[\"']?[\w.-]{0,40}(?:passw(?:or)?d|passwd|secret|api_?key|auth_?token|"
+            r"access_?token)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
             r"(?P<secret>[^\x00-\x20\"'`<>{}$()\[\],;|&\\#]{8,})[ \t\r]{0,8}$",
-            ("password: ", "hunter22", ""), "password: … to the end of the line", chancy),
+            ("password: ", "hunter22", ""), "password: … to the end of the line", chancy,
+            before=ASSIGNMENT),
 )  # fmt: skip

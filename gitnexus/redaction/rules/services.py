@@ -15,7 +15,7 @@ RULES: tuple[Rule, ...] = (
     token("figma-token", "fig<d|u|o|or>_{b40}"),
     token("dropbox-token", "sl.{b130+}"),
     near("dropbox-secret", "dropbox", "{l15}"),
-    near("box-secret", "box_client|box", "{w32}"),
+    near("box-secret", "box_client|box_app|boxsdk", "{w32}"),
     token("contentful-token", "CFPAT-{b43}"),
     near("contentful-delivery-token", "contentful", "{b43}"),
     near("sanity-token", "sanity", "sk{w80+}"),
