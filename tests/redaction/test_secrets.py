@@ -1,29 +1,60 @@
 """Secrets are found by rule and line, and their values go nowhere."""
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.redaction import Finding, find_secrets, mask
-from gitnexus.redaction.rules import RULES, Rule
+from gitnexus.redaction import Finding, Hidden, Redacted, Reveal, find_secrets, mask, redact
+from gitnexus.redaction.rules import FAMILIES, RULES, Rule
+from gitnexus.redaction.scan import merged, searcher, spans
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "redaction-rules.md"
+
+
+def line_of(rule: Rule) -> tuple[str, str]:
+    """Return a line with the example of a rule in it, and the same line as it should be shown."""
+    before, _, after = rule.example_pieces
+    start, end = ("", "") if rule.pattern.startswith(("^", "(?i)^")) else ("  note: ", " # and more")
+    return f"{start}{rule.example}{end}", f"{start}{before}[{rule.name}]{after}{end}"
+
+
+def test_there_are_more_than_two_hundred_rules_and_each_has_its_own_name() -> None:
+    assert len(RULES) > 200
+    assert len({rule.name for rule in RULES}) == len(RULES)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_each_rule_finds_its_example_and_names_itself(rule: Rule) -> None:
-    found = find_secrets([(7, f'    value = "{rule.example}"  # note')])
+def test_each_rule_hides_its_example_and_nothing_else_of_the_line(rule: Rule) -> None:
+    line, shown = line_of(rule)
 
-    assert [finding.line for finding in found] == [7]
-    assert rule.pattern.search(rule.example)
-    assert any(word in rule.example.lower() for word in rule.keywords)
+    if rule.name == "private-key":
+        shown = "  note: [private-key]"
+    assert mask(line) == shown
+    assert find_secrets([(7, line)]) == [Finding(rule.name, 7)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_masked_text_does_not_hold_the_secret(rule: Rule) -> None:
-    match = rule.pattern.search(rule.example)
-    assert match is not None
-    secret = match["secret"] if "secret" in match.re.groupindex else match[0]
+def test_a_short_text_and_a_long_one_are_judged_alike(rule: Rule) -> None:
+    line = line_of(rule)[0].encode()
+    search = searcher(line)
 
-    assert secret not in mask(f"before {rule.example} after")
+    assert search is not None
+    assert merged(search(line), line) == merged(spans(line), line)
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if not rule.regex and not rule.vendor], ids=lambda rule: rule.name
+)
+@pytest.mark.parametrize("before", ["\\n", "\x1b[01;31m", "%22", "x=", "('", '\\"', "\u00fc", "_"])
+def test_a_token_is_found_after_whatever_may_stand_before_it(rule: Rule, before: str) -> None:
+    secret = rule.example_pieces[1]
+
+    assert secret not in mask(f"text {before}{secret} text")
 
 
 @pytest.mark.parametrize(
@@ -38,10 +69,40 @@ def test_a_masked_text_does_not_hold_the_secret(rule: Rule) -> None:
         "the tokens of a sentence",
         'password = "${DB_PASSWORD}"',
         "sk-learn is a library",
+        "password = self.password_from_config",
+        "token_type = 'bare-quoted-string'",
+        "PASSWORD=$1",
+        "the password is changed by the user, see chapter 12",
+        "http://localhost:8080/a@b",
+        "commit 0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
+        "sha256:0a1b2c3d4e5f60718293a4b5c6d7e8f9012345670a1b2c3d4e5f607182930a1b",
+        "id: 123e4567-e89b-12d3-a456-426614174000",
+        "from x import api, auth, key",
+        "mysql -p app",
     ],
 )
 def test_ordinary_lines_are_left_in_peace(line: str) -> None:
     assert find_secrets([(1, line)]) == []
+    assert mask(line) == line
+    assert spans(line.encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("postgres://app:p@ss:w0rd@db/app", "postgres://app:[password-in-url]@db/app"),
+        ("https://me:hunter22@[::1]/x", "https://me:[password-in-url]@[::1]/x"),
+        ("Authorization: Basic dXNlcjpodW50ZXIyMg==", "Authorization: Basic [authorization-header]"),
+        ('{"authorization": "token a1B2c3D4e5"}', '{"authorization": "token [authorization-header]"}'),
+        ("DB_PASSWORD=hunter22", "DB_PASSWORD=[environment-secret]"),
+        ("db.password: hunter22", "db.password: [password-line]"),
+        ("default login me password hunter22", "default login me password [netrc-password]"),
+        ("password=hunter22 next", "password=hunter22 next"),
+        ("a --token=a1B2c3D4e5 b", "a --token=[password-option] b"),
+    ],
+)
+def test_secrets_that_are_known_by_their_place(line: str, shown: str) -> None:
+    assert mask(line) == shown
 
 
 def test_the_first_rule_of_a_line_is_told_once() -> None:
@@ -50,6 +111,74 @@ def test_the_first_rule_of_a_line_is_told_once() -> None:
     assert find_secrets([(3, line)]) == [Finding("aws-access-key-id", 3)]
 
 
+def test_neighbours_that_share_a_sign_are_both_hidden() -> None:
+    key = "AKIA" + "QXZ7" * 4
+
+    assert mask(f"{key},{key}") == "[aws-access-key-id],[aws-access-key-id]"
+
+
+def test_the_result_says_how_much_is_hidden() -> None:
+    token, key = "ghp_" + "a1B2c3" * 6, "-----BEGIN " + "PRIVATE KEY-----\nMII\n-----END " + "PRIVATE KEY-----"
+
+    shown = redact(f"{token}\n{token}\n{key}\nend")
+
+    assert shown == Redacted(
+        "[github-token]\n[github-token]\n[private-key]\nend", (Hidden("github-token", 2), Hidden("private-key", 1))
+    )
+    assert shown.told() == "3 secrets hidden (2 github-token, 1 private-key)"
+    assert redact("nothing here").told() == ""
+
+
+def test_a_text_that_somebody_asked_to_see_carries_the_reason() -> None:
+    token, why = "ghp_" + "a1B2c3" * 6, Reveal("the test fixture holds a made-up token")
+
+    assert redact(token, reveal=why) == Redacted(token, (), why)
+
+
 @given(st.text())
 def test_any_text_can_be_masked(text: str) -> None:
     assert mask(mask(text)) == mask(text)
+
+
+@given(st.lists(st.sampled_from(RULES), min_size=1, max_size=4), st.text(max_size=20))
+def test_masking_again_changes_nothing(rules: list[Rule], between: str) -> None:
+    once = mask(between.join(f" {rule.example} " for rule in rules))
+
+    assert mask(once) == once
+
+
+@given(st.binary())
+def test_bytes_that_are_no_text_stay_as_they_are(raw: bytes) -> None:
+    shown = redact(b"\xff\xfe " + raw)
+
+    assert shown.hidden or shown.text == b"\xff\xfe " + raw
+
+
+def test_importing_the_room_and_a_text_without_secrets_need_no_library() -> None:
+    code = (
+        "import sys; from gitnexus.redaction import mask, find_secrets; mask('a plain text\\n' * 99);"
+        "find_secrets([(1, 'key = \\'AKIA' + 'QXZ7' * 4 + '\\'')]);"
+        "print({'re2', 'ahocorasick'} & set(sys.modules))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_a_short_text_compiles_only_the_rules_whose_words_it_holds() -> None:
+    code = (
+        "from gitnexus.redaction import find_secrets; from gitnexus.redaction.rules import RULES;"
+        "print(find_secrets([(1, 'AKIA' + 'QXZ7' * 4)])[0].rule, sum('plain' in vars(rule) for rule in RULES))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+    assert done[0] == "aws-access-key-id"
+    assert int(done[1]) < 5
+
+
+def test_the_page_lists_every_rule() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| `([a-z0-9-]{3,})` ", page, re.MULTILINE) == [
+        rule.name for family in FAMILIES.values() for rule in family
+    ]
