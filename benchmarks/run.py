@@ -14,6 +14,7 @@ import commands
 import mcp_calls
 import memory_notes
 import projects
+import redaction
 import state_write
 
 CHAPTERS = {
@@ -22,6 +23,7 @@ CHAPTERS = {
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
     "projects": projects.ratios,
+    "redaction": redaction.ratios,
 }
 
 

@@ -20,8 +20,13 @@ _ABOUT = re.compile(
 _NO_SECRET = re.compile(
     r"(?i)(?:[/~.][\w./ ~-]*|[a-z]:\\.*|true|false|yes|no|none|null|on|off|-?[0-9.]{1,11}|[a-z]{1,11})"
 )
-_ASSIGNMENT = re.compile(
-    r"^[ \t]*(?:export[ \t]+)?[\"']?([\w.:/@-]{1,200}?)[\"']?[ \t]*[=:][ \t]*(.+?)[ \t]*,?[ \t]*$", re.MULTILINE
+# A name may hold the sign of the other kind: `//registry.example/:_authToken=…`.
+_ASSIGNMENTS = tuple(
+    re.compile(
+        rf"^[ \t]*(?:export[ \t]+)?[\"']?([^\s\"'{sign}]{{1,200}})[\"']?[ \t]*{sign}[ \t]*(.+?)[ \t]*,?[ \t]*$",
+        re.MULTILINE,
+    )
+    for sign in "=:"
 )
 _URL = re.compile(r"[A-Za-z][\w+.-]{0,30}://[^\s\"'<>]+")
 _BODY_OF_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(.*?)(?:-----END|\Z)", re.DOTALL)
@@ -92,8 +97,8 @@ def _in_file(name: str, text: str) -> Iterator[str]:
         )
     else:
         yield from _in_json(text)
-        unquoted = ((match[1], _unquoted(match[2])) for match in _ASSIGNMENT.finditer(text))
-        yield from _assigned(unquoted)
+        for pattern in _ASSIGNMENTS:
+            yield from _assigned((match[1], _unquoted(match[2])) for match in pattern.finditer(text))
     yield from _in_addresses(text)
     for match in _BODY_OF_KEY.finditer(text):
         # Each line of a key is one, so that a piece of it is known, too.
