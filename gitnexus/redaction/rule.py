@@ -60,8 +60,15 @@ class Rule:
             return self.words
         if self.vendor:
             words = self.vendor.split("|")
+            if "_" not in self.vendor:
+                return tuple(words)
             return tuple(dict.fromkeys(word.replace("_", joint) for word in words for joint in _JOINTS))
         return words_of(self.looks)
+
+    @property
+    def is_long(self) -> bool:
+        """True if what it finds holds many letters in a row, as no word of a language does."""
+        return not self.regex
 
     @property
     def filter(self) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitnexus.redaction.rule import Linear, Rule
 from gitnexus.redaction.rules import RULES
@@ -28,8 +29,7 @@ class Finding:
     line: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A piece of a line that is to be hidden."""
 
     start: int

@@ -66,6 +66,8 @@ def example_of(shape: str) -> str:
 def words_of(shape: str) -> tuple[str, ...]:
     """Return the words, in lower case, with one of which every text of that shape begins."""
     head = shape.split("{", maxsplit=1)[0]
+    if "<" not in head:
+        return (head.lower(),)
     pieces = re.split(r"<([^>]+)>", head)
     choices = [piece.split("|") if number % 2 else [piece] for number, piece in enumerate(pieces)]
     return tuple(dict.fromkeys("".join(words).lower() for words in product(*choices)))

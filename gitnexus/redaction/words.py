@@ -1,5 +1,6 @@
 """Which lines and which rules are worth a look: one pass over the text for the words of all rules at once."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
@@ -7,6 +8,9 @@ from typing import Protocol
 from gitnexus.redaction.rule import Linear, linear
 from gitnexus.redaction.rules import RULES, Rule
 from gitnexus.redaction.unescape import ESCAPE
+
+# Nearly all rules are about a run of letters that is longer than this; few lines of source have one.
+_LONG = re.compile(rb"[a-z0-9_+/=.~:!$-]{14}")
 
 
 class _Automaton(Protocol):
@@ -41,13 +45,23 @@ def rules_for(line: bytes) -> list[Rule]:
 def rules_in_short(text: bytes) -> list[tuple[Rule, tuple[bytes, ...]]]:
     """Return the rules with a word in a short text, and those words: without any library."""
     lowered = text.lower()
+    long_lines = b"\n".join(line for line in lowered.split(b"\n") if _LONG.search(line))
     seen: dict[int, list[bytes]] = {}
     for word, numbers in by_word().items():
         raw = word.encode("ascii")
-        if raw in lowered:
+        if raw in long_lines:
             for number in numbers:
                 seen.setdefault(number, []).append(raw)
+        elif raw in _short_words() and raw in lowered:
+            for number in numbers:
+                if not RULES[number].is_long:
+                    seen.setdefault(number, []).append(raw)
     return [(RULES[number], tuple(words)) for number, words in sorted(seen.items())]
+
+
+@cache
+def _short_words() -> frozenset[bytes]:
+    return frozenset(word.encode("ascii") for rule in RULES if not rule.is_long for word in rule.keywords)
 
 
 @cache

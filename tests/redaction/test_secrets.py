@@ -176,6 +176,11 @@ def test_a_short_text_compiles_only_the_rules_whose_words_it_holds() -> None:
     assert int(done[1]) < 5
 
 
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.is_long], ids=lambda rule: rule.name)
+def test_a_long_secret_is_one_at_its_shortest(rule: Rule) -> None:
+    assert re.search(r"[A-Za-z0-9_+/=.~:!$-]{14}", rule.example_pieces[1])
+
+
 def test_the_page_lists_every_rule() -> None:
     page = PAGE.read_text(encoding="utf-8")
 

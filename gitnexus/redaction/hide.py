@@ -1,19 +1,21 @@
 """The verbs: hide the secrets of a text, whole or as a stream. For what is shown, never for bytes to be applied."""
 
-from typing import AnyStr
+from typing import TYPE_CHECKING, AnyStr
 
-from gitnexus.redaction.known import Known
 from gitnexus.redaction.lines import Lines
 from gitnexus.redaction.result import Hidden, Redacted, Reveal, counted
 from gitnexus.redaction.scan import searcher
 from gitnexus.redaction.values import Values
+
+if TYPE_CHECKING:
+    from gitnexus.redaction.known import Known
 
 
 class Redactor:
     """A stream of bytes without its secrets. Holds back what may be the beginning of one, at most some 128 KiB."""
 
     def __init__(self, values: Values | None = None) -> None:
-        self._known = Known(values) if values else None
+        self._known = _known(values) if values else None
         self._lines = Lines(also=self._known.spans if self._known else None)
 
     def feed(self, chunk: bytes) -> bytes:
@@ -44,6 +46,12 @@ def redact(text: AnyStr, values: Values | None = None, *, reveal: Reveal | None 
 def mask(text: str, values: Values | None = None) -> str:
     """Return `text` with every secret replaced by the name of its rule."""
     return redact(text, values).text
+
+
+def _known(values: Values) -> "Known":
+    from gitnexus.redaction.known import Known  # bisect and more: the git hooks know no values
+
+    return Known(values)
 
 
 def _redacted(raw: bytes, values: Values | None) -> tuple[bytes, tuple[Hidden, ...]]:

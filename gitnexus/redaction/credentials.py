@@ -1,0 +1,85 @@
+"""Where secrets stand in an environment and in credential files: names that look so, passwords in addresses, keys."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from urllib.parse import unquote, urlsplit
+
+_SECRET_NAME = re.compile(
+    r"(?i)token|secret|passw|passphrase|passwd|(?:^|[_.-])(?:pass|pwd|pat|key|auth|jwt|dsn|creds?)(?:$|[_.-])|api_?key|"
+    r"private_?key|access_?key|credential|_authtoken|sessionid|webhook|client-key-data"
+)
+# Names that speak about a secret and do not hold one.
+_ABOUT = re.compile(
+    r"(?i)(?:file|path|dir|home|host|port|name|user|type|ttl|expiry|expires|length|count|algorithm|sock|url_base)$"
+)
+# A name may hold the sign of the other kind: `//registry.example/:_authToken=…`.
+_ASSIGNMENTS = tuple(
+    re.compile(
+        rf"^[ \t]*(?:export[ \t]+)?[\"']?([^\s\"'{sign}]{{1,200}})[\"']?[ \t]*{sign}[ \t]*(.+?)[ \t]*,?[ \t]*$",
+        re.MULTILINE,
+    )
+    for sign in "=:"
+)
+_URL = re.compile(r"[A-Za-z][\w+.-]{0,30}://[^\s\"'<>]+")
+_BODY_OF_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(.*?)(?:-----END|\Z)", re.DOTALL)
+
+
+def assigned(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Return the values of names that look secret, and the passwords of addresses under any name."""
+    for name, value in rows:
+        if _SECRET_NAME.search(name) and not _ABOUT.search(name):
+            yield value
+        yield from _in_addresses(value)
+
+
+def _in_addresses(text: str) -> Iterator[str]:
+    for match in _URL.finditer(text):
+        try:
+            password = urlsplit(match[0]).password
+        except ValueError:  # brackets that are no address
+            continue
+        if password:
+            yield from (password, unquote(password))
+
+
+def in_file(name: str, text: str) -> Iterator[str]:
+    """Return what is secret in the text of a credential file."""
+    name = name.rsplit("/", 1)[-1].lower()
+    if "netrc" in name:
+        words = text.split()
+        yield from (after for word, after in pairwise(words) if word in ("password", "account"))
+    elif "pgpass" in name:
+        lines = (line for line in text.splitlines() if not line.startswith("#"))
+        yield from (
+            re.split(r"(?<!\\):", line, maxsplit=4)[-1].replace("\\:", ":") for line in lines if line.count(":") >= 4
+        )
+    else:
+        yield from _in_json(text)
+        for pattern in _ASSIGNMENTS:
+            yield from assigned((match[1], _unquoted(match[2])) for match in pattern.finditer(text))
+    yield from _in_addresses(text)
+    for match in _BODY_OF_KEY.finditer(text):
+        # Each line of a key is one, so that a piece of it is known, too.
+        yield from (line for line in match[1].replace("\\n", "\n").split() if len(line) >= 32)
+
+
+def _in_json(text: str) -> Iterator[str]:
+    if not text.lstrip().startswith(("{", "[")):
+        return
+    try:
+        pending: list[object] = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            yield from assigned((str(key), each) for key, each in value.items() if isinstance(each, str))
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
