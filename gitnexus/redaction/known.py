@@ -3,12 +3,15 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gitnexus.redaction.rule import Linear, any_of
+from gitnexus.redaction.rule import any_of
 from gitnexus.redaction.scan import KNOWN_VALUE, Span
 from gitnexus.redaction.unescape import is_escaped, unescaped
 from gitnexus.redaction.values import Values
+
+if TYPE_CHECKING:
+    from gitnexus.redaction.rule import Linear
 
 _PIECE = 256 * 1024
 _SHORT = 4 * 1024

@@ -4,15 +4,22 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from gitnexus.redaction.shape import beginning_of, end_of, example_of, pattern_of, words_of
 
+if TYPE_CHECKING:  # a Protocol takes a millisecond to make, and the git hooks wait for it
+    from typing import Protocol
 
-class Match(Protocol):
-    """What `re` and `re2` both give back."""
+    class Match(Protocol):
+        """What `re` and `re2` both give back."""
 
-    def span(self, group: int = 0, /) -> tuple[int, int]: ...
+        def span(self, group: int = 0, /) -> tuple[int, int]: ...
+
+    class Linear(Protocol):
+        """A pattern of `re2`, over bytes."""
+
+        def search(self, text: bytes, pos: int | None = None, endpos: int | None = None) -> Match | None: ...
 
 
 # A token begins where a word begins; in output that is also after an escaped line break, a colour or an escaped byte.
@@ -28,7 +35,7 @@ ASSIGNMENT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """The pattern's one group, `secret`, is what is masked; `words` are lower case; `check` refuses what only looks so.
 
@@ -102,23 +109,17 @@ class Rule:
         return linear(self.pattern)
 
 
-class Linear(Protocol):
-    """A pattern of `re2`, over bytes."""
-
-    def search(self, text: bytes, pos: int | None = None, endpos: int | None = None) -> Match | None: ...
-
-
-def linear(pattern: str) -> Linear:
+def linear(pattern: str) -> "Linear":
     """Return a pattern compiled by re2, each byte a character."""
     return _compiled(pattern.encode("ascii"))
 
 
-def any_of(words: Iterable[bytes]) -> Linear:
+def any_of(words: Iterable[bytes]) -> "Linear":
     """Return the pattern that finds one of the words, spelled exactly so."""
     return _compiled(b"|".join(b"".join(b"\\x%02x" % byte for byte in word) for word in sorted(words)))
 
 
-def _compiled(pattern: bytes) -> Linear:
+def _compiled(pattern: bytes) -> "Linear":
     import re2  # 10 ms, and most commands never meet a text that needs it
 
     options = re2.Options()

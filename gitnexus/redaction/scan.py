@@ -3,12 +3,15 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitnexus.redaction.rule import Linear, Rule
+from gitnexus.redaction.rule import Rule
 from gitnexus.redaction.rules import RULES
 from gitnexus.redaction.unescape import is_escaped, unescaped
 from gitnexus.redaction.words import anywhere, rules_for, rules_in_short
+
+if TYPE_CHECKING:
+    from gitnexus.redaction.rule import Linear
 
 # Up to here the standard library is quicker than importing re2, and no pattern can take long: it is over so soon.
 SHORT_TEXT = 32 * 1024

@@ -3,18 +3,22 @@
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from gitnexus.redaction.rule import Linear, linear
+from gitnexus.redaction.rule import linear
 from gitnexus.redaction.rules import RULES, Rule
 from gitnexus.redaction.unescape import ESCAPE
 
 # Nearly all rules are about a run of letters that is longer than this; few lines of source have one.
 _LONG = re.compile(rb"[a-z0-9_+/=.~:!$-]{14}")
 
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class _Automaton(Protocol):
-    def iter(self, text: str, /) -> Iterator[tuple[int, tuple[int, ...]]]: ...
+    from gitnexus.redaction.rule import Linear
+
+    class _Automaton(Protocol):
+        def iter(self, text: str, /) -> Iterator[tuple[int, tuple[int, ...]]]: ...
 
 
 @cache
@@ -28,7 +32,7 @@ def by_word() -> dict[str, tuple[int, ...]]:
 
 
 @cache
-def anywhere() -> Linear:
+def anywhere() -> "Linear":
     """Return the pattern that finds the next word of any rule, or an escape that may hide one.
 
     One automaton of re2 over the whole text is as quick as a single rule; pyahocorasick takes twelve times as long.
@@ -65,7 +69,7 @@ def _short_words() -> frozenset[bytes]:
 
 
 @cache
-def _automaton() -> _Automaton:
+def _automaton() -> "_Automaton":
     import ahocorasick  # half a millisecond, and 300 words to build: only where a long text has a word at all
 
     automaton = ahocorasick.Automaton()

@@ -8,29 +8,27 @@ _NAMES = r"(?:secret|passw(?:or)?d|passwd|token|api[_-]?key|access[_-]?key|priva
 _WORDS = "secret passw token api_key apikey api-key access_key accesskey access-key"
 _USERINFO = r"://[^\x00-\x20/\"'<>]*@"
 # Code and prose put these where a value would stand.
-_STAND_IN = re.compile(
+_STAND_IN = (
     rb"(?i)example|placeholder|change.?me|your[_-]|dummy|redacted|<|\.\.\.|xxxx|\*\*\*|not.?a.?secret|"
     rb"^(?:true|false|none|null|undefined|self|this|process|os|env|ctx|args|config|settings|options|request)\b"
 )
-_CODE = re.compile(
-    rb"[A-Za-z_][A-Za-z0-9]*(?:[_.:]+[A-Za-z][A-Za-z0-9]*)+|[a-z]+(?:[A-Z][a-z]+)+[0-9]?|[./~][\w./-]*|[0-9.:+TZ-]+"
-)
-_LETTER, _NO_LETTER = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9!@#%^&*+=?~]")
+_CODE = rb"[A-Za-z_][A-Za-z0-9]*(?:[_.:]+[A-Za-z][A-Za-z0-9]*)+|[a-z]+(?:[A-Z][a-z]+)+[0-9]?|[./~][\w./-]*|[0-9.:+TZ-]+"
+_LETTER, _NO_LETTER = rb"[A-Za-z]", rb"[0-9!@#%^&*+=?~]"
 
 
 def chancy(value: bytes) -> bool:
     """True if a value may well be a secret: letters with digits or signs, no name out of code, no stand-in."""
-    return _LETTER.search(value) is not None and _NO_LETTER.search(value) is not None and likely(value)
+    return bool(re.search(_LETTER, value) and re.search(_NO_LETTER, value)) and likely(value)
 
 
 def likely(value: bytes) -> bool:
     """True unless the value is a name out of code, or a stand-in."""
-    return not _CODE.fullmatch(value) and real(value)
+    return not re.fullmatch(_CODE, value) and real(value)
 
 
 def real(value: bytes) -> bool:
     """True unless the value is a stand-in for one."""
-    return len(set(value)) > 3 and not _STAND_IN.search(value)
+    return len(set(value)) > 3 and not re.search(_STAND_IN, value)
 
 
 RULES: tuple[Rule, ...] = (
