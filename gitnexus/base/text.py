@@ -1,18 +1,27 @@
 """Text that somebody else wrote, made safe to show: controls and invisible characters become visible."""
 
 import unicodedata
+from functools import cache
 
-# Format and private characters that change how a line looks without being seen; joiners inside scripts and emoji
-# are common in honest text, so only the directional and truly invisible ones are spelled out.
+# Controls, formats (bidi, zero-width, tags), surrogates, private characters and the two line breaks of Unicode.
 _SPELLED_OUT = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-_HARMLESS = {"\u200d"}
+# Letters and marks that draw nothing: fillers of Hangul, the empty braille cell, joiners, vowels that are not shown.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
 
 
 def visible(text: str, *, keep: str = "\n\t") -> str:
-    """Return `text` with every control, escape, bidi and zero-width character spelled as \\x1b or \\u202e."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_shown(ch, keep) for ch in text)
+    """Return `text` with every control, escape, bidi and invisible character spelled as \\x1b or \\u202e."""
+    if text.isascii():
+        return text if text.isprintable() else text.translate(_controls(keep))
+    return "".join(
+        ch if ch in keep or not _is_hidden(ch) or _in_picture(text, at) else _spelled(ch) for at, ch in enumerate(text)
+    )
+
+
+def visible_bytes(raw: bytes, *, keep: str = "\n\t") -> str:
+    """Return bytes as text: what is no UTF-8 is spelled as \\xe9."""
+    return visible(raw.decode("utf-8", "surrogateescape"), keep=keep)
 
 
 def one_line(text: str, limit: int = 200) -> str:
@@ -21,15 +30,62 @@ def one_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def framed(text: str, width: int = 100) -> list[str]:
+    """Return the lines of `text` behind a gutter that it cannot write, broken before a terminal would break them."""
+    lines = []
+    for line in visible(text, keep="\n").split("\n"):
+        pieces = _broken(line, width)
+        lines += [f"│ {pieces[0]}", *(f"┆ {piece}" for piece in pieces[1:])]
+    return lines
+
+
+def _broken(line: str, width: int) -> list[str]:
+    if line.isascii():
+        return [line[at : at + width] for at in range(0, len(line), width)] or [""]
+    pieces, used = [""], 0
+    for ch in line:
+        columns = 2 if unicodedata.east_asian_width(ch) in "WF" else 1
+        if used + columns > width:
+            pieces.append("")
+            used = 0
+        pieces[-1] += ch
+        used += columns
+    return pieces
+
+
 def is_text(name: str) -> bool:
     """True if a name from the file system is UTF-8; others carry their bytes as surrogates and fit no JSON."""
     return not any("\ud800" <= ch <= "\udfff" for ch in name)
 
 
-def _shown(ch: str, keep: str) -> str:
-    if ch in keep or ch in _HARMLESS:
-        return ch
-    if unicodedata.category(ch) in _SPELLED_OUT:
-        code = ord(ch)
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-    return ch
+@cache
+def _controls(keep: str) -> dict[int, str]:
+    return {code: _spelled(chr(code)) for code in (*range(32), 127) if chr(code) not in keep}
+
+
+def _is_hidden(ch: str) -> bool:
+    return unicodedata.category(ch) in _SPELLED_OUT or ch in _BLANK or _is_selector(ch)
+
+
+def _is_selector(ch: str) -> bool:
+    return "\ufe00" <= ch <= "\ufe0f" or "\U000e0100" <= ch <= "\U000e01ef"
+
+
+def _in_picture(text: str, at: int) -> bool:
+    # A family or a red heart is several characters; anywhere else the same ones carry what nobody sees.
+    before = text[at - 1] if at else ""
+    after = text[at + 1 : at + 2]
+    if text[at] == _AS_PICTURE:
+        return _is_picture(before)
+    return text[at] == _JOINER and (before == _AS_PICTURE or _is_picture(before)) and _is_picture(after)
+
+
+def _is_picture(ch: str) -> bool:
+    return ch != "" and unicodedata.category(ch) in ("So", "Sk")
+
+
+def _spelled(ch: str) -> str:
+    code = ord(ch)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python carries it
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

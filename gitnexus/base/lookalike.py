@@ -1,0 +1,87 @@
+"""Words that may not be what they look like: scripts mixed in one word, hosts in other letters, characters unseen."""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from gitnexus.base.text import visible
+
+_WORD = re.compile(r"\w+")
+_CHUNK = re.compile(r"[^ \t\n]+")
+_HOST = re.compile(r"(?:[\w-]+\.)+[\w-]{2,}")
+# Scripts with letters that are drawn like Latin ones.
+_ALIKE = frozenset(
+    {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "FULLWIDTH", "MATHEMATICAL", "DESERET", "GEORGIAN"}
+)
+
+
+class Suspicion(NamedTuple):
+    """A word, made visible, and why a person should look twice."""
+
+    word: str
+    reason: str
+
+
+def suspicious(text: str) -> list[Suspicion]:
+    """Return the words that may be taken for others, each once, in their order."""
+    if text.isascii() and "xn--" not in text.lower() and visible(text) == text:
+        return []
+    found = [*_unseen(text), *_mixed(text), *_hosts(text)]
+    return list(dict.fromkeys(found))
+
+
+def _unseen(text: str) -> list[Suspicion]:
+    found = []
+    for chunk in _CHUNK.findall(text):
+        shown = visible(chunk, keep="")
+        if shown != chunk:
+            found.append(Suspicion(shown, "holds characters that are not seen"))
+        elif any(unicodedata.category(ch) == "Zs" for ch in chunk):
+            found.append(Suspicion(_spelled_spaces(chunk), "holds a blank that is no space"))
+    return found
+
+
+def _mixed(text: str) -> list[Suspicion]:
+    found = []
+    for word in _WORD.findall(text):
+        scripts = {unicodedata.name(ch, "").split(" ")[0] for ch in word if ch.isalpha()}
+        others = sorted(scripts & _ALIKE)
+        if "LATIN" in scripts and others:
+            found.append(
+                Suspicion(word, f"mixes Latin and {' and '.join(name.capitalize() for name in others)} letters")
+            )
+    return found
+
+
+def _hosts(text: str) -> list[Suspicion]:
+    found = []
+    for host in _HOST.findall(text):
+        if not host.isascii():
+            found.append(Suspicion(visible(host), f"is the host {_punycode(host)}"))
+        elif "xn--" in host.lower():
+            found.append(Suspicion(host, f"is shown by browsers as {visible(_unicode(host))}"))
+    return found
+
+
+def _punycode(host: str) -> str:
+    labels = (
+        label if label.isascii() else "xn--" + label.casefold().encode("punycode").decode() for label in host.split(".")
+    )
+    return ".".join(labels)
+
+
+def _unicode(host: str) -> str:
+    return ".".join(_decoded(label) for label in host.split("."))
+
+
+def _decoded(label: str) -> str:
+    if not label.lower().startswith("xn--"):
+        return label
+    try:
+        return label[4:].encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
+
+
+def _spelled_spaces(chunk: str) -> str:
+    return "".join(f"\\u{ord(ch):04x}" if unicodedata.category(ch) == "Zs" else ch for ch in chunk)
