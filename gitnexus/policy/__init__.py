@@ -1,4 +1,4 @@
-"""The law: what may be read, written and run. So far the list of paths that hold secrets by their name."""
+"""The law: what may be read, written and run; the gate that asks it, and the canonical form of what is judged."""
 
 from gitnexus.policy.denied import DENIED, denied_by
 

@@ -1,0 +1,140 @@
+"""The law that is built in: files nobody touches for an agent, files that are asked about, names no command may get."""
+
+import re
+from functools import lru_cache
+
+from gitnexus.policy.denied import DENIED, denied_by
+from gitnexus.policy.patterns import Wide
+
+# Never read and never written. Those of `denied.py` hold secrets by their name; these by the place they lie in.
+SECRET_PLACES: tuple[str, ...] = (
+    ".ssh/", ".gnupg/", ".aws/", ".azure/", "**/.config/gcloud/", ".kube/", ".password-store/",
+    "**/.docker/config.json", "**/.config/gh/hosts.yml", "**/.cargo/credentials*",
+    "**/.gem/credentials", "**/.terraform.d/credentials*",
+    "*.tfstate", "*.tfstate.backup", ".vault-token", ".pgpass", ".my.cnf", "terraform.tfvars", "*.ovpn", ".secrets/",
+    "**/.circleci/secrets*", "**/.github/secrets*", ".actrc", "proc/*/environ", "proc/*/mem", "proc/*/fd/",
+)  # fmt: skip
+# Ours: only our own verbs write there.
+OURS: tuple[str, ...] = (".nexus/",)
+
+# What asks, whatever allows it by a wildcard: tag and patterns, first match counts.
+ASKED: dict[str, tuple[str, ...]] = {
+    "hooks": (".husky/", "githooks/", ".githooks/", "**/hooks/pre-commit", "**/hooks/post-checkout",
+              ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "lefthook.y*ml", ".lefthook.y*ml", ".lefthook/"),
+    "attributes": (".gitattributes", ".gitmodules", ".gitconfig", ".gitignore_global", ".lfsconfig", ".mailmap"),
+    "ci": (".github/workflows/", ".github/actions/", "**/action.y*ml", ".gitlab-ci.y*ml", ".gitlab/", ".circleci/",
+           ".travis.yml", "azure-pipelines.y*ml", "Jenkinsfile*", ".drone.y*ml", ".buildkite/", "appveyor.yml",
+           "bitbucket-pipelines.yml", ".ci/", ".woodpecker/", ".woodpecker.y*ml", "cloudbuild.y*ml", ".teamcity/",
+           ".github/dependabot.yml", "renovate.json"),
+    "agent_config": (".claude/", ".codex/", ".gemini/", ".opencode/", "opencode.json*", ".mcp.json", ".cursor/",
+                     ".windsurf/", ".aider*", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".continue/"),
+    "executes_later": (
+        "package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", ".yarnrc*", ".pnpmfile.cjs", "bun.lockb",
+        "conftest.py", "setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini",
+        "sitecustomize.py", "usercustomize.py", "*.pth", "poetry.lock", "uv.lock", "Pipfile*", "requirements*.txt",
+        "Makefile", "GNUmakefile", "*.mk", "CMakeLists.txt", "*.cmake", "justfile", "Taskfile.y*ml", "Rakefile", "Gemfile*",
+        "*.gemspec",
+        "build.rs", "Cargo.toml", "Cargo.lock", ".cargo/", "build.gradle*", "settings.gradle*", "gradlew*", "pom.xml",
+        "mvnw*", "go.mod", "go.sum", "Dockerfile*", "*.dockerfile", "docker-compose*.y*ml", "compose.y*ml", ".envrc",
+        ".vscode/", ".idea/", ".devcontainer/", "*.code-workspace", "jest.config.*", "vitest.config.*", "vite.config.*",
+        "webpack.config.*", "rollup.config.*", "babel.config.*", ".babelrc*", ".eslintrc*", "eslint.config.*",
+        ".prettierrc.*js", "karma.conf.*", "gulpfile.*", "Gruntfile.*", "tsup.config.*", ".mocharc.*", "composer.json",
+        "composer.lock", "mix.exs", "rebar.config", "flake.nix", "default.nix", "shell.nix", ".tool-versions",
+        ".python-version", ".nvmrc", "mise.toml", ".mise.toml", "Vagrantfile", "Procfile", ".editorconfig.py"),
+}  # fmt: skip
+# Deleting one of these takes a guard away; to change one is ordinary work unless a list above says more.
+GUARDS: tuple[str, ...] = (
+    "CODEOWNERS", "SECURITY.md", ".github/", ".gitlab-ci.y*ml", ".circleci/", ".ci/", "tests/", "test/", "spec/",
+    "__tests__/", "test_*.py", "*_test.py", "*_test.go", "*.test.*", "*.spec.*", "*_spec.rb", ".gitignore",
+    ".gitattributes", ".pre-commit-config.yaml", ".husky/", "githooks/", "LICENSE*", ".editorconfig", "*.lock",
+)  # fmt: skip
+
+# A name that makes a loader, an interpreter or git itself run or read something else.
+ENVIRONMENT = re.compile(
+    r"(?:LD_.*|DYLD_.*|GIT_.*|SSH_ASKPASS|SSH_AUTH_SOCK|PYTHON(?!DONTWRITEBYTECODE$|UNBUFFERED$|HASHSEED$|UTF8$"
+    r"|IOENCODING$).*|PERL5?(?:OPT|LIB|DB)|PERL5DB|RUBYOPT|RUBYLIB|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS)|NPM_CONFIG_.*"
+    r"|BASH_ENV|BASH_FUNC_.*|ENV|PROMPT_COMMAND|PS[0-4]|IFS|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|EDITOR|VISUAL|PAGER"
+    r"|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|MAVEN_OPTS"
+    r"|GRADLE_OPTS|RUSTC(?:_.*)?|RUSTFLAGS|CARGO_.*|GOFLAGS|GOPROXY|GCONV_PATH|LOCPATH|NLSPATH|HOSTALIASES|RES_OPTIONS"
+    r"|TERMINFO.*|MAKEFLAGS|MAKEFILES|GNUMAKEFLAGS|CC|CXX|RIPGREP_CONFIG_PATH|TAR_OPTIONS|GREP_OPTIONS|NEXUS_.*"
+    r"|MALLOC_.*|GLIBC_TUNABLES|OPENSSL_CONF|SSL_CERT_.*|CURL_HOME|WGETRC|INPUTRC|PYTEST_ADDOPTS|PYTEST_PLUGINS)",
+    re.IGNORECASE,
+)
+# Values by which a sandbox quiets git and its like; with any other value the same names are refused.
+QUIET: dict[str, tuple[str, ...]] = {
+    "PAGER": ("cat",), "GIT_PAGER": ("cat",), "MANPAGER": ("cat",), "EDITOR": ("false", "true", ":"),
+    "VISUAL": ("false", "true", ":"), "GIT_EDITOR": ("false", "true", ":"), "GIT_SEQUENCE_EDITOR": ("false", "true", ":"),
+    "GIT_ASKPASS": ("", "false", "/bin/false"), "SSH_ASKPASS": ("", "false", "/bin/false"), "GIT_TERMINAL_PROMPT": ("0",),
+    "GIT_CONFIG_NOSYSTEM": ("1",), "GIT_CONFIG_GLOBAL": ("/dev/null",), "GIT_CONFIG_SYSTEM": ("/dev/null",),
+    "GIT_ATTR_NOSYSTEM": ("1",), "GIT_OPTIONAL_LOCKS": ("0",), "GIT_NO_REPLACE_OBJECTS": ("1",),
+    "GIT_NO_LAZY_FETCH": ("1",), "GIT_PROTOCOL_FROM_USER": ("0",), "PYTHONNOUSERSITE": ("1",), "PYTHONSAFEPATH": ("1",),
+}  # fmt: skip
+_LONGEST_VALUE = 32 * 1024
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+
+
+@lru_cache(maxsize=1)
+def _secret_places() -> Wide:
+    return Wide(SECRET_PLACES)
+
+
+@lru_cache(maxsize=1)
+def _ours() -> Wide:
+    return Wide(OURS)
+
+
+@lru_cache(maxsize=1)
+def _guards() -> Wide:
+    return Wide(GUARDS)
+
+
+@lru_cache(maxsize=1)
+def _asked() -> tuple[Wide, tuple[str, ...]]:
+    rows = [(tag, pattern) for tag, patterns in ASKED.items() for pattern in patterns]
+    return Wide([pattern for _, pattern in rows]), tuple(tag for tag, _ in rows)
+
+
+@lru_cache(maxsize=1)
+def _named() -> Wide:
+    return Wide([pattern for pattern in DENIED if not pattern.startswith("!")])
+
+
+@lru_cache(maxsize=8192)
+def secret_by(path: str) -> str | None:
+    """Return the built-in pattern that keeps everybody from `path`, or None."""
+    at = _secret_places().first(path)
+    if at is not None:
+        return SECRET_PLACES[at]
+    # Only a name that may be denied is looked at a second time, with the exceptions.
+    return None if _named().first(path) is None else denied_by(path)
+
+
+def is_ours(path: str) -> bool:
+    """True below .nexus/, at any depth."""
+    return _ours().first(path) is not None
+
+
+@lru_cache(maxsize=8192)
+def asked_tag(path: str) -> str | None:
+    """Return the tag of the list that `path` is on, or None."""
+    wide, tags = _asked()
+    at = wide.first(path)
+    return None if at is None else tags[at]
+
+
+@lru_cache(maxsize=8192)
+def is_guard(path: str) -> bool:
+    """True if something is less watched once `path` is gone."""
+    return _guards().first(path) is not None
+
+
+def why_bad_variable(name: str, value: str) -> str | None:
+    """Return why no command gets that environment variable, or None."""
+    if not _ENVIRONMENT_NAME.fullmatch(name):
+        return "it is no name of a variable"
+    if ENVIRONMENT.fullmatch(name) and value not in QUIET.get(name, ()):
+        return "it makes a loader, an interpreter or git run or read something else"
+    if len(value) > _LONGEST_VALUE or _CONTROL.search(value):
+        return "its value is too long, or holds control characters"
+    return None

@@ -1,0 +1,176 @@
+"""Facts of a request: tags and a risk from 0 to 4, computed from the request alone, never from claims."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gitnexus.policy import builtin, programs
+from gitnexus.policy.model import (
+    Change,
+    CommandRequest,
+    DocumentRequest,
+    HandoffRequest,
+    MemoryDeleteRequest,
+    NetworkRequest,
+    PatchRequest,
+    PolicyRequest,
+    Request,
+)
+from gitnexus.policy.paths import enters_git, is_reserved, resolved
+
+SYMLINK, SUBMODULE, EXECUTABLE = "120000", "160000", "100755"
+MANY_FILES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What a tag says: how much is at risk, whether it always asks, and the words for a person."""
+
+    risk: int
+    asks: bool
+    words: str
+
+
+TAGS: dict[str, Tag] = {
+    "writes_repo": Tag(1, False, "it changes files of the repository"),
+    "many_files": Tag(2, False, f"it changes more than {MANY_FILES} files"),
+    "deletes": Tag(1, False, "it deletes files"),
+    "reserved_name": Tag(2, True, "a name means a device on Windows"),
+    "binary": Tag(2, True, "it holds bytes that no diff can show"),
+    "chmod_x": Tag(2, True, "it makes a file executable"),
+    "executes_later": Tag(2, True, "it changes a file that tools run by themselves later"),
+    "agent_config": Tag(3, True, "it changes what agents are told or may start"),
+    "attributes": Tag(3, True, "it changes how git itself treats files"),
+    "hooks": Tag(3, True, "it changes what runs at a commit"),
+    "ci": Tag(3, True, "it changes what runs at the host, with the host's secrets"),
+    "deletes_guard": Tag(3, True, "it deletes a file that watches over others"),
+    "symlink": Tag(3, True, "it makes a symbolic link"),
+    "submodule": Tag(3, True, "it changes a submodule"),
+    "typechange": Tag(3, True, "it turns a file into something else, or back"),
+    "executes": Tag(1, False, "it runs a program"),
+    "runs_tree": Tag(2, False, "the program lies in the worktree, where agents write"),
+    "no_sandbox": Tag(2, False, "nothing confines it but limits"),
+    "unknown_flags": Tag(3, False, "it has arguments that are not known to be harmless"),
+    "escalates": Tag(3, False, "it can run whatever it is given"),
+    "network": Tag(3, True, "it can reach other machines"),
+    "other_user": Tag(4, False, "it acts as another user"),
+    "path_in_worktree": Tag(3, True, "PATH names a folder where agents write"),
+    "handoff": Tag(1, False, "control goes to another role"),
+    "document": Tag(1, False, "it changes a plan or the agenda"),
+    "deletes_memory": Tag(2, True, "it deletes notes"),
+    "changes_policy": Tag(4, True, "it changes the law itself"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Tags in the order of the table, what each was seen at, the risk, and places of argv that may do harm."""
+
+    tags: tuple[str, ...]
+    seen: dict[str, str]
+    risk: int
+    places: dict[int, str]
+
+    @property
+    def asking(self) -> tuple[str, ...]:
+        """The tags that ask whatever a wildcard allows."""
+        return tuple(tag for tag in self.tags if TAGS[tag].asks)
+
+
+def facts_of(request: Request, worktree: str = "") -> Facts:
+    """Return the facts of `request`; `worktree` is where agents write, if it is known."""
+    places: dict[int, str] = {}
+    if isinstance(request, PatchRequest):
+        found = _patch(request)
+    elif isinstance(request, CommandRequest):
+        places = programs.unknown_places(request.argv)
+        found = dict(_command(request, places, worktree or request.cwd))
+    else:
+        found = _other(request)
+    tags = tuple(tag for tag in TAGS if tag in found) if len(found) > 1 else tuple(found)
+    return Facts(tags, found, max((TAGS[tag].risk for tag in tags), default=0), places)
+
+
+def _patch(request: PatchRequest) -> dict[str, str]:
+    found = {"writes_repo": request.changes[0].path if request.changes else ""}
+    if len(request.changes) > MANY_FILES:
+        found["many_files"] = str(len(request.changes))
+    for change in request.changes:
+        for tag in tags_of(change):
+            found.setdefault(tag, change.path)
+    return found
+
+
+def tags_of(change: Change) -> Iterator[str]:
+    """Yield the tags of one row of a patch."""
+    tag = builtin.asked_tag(change.path)
+    if tag is not None:
+        yield tag
+    if not change.new_mode:
+        yield "deletes"
+        if builtin.is_guard(change.path):
+            yield "deletes_guard"
+    elif change.new_mode == EXECUTABLE and change.old_mode != EXECUTABLE:
+        yield "chmod_x"
+    elif change.new_mode == SYMLINK:
+        yield "symlink"
+    if SUBMODULE in (change.old_mode, change.new_mode):
+        yield "submodule"
+    if change.old_mode and change.new_mode and change.old_mode[:3] != change.new_mode[:3]:
+        yield "typechange"
+    if change.binary:
+        yield "binary"
+    if is_reserved(change.path):
+        yield "reserved_name"
+
+
+def link_escape(change: Change) -> str | None:
+    """Return why the link that a row makes is refused, or None."""
+    if change.new_mode != SYMLINK:
+        return None
+    if not change.link_target:
+        return "nobody told where the link leads"
+    place = resolved(change.path.rpartition("/")[0], change.link_target)
+    if place is None:
+        return "the link leads out of the repository"
+    if enters_git(place) or builtin.is_ours(place):
+        return "the link leads into .git or .nexus"
+    secret = builtin.secret_by(place)
+    return f"the link leads to a file that {secret} keeps secret" if secret else None
+
+
+def _command(request: CommandRequest, places: dict[int, str], worktree: str) -> Iterator[tuple[str, str]]:
+    argv = request.argv
+    name = programs.name_of(argv[0])
+    yield "executes", name
+    if worktree and request.program.startswith(worktree.rstrip("/") + "/"):
+        yield "runs_tree", request.program
+    if request.sandbox == "L0":
+        yield "no_sandbox", request.sandbox
+    if places:
+        yield "unknown_flags", next(iter(places.values()))
+    why = programs.escalation(argv)
+    if why:
+        yield "escalates", why
+    if request.network != "none":
+        yield "network", request.network
+    elif programs.reaches_network(argv):
+        yield "network", name
+    if name in programs.ROOT:
+        yield "other_user", name
+    for entry in request.env.get("PATH", "/").split(":"):
+        if not entry.startswith("/") or (worktree and f"{entry}/".startswith(worktree.rstrip("/") + "/")):
+            yield "path_in_worktree", entry or "an empty entry"
+
+
+def _other(request: Request) -> dict[str, str]:
+    if isinstance(request, HandoffRequest):
+        return {"handoff": f"{request.sender} to {request.receiver}"}
+    if isinstance(request, PolicyRequest):
+        return {"changes_policy": request.path}
+    if isinstance(request, DocumentRequest):
+        return {"document": request.path}
+    if isinstance(request, MemoryDeleteRequest):
+        return {"deletes_memory": ", ".join(sorted(request.notes))}
+    if isinstance(request, NetworkRequest):
+        return {"network": ", ".join(request.hosts)}
+    return {}

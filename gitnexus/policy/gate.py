@@ -1,0 +1,311 @@
+"""The gate: a pure function of request, law, grants and mode. It never acts, and denies what it cannot judge."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import get_args
+
+from gitnexus.base.errors import NexusError
+from gitnexus.base.text import one_line
+from gitnexus.policy.facts import TAGS, Facts, facts_of, tags_of
+from gitnexus.policy.grants import Around, Grant, covers
+from gitnexus.policy.law import NETWORKS, Law, PathRules, Rules, path_requests
+from gitnexus.policy.model import CommandRequest, Decision, Mode, PatchRequest, PolicyRequest, Request, Verdict
+from gitnexus.policy.refuse import named_paths, refusal
+from gitnexus.policy.request import KINDS
+from gitnexus.policy.rules import Rule
+
+# Tags that a rule may speak for by naming the very file, outside of the modes that act by themselves.
+LIFTED = frozenset({"hooks", "attributes", "ci", "agent_config", "executes_later"})
+
+
+class Used:
+    """What a batch has done so far without a person."""
+
+    __slots__ = ("commands", "paths", "risk")
+
+    def __init__(self, paths: frozenset[str] = frozenset(), commands: int = 0, risk: int = 0) -> None:
+        self.paths = paths
+        self.commands = commands
+        self.risk = risk
+
+    def after(self, request: Request, risk: int) -> "Used":
+        """Return the count once `request` is done as well."""
+        more = isinstance(request, CommandRequest)
+        return Used(self.paths | set(path_requests(request)), self.commands + more, self.risk + risk)
+
+    @property
+    def directories(self) -> int:
+        """How many folders it has touched."""
+        return len({path.rpartition("/")[0] for path in self.paths})
+
+
+@dataclass(frozen=True, slots=True)
+class World(Around):
+    """What the caller knows beside the request. `used` is None where nobody counts: then autopilot asks."""
+
+    used: Used | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A verdict before the facts are put to it."""
+
+    verdict: Verdict
+    rule: str
+    why: str
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One request with all that is needed to judge it."""
+
+    request: Request
+    law: Law
+    mode: Mode
+    facts: Facts
+    world: World
+    grants: Sequence[Grant] = field(default=())
+    now: datetime | None = None
+
+
+_NOWHERE = World()
+_ERRORS = (NexusError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
+           re.error)  # fmt: skip
+
+
+def decide(
+    request: Request,
+    law: Law,
+    grants: Sequence[Grant] = (),
+    mode: Mode | None = None,
+    *,
+    world: World = _NOWHERE,
+    now: datetime | None = None,
+) -> Decision:
+    """Return allow, ask or deny, with the rule that says so. `mode` is the law's unless a person chose another."""
+    try:
+        if KINDS.get(request.kind) is not type(request):
+            return _unjudged("it is no request of a known kind")
+        return _decision(request, law, tuple(grants), law.mode if mode is None else mode, world, now)
+    except _ERRORS as exc:
+        return _unjudged(f"it could not be judged ({type(exc).__name__}: {one_line(str(exc), 120)})")
+
+
+def _unjudged(why: str) -> Decision:
+    instead = "nothing: what cannot be judged is denied"
+    return Decision(verdict="deny", rule="error", why=why, risk=4, tags=(), instead=instead)
+
+
+def _decision(
+    request: Request, law: Law, grants: Sequence[Grant], mode: Mode, world: World, now: datetime | None
+) -> Decision:
+    if mode not in get_args(Mode):
+        return _unjudged("there is no such mode")
+    refused = refusal(request, law)
+    if refused is not None:
+        rule, why = refused
+        tags = _safe_tags(request, rule)
+        instead = "nothing: this is built in" if rule != "builtin.sandbox" else "a stronger sandbox, or a lower minimum"
+        return Decision(verdict="deny", rule=rule, why=why, risk=4, tags=tags, instead=instead)
+    facts = facts_of(request, world.worktree)
+    case = _Case(request, law, mode, facts, world, grants, now)
+    found = _denied(case) or _undenied(case)
+    return Decision(
+        verdict=found.verdict, rule=found.rule, why=found.why, risk=facts.risk, tags=facts.tags, instead=found.instead
+    )
+
+
+def _safe_tags(request: Request, rule: str) -> tuple[str, ...]:
+    """Return the tags of a refused request, none where its form itself is what was refused."""
+    return () if rule in ("builtin.argv", "builtin.request", "builtin.path") else facts_of(request).tags
+
+
+def _denied(case: _Case) -> Reason | None:
+    if case.mode == "bypass" and not case.law.bypass:
+        why = "the mode bypass is not enabled in your own settings"
+        return Reason("deny", "mode.bypass", why, 'set {"policy": {"bypass": true}} in $NEXUS_HOME/settings.json')
+    rule = _spoken(case.law.deny, case.request, ("read", "write"))
+    if rule is None:
+        return None
+    return Reason("deny", rule[0].id, _words(*rule), _removal(rule[0]))
+
+
+def _undenied(case: _Case) -> Reason:
+    law, request = case.law, case.request
+    always = isinstance(request, PolicyRequest)
+    if case.mode == "bypass" and not always:
+        return Reason("allow", "mode.bypass", "the mode is bypass, and nothing denies it", "another mode")
+    asking = _spoken(law.ask, request, ("write",))
+    asked = Reason("ask", asking[0].id, _words(*asking), _removal(asking[0])) if asking else None
+    found = _allowed(case)
+    if found.verdict == "allow" and asked is None:
+        return found
+    grant = next(
+        (one for one in case.grants if case.now and covers(one, request, case.now, case.world, case.facts)), None
+    )
+    if grant is not None:
+        return Reason(
+            "allow", f"grant.{grant.scope}", f"you said yes to this until {grant.expires}", "revoking that grant"
+        )
+    return asked or found
+
+
+def _spoken(rules: Rules, request: Request, subjects: Sequence[str]) -> tuple[Rule, str] | None:
+    """Return the first rule of a verdict that speaks about a request, and what it speaks about."""
+    speaking = rules.paths_for(request, subjects)
+    for path in path_requests(request) if speaking else ():
+        for group in speaking:
+            if rule := group.deciding(path):
+                return rule, path
+    if isinstance(request, CommandRequest):
+        for _, rule in rules.runs_for(request):
+            return rule, request.argv[0]
+        reading = rules.paths_for(request, ("read",)) if rules.verdict == "deny" else []
+        for word, path in named_paths(request) if reading else ():
+            for group in reading:
+                if rule := group.deciding(path):
+                    return rule, word
+    return next(((rule, request.kind) for rule in rules.others_for(request)), None)
+
+
+def _words(rule: Rule, what: str) -> str:
+    said = f"{one_line(what, 80)}: {one_line(rule.shown(), 160)}"
+    return f"{said} ({one_line(rule.why, 160)})" if rule.why else said
+
+
+def _removal(rule: Rule) -> str:
+    flag = " --user" if rule.layer == "user" else ""
+    return f"git nexus policy remove{flag} {rule.id}"
+
+
+def _allowed(case: _Case) -> Reason:
+    """Return allow with its rule, or an ask that tells what is missing."""
+    request = case.request
+    if isinstance(request, CommandRequest):
+        found = _command_allowed(case, request)
+    elif path_requests(request):
+        found = _paths_allowed(case)
+    else:
+        rule = next(case.law.allow.others_for(request), None)
+        found = _tagged(case, case.facts.asking) if rule is None or case.facts.asking else _yes(rule)
+    if found.verdict == "allow" and case.mode == "autopilot":
+        return _within_budget(case) or found
+    return found
+
+
+def _yes(rule: Rule) -> Reason:
+    return Reason("allow", rule.id, _words(rule, "allowed"), _removal(rule))
+
+
+def _silence(what: str, instead: str) -> Reason:
+    return Reason("ask", "silence", f"no rule allows {what}", instead)
+
+
+def _tagged(case: _Case, tags: Sequence[str]) -> Reason:
+    if not tags:
+        return _silence(f"this {case.request.kind}", f"git nexus policy add allow --kind {case.request.kind}")
+    worst = max(tags, key=lambda tag: TAGS[tag].risk)
+    why = f"{TAGS[worst].words} ({one_line(case.facts.seen[worst], 80)})"
+    instead = "a yes for this request alone"
+    if worst in LIFTED and case.mode == "default":
+        instead += f", or: git nexus policy add allow --write {one_line(case.facts.seen[worst], 80)}"
+    return Reason("ask", f"builtin.{worst}", why, instead)
+
+
+def _paths_allowed(case: _Case) -> Reason:
+    law, request = case.law, case.request
+    groups = law.allow.paths_for(request, ("write",))
+    if not isinstance(request, PatchRequest):
+        # A rule about files does not mean our documents, unless it says so; one about the whole kind does.
+        whole = next(law.allow.others_for(request), None)
+        if whole is not None and not case.facts.asking:
+            return _yes(whole)
+        groups = [group for group in groups if group.kind]
+    if case.mode == "autopilot":
+        groups = [*groups, *law.autopilot.paths_for(request, ("write",))]
+    first: Reason | None = None
+    for path in path_requests(request):
+        rule = next((found for group in groups if (found := group.deciding(path))), None)
+        if rule is not None:
+            reason = first or _yes(rule)
+        elif case.mode == "acceptEdits" and isinstance(request, PatchRequest) and law.edits.matches(path):
+            reason = first or Reason("allow", "mode.acceptEdits", "edits of these paths are accepted", "another mode")
+        else:
+            return _tagged(case, case.facts.asking) if case.facts.asking else _unwritten(path)
+        first = reason
+    held = _held(case, groups)
+    return _tagged(case, held) if held or first is None else first
+
+
+def _unwritten(path: str) -> Reason:
+    shown = one_line(path, 80)
+    return _silence(f"to write {shown}", f"git nexus policy add allow --write {shown}")
+
+
+def _held(case: _Case, groups: Sequence[PathRules]) -> tuple[str, ...]:
+    """Return the tags that ask although all paths are allowed, less those that a rule names the very file of."""
+    request, asking = case.request, case.facts.asking
+    if not asking or not isinstance(request, PatchRequest) or case.mode != "default":
+        return asking
+    named = {path for group in groups for path in group.literal}
+    held = set(asking) - LIFTED
+    for change in request.changes:
+        held |= {tag for tag in tags_of(change) if tag in LIFTED and change.path not in named}
+    return tuple(tag for tag in asking if tag in held)
+
+
+def _command_allowed(case: _Case, request: CommandRequest) -> Reason:
+    facts, found = case.facts, None
+    shelves = (case.law.allow, case.law.autopilot) if case.mode == "autopilot" else (case.law.allow,)
+    for pattern, rule in (row for rules in shelves for row in rules.runs_for(request)):
+        harmful = sorted(facts.places.keys() & pattern.wild(request.argv))
+        if harmful:
+            why = f"{one_line(facts.places[harmful[0]], 120)}; {rule.id} does not spell it out"
+            held = Reason("ask", "builtin.unknown_flags", why, "a rule that has this word itself instead of a wildcard")
+        else:
+            held = _command_held(case, request, rule)
+        if held.verdict == "allow":
+            return held
+        found = found or held
+    if found is not None:
+        return found
+    why = facts.seen.get("escalates") or facts.seen.get("unknown_flags") or ""
+    said = f"to run {one_line(request.argv[0], 60)}" + (f"; {one_line(why, 120)}" if why else "")
+    return _silence(said, "git nexus policy add allow -- and the command, with {path}, {int} or * where it may differ")
+
+
+def _command_held(case: _Case, request: CommandRequest, rule: Rule) -> Reason:
+    tags = case.facts.tags
+    if NETWORKS.index(request.network) > NETWORKS.index(rule.network):
+        why = f"it asks for the network ({request.network}), and {rule.id} gives {rule.network}"
+        return Reason("ask", "builtin.network", why, f"network: {request.network} in that rule")
+    if "path_in_worktree" in tags:
+        return _tagged(case, ("path_in_worktree",))
+    if "runs_tree" in tags and "/" not in request.argv[0]:
+        why = f"{one_line(request.program, 80)} lies where agents write, and the rule names a program of the system"
+        return Reason("ask", "builtin.runs_tree", why, "a rule that names the program by its path")
+    if request.sandbox == "L0" and case.world.executed_changed:
+        why = "files that it may execute have changed, and nothing confines it"
+        return Reason("ask", "builtin.no_sandbox", why, "a sandbox of at least L1")
+    return _yes(rule)
+
+
+def _within_budget(case: _Case) -> Reason | None:
+    """Return an ask if the batch as a whole would go beyond what autopilot may do."""
+    budget, used = case.law.budget, case.world.used
+    if used is None:
+        return Reason("ask", "mode.autopilot", "nobody counts what this batch does", "a batch with a count")
+    after = used.after(case.request, case.facts.risk)
+    for what, count, most in (
+        ("files", len(after.paths), budget.files),
+        ("directories", after.directories, budget.directories),
+        ("commands", after.commands, budget.commands),
+        ("risk", after.risk, budget.risk),
+    ):
+        if count > most:
+            why = f"with this the batch comes to {count} {what}, and autopilot may go to {most}"
+            return Reason("ask", "mode.autopilot", why, f"autopilot.budget.{what} in your policy, or a new batch")
+    return None

@@ -1,0 +1,230 @@
+"""Patterns of rules: paths, and command lines token by token. What denies reaches wide, what allows reaches no further
+than it is written."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from gitnexus.base.errors import Invalid
+from gitnexus.policy.paths import checked, folded
+
+REST = ("**", "...")
+SLOTS = {
+    "int": r"[0-9]{1,18}",
+    "name": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}",
+    "path": r"(?![-~$/])(?!(?:[^/]*/)*\.{0,2}(?:/|$))[^\x00-\x1f\\:*?]+",
+    "text": r"(?!-)[^\x00-\x1f]+",
+}
+SLOT_WORDS = {
+    "int": "digits",
+    "name": "one word of letters, digits, `_`, `.` and `-`",
+    "path": "a path below the folder of the command, without `..`, `~`, `$` or a leading `/`",
+    "text": "any one token that does not begin with `-`",
+}
+_SLOT = re.compile(r"\{([a-z]+)\}")
+_CLASS = re.compile(r"\[!?[^\]\[/\\!^]+\]")
+_ALL = re.compile(r"[*/]+")
+# More than these make matching slow for whoever writes a path on purpose.
+_MOST_STARS = 6
+
+
+def path_pattern(text: str, where: str) -> str:
+    """Return a path pattern that can be used. Raises: Invalid."""
+    checked(text, where)
+    if text.startswith(("!", "#")):
+        raise Invalid(
+            f"{where}: a pattern cannot begin with {text[0]}", hint="nothing is taken back; write what is meant"
+        )
+    if text != text.strip():
+        raise Invalid(f"{where}: {text!r} begins or ends with a blank")
+    if text.count("*") > _MOST_STARS * 2 or any(part.count("*") > 3 for part in text.split("/")):
+        raise Invalid(f"{where}: {text!r} has too many wildcards")
+    if any("**" in part and part != "**" for part in text.split("/")):
+        raise Invalid(f"{where}: in {text!r} ** should be a part of its own", hint="as in src/**/test.py")
+    if "[" in _CLASS.sub("", text) or "]" in _CLASS.sub("", text):
+        raise Invalid(f"{where}: {text!r} has a [ that is no plain set of characters")
+    try:
+        re.compile(narrow(text))
+    except re.error as exc:
+        raise Invalid(f"{where}: {text!r} has a range that runs backwards") from exc
+    return text
+
+
+def is_everything(pattern: str) -> bool:
+    """True for a path pattern that leaves nothing out."""
+    return _ALL.fullmatch(pattern) is not None
+
+
+def is_literal(pattern: str) -> bool:
+    """True for a path pattern without a wildcard."""
+    return not any(mark in pattern for mark in "*?[")
+
+
+def narrow(pattern: str) -> str:
+    """Return the regular expression of a path pattern that allows: anchored, and `*` stays between two slashes."""
+    parts = pattern.split("/")
+    found = ""
+    for at, part in enumerate(parts):
+        last = at == len(parts) - 1
+        if part == "**":
+            found += "(?:[^/]+/)*[^/]+" if last else "(?:[^/]+/)*"
+        else:
+            found += _component(part) + ("" if last else "/")
+    return found
+
+
+def _component(part: str) -> str:
+    found, at = "", 0
+    while at < len(part):
+        if part[at] == "*":
+            found += "[^/]*"
+        elif part[at] == "?":
+            found += "[^/]"
+        elif part[at] == "[" and (group := _CLASS.match(part, at)):
+            inside = group[0][1:-1]
+            found += f"[^/{_ranges(inside[1:])}]" if inside[0] == "!" else f"[{_ranges(inside)}]"
+            at = group.end() - 1
+        else:
+            found += re.escape(part[at])
+        at += 1
+    return found
+
+
+def _ranges(inside: str) -> str:
+    return "".join(char if char == "-" else re.escape(char) for char in inside)
+
+
+class Narrow:
+    """Path patterns that allow, as one expression: a path is matched as it is spelled."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self.patterns = tuple(patterns)
+        self._each = [re.compile(narrow(one)) for one in patterns]
+        self._all = re.compile("|".join(f"(?:{one.pattern})" for one in self._each) or r"(?!)")
+
+    def matches(self, path: str) -> bool:
+        """True if one of the patterns matches."""
+        return self._all.fullmatch(path) is not None
+
+    def first(self, path: str) -> int | None:
+        """Return the number of the first pattern that matches, or None."""
+        if self._all.fullmatch(path) is None:
+            return None
+        return next(at for at, one in enumerate(self._each) if one.fullmatch(path))
+
+
+class Wide:
+    """Path patterns that deny or ask, as one expression: as .gitignore would, whatever the case and the disguise."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self.patterns = tuple(patterns)
+        self._each = [re.compile(one) for one in _gitignore(patterns)]
+        self._all = re.compile("|".join(f"(?:{one.pattern})" for one in self._each) or r"(?!)")
+
+    def first(self, path: str) -> int | None:
+        """Return the number of the first pattern that matches, or None."""
+        plain = folded(path)
+        if self._all.match(plain) is None:
+            return None
+        return next(at for at, one in enumerate(self._each) if one.match(plain))
+
+
+def _gitignore(patterns: Sequence[str]) -> list[str]:
+    import pathspec  # 40 ms: only who judges paths pays
+
+    spec = pathspec.PathSpec.from_lines("gitignore", [folded(one) for one in patterns])
+    found = []
+    for one in spec.patterns:
+        if one.regex is None:
+            raise Invalid(f"{patterns} holds a pattern that means nothing")
+        text = str(one.regex.pattern)
+        # Several are joined, so none may name its groups; and `dir/*` reaches all below, as it does in git.
+        text = re.sub(r"\(\?P<\w+>", "(?:", text)
+        found.append(re.sub(r"/\?\$$", "(?:/|$)", text))
+    return found
+
+
+TokenKind = Literal["literal", "one", "slot", "rest"]
+
+
+class Token:
+    """One place of a command pattern."""
+
+    __slots__ = ("kind", "regex", "text")
+
+    def __init__(self, text: str, where: str) -> None:
+        self.text = text
+        self.regex: re.Pattern[str] | None = None
+        self.kind: TokenKind = "literal"
+        if text in REST:
+            self.kind = "rest"
+        elif text == "*":
+            self.kind = "one"
+        elif text.startswith("\\"):
+            self.text = text[1:]
+        elif _SLOT.search(text):
+            self.kind, self.regex = "slot", _slots(text, where)
+        elif "*" in text:
+            raise Invalid(
+                f"{where}: a * inside {text!r} is no wildcard",
+                hint=f"* stands for one whole token; for the very token write \\{text}",
+            )
+
+    @property
+    def is_spelled(self) -> bool:
+        """True if the person wrote the word itself, or its option with a typed value as in --jobs={int}."""
+        return self.kind == "literal" or (self.kind == "slot" and not self.text.startswith("{"))
+
+    def matches(self, word: str) -> bool:
+        """True if `word` fits here."""
+        if self.kind == "literal":
+            return word == self.text
+        return self.regex is None or self.regex.fullmatch(word) is not None
+
+
+def _slots(text: str, where: str) -> re.Pattern[str]:
+    if "*" in text or len(_SLOT.findall(text)) > 1:
+        raise Invalid(f"{where}: {text!r} should hold one slot, and no *")
+    before, name, after = _SLOT.split(text)
+    if name not in SLOTS:
+        raise Invalid(f"{where}: there is no slot {{{name}}}", hint=f"the slots are {', '.join(SLOTS)}")
+    return re.compile(re.escape(before) + f"(?:{SLOTS[name]})" + re.escape(after))
+
+
+class Argv:
+    """A command pattern; `wild` tells which tokens of a command a wildcard caught."""
+
+    def __init__(self, words: Sequence[str], where: str) -> None:
+        if not words or not words[0]:
+            raise Invalid(f"{where}: a command pattern needs a program")
+        self.words = tuple(words)
+        tokens = [Token(word, f"{where}[{at}]") for at, word in enumerate(words)]
+        self.open = tokens[-1].kind == "rest"
+        self.tokens = tokens[:-1] if self.open else tokens
+        if any(token.kind == "rest" for token in self.tokens):
+            raise Invalid(f"{where}: {' or '.join(REST)} may only stand at the end")
+
+    @property
+    def program(self) -> str | None:
+        """The program that the pattern names, None if it names none."""
+        return self.tokens[0].text if self.tokens and self.tokens[0].kind == "literal" else None
+
+    def matches(self, argv: Sequence[str]) -> bool:
+        """True if the pattern matches the whole of `argv`, token by token."""
+        long_enough = len(argv) >= len(self.tokens) if self.open else len(argv) == len(self.tokens)
+        return long_enough and all(token.matches(word) for token, word in zip(self.tokens, argv, strict=False))
+
+    def wild(self, argv: Sequence[str]) -> frozenset[int]:
+        """Return the places of `argv` that the person who wrote the pattern has not spelled out."""
+        spelled = {at for at, token in enumerate(self.tokens) if token.is_spelled}
+        return frozenset(range(len(argv))) - spelled
+
+
+def is_literal_word(word: str) -> bool:
+    """True if a word of a command pattern means itself."""
+    return word not in (*REST, "*") and not _SLOT.search(word) and "*" not in word
+
+
+def literal_word(word: str) -> str:
+    """Return the pattern that matches `word` and nothing else."""
+    return word if is_literal_word(word) and not word.startswith("\\") else f"\\{word}"

@@ -1,0 +1,131 @@
+"""What is refused before any rule is asked: requests that no person should have to think about."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from gitnexus.base.text import one_line
+from gitnexus.policy import builtin, programs
+from gitnexus.policy.facts import EXECUTABLE, SUBMODULE, SYMLINK, link_escape
+from gitnexus.policy.law import LEVELS, Law
+from gitnexus.policy.model import Change, CommandRequest, DocumentRequest, HandoffRequest, PatchRequest, Request
+from gitnexus.policy.paths import enters_git, folded, has_stream, why_odd
+
+MOST_WORDS, MOST_BYTES, MOST_WRAPPED = 4096, 128 * 1024, 256
+_MODES = ("", "100644", EXECUTABLE, SYMLINK, SUBMODULE)
+_BROKEN = re.compile("[\x00\ud800-\udfff]")
+Refusal = tuple[str, str]
+
+# What each built-in refusal is for; the reference page is compared with it.
+REFUSALS: dict[str, str] = {
+    "builtin.request": "a request that does not say its project, its run or what it is about",
+    "builtin.path": "a path with `..`, `//`, `~`, control characters or another spelling of what it means",
+    "builtin.git": "`.git` in any spelling, at any depth",
+    "builtin.stream": "a path with a colon: an NTFS stream, or a drive",
+    "builtin.nexus": "what lies in `.nexus/`",
+    "builtin.secret": "a file that holds secrets by its name or place",
+    "builtin.link": "a symbolic link that leaves the repository, or leads to what is refused itself",
+    "builtin.mode": "a kind of file that git does not have",
+    "builtin.collision": "two paths that some file systems hold for one",
+    "builtin.argv": "a command that is empty, too long, or holds NUL or half a character",
+    "builtin.program": "a program or a folder that is not resolved to an absolute path",
+    "builtin.environment": "a variable that makes a loader, an interpreter or git do something else",
+    "builtin.git-executes": "git told by an option to run another program",
+    "builtin.sandbox": "less confinement than the policy's minimum",
+}
+
+
+def refusal(request: Request, law: Law) -> Refusal | None:
+    """Return the built-in rule that refuses `request` and why, or None."""
+    if not request.project or not request.run:
+        return "builtin.request", "it does not say to which project and run it belongs"
+    if isinstance(request, PatchRequest):
+        return _patch(request)
+    if isinstance(request, CommandRequest):
+        return _argv(request) or _command(request, law)
+    if isinstance(request, DocumentRequest):
+        odd = why_odd(request.path)
+        return ("builtin.path", f"{one_line(request.path, 80)}: {odd}") if odd else None
+    if isinstance(request, HandoffRequest) and not (request.sender and request.receiver):
+        return "builtin.request", "a handoff needs somebody on both sides"
+    return None
+
+
+def _patch(request: PatchRequest) -> Refusal | None:
+    for change in request.changes:
+        found = _row(change)
+        if found is not None:
+            return found[0], f"{one_line(change.path, 80)}: {found[1]}"
+    if len({folded(change.path) for change in request.changes}) != len(request.changes):
+        return "builtin.collision", "two of its paths are one for a file system that folds case or accents"
+    return None
+
+
+def _row(change: Change) -> Refusal | None:
+    path = change.path
+    odd = why_odd(path)
+    if odd:
+        return "builtin.path", odd
+    if enters_git(path):
+        return "builtin.git", "nothing of an agent's goes into .git"
+    if has_stream(path):
+        return "builtin.stream", "it names a stream or a drive"
+    if builtin.is_ours(path):
+        return "builtin.nexus", "only the verbs of git nexus write there"
+    secret = builtin.secret_by(path)
+    if secret:
+        return "builtin.secret", f"{secret} holds secrets"
+    if change.new_mode not in _MODES or change.old_mode not in _MODES:
+        return "builtin.mode", "git has no such kind of file"
+    escape = link_escape(change)
+    return ("builtin.link", escape) if escape else None
+
+
+def _argv(request: CommandRequest) -> Refusal | None:
+    argv = request.argv
+    if not argv or not argv[0]:
+        return "builtin.argv", "it names no program"
+    if len(argv) > MOST_WORDS or sum(len(word) for word in argv) > MOST_BYTES:
+        return "builtin.argv", "it is too long to be looked at"
+    if programs.name_of(argv[0]) in programs.WRAPPERS and len(argv) > MOST_WRAPPED:
+        return "builtin.argv", "it runs another program, and is too long to see which"
+    if any(_BROKEN.search(word) for word in argv):
+        return "builtin.argv", "a word holds NUL or half a character"
+    return None
+
+
+def _command(request: CommandRequest, law: Law) -> Refusal | None:
+    if not request.program.startswith("/") or not request.cwd.startswith("/"):
+        return "builtin.program", "program and folder should be absolute and resolved"
+    if any(part in ("..", ".") for part in f"{request.program}/{request.cwd}".split("/")):
+        return "builtin.program", "program and folder should be resolved"
+    for name, value in request.env.items():
+        bad = builtin.why_bad_variable(name, value)
+        if bad:
+            return "builtin.environment", f"{one_line(name, 40)}: {bad}"
+    if len({name.upper() for name in request.env}) != len(request.env):
+        return "builtin.environment", "one name stands twice, in other letters"
+    option = programs.executes_by_option(request.argv)
+    if option:
+        return "builtin.git-executes", f"{one_line(option, 40)} makes git run another program"
+    for word, path in named_paths(request):
+        secret = builtin.secret_by(path)
+        if secret:
+            return "builtin.secret", f"{one_line(word, 80)} names a file that {secret} keeps secret"
+    if LEVELS.index(request.sandbox) < LEVELS.index(law.minimum):
+        return "builtin.sandbox", f"the policy asks for at least {law.minimum}, this would be {request.sandbox}"
+    return None
+
+
+def named_paths(request: CommandRequest) -> Iterator[tuple[str, str]]:
+    """Yield the words of a command that may name a file, each with the path that it would mean."""
+    for word in request.argv[1:]:
+        # A sentence is no path: a commit message may speak of server.key.
+        if not word or any(char.isspace() for char in word):
+            continue
+        for text in {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[:1] == "-" else ""}:
+            path = posixpath.normpath(text).lstrip("/") if text else ""
+            while path.startswith("../"):
+                path = path[3:]
+            if path and path not in (".", ".."):
+                yield word, path
