@@ -32,8 +32,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", ".yarnrc*", ".pnpmfile.cjs", "bun.lockb",
         "conftest.py", "setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini",
         "sitecustomize.py", "usercustomize.py", "*.pth", "poetry.lock", "uv.lock", "Pipfile*", "requirements*.txt",
-        "Makefile", "GNUmakefile", "*.mk", "CMakeLists.txt", "*.cmake", "justfile", "Taskfile.y*ml", "Rakefile", "Gemfile*",
-        "*.gemspec",
+        "Makefile", "GNUmakefile", "*.mk", "CMakeLists.txt", "*.cmake", "justfile", "Taskfile.y*ml", "Rakefile",
+        "Gemfile*", "*.gemspec",
         "build.rs", "Cargo.toml", "Cargo.lock", ".cargo/", "build.gradle*", "settings.gradle*", "gradlew*", "pom.xml",
         "mvnw*", "go.mod", "go.sum", "Dockerfile*", "*.dockerfile", "docker-compose*.y*ml", "compose.y*ml", ".envrc",
         ".vscode/", ".idea/", ".devcontainer/", "*.code-workspace", "jest.config.*", "vitest.config.*", "vite.config.*",
@@ -63,8 +63,9 @@ ENVIRONMENT = re.compile(
 # Values by which a sandbox quiets git and its like; with any other value the same names are refused.
 QUIET: dict[str, tuple[str, ...]] = {
     "PAGER": ("cat",), "GIT_PAGER": ("cat",), "MANPAGER": ("cat",), "EDITOR": ("false", "true", ":"),
-    "VISUAL": ("false", "true", ":"), "GIT_EDITOR": ("false", "true", ":"), "GIT_SEQUENCE_EDITOR": ("false", "true", ":"),
-    "GIT_ASKPASS": ("", "false", "/bin/false"), "SSH_ASKPASS": ("", "false", "/bin/false"), "GIT_TERMINAL_PROMPT": ("0",),
+    "VISUAL": ("false", "true", ":"), "GIT_EDITOR": ("false", "true", ":"), "GIT_SEQUENCE_EDITOR": ("false", "true"),
+    "GIT_ASKPASS": ("", "false", "/bin/false"), "SSH_ASKPASS": ("", "false", "/bin/false"),
+    "GIT_TERMINAL_PROMPT": ("0",),
     "GIT_CONFIG_NOSYSTEM": ("1",), "GIT_CONFIG_GLOBAL": ("/dev/null",), "GIT_CONFIG_SYSTEM": ("/dev/null",),
     "GIT_ATTR_NOSYSTEM": ("1",), "GIT_OPTIONAL_LOCKS": ("0",), "GIT_NO_REPLACE_OBJECTS": ("1",),
     "GIT_NO_LAZY_FETCH": ("1",), "GIT_PROTOCOL_FROM_USER": ("0",), "PYTHONNOUSERSITE": ("1",), "PYTHONSAFEPATH": ("1",),

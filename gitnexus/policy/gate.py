@@ -72,8 +72,8 @@ class _Case:
 
 
 _NOWHERE = World()
-_ERRORS = (NexusError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
-           re.error)  # fmt: skip
+_ERRORS = (NexusError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError,
+           ValueError, re.error)  # fmt: skip
 
 
 def decide(

@@ -9,6 +9,8 @@ WRAPPERS = frozenset(name for group in ("interpreters", "wrappers", "other users
 ROOT = frozenset(GROUPS["other users"][1].split())
 # These make git run a program that stands beside them; there is no honest use of them here.
 _GIT_EXECUTES = ("--upload-pack", "--receive-pack", "--open-files-in-pager", "--exec-path", "--ext-diff", "--textconv")
+# `--text` is the beginning of one of them, and an honest option of its own.
+_HONEST = ("--text",)
 
 
 def name_of(word: str) -> str:
@@ -111,7 +113,7 @@ def executes_by_option(argv: Sequence[str]) -> str | None:
         return None
     for word in argv[1:]:
         option = word.partition("=")[0]
-        if len(option) > 4 and any(known.startswith(option) for known in _GIT_EXECUTES) and option.startswith("--"):
+        if len(option) > 4 and option not in _HONEST and any(known.startswith(option) for known in _GIT_EXECUTES):
             return option
         if word.startswith(("ext::", "fd::")):
             return word
