@@ -101,7 +101,7 @@ def policy_of(raw: bytes, layer: Layer, where: str = FILE) -> Policy:
         raise Invalid(
             f"{where}: {exc.message}", hint="correct the front matter; nothing is allowed until then"
         ) from exc
-    return _policy(_mapping(value, where), layer, where)
+    return Policy() if value is None else _policy(_mapping(value, where), layer, where)
 
 
 def _policy(value: Mapping[str, Any], layer: Layer, where: str) -> Policy:

@@ -65,7 +65,7 @@ def verdict(request: Request, front: str = GENEROUS, **fields: Any) -> tuple[str
         pytest.param("a/%2e%2e/b", "builtin.path", id="136-encoded"),
         pytest.param("a\\b", "builtin.path", id="136-backslash"),
         pytest.param(change("x", **LINK, link_target="/etc"), "builtin.link", id="026-link-to-absolute"),
-        pytest.param(change("a.txt", new_mode="120000", link_target="/etc/passwd"), "builtin.link", id="030-typechange"),
+        pytest.param(change("a.txt", new_mode="120000", link_target="/etc/passwd"), "builtin.link", id="030-type"),
         pytest.param(change("docs/x", **LINK, link_target="../../../etc/passwd"), "builtin.link", id="031-link-leaves"),
         pytest.param(change("x", **LINK, link_target=".git/config"), "builtin.link", id="031-link-into-git"),
         pytest.param(change("a/x", **LINK, link_target="../.GIT/config"), "builtin.link", id="031-link-into-git-case"),
@@ -316,9 +316,10 @@ def test_096_a_standing_approval_of_a_test_runner_is_void_when_the_tree_changed_
         pytest.param({name: "x"}, id=f"{number}-{name}")
         for number, names in (
             ("098", "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE"),
-            ("100", "GIT_EXTERNAL_DIFF GIT_SSH_COMMAND GIT_ASKPASS GIT_PAGER GIT_EXEC_PATH GIT_PROXY_COMMAND GIT_TRACE"),
-            ("101", "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT PERL5OPT RUBYOPT "
-                    "NODE_OPTIONS BASH_ENV ENV PROMPT_COMMAND IFS SHELLOPTS ld_preload"),
+            ("100", "GIT_EXTERNAL_DIFF GIT_SSH_COMMAND GIT_ASKPASS GIT_PAGER GIT_EXEC_PATH GIT_PROXY_COMMAND "
+                    "GIT_TRACE"),
+            ("101", "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT PERL5OPT "
+                    "RUBYOPT NODE_OPTIONS BASH_ENV ENV PROMPT_COMMAND IFS SHELLOPTS ld_preload"),
             ("105", "A=B A\0B \ud800 1A"),
         )
         for name in names.split(" ") if name
@@ -493,9 +494,10 @@ def test_136_a_rule_is_spelled_as_requests_are(text: str) -> None:
             policy(f'{verdict_}:\n  - write: ["{text}"]')
 
 
-@pytest.mark.parametrize("rule", ['write: [""]', "write: []", 'write: ["*"]', 'write: ["**"]', 'write: ["**/*"]', "run: []",
-                                  'run: [""]', 'run: ["*"]', 'run: ["**"]', 'run: ["{name}", "x"]', "{}", "kind: command",
-                                  "kind: patch", "kind: policy_change", 'hosts: ["*"]', 'handoff: ["*", "*"]'])  # fmt: skip
+@pytest.mark.parametrize("rule", ['write: [""]', "write: []", 'write: ["*"]', 'write: ["**"]', 'write: ["**/*"]',
+                                  "run: []", 'run: [""]', 'run: ["*"]', 'run: ["**"]', 'run: ["{name}", "x"]', "{}",
+                                  "kind: command", "kind: patch", "kind: policy_change", 'hosts: ["*"]',
+                                  'handoff: ["*", "*"]'])  # fmt: skip
 def test_138_nothing_allows_everything(rule: str) -> None:
     with pytest.raises(Invalid):
         policy(f"allow:\n  - {rule}")
@@ -545,9 +547,7 @@ def test_141_forty_small_patches_are_one_large_one() -> None:
 
     assert verdicts == ["allow"] * 30 + ["ask"] * 10
     assert decide(patch("src/d1/x.py"), ruled, mode="autopilot").rule == "mode.autopilot"
-    assert (
-        decide(patch("src/conftest.py"), ruled, mode="autopilot", world=World(used=Used())).verdict == "ask"
-    )
+    assert decide(patch("src/conftest.py"), ruled, mode="autopilot", world=World(used=Used())).verdict == "ask"
 
 
 def test_the_law_itself_is_asked_about_in_every_mode() -> None:
