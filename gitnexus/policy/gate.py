@@ -177,8 +177,7 @@ def _words(rule: Rule, what: str) -> str:
 
 
 def _removal(rule: Rule) -> str:
-    flag = " --user" if rule.layer == "user" else ""
-    return f"git nexus policy remove{flag} {rule.id}"
+    return f"git nexus policy remove {rule.id}"
 
 
 def _allowed(case: _Case) -> Reason:

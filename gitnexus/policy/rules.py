@@ -18,6 +18,18 @@ WHOLE_KINDS: tuple[Kind, ...] = ("handoff", "plan_patch", "agenda_patch")
 Layer = Literal["user", "project"]
 SandboxLevel = Literal["auto", "strict", "L0", "L1", "L2", "L3"]
 MOST_RULES = 2000
+# What an editor shows where there is no policy yet.
+STARTER = b"""---
+version: 1
+allow:
+ask:
+deny:
+---
+
+# Policy
+
+What agents may do here, and why. Rules stand above between the two lines; this is for people.
+"""
 _KNOWN_KEYS = ("version", "mode", "sandbox", "allow", "ask", "deny", "edits", "autopilot")
 _FENCE = re.compile(rb"---[ \t]*\r?\n")
 _LOST = re.compile(rb"^(?:version|mode|allow|ask|deny|sandbox|autopilot)[ \t]*:", re.MULTILINE)
