@@ -13,6 +13,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
 import commands
 import mcp_calls
 import memory_notes
+import policy
 import projects
 import redaction
 import state_write
@@ -22,6 +23,7 @@ CHAPTERS = {
     "commands": commands.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
+    "policy": policy.ratios,
     "projects": projects.ratios,
     "redaction": redaction.ratios,
 }

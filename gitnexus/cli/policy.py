@@ -106,7 +106,8 @@ def add(nexus: "Nexus", /, verdict: Any, user: bool, argv: tuple[str, ...], **wo
     row = {key: value for key, value in {**words, "run": argv}.items() if value}
     row = {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
     rule = add_rule(nexus, "user" if user else "project", verdict, row)
-    answer({"rule": _row(rule)}, f"Added {rule.id}: {one_line(rule.shown())}{_next(rule.layer)}", nexus.described)
+    _told(rule.layer)
+    answer({"rule": _row(rule)}, f"Added {rule.id}: {one_line(rule.shown())}", nexus.described)
 
 
 @policy.command("remove")
@@ -117,7 +118,8 @@ def remove(nexus: "Nexus", rule_id: str) -> None:
     from gitnexus.app.policy import remove_rule
 
     rule = remove_rule(nexus, rule_id)
-    answer({"rule": _row(rule)}, f"Removed {rule.id}: {one_line(rule.shown())}{_next(rule.layer)}", nexus.described)
+    _told(rule.layer)
+    answer({"rule": _row(rule)}, f"Removed {rule.id}: {one_line(rule.shown())}", nexus.described)
 
 
 @policy.command("edit")
@@ -134,7 +136,8 @@ def edit(nexus: "Nexus", user: bool) -> None:
     changed = typed is not None and typed.encode() != before
     if changed:
         replace_text(nexus, layer, before, str(typed).encode())
-    answer({"changed": changed, "layer": layer}, f"Saved.{_next(layer)}" if changed else "Nothing changed.",
+        _told(layer)
+    answer({"changed": changed, "layer": layer}, "Saved." if changed else "Nothing changed.",
            nexus.described)  # fmt: skip
 
 
@@ -149,10 +152,10 @@ def mode_command(nexus: "Nexus", mode: Any, user: bool) -> None:
     layer: Any = "user" if user else "project"
     if mode is not None:
         set_mode(nexus, layer, mode)
+        _told(layer)
     here = policy_here(nexus.state.latest())
-    said = _next(layer) if mode is not None else ""
     answer({"mode": here.law.mode, "user": here.user.mode, "project": here.project.mode, "trusted": here.trusted},
-           f"The mode in force is {_mode(here.law.mode)}.{said}", nexus.described)  # fmt: skip
+           f"The mode in force is {_mode(here.law.mode)}.", nexus.described)  # fmt: skip
 
 
 def _row(rule: "Rule") -> dict[str, Any]:
@@ -167,11 +170,9 @@ def _mode(mode: str) -> str:
     return click.style(mode, fg="red", bold=True) if mode == "bypass" else mode
 
 
-def _next(layer: str) -> str:
-    if layer == "user":
-        return ""
-    note("the project's policy counts as untrusted until an approver signs it: then only its deny and ask rules hold")
-    return ""
+def _told(layer: str) -> None:
+    if layer == "project":
+        note("until an approver signs the project's policy as it is now, only what it denies and asks about counts")
 
 
 def _screen(here: "PolicyHere") -> str:

@@ -130,11 +130,16 @@ def is_guard(path: str) -> bool:
     return _guards().first(path) is not None
 
 
+@lru_cache(maxsize=1024)
+def _is_telling(name: str) -> bool:
+    return ENVIRONMENT.fullmatch(name) is not None
+
+
 def why_bad_variable(name: str, value: str) -> str | None:
     """Return why no command gets that environment variable, or None."""
     if not _ENVIRONMENT_NAME.fullmatch(name):
         return "it is no name of a variable"
-    if ENVIRONMENT.fullmatch(name) and value not in QUIET.get(name, ()):
+    if _is_telling(name) and value not in QUIET.get(name, ()):
         return "it makes a loader, an interpreter or git run or read something else"
     if len(value) > _LONGEST_VALUE or _CONTROL.search(value):
         return "its value is too long, or holds control characters"

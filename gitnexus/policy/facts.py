@@ -61,6 +61,9 @@ TAGS: dict[str, Tag] = {
 }
 
 
+_ORDER = {tag: at for at, tag in enumerate(TAGS)}
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Tags in the order of the table, what each was seen at, the risk, and places of argv that may do harm."""
@@ -86,8 +89,8 @@ def facts_of(request: Request, worktree: str = "") -> Facts:
         found = dict(_command(request, places, worktree or request.cwd))
     else:
         found = _other(request)
-    tags = tuple(tag for tag in TAGS if tag in found) if len(found) > 1 else tuple(found)
-    return Facts(tags, found, max((TAGS[tag].risk for tag in tags), default=0), places)
+    tags = tuple(sorted(found, key=_ORDER.__getitem__))
+    return Facts(tags, found, max([TAGS[tag].risk for tag in tags], default=0), places)
 
 
 def _patch(request: PatchRequest) -> dict[str, str]:

@@ -1,17 +1,18 @@
 """The gate: a pure function of request, law, grants and mode. It never acts, and denies what it cannot judge."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import get_args
 
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.policy.facts import TAGS, Facts, facts_of, tags_of
 from gitnexus.policy.grants import Around, Grant, covers
-from gitnexus.policy.law import NETWORKS, Law, PathRules, Rules, path_requests
+from gitnexus.policy.law import MODES, NETWORKS, Law, PathRules, Rules, path_requests
 from gitnexus.policy.model import CommandRequest, Decision, Mode, PatchRequest, PolicyRequest, Request, Verdict
+from gitnexus.policy.patterns import literal_word
 from gitnexus.policy.refuse import named_paths, refusal
 from gitnexus.policy.request import KINDS
 from gitnexus.policy.rules import Rule
@@ -102,7 +103,7 @@ def _unjudged(why: str) -> Decision:
 def _decision(
     request: Request, law: Law, grants: Sequence[Grant], mode: Mode, world: World, now: datetime | None
 ) -> Decision:
-    if mode not in get_args(Mode):
+    if mode not in MODES:
         return _unjudged("there is no such mode")
     refused = refusal(request, law)
     if refused is not None:
@@ -230,7 +231,7 @@ def _paths_allowed(case: _Case) -> Reason:
         rule = next((found for group in groups if (found := group.deciding(path))), None)
         if rule is not None:
             reason = first or _yes(rule)
-        elif case.mode == "acceptEdits" and isinstance(request, PatchRequest) and law.edits.matches(path):
+        elif case.mode == "acceptEdits" and isinstance(request, PatchRequest) and law.edits.first(path) is not None:
             reason = first or Reason("allow", "mode.acceptEdits", "edits of these paths are accepted", "another mode")
         else:
             return _tagged(case, case.facts.asking) if case.facts.asking else _unwritten(path)
@@ -273,7 +274,8 @@ def _command_allowed(case: _Case, request: CommandRequest) -> Reason:
         return found
     why = facts.seen.get("escalates") or facts.seen.get("unknown_flags") or ""
     said = f"to run {one_line(request.argv[0], 60)}" + (f"; {one_line(why, 120)}" if why else "")
-    return _silence(said, "git nexus policy add allow -- and the command, with {path}, {int} or * where it may differ")
+    words = shlex.join(map(literal_word, request.argv))
+    return _silence(said, f"git nexus policy add allow -- {one_line(words, 160)}")
 
 
 def _command_held(case: _Case, request: CommandRequest, rule: Rule) -> Reason:

@@ -103,7 +103,8 @@ def covers(
     if isinstance(request, NetworkRequest):
         return bool(request.hosts) and set(request.hosts) <= set(grant.hosts)
     paths = path_requests(request)
-    return bool(paths) and not known.asking and all(map(_narrow(grant.paths).matches, paths))
+    reach = _narrow(grant.paths)
+    return bool(paths) and not known.asking and all(reach.first(path) is not None for path in paths)
 
 
 def _covers_command(grant: Grant, request: CommandRequest, around: Around, facts: Facts) -> bool:

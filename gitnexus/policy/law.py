@@ -80,6 +80,8 @@ class Rules:
         """Yield the command rules that match a request."""
         if self.verdict == "allow":
             lines = [request.argv]
+        elif not self._runs:
+            return
         else:
             lines = unwrapped(request.argv)
             lines += [(name_of(line[0]), *line[1:]) for line in lines] + [(name_of(request.program), *request.argv[1:])]

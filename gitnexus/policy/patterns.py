@@ -2,7 +2,7 @@
 than it is written."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from gitnexus.base.errors import Invalid
@@ -98,35 +98,29 @@ class Narrow:
     """Path patterns that allow, as one expression: a path is matched as it is spelled."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self.patterns = tuple(patterns)
-        self._each = [re.compile(narrow(one)) for one in patterns]
-        self._all = re.compile("|".join(f"(?:{one.pattern})" for one in self._each) or r"(?!)")
-
-    def matches(self, path: str) -> bool:
-        """True if one of the patterns matches."""
-        return self._all.fullmatch(path) is not None
+        self._match = _joined(map(narrow, patterns)).fullmatch
 
     def first(self, path: str) -> int | None:
         """Return the number of the first pattern that matches, or None."""
-        if self._all.fullmatch(path) is None:
-            return None
-        return next(at for at, one in enumerate(self._each) if one.fullmatch(path))
+        found = self._match(path)
+        return None if found is None or found.lastindex is None else found.lastindex - 1
 
 
 class Wide:
     """Path patterns that deny or ask, as one expression: as .gitignore would, whatever the case and the disguise."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self.patterns = tuple(patterns)
-        self._each = [re.compile(one) for one in _gitignore(patterns)]
-        self._all = re.compile("|".join(f"(?:{one.pattern})" for one in self._each) or r"(?!)")
+        self._match = _joined(_gitignore(patterns)).match
 
     def first(self, path: str) -> int | None:
         """Return the number of the first pattern that matches, or None."""
-        plain = folded(path)
-        if self._all.match(plain) is None:
-            return None
-        return next(at for at, one in enumerate(self._each) if one.match(plain))
+        found = self._match(folded(path))
+        return None if found is None or found.lastindex is None else found.lastindex - 1
+
+
+def _joined(expressions: Iterable[str]) -> re.Pattern[str]:
+    """Return one expression for many; each is a group, so that the group that matched tells which."""
+    return re.compile("|".join(f"({one})" for one in expressions) or r"(?!)")
 
 
 def _gitignore(patterns: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """What is known of a command line: which of its words are harmless, and which let it run or reach something else."""
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from functools import lru_cache
 
 from gitnexus.policy.programtable import GROUPS, PROGRAMS, Program
 
@@ -13,9 +13,10 @@ _GIT_EXECUTES = ("--upload-pack", "--receive-pack", "--open-files-in-pager", "--
 _HONEST = ("--text",)
 
 
+@lru_cache(maxsize=4096)
 def name_of(word: str) -> str:
     """Return the name that a program goes by: without folder, `.exe` and a version, as in python3.11."""
-    name = PurePosixPath(word.replace("\\", "/")).name
+    name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = name[:-4] if name.lower().endswith(".exe") else name
     name = name if name in PROGRAMS else name.lower()
     if name in PROGRAMS:

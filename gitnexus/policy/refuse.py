@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gitnexus.base.text import one_line
 from gitnexus.policy import builtin, programs
@@ -14,6 +15,8 @@ from gitnexus.policy.paths import enters_git, folded, has_stream, why_odd
 MOST_WORDS, MOST_BYTES, MOST_WRAPPED = 4096, 128 * 1024, 256
 _MODES = ("", "100644", EXECUTABLE, SYMLINK, SUBMODULE)
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
+_UNRESOLVED = re.compile(r"/\.{1,2}(?:/|$)", re.MULTILINE)
+_BLANK = re.compile(r"\s")
 Refusal = tuple[str, str]
 
 # What each built-in refusal is for; the reference page is compared with it.
@@ -85,11 +88,12 @@ def _argv(request: CommandRequest) -> Refusal | None:
     argv = request.argv
     if not argv or not argv[0]:
         return "builtin.argv", "it names no program"
-    if len(argv) > MOST_WORDS or sum(len(word) for word in argv) > MOST_BYTES:
+    whole = "".join(argv)
+    if len(argv) > MOST_WORDS or len(whole) > MOST_BYTES:
         return "builtin.argv", "it is too long to be looked at"
     if programs.name_of(argv[0]) in programs.WRAPPERS and len(argv) > MOST_WRAPPED:
         return "builtin.argv", "it runs another program, and is too long to see which"
-    if any(_BROKEN.search(word) for word in argv):
+    if _BROKEN.search(whole):
         return "builtin.argv", "a word holds NUL or half a character"
     return None
 
@@ -97,7 +101,7 @@ def _argv(request: CommandRequest) -> Refusal | None:
 def _command(request: CommandRequest, law: Law) -> Refusal | None:
     if not request.program.startswith("/") or not request.cwd.startswith("/"):
         return "builtin.program", "program and folder should be absolute and resolved"
-    if any(part in ("..", ".") for part in f"{request.program}/{request.cwd}".split("/")):
+    if _UNRESOLVED.search(f"{request.program}\n{request.cwd}"):
         return "builtin.program", "program and folder should be resolved"
     for name, value in request.env.items():
         bad = builtin.why_bad_variable(name, value)
@@ -120,12 +124,20 @@ def _command(request: CommandRequest, law: Law) -> Refusal | None:
 def named_paths(request: CommandRequest) -> Iterator[tuple[str, str]]:
     """Yield the words of a command that may name a file, each with the path that it would mean."""
     for word in request.argv[1:]:
-        # A sentence is no path: a commit message may speak of server.key.
-        if not word or any(char.isspace() for char in word):
-            continue
-        for text in {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[:1] == "-" else ""}:
-            path = posixpath.normpath(text).lstrip("/") if text else ""
-            while path.startswith("../"):
-                path = path[3:]
-            if path and path not in (".", ".."):
-                yield word, path
+        for path in _meant(word):
+            yield word, path
+
+
+@lru_cache(maxsize=4096)
+def _meant(word: str) -> tuple[str, ...]:
+    """Return the paths that a word may mean: itself, the value of an option, what follows a revision."""
+    # A sentence is no path: a commit message may speak of server.key.
+    if not word or _BLANK.search(word):
+        return ()
+    found = []
+    for text in {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[0] == "-" else ""} - {""}:
+        path = posixpath.normpath(text).lstrip("/")
+        while path.startswith("../"):
+            path = path[3:]
+        found += [path] if path not in ("", ".", "..") else []
+    return tuple(found)
