@@ -107,7 +107,7 @@ def add(nexus: "Nexus", /, verdict: Any, user: bool, argv: tuple[str, ...], **wo
     row = {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
     rule = add_rule(nexus, "user" if user else "project", verdict, row)
     _told(rule.layer)
-    answer({"rule": _row(rule)}, f"Added {rule.id}: {one_line(rule.shown())}", nexus.described)
+    answer({"rule": _row(rule)}, f"Added {rule.id}: {one_line(rule.shown)}", nexus.described)
 
 
 @policy.command("remove")
@@ -119,7 +119,7 @@ def remove(nexus: "Nexus", rule_id: str) -> None:
 
     rule = remove_rule(nexus, rule_id)
     _told(rule.layer)
-    answer({"rule": _row(rule)}, f"Removed {rule.id}: {one_line(rule.shown())}", nexus.described)
+    answer({"rule": _row(rule)}, f"Removed {rule.id}: {one_line(rule.shown)}", nexus.described)
 
 
 @policy.command("edit")
@@ -182,8 +182,8 @@ def _screen(here: "PolicyHere") -> str:
         ["sandbox", f"{law.level}, at least {law.minimum}"],
         ["project policy", _standing(here)],
     ]
-    rows = [[rule.id, one_line(rule.shown(), 100), one_line(rule.why, 60)] for rule in law.rules]
-    ignored = [[rule.id, one_line(rule.shown(), 100), "ignored: not trusted"] for rule in here.ignored]
+    rows = [[rule.id, one_line(rule.shown, 100), one_line(rule.why, 60)] for rule in law.rules]
+    ignored = [[rule.id, one_line(rule.shown, 100), "ignored: not trusted"] for rule in here.ignored]
     rules = columns(rows + ignored) if rows or ignored else "  none; whatever is not built in is asked"
     return f"{columns(head, indent='')}\n\nRules:\n{rules}\n\nTry one: git nexus policy explain -- git status"
 

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from gitnexus.policy.denied import DENIED, denied_by
+from gitnexus.policy.paths import folded
 from gitnexus.policy.patterns import Wide
 
 # Never read and never written. Those of `denied.py` hold secrets by their name; these by the place they lie in.
@@ -17,7 +18,7 @@ SECRET_PLACES: tuple[str, ...] = (
 # Ours: only our own verbs write there.
 OURS: tuple[str, ...] = (".nexus/",)
 
-# What asks, whatever allows it by a wildcard: tag and patterns, first match counts.
+# What asks, whatever allows it by a wildcard: tag and patterns.
 ASKED: dict[str, tuple[str, ...]] = {
     "hooks": (".husky/", "githooks/", ".githooks/", "**/hooks/pre-commit", "**/hooks/post-checkout",
               ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "lefthook.y*ml", ".lefthook.y*ml", ".lefthook/"),
@@ -42,6 +43,8 @@ ASKED: dict[str, tuple[str, ...]] = {
         "composer.lock", "mix.exs", "rebar.config", "flake.nix", "default.nix", "shell.nix", ".tool-versions",
         ".python-version", ".nvmrc", "mise.toml", ".mise.toml", "Vagrantfile", "Procfile", ".editorconfig.py"),
 }  # fmt: skip
+_ASKED_PATTERNS = tuple(pattern for patterns in ASKED.values() for pattern in patterns)
+_ASKED_TAGS = tuple(tag for tag, patterns in ASKED.items() for _ in patterns)
 # Deleting one of these takes a guard away; to change one is ordinary work unless a list above says more.
 GUARDS: tuple[str, ...] = (
     "CODEOWNERS", "SECURITY.md", ".github/", ".gitlab-ci.y*ml", ".circleci/", ".ci/", "tests/", "test/", "spec/",
@@ -76,58 +79,49 @@ _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
 @lru_cache(maxsize=1)
-def _secret_places() -> Wide:
-    return Wide(SECRET_PLACES)
-
-
-@lru_cache(maxsize=1)
-def _ours() -> Wide:
-    return Wide(OURS)
-
-
-@lru_cache(maxsize=1)
-def _guards() -> Wide:
-    return Wide(GUARDS)
-
-
-@lru_cache(maxsize=1)
-def _asked() -> tuple[Wide, tuple[str, ...]]:
-    rows = [(tag, pattern) for tag, patterns in ASKED.items() for pattern in patterns]
-    return Wide([pattern for _, pattern in rows]), tuple(tag for tag, _ in rows)
-
-
-@lru_cache(maxsize=1)
-def _named() -> Wide:
-    return Wide([pattern for pattern in DENIED if not pattern.startswith("!")])
+def _lists() -> dict[str, Wide]:
+    """Return the lists compiled, and under "any" all of them at once: nearly every path is on none."""
+    named = tuple(pattern for pattern in DENIED if not pattern.startswith("!"))
+    rows = {"named": named, "places": SECRET_PLACES, "ours": OURS, "guards": GUARDS, "asked": _ASKED_PATTERNS}
+    everything = tuple(pattern for patterns in rows.values() for pattern in patterns)
+    return {name: Wide(patterns) for name, patterns in {**rows, "any": everything}.items()}
 
 
 @lru_cache(maxsize=8192)
+def _at(name: str, path: str) -> int | None:
+    return _lists()[name].first(path)
+
+
+def is_plain(path: str) -> bool:
+    """True if none of the lists speaks about `path`."""
+    return _at("any", path) is None
+
+
 def secret_by(path: str) -> str | None:
     """Return the built-in pattern that keeps everybody from `path`, or None."""
-    at = _secret_places().first(path)
+    if is_plain(path):
+        return None
+    at = _at("places", path)
     if at is not None:
         return SECRET_PLACES[at]
-    # Only a name that may be denied is looked at a second time, with the exceptions.
-    return None if _named().first(path) is None else denied_by(path)
+    # With the exceptions, such as .env.example.
+    return None if _at("named", path) is None else denied_by(folded(path))
 
 
 def is_ours(path: str) -> bool:
     """True below .nexus/, at any depth."""
-    return _ours().first(path) is not None
+    return not is_plain(path) and _at("ours", path) is not None
 
 
-@lru_cache(maxsize=8192)
 def asked_tag(path: str) -> str | None:
     """Return the tag of the list that `path` is on, or None."""
-    wide, tags = _asked()
-    at = wide.first(path)
-    return None if at is None else tags[at]
+    at = None if is_plain(path) else _at("asked", path)
+    return None if at is None else _ASKED_TAGS[at]
 
 
-@lru_cache(maxsize=8192)
 def is_guard(path: str) -> bool:
     """True if something is less watched once `path` is gone."""
-    return _guards().first(path) is not None
+    return not is_plain(path) and _at("guards", path) is not None
 
 
 @lru_cache(maxsize=1024)

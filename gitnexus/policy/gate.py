@@ -173,7 +173,7 @@ def _spoken(rules: Rules, request: Request, subjects: Sequence[str]) -> tuple[Ru
 
 
 def _words(rule: Rule, what: str) -> str:
-    said = f"{one_line(what, 80)}: {one_line(rule.shown(), 160)}"
+    said = f"{one_line(what, 80)}: {one_line(rule.shown, 160)}"
     return f"{said} ({one_line(rule.why, 160)})" if rule.why else said
 
 

@@ -14,8 +14,8 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _EXPANDS = re.compile(r"(?:~[A-Za-z0-9_.-]*|\$\{?[A-Z][A-Z0-9_]*\}?|%[A-Z][A-Z0-9_]*%)(?:/|$)")
 _ENCODED = re.compile(r"%(?:2[eEfF]|5[cC]|00)")
 # NTFS knows .git also as git~1, and where that is taken by a hash: .gitmodules as gitmod~1 or gi7eba~1.
-_SHORT_NAME = re.compile(r"(?:git[a-z]{0,3}|gi[0-9a-f]{4})~[0-9]+")
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?")
+_GIT = re.compile(r"(?:^|(?<=/))(?:\.git|(?:git[a-z]{0,3}|gi[0-9a-f]{4})~[0-9]+)[. ]*(?::[^/]*)?(?:/|$)")
+_RESERVED = re.compile(r"(?:^|(?<=/))(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.[^/]*)?(?:/|$)")
 _PLAIN = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*(?:/[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)*"
 )
@@ -66,10 +66,7 @@ def folded(path: str) -> str:
 
 def enters_git(path: str) -> bool:
     """True if a part of `path` is a spelling of .git on any system, or a short name that may stand for one."""
-    return any(
-        part == ".git" or _SHORT_NAME.fullmatch(part) is not None
-        for part in (part.split(":")[0].rstrip(". ") for part in folded(path).split("/"))
-    )
+    return _GIT.search(folded(path)) is not None
 
 
 def has_stream(path: str) -> bool:
@@ -79,7 +76,7 @@ def has_stream(path: str) -> bool:
 
 def is_reserved(path: str) -> bool:
     """True if a part is a device on Windows."""
-    return any(_RESERVED.fullmatch(part) is not None for part in folded(path).split("/"))
+    return _RESERVED.search(folded(path)) is not None
 
 
 def resolved(folder: str, target: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from gitnexus.base.errors import Invalid
@@ -51,8 +52,9 @@ class Rule(Record):
     kind: str = ""
     network: Network = "none"
 
+    @cached_property
     def shown(self) -> str:
-        """Return what the rule says, on one line."""
+        """What the rule says, on one line."""
         what = f"{self.subject} {' '.join(self.patterns)}" if self.subject else "all"
         limits = [f"kind {self.kind}" if self.kind else "", f"role {self.role}" if self.role else ""]
         limits.append(f"network {self.network}" if self.network != "none" else "")
