@@ -105,8 +105,7 @@ def _patch(request: PatchRequest) -> dict[str, str]:
 
 def tags_of(change: Change) -> Iterator[str]:
     """Yield the tags of one row of a patch."""
-    tag = builtin.asked_tag(change.path)
-    if tag is not None:
+    if not builtin.is_plain(change.path) and (tag := builtin.asked_tag(change.path)) is not None:
         yield tag
     if not change.new_mode:
         yield "deletes"

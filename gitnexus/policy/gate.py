@@ -156,6 +156,8 @@ def _undenied(case: _Case) -> Reason:
 
 def _spoken(rules: Rules, request: Request, subjects: Sequence[str]) -> tuple[Rule, str] | None:
     """Return the first rule of a verdict that speaks about a request, and what it speaks about."""
+    if rules.is_empty:
+        return None
     speaking = rules.paths_for(request, subjects)
     for path in path_requests(request) if speaking else ():
         for group in speaking:

@@ -46,6 +46,8 @@ class Rules:
 
     def __init__(self, rules: Iterable[Rule], verdict: Verdict) -> None:
         self.verdict = verdict
+        rules = list(rules)
+        self.is_empty = not rules
         self._paths: list[tuple[str, str, str, PathRules]] = []
         self._runs: dict[str, list[tuple[Argv, Rule]]] = {}
         self._rest: list[Rule] = []

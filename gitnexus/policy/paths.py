@@ -47,6 +47,11 @@ def why_odd(path: str) -> str | None:
     return next((words for pattern, words in _ODD if pattern.search(path)), None)
 
 
+def is_usual(path: str) -> bool:
+    """True for a path of plain names without a leading dot, as nearly all are: nothing can hide in it."""
+    return len(path) <= LONGEST and _PLAIN.fullmatch(path) is not None
+
+
 def checked(path: str, where: str) -> str:
     """Return `path` if it is spelled as paths are here. Raises: Invalid."""
     reason = why_odd(path)

@@ -24,8 +24,8 @@ SLOT_WORDS = {
 _SLOT = re.compile(r"\{([a-z]+)\}")
 _CLASS = re.compile(r"\[!?[^\]\[/\\!^]+\]")
 _ALL = re.compile(r"[*/]+")
-# How pathspec begins what may stand at any depth.
 _ANYWHERE = "^(?:.+/)?"
+_ENDING = re.compile(r"\*\.[^*?\[/]+")
 # More than these make matching slow for whoever writes a path on purpose.
 _MOST_STARS = 6
 
@@ -109,29 +109,42 @@ class Narrow:
 
 
 class Wide:
-    """Path patterns that deny or ask, as one expression: as .gitignore would, whatever the case and the disguise."""
+    """Path patterns that deny or ask: as .gitignore would, whatever the case and the disguise."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        rows = list(enumerate(_gitignore(patterns)))
-        # Most patterns may begin at any slash. Tried only there they take a tenth of the time.
-        floating = [(at, text.removeprefix(_ANYWHERE)) for at, text in rows if text.startswith(_ANYWHERE)]
-        fixed = [(at, text) for at, text in rows if not text.startswith(_ANYWHERE)]
-        self._numbers = tuple(tuple(at for at, _ in group) for group in (fixed, floating))
-        self._fixed = _joined(text for _, text in fixed).match if fixed else None
-        self._floating = _joined((text for _, text in floating), "(?:^|(?<=/))").search if floating else None
+        # Most patterns are the name of a file or its ending, at any depth: looked up, they cost next to nothing.
+        self._names: dict[str, int] = {}
+        self._endings: dict[str, int] = {}
+        rest: list[int] = []
+        for at, pattern in enumerate(map(folded, patterns)):
+            name = pattern.removesuffix("/")
+            if "/" not in name and is_literal(name):
+                self._names.setdefault(name, at)
+            elif _ENDING.fullmatch(name):
+                self._endings.setdefault(name[1:], at)
+            else:
+                rest.append(at)
+        self._rest = tuple(rest)
+        self._match = _joined(_gitignore([patterns[at] for at in rest])).match if rest else None
 
     def first(self, path: str) -> int | None:
         """Return the number of a pattern that matches, or None."""
         plain = folded(path)
-        for numbers, match in zip(self._numbers, (self._fixed, self._floating), strict=True):
-            if match is not None and (found := match(plain)) is not None and found.lastindex is not None:
-                return numbers[found.lastindex - 1]
-        return None
+        for part in plain.split("/"):
+            if (at := self._names.get(part)) is not None:
+                return at
+            dot = part.find(".") if self._endings else -1
+            while dot >= 0:
+                if (at := self._endings.get(part[dot:])) is not None:
+                    return at
+                dot = part.find(".", dot + 1)
+        found = self._match(plain) if self._match else None
+        return None if found is None or found.lastindex is None else self._rest[found.lastindex - 1]
 
 
-def _joined(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
+def _joined(expressions: Iterable[str]) -> re.Pattern[str]:
     """Return one expression for many; each is a group, so that the group that matched tells which."""
-    return re.compile(before + "(?:" + ("|".join(f"({one})" for one in expressions) or r"(?!)") + ")")
+    return re.compile("|".join(f"({one})" for one in expressions) or r"(?!)")
 
 
 def _gitignore(patterns: Sequence[str]) -> list[str]:
@@ -145,7 +158,9 @@ def _gitignore(patterns: Sequence[str]) -> list[str]:
         text = str(one.regex.pattern)
         # Several are joined, so none may name its groups; and `dir/*` reaches all below, as it does in git.
         text = re.sub(r"\(\?P<\w+>", "(?:", text)
-        found.append(re.sub(r"/\?\$$", "(?:/|$)", text))
+        text = re.sub(r"/\?\$$", "(?:/|$)", text)
+        # Said like this it is tried at each slash only, and not at each letter.
+        found.append("(?:[^/]+/)*" + text.removeprefix(_ANYWHERE) if text.startswith(_ANYWHERE) else text)
     return found
 
 

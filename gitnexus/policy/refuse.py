@@ -10,7 +10,7 @@ from gitnexus.policy import builtin, programs
 from gitnexus.policy.facts import EXECUTABLE, SUBMODULE, SYMLINK, link_escape
 from gitnexus.policy.law import LEVELS, Law
 from gitnexus.policy.model import Change, CommandRequest, DocumentRequest, HandoffRequest, PatchRequest, Request
-from gitnexus.policy.paths import enters_git, folded, has_stream, why_odd
+from gitnexus.policy.paths import enters_git, folded, has_stream, is_usual, why_odd
 
 MOST_WORDS, MOST_BYTES, MOST_WRAPPED = 4096, 128 * 1024, 256
 _MODES = ("", "100644", EXECUTABLE, SYMLINK, SUBMODULE)
@@ -59,13 +59,22 @@ def _patch(request: PatchRequest) -> Refusal | None:
         found = _row(change)
         if found is not None:
             return found[0], f"{one_line(change.path, 80)}: {found[1]}"
-    if len({folded(change.path) for change in request.changes}) != len(request.changes):
+    if len(request.changes) > 1 and len({folded(row.path) for row in request.changes}) != len(request.changes):
         return "builtin.collision", "two of its paths are one for a file system that folds case or accents"
     return None
 
 
 def _row(change: Change) -> Refusal | None:
-    path = change.path
+    found = None if is_usual(change.path) and builtin.is_plain(change.path) else _path(change.path)
+    if found is not None:
+        return found
+    if change.new_mode not in _MODES or change.old_mode not in _MODES:
+        return "builtin.mode", "git has no such kind of file"
+    escape = link_escape(change)
+    return ("builtin.link", escape) if escape else None
+
+
+def _path(path: str) -> Refusal | None:
     odd = why_odd(path)
     if odd:
         return "builtin.path", odd
@@ -76,12 +85,7 @@ def _row(change: Change) -> Refusal | None:
     if builtin.is_ours(path):
         return "builtin.nexus", "only the verbs of git nexus write there"
     secret = builtin.secret_by(path)
-    if secret:
-        return "builtin.secret", f"{secret} holds secrets"
-    if change.new_mode not in _MODES or change.old_mode not in _MODES:
-        return "builtin.mode", "git has no such kind of file"
-    escape = link_escape(change)
-    return ("builtin.link", escape) if escape else None
+    return ("builtin.secret", f"{secret} holds secrets") if secret else None
 
 
 def _argv(request: CommandRequest) -> Refusal | None:
