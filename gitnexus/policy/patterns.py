@@ -22,7 +22,7 @@ SLOT_WORDS = {
     "text": "any one token that does not begin with `-`",
 }
 _SLOT = re.compile(r"\{([a-z]+)\}")
-_CLASS = re.compile(r"\[!?[^\]\[/\\!^]+\]")
+_CLASS = re.compile(r"\[(?:\[|!?[^\]\[/\\!^]+)\]")
 _ALL = re.compile(r"[*/]+")
 _ANYWHERE = "^(?:.+/)?"
 _ENDING = re.compile(r"\*\.[^*?\[/]+")
@@ -159,8 +159,10 @@ def _gitignore(patterns: Sequence[str]) -> list[str]:
         # Several are joined, so none may name its groups; and `dir/*` reaches all below, as it does in git.
         text = re.sub(r"\(\?P<\w+>", "(?:", text)
         text = re.sub(r"/\?\$$", "(?:/|$)", text)
-        # Said like this it is tried at each slash only, and not at each letter.
-        found.append("(?:[^/]+/)*" + text.removeprefix(_ANYWHERE) if text.startswith(_ANYWHERE) else text)
+        if text.startswith(_ANYWHERE):
+            # Said like this it is tried at each slash only, and not at each letter.
+            text = "(?:[^/]+/)*" + text.removeprefix(_ANYWHERE)
+        found.append(text if text.startswith(("^", "(")) else f".*{text}")  # pathspec searches, we match
     return found
 
 

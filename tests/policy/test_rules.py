@@ -1,0 +1,151 @@
+"""Policy files: what can be written, what is refused, and how far a pattern reaches."""
+
+import pathspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitnexus.base.errors import Invalid
+from gitnexus.policy.paths import folded, why_odd
+from gitnexus.policy.patterns import Argv, Narrow, Wide, literal_word
+from gitnexus.policy.rules import STARTER, Policy, policy_of
+from tests.policy.scene import policy, text
+
+
+def test_a_whole_policy_is_read() -> None:
+    found = policy(
+        """
+mode: acceptEdits
+sandbox: {level: auto, minimum: L1}
+allow:
+  - write: ["src/**", "tests/**"]
+    name: code
+    why: it is reviewed later
+  - run: ["pytest", "*"]
+    role: tester
+ask:
+  - kind: handoff
+deny:
+  - read: ["secrets/**"]
+edits: ["docs/**"]
+autopilot:
+  allow:
+    - run: ["pytest", "**"]
+  budget: {files: 3}
+"""
+    )
+
+    assert [rule.id for rule in found.rules] == ["user.deny.1", "user.ask.1", "user.code", "user.allow.2"]
+    assert (found.mode, found.level, found.minimum, found.edits) == ("acceptEdits", "auto", "L1", ("docs/**",))
+    assert found.budget is not None
+    assert (found.budget.files, found.budget.directories) == (3, 5)
+    assert found.rules[2].why == "it is reviewed later"
+    assert found.rules[3].role == "tester"
+
+
+@pytest.mark.parametrize("raw", [b"", b"# Only prose\n", b"---\n---\n", b"---\n# nothing\n---\nprose\n"])
+def test_a_file_without_rules_says_nothing(raw: bytes) -> None:
+    assert policy_of(raw, "user") == Policy()
+
+
+def test_the_first_page_of_the_editor_is_a_policy() -> None:
+    assert policy_of(STARTER, "user") == Policy()
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"allow:\n  - write: [a]\n", "not at the top"),
+        (b"\n---\nversion: 1\ndeny: []\n---\n", "not at the top"),
+        (b"\xef\xbb\xbf---\nversion: 1\n---\n", "not at the top"),
+        (b"---\nversion: 1\n", "does not end"),
+        (b"---\nmode: default\n---\n", "version should be 1"),
+        (b"---\nversion: 2\n---\n", "version should be 1"),
+        (b"---\nversion: true\n---\n", "version should be 1"),
+        (b"---\n- a\n---\n", "should be an object"),
+        (text("allow: {}"), "should be a list"),
+        (text("alow: []"), "'alow' is not known"),
+        (text("mode: yolo"), "one of default"),
+        (text("mode: [default]"), "one of default"),
+        (text("sandbox: {minimum: L9}"), "one of L0"),
+        (text("allow:\n  - write: src"), "should be a list"),
+        (text("allow:\n  - write: [yes]"), "should be text"),
+        (text("allow:\n  - run: [sleep, 5]"), "should be text"),
+        (text("allow:\n  - write: [a]\n    run: [b]"), "cannot stand in one rule"),
+        (text("allow:\n  - wirte: [a]"), "'wirte' is not known"),
+        (text("allow:\n  - read: [a]"), "can only be denied"),
+        (text("ask:\n  - read: [a]"), "can only be denied"),
+        (text("allow:\n  - run: [a, '**', b]"), "at the end"),
+        (text("allow:\n  - run: [a, 'x*']"), "no wildcard"),
+        (text("allow:\n  - run: [a, '{thing}']"), "there is no slot"),
+        (text("allow:\n  - run: [a, '{int}{int}']"), "one slot"),
+        (text("deny:\n  - write: ['!a']"), "cannot begin"),
+        (text("deny:\n  - write: ['a**b']"), "a part of its own"),
+        (text("deny:\n  - write: ['[z-a]']"), "backwards"),
+        (text("deny:\n  - write: ['a[b']"), "no plain set"),
+        (text("deny:\n  - write: ['*a*b*c*d*e']"), "too many"),
+        (text("deny:\n  - write: [a]\n    name: x\n  - write: [b]\n    name: x"), "two rules"),
+        (text("deny:\n  - write: [a]\n    name: X y"), "small letters"),
+        (text("deny:\n  - write: [a]\n    network: full"), "belongs to a rule with run"),
+        (text("deny: &a []\nask: *a"), "alias"),
+        (text("deny: []\ndeny: []"), "stands twice"),
+        (text("deny: !!python/object:os.system []"), "not valid YAML"),
+        (text("autopilot: {budget: {files: -1}}"), "below 0"),
+        (text("autopilot: {deny: []}"), "is not known"),
+        (b"---\nversion: 1\n\xff\n---\n", "not UTF-8"),
+    ],
+)
+def test_a_slip_is_refused_with_a_sentence(raw: bytes, words: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        policy_of(raw, "user", "policy.md")
+
+    assert words in refused.value.message
+    assert refused.value.message.startswith("policy.md")
+
+
+PART = st.text("abAB.*?[]é ~", min_size=1, max_size=5)
+PATTERN = st.lists(st.one_of(PART, st.just("**"), st.sampled_from(["a", "b", "*"])), min_size=1, max_size=4).map(
+    "/".join
+)
+PATH = st.lists(st.text("abAB.é", min_size=1, max_size=3), min_size=1, max_size=4).map("/".join)
+
+
+def usable(pattern: str) -> bool:
+    from gitnexus.policy.patterns import path_pattern
+
+    try:
+        path_pattern(pattern, "x")
+    except Invalid:
+        return False
+    return True
+
+
+@given(PATTERN.filter(usable), PATH.filter(lambda path: why_odd(path) is None))
+def test_what_allows_never_reaches_beyond_gitignore_and_what_denies_never_less(pattern: str, path: str) -> None:
+    exact = pathspec.PathSpec.from_lines("gitignore", [f"/{pattern}"]).match_file(path)
+    wide = pathspec.PathSpec.from_lines("gitignore", [folded(pattern)]).match_file(folded(path))
+
+    assert Narrow([pattern]).first(path) in ((0, None) if exact else (None,))
+    assert Wide([pattern]).first(path) in ((0,) if wide else (0, None))
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), min_size=1, max_size=4))
+def test_a_word_can_always_be_written_so_that_it_means_itself(argv: list[str]) -> None:
+    pattern = Argv([literal_word(word) for word in argv], "x")
+
+    assert pattern.matches(argv)
+    assert pattern.wild(argv) == frozenset()
+    assert not pattern.matches([*argv, "x"])
+    for at in range(len(argv)):
+        assert not pattern.matches([*argv[:at], argv[at] + "x", *argv[at + 1 :]])
+
+
+def test_patterns_are_matched_word_by_word() -> None:
+    assert Argv(["a", "*"], "x").matches(["a", "b c"])
+    assert not Argv(["a", "*"], "x").matches(["a"])
+    assert Argv(["a", "..."], "x").matches(["a"])
+    assert Argv(["a", "**"], "x").matches(["a", "b", "c"])
+    assert Argv(["a", "{int}"], "x").matches(["a", "12"])
+    assert not Argv(["a", "{int}"], "x").matches(["a", "-1"])
+    assert Argv(["a", "\\*"], "x").matches(["a", "*"])
+    assert not Argv(["a", "\\*"], "x").matches(["a", "b"])
