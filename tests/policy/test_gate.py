@@ -63,7 +63,8 @@ def test_a_rule_that_names_the_very_file_answers_the_built_in_question_in_the_de
 
 
 def test_a_rule_that_spells_a_word_out_answers_the_built_in_question_about_it() -> None:
-    front = 'allow:\n  - run: ["npm", "test"]\n  - run: ["git", "-c", "a=b", "status"]\n  - run: ["x", "--jobs={int}", "{path}"]'
+    runs = ('["npm", "test"]', '["git", "-c", "a=b", "status"]', '["x", "--jobs={int}", "{path}"]')
+    front = "allow:\n" + "\n".join(f"  - run: {run}" for run in runs)
 
     assert said(command("npm", "test"), front) == ("allow", "user.allow.1")
     assert said(command("npm", "test", "--", "x"), front) == ("ask", "silence")

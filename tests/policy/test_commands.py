@@ -1,0 +1,111 @@
+"""`git nexus policy` as a person types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Nexus, run_git
+
+
+def told(nexus: Nexus, *argv: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(nexus.ok("policy", argv[0], "--json", *argv[1:]))
+    return found
+
+
+def test_a_rule_is_added_shown_explained_and_removed(project: Path, nexus: Nexus) -> None:
+    before = told(nexus, "explain", "--", "git", "status")
+    added = told(nexus, "add", "allow", "--user", "--name", "look", "--", "git", "status")
+    after = told(nexus, "explain", "--", "git", "status")
+    nexus.ok("policy", "remove", "user.look")
+
+    assert (before["verdict"], before["rule"]) == ("ask", "silence")
+    assert before["instead"] == "git nexus policy add allow -- git status"
+    assert added["rule"]["id"] == "user.look"  # type: ignore[index]
+    assert (after["verdict"], after["rule"]) == ("allow", "user.look")
+    assert told(nexus, "show")["rules"] == []
+
+
+def test_a_project_policy_that_nobody_signed_only_tightens(project: Path, nexus: Nexus) -> None:
+    nexus.ok("policy", "add", "allow", "--write", "src/**")
+    nexus.ok("policy", "add", "deny", "--why", "they are mine", "--", "git", "push", "**")
+
+    shown = told(nexus, "show")
+    pushed = told(nexus, "explain", "--", "git", "-C", "x", "push")
+
+    assert [rule["id"] for rule in shown["rules"]] == ["project.deny.1"]  # type: ignore[attr-defined]
+    assert [rule["id"] for rule in shown["ignored"]] == ["project.allow.1"]  # type: ignore[attr-defined]
+    assert shown["project"] == {"exists": True, "trusted": False}
+    assert (pushed["verdict"], pushed["rule"]) == ("deny", "project.deny.1")
+    assert "they are mine" in str(pushed["why"])
+    assert "policy: add to deny" in nexus.ok("log")
+
+
+def test_a_patch_is_explained_by_what_git_would_do_and_nothing_is_changed(project: Path, nexus: Nexus) -> None:
+    nexus.ok("policy", "add", "allow", "--user", "--write", "src/**")
+    (project / "src").mkdir()
+    (project / "src" / "a.py").write_text("x = 1\n")
+    run_git(project, "add", "src")
+    fine = run_git(project, "diff", "--cached")
+    (project / "src" / "link").symlink_to("/etc/passwd")
+    run_git(project, "add", "src")
+    (project.parent / "bad.patch").write_text(run_git(project, "diff", "--cached"))
+    (project.parent / "fine.patch").write_text(fine)
+    run_git(project, "reset", "-q")
+    objects = run_git(project, "count-objects", "-v")
+
+    allowed = told(nexus, "explain", "--patch", str(project.parent / "fine.patch"))
+    denied = told(nexus, "explain", "--patch", str(project.parent / "bad.patch"))
+    broken = nexus("policy", "explain", "--patch", "-", stdin="no patch at all\n")
+
+    assert (allowed["verdict"], allowed["rule"], allowed["kind"]) == ("allow", "user.allow.1", "patch")
+    assert (denied["verdict"], denied["rule"]) == ("deny", "builtin.link")
+    assert broken.returncode == 23
+    assert run_git(project, "count-objects", "-v") == objects
+
+
+def test_the_mode_is_shown_and_set_and_bypass_needs_the_users_settings(
+    project: Path, nexus: Nexus, sealed: Path
+) -> None:
+    nexus.ok("policy", "mode", "acceptEdits", "--user")
+    refused = nexus("policy", "mode", "bypass", "--user")
+    (sealed / "nexus" / "settings.json").write_text('{"policy": {"bypass": true}}\n')
+    nexus.ok("policy", "mode", "bypass", "--user")
+
+    assert refused.returncode == 20
+    assert nexus("policy", "mode", "bypass").returncode == 20
+    assert told(nexus, "mode")["mode"] == "bypass"
+    assert told(nexus, "explain", "--", "ls")["rule"] == "mode.bypass"
+    assert told(nexus, "explain", "--", "cat", ".env")["verdict"] == "deny"
+
+
+def test_a_broken_policy_is_named_and_allows_nothing(project: Path, nexus: Nexus, sealed: Path) -> None:
+    nexus.ok("policy", "mode", "default", "--user")
+    (sealed / "nexus" / "policy.md").write_text("---\nversion: 1\nalow: []\n---\n")
+
+    done = nexus("policy", "explain", "--", "ls")
+
+    assert done.returncode == 6
+    assert "'alow' is not known" in done.stderr
+
+
+def test_an_editor_that_breaks_the_policy_changes_nothing(
+    project: Path, nexus: Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nexus.ok("policy", "add", "deny", "--read", "secrets/**")
+    before = (project / ".nexus" / "policy.md").read_bytes()
+
+    monkeypatch.setenv("VISUAL", "sed -i s/deny/denied/")
+    broken = nexus("policy", "edit")
+    monkeypatch.setenv("VISUAL", "sed -i s/secrets/private/")
+    nexus.ok("policy", "edit")
+
+    assert broken.returncode == 6
+    assert (project / ".nexus" / "policy.md").read_bytes() == before.replace(b"secrets", b"private")
+
+
+def test_what_an_agent_named_its_file_does_not_reach_the_terminal(project: Path, nexus: Nexus) -> None:
+    shown = nexus.ok("policy", "explain", "--", "ls", "\x1b[2Jx", "\u202ey")
+
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
