@@ -75,7 +75,9 @@ def what_is_wrong(call: str) -> str | None:
     """Return why a command line cannot be typed as it stands, or None."""
     path: tuple[str, ...] = ()
     for word in shlex.split(call.replace("'", " ").replace('"', " ")):
-        if word.startswith("-") and word not in ("-", "--"):
+        if word == "--":  # what follows is somebody else's command
+            return None
+        if word.startswith("-") and word != "-":
             known = options_of(ALL[path]) | options_of(ALL[()])
             name = word.split("=")[0]
             if name not in known and re.sub(r"\d+$", "", name) not in known:
