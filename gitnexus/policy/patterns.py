@@ -115,7 +115,8 @@ class Wide:
         # Most patterns are the name of a file or its ending, at any depth: looked up, they cost next to nothing.
         self._names: dict[str, int] = {}
         self._endings: dict[str, int] = {}
-        rest: list[int] = []
+        floating: dict[int, str] = {}
+        fixed: dict[int, str] = {}
         for at, pattern in enumerate(map(folded, patterns)):
             name = pattern.removesuffix("/")
             if "/" not in name and is_literal(name):
@@ -123,9 +124,11 @@ class Wide:
             elif _ENDING.fullmatch(name):
                 self._endings.setdefault(name[1:], at)
             else:
-                rest.append(at)
-        self._rest = tuple(rest)
-        self._match = _joined(_gitignore([patterns[at] for at in rest])).match if rest else None
+                text = _gitignore(pattern)
+                (floating if text.startswith(_ANYWHERE) else fixed)[at] = text.removeprefix(_ANYWHERE)
+        # What may stand at any depth is tried once for each folder, all of it together.
+        rows = ((fixed, ""), (floating, "(?:[^/]+/)*"))
+        self._rest = [(tuple(group), _joined(group.values(), before).match) for group, before in rows if group]
 
     def first(self, path: str) -> int | None:
         """Return the number of a pattern that matches, or None."""
@@ -138,32 +141,27 @@ class Wide:
                 if (at := self._endings.get(part[dot:])) is not None:
                     return at
                 dot = part.find(".", dot + 1)
-        found = self._match(plain) if self._match else None
-        return None if found is None or found.lastindex is None else self._rest[found.lastindex - 1]
+        for numbers, match in self._rest:
+            if (found := match(plain)) is not None and found.lastindex is not None:
+                return numbers[found.lastindex - 1]
+        return None
 
 
-def _joined(expressions: Iterable[str]) -> re.Pattern[str]:
+def _joined(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
     """Return one expression for many; each is a group, so that the group that matched tells which."""
-    return re.compile("|".join(f"({one})" for one in expressions) or r"(?!)")
+    return re.compile(f"{before}(?:" + ("|".join(f"({one})" for one in expressions) or r"(?!)") + ")")
 
 
-def _gitignore(patterns: Sequence[str]) -> list[str]:
+def _gitignore(pattern: str) -> str:
+    """Return the expression that pathspec makes of a line of .gitignore, to be matched from the beginning."""
     import pathspec  # 40 ms: only who judges paths pays
 
-    spec = pathspec.PathSpec.from_lines("gitignore", [folded(one) for one in patterns])
-    found = []
-    for one in spec.patterns:
-        if one.regex is None:
-            raise Invalid(f"{patterns} holds a pattern that means nothing")
-        text = str(one.regex.pattern)
-        # Several are joined, so none may name its groups; and `dir/*` reaches all below, as it does in git.
-        text = re.sub(r"\(\?P<\w+>", "(?:", text)
-        text = re.sub(r"/\?\$$", "(?:/|$)", text)
-        if text.startswith(_ANYWHERE):
-            # Said like this it is tried at each slash only, and not at each letter.
-            text = "(?:[^/]+/)*" + text.removeprefix(_ANYWHERE)
-        found.append(text if text.startswith(("^", "(")) else f".*{text}")  # pathspec searches, we match
-    return found
+    regex = next(iter(pathspec.PathSpec.from_lines("gitignore", [pattern]).patterns)).regex
+    if regex is None:
+        raise Invalid(f"the pattern {pattern!r} means nothing")
+    # Several are joined, so none may name its groups; and `dir/*` reaches all below, as it does in git.
+    text = re.sub(r"/\?\$$", "(?:/|$)", re.sub(r"\(\?P<\w+>", "(?:", str(regex.pattern)))
+    return text if text.startswith("^") else f".*{text}"
 
 
 TokenKind = Literal["literal", "one", "slot", "rest"]
