@@ -1,7 +1,8 @@
 """A decision of the gate under 200 rules, beside a plain loop over 200 compiled patterns for the same words."""
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from measure import Ratio, compare
 
@@ -12,7 +13,7 @@ from gitnexus.policy.patterns import narrow
 from gitnexus.policy.rules import policy_of
 
 RULES = 200
-# Often enough that one round is milliseconds; the caches of single paths are as warm as they are in a run.
+# Often enough that one round is milliseconds. Each decision is about names that were never seen before.
 TIMES = 50
 
 
@@ -28,38 +29,59 @@ def _law() -> tuple[Law, list[re.Pattern[str]]]:
     return law, [re.compile(narrow(pattern)) for pattern in patterns]
 
 
-def _patch(files: int) -> PatchRequest:
-    rows = (f"part{RULES // 2 - 1}/module{at}/deep/file{at}.py" for at in range(files))
-    changes = (Change(path=path, old_mode="100644", new_mode="100644", old_blob="a", new_blob="b") for path in rows)
-    return PatchRequest(project="p", run="r", base="c", base_tree="a", result_tree="b", changes=tuple(changes))
+def _patches(files: int, numbers: Iterator[int]) -> list[PatchRequest]:
+    found = []
+    for _ in range(TIMES):
+        rows = [f"part{RULES // 2 - 1}/module{next(numbers)}/deep/file{next(numbers)}.py" for _ in range(files)]
+        changes = [Change(path=path, old_mode="100644", new_mode="100644", old_blob="a", new_blob="b") for path in rows]
+        found.append(
+            PatchRequest(project="p", run="r", base="c", base_tree="a", result_tree="b", changes=tuple(changes))
+        )
+    return found
 
 
-def _command() -> CommandRequest:
-    return CommandRequest(
-        project="p", run="r", argv=(f"tool{RULES // 4 - 1}", "check", "src/deep/file.py"), program="/usr/bin/tool",
-        program_digest="d", cwd="/w", base="c", env={"PATH": "/usr/bin"}, limits={"seconds": 60},
-    )  # fmt: skip
+def _commands(numbers: Iterator[int]) -> list[CommandRequest]:
+    argvs = [(f"tool{RULES // 4 - 1}", "check", f"src/deep/file{next(numbers)}.py") for _ in range(TIMES)]
+    return [
+        CommandRequest(
+            project="p", run="r", argv=argv, program="/usr/bin/tool", program_digest="d", cwd="/w", base="c",
+            env={"PATH": "/usr/bin"}, limits={"seconds": 60},
+        )
+        for argv in argvs
+    ]  # fmt: skip
 
 
-def _loop(patterns: list[re.Pattern[str]], words: list[str]) -> Callable[[], object]:
-    def run() -> int:
-        return sum(1 for _ in range(TIMES) for word in words for one in patterns if one.fullmatch(word))
-
-    return run
+def _words(request: PatchRequest | CommandRequest) -> list[str]:
+    if isinstance(request, CommandRequest):
+        return ["/".join(request.argv)]
+    return [change.path for change in request.changes]
 
 
 def ratios() -> Iterator[Ratio]:
     law, patterns = _law()
-    for what, request, words in (
-        ("a patch of 1 file", one := _patch(1), [change.path for change in one.changes]),
-        ("a patch of 20 files", many := _patch(20), [change.path for change in many.changes]),
-        ("a command", run := _command(), ["/".join(run.argv)]),
-    ):
-        assert decide(request, law).verdict == "allow"
+    numbers = itertools.count()
+    makers: dict[str, Callable[[], Sequence[PatchRequest | CommandRequest]]] = {
+        "a patch of 1 file": lambda: _patches(1, numbers),
+        "a patch of 20 files": lambda: _patches(20, numbers),
+        "a command": lambda: _commands(numbers),
+    }
+    for what, make in makers.items():
+        fresh: list[PatchRequest | CommandRequest] = [*make()]
+        words = [word for request in fresh for word in _words(request)]
+        assert {decide(request, law).verdict for request in fresh} == {"allow"}
 
-        def ours(request: PatchRequest | CommandRequest = request) -> None:
-            for _ in range(TIMES):
+        def renew(
+            fresh: list[PatchRequest | CommandRequest] = fresh,
+            make: Callable[[], Sequence[PatchRequest | CommandRequest]] = make,
+        ) -> None:
+            fresh[:] = make()
+
+        def ours(fresh: list[PatchRequest | CommandRequest] = fresh) -> None:
+            for request in fresh:
                 decide(request, law)
 
-        yield compare(f"{TIMES} decisions on {what}, {RULES} rules", ours, "a loop of as many compiled patterns",
-                      _loop(patterns, words), 2.0, 20)  # fmt: skip
+        def loop(words: list[str] = words) -> int:
+            return sum(1 for word in words for one in patterns if one.fullmatch(word))
+
+        yield compare(f"{TIMES} decisions on {what}, {RULES} rules", ours, "a loop of as many compiled patterns", loop,
+                      2.0, 40, before=renew)  # fmt: skip

@@ -49,7 +49,7 @@ class World(Around):
     used: Used | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reason:
     """A verdict before the facts are put to it."""
 
@@ -59,11 +59,12 @@ class Reason:
     instead: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Case:
     """One request with all that is needed to judge it."""
 
     request: Request
+    paths: tuple[str, ...]
     law: Law
     mode: Mode
     facts: Facts
@@ -112,7 +113,7 @@ def _decision(
         instead = "nothing: this is built in" if rule != "builtin.sandbox" else "a stronger sandbox, or a lower minimum"
         return Decision(verdict="deny", rule=rule, why=why, risk=4, tags=tags, instead=instead)
     facts = facts_of(request, world.worktree)
-    case = _Case(request, law, mode, facts, world, grants, now)
+    case = _Case(request, path_requests(request), law, mode, facts, world, grants, now)
     found = _denied(case) or _undenied(case)
     return Decision(
         verdict=found.verdict, rule=found.rule, why=found.why, risk=facts.risk, tags=facts.tags, instead=found.instead
@@ -128,7 +129,7 @@ def _denied(case: _Case) -> Reason | None:
     if case.mode == "bypass" and not case.law.bypass:
         why = "the mode bypass is not enabled in your own settings"
         return Reason("deny", "mode.bypass", why, 'set {"policy": {"bypass": true}} in $NEXUS_HOME/settings.json')
-    rule = _spoken(case.law.deny, case.request, ("read", "write"))
+    rule = _spoken(case.law.deny, case, ("read", "write"))
     if rule is None:
         return None
     return Reason("deny", rule[0].id, _words(*rule), _removal(rule[0]))
@@ -139,7 +140,7 @@ def _undenied(case: _Case) -> Reason:
     always = isinstance(request, PolicyRequest)
     if case.mode == "bypass" and not always:
         return Reason("allow", "mode.bypass", "the mode is bypass, and nothing denies it", "another mode")
-    asking = _spoken(law.ask, request, ("write",))
+    asking = _spoken(law.ask, case, ("write",))
     asked = Reason("ask", asking[0].id, _words(*asking), _removal(asking[0])) if asking else None
     found = _allowed(case)
     if found.verdict == "allow" and asked is None:
@@ -154,12 +155,13 @@ def _undenied(case: _Case) -> Reason:
     return asked or found
 
 
-def _spoken(rules: Rules, request: Request, subjects: Sequence[str]) -> tuple[Rule, str] | None:
+def _spoken(rules: Rules, case: _Case, subjects: Sequence[str]) -> tuple[Rule, str] | None:
     """Return the first rule of a verdict that speaks about a request, and what it speaks about."""
     if rules.is_empty:
         return None
+    request = case.request
     speaking = rules.paths_for(request, subjects)
-    for path in path_requests(request) if speaking else ():
+    for path in case.paths if speaking else ():
         for group in speaking:
             if rule := group.deciding(path):
                 return rule, path
@@ -175,8 +177,7 @@ def _spoken(rules: Rules, request: Request, subjects: Sequence[str]) -> tuple[Ru
 
 
 def _words(rule: Rule, what: str) -> str:
-    said = f"{one_line(what, 80)}: {one_line(rule.shown, 160)}"
-    return f"{said} ({one_line(rule.why, 160)})" if rule.why else said
+    return f"{one_line(what, 80)}: {rule.line}"
 
 
 def _removal(rule: Rule) -> str:
@@ -188,7 +189,7 @@ def _allowed(case: _Case) -> Reason:
     request = case.request
     if isinstance(request, CommandRequest):
         found = _command_allowed(case, request)
-    elif path_requests(request):
+    elif case.paths:
         found = _paths_allowed(case)
     else:
         rule = next(case.law.allow.others_for(request), None)
@@ -199,7 +200,7 @@ def _allowed(case: _Case) -> Reason:
 
 
 def _yes(rule: Rule) -> Reason:
-    return Reason("allow", rule.id, _words(rule, "allowed"), _removal(rule))
+    return Reason("allow", rule.id, f"allowed: {rule.line}", _removal(rule))
 
 
 def _silence(what: str, instead: str) -> Reason:
@@ -229,7 +230,7 @@ def _paths_allowed(case: _Case) -> Reason:
     if case.mode == "autopilot":
         groups = [*groups, *law.autopilot.paths_for(request, ("write",))]
     first: Reason | None = None
-    for path in path_requests(request):
+    for path in case.paths:
         rule = next((found for group in groups if (found := group.deciding(path))), None)
         if rule is not None:
             reason = first or _yes(rule)

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
+from gitnexus.base.text import one_line
 from gitnexus.policy.model import Kind, Level, Mode, Network, Verdict
 from gitnexus.policy.patterns import Argv, is_everything, path_pattern
 
@@ -51,6 +52,12 @@ class Rule(Record):
     role: str = ""
     kind: str = ""
     network: Network = "none"
+
+    @cached_property
+    def line(self) -> str:
+        """What the rule says and why, safe to show."""
+        said = one_line(self.shown, 160)
+        return f"{said} ({one_line(self.why, 160)})" if self.why else said
 
     @cached_property
     def shown(self) -> str:
