@@ -3,7 +3,7 @@
 import difflib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Failed, Invalid, NotFound
@@ -120,6 +120,7 @@ def test_what_cannot_be_changed_without_harm_is_left_alone() -> None:
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=10)
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=4), st.text(max_size=20))
 def test_whatever_words_a_rule_has_they_are_read_back_as_they_were(words: list[str], why: str) -> None:
     row = {"run": words, "why": why}

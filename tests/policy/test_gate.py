@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base import clock
@@ -188,6 +188,7 @@ def test_offers_say_what_else_they_would_allow() -> None:
 MOMENTS = st.sampled_from([None, NOW, LATER])
 
 
+@settings(deadline=None)
 @given(REQUESTS, st.sampled_from(["default", "acceptEdits", "autopilot", "bypass", "odd", None]))
 def test_whatever_is_asked_there_is_an_answer_and_silence_never_allows(request: model.Request, mode: Any) -> None:
     found = decide(request, law_of(), mode=mode, now=NOW)
@@ -199,6 +200,7 @@ def test_whatever_is_asked_there_is_an_answer_and_silence_never_allows(request: 
     assert found.rule
 
 
+@settings(deadline=None)
 @given(REQUESTS, REQUESTS, st.data())
 def test_a_grant_for_once_covers_one_request_alone(
     one: model.Request, other: model.Request, data: st.DataObject
@@ -209,6 +211,7 @@ def test_a_grant_for_once_covers_one_request_alone(
     assert covers(grant, other, NOW) == (type(one) is type(other) and one == other)
 
 
+@settings(deadline=None)
 @given(REQUESTS, REQUESTS, st.data())
 def test_no_grant_reaches_another_kind_project_or_role(
     one: model.Request, other: model.Request, data: st.DataObject

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
@@ -53,6 +53,7 @@ KIND: dict[type[model.Request], st.SearchStrategy[Any]] = {
 REQUESTS = st.one_of(*KIND.values())
 
 
+@settings(deadline=None)
 @given(REQUESTS)
 def test_a_request_comes_back_from_its_canonical_bytes(request: model.Request) -> None:
     raw = canonical_bytes(request)
@@ -61,11 +62,13 @@ def test_a_request_comes_back_from_its_canonical_bytes(request: model.Request) -
     assert canonical_bytes(parsed(raw)) == raw
 
 
+@settings(deadline=None)
 @given(REQUESTS, REQUESTS)
 def test_two_requests_have_one_digest_only_if_they_are_equal(one: model.Request, other: model.Request) -> None:
     assert (digest(one) == digest(other)) == (type(one) is type(other) and one == other)
 
 
+@settings(deadline=None)
 @given(REQUESTS, st.data())
 def test_any_field_that_differs_makes_another_digest(request: model.Request, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([field.name for field in dataclasses.fields(request)]))  # type: ignore[arg-type]
@@ -77,6 +80,7 @@ def test_any_field_that_differs_makes_another_digest(request: model.Request, dat
     assert digest(other) != digest(request)
 
 
+@settings(deadline=None)
 @given(REQUESTS, st.data())
 def test_every_byte_of_the_canonical_form_counts(request: model.Request, data: st.DataObject) -> None:
     raw = bytearray(canonical_bytes(request))

@@ -2,7 +2,7 @@
 
 import pathspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
@@ -120,6 +120,7 @@ def usable(pattern: str) -> bool:
     return True
 
 
+@settings(deadline=None)
 @given(PATTERN.filter(usable), PATH.filter(lambda path: why_odd(path) is None))
 def test_what_allows_never_reaches_beyond_gitignore_and_what_denies_never_less(pattern: str, path: str) -> None:
     exact = pathspec.PathSpec.from_lines("gitignore", [f"/{pattern}"]).match_file(path)
@@ -129,6 +130,7 @@ def test_what_allows_never_reaches_beyond_gitignore_and_what_denies_never_less(p
     assert Wide([pattern]).first(path) in ((0,) if wide else (0, None))
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), min_size=1, max_size=4))
 def test_a_word_can_always_be_written_so_that_it_means_itself(argv: list[str]) -> None:
     pattern = Argv([literal_word(word) for word in argv], "x")
