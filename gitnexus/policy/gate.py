@@ -169,7 +169,7 @@ def _spoken(rules: Rules, case: _Case, subjects: Sequence[str]) -> tuple[Rule, s
         for _, rule in rules.runs_for(request):
             return rule, request.argv[0]
         reading = rules.paths_for(request, ("read",)) if rules.verdict == "deny" else []
-        for word, path in named_paths(request) if reading else ():
+        for word, path in named_paths(request, case.world.worktree) if reading else ():
             for group in reading:
                 if rule := group.deciding(path):
                     return rule, word

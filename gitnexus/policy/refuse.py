@@ -125,11 +125,18 @@ def _command(request: CommandRequest, law: Law) -> Refusal | None:
     return None
 
 
-def named_paths(request: CommandRequest) -> Iterator[tuple[str, str]]:
-    """Yield the words of a command that may name a file, each with the path that it would mean."""
+def named_paths(request: CommandRequest, worktree: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the words of a command that may name a file, each with the paths that it may mean.
+
+    As it is spelled, and as seen from the top of the worktree: `x` in a folder, or the whole path from the root.
+    """
+    top = (worktree or request.cwd).rstrip("/") + "/"
     for word in request.argv[1:]:
         for path in _meant(word):
             yield word, path
+            for whole in (f"/{path}", posixpath.normpath(f"{request.cwd}/{path}")):
+                if whole.startswith(top):
+                    yield word, whole.removeprefix(top)
 
 
 @lru_cache(maxsize=4096)

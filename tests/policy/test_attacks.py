@@ -292,6 +292,22 @@ def test_088_a_program_in_the_worktree_is_not_the_one_that_a_bare_name_means() -
     assert verdict(command("pytest", env={"PATH": "/usr/bin::/bin"}), front) == ("ask", "builtin.path_in_worktree")
 
 
+@pytest.mark.parametrize(
+    ("cwd", "word"),
+    [
+        pytest.param("/w", "/w/customers/a", id="178-from-the-root"),
+        pytest.param("/w/customers", "a", id="178-inside"),
+        pytest.param("/w/src", "../customers/a", id="178-around"),
+        pytest.param("/w/customers", "HEAD:./a", id="178-history"),
+        pytest.param("/w", "--file=Customers/a", id="178-value-of-an-option"),
+    ],
+)
+def test_a_file_that_is_denied_is_denied_however_a_command_names_it(cwd: str, word: str) -> None:
+    front = 'allow:\n  - run: ["show", "**"]\ndeny:\n  - read: ["customers/**"]'
+
+    assert verdict(command("show", word, cwd=cwd), front, world=World(worktree="/w")) == ("deny", "user.deny.1")
+
+
 def test_091_an_option_after_two_dashes_is_an_operand() -> None:
     assert verdict(command("git", "diff", "--", "--output=x"), RUNS)[0] == "allow"
     assert verdict(command("find", "--", "-delete"), RUNS)[0] == "ask"
