@@ -1,0 +1,1 @@
+"""What runs in the launcher, a small process of its own: standard library only, and little of that."""

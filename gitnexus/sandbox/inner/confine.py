@@ -1,0 +1,118 @@
+"""The last steps of a command before it is itself: everything it may not do is given up here, in this order."""
+
+import ctypes
+import os
+import resource
+import signal
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.sandbox.inner import kernel
+
+_LANDLOCK_PATH = 1
+_LAST_CAPABILITY = 63
+
+
+class Stopped(Exception):
+    """A step did not work; nothing was run."""
+
+
+def become(plan: Mapping[str, Any], stdio: tuple[int, int, int]) -> None:
+    """Turn this process into the command. Does not return. Raises: Stopped, naming the step."""
+    for step, action in (
+        ("session", lambda: _own_session(stdio)),
+        ("limits", lambda: _limits(plan)),
+        ("folder", lambda: _folder(plan["cwd"])),
+        ("privileges", lambda: _privileges(plan)),
+        ("landlock", lambda: _landlock(plan)),
+        ("seccomp", lambda: _seccomp(plan)),
+        ("program", lambda: os.execve(plan["program"], plan["argv"], plan["env"])),
+    ):
+        try:
+            action()
+        except OSError as exc:
+            raise Stopped(f"{step}: {exc.strerror}") from exc
+
+
+def _own_session(stdio: tuple[int, int, int]) -> None:
+    os.setsid()
+    # Standard descriptors of the launcher are on /dev/null, so none of ours is below 3 and none is overwritten.
+    for number, given in enumerate(stdio):
+        os.dup2(given, number)
+    for number in range(1, signal.NSIG):
+        if number not in (signal.SIGKILL, signal.SIGSTOP) and signal.getsignal(number) is not None:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.umask(0o022)
+
+
+def _limits(plan: Mapping[str, Any]) -> None:
+    for name, soft, hard in plan["limits"]:
+        which = getattr(resource, name)
+        most = resource.getrlimit(which)[1]
+        if most != resource.RLIM_INFINITY:
+            soft, hard = min(soft, most), min(hard, most)  # noqa: PLW2901 - never above what we have
+        resource.setrlimit(which, (soft, hard))
+
+
+def _folder(path: str) -> None:
+    os.chdir(path)
+    if os.getcwd() != path:  # a folder on the way was swapped for a link after it was looked at
+        raise OSError(0, "the working folder is not where it was")
+
+
+def _privileges(plan: Mapping[str, Any]) -> None:
+    if not plan["linux"]:
+        return
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    kept = plan["capabilities"]
+    if kept is not None:
+        permitted = _permitted()
+        for number in range(_LAST_CAPABILITY + 1) if permitted else ():
+            if not kept >> number & 1:
+                _drop_from_bounds(number)
+        kernel.capset(kept & permitted)
+    kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _drop_from_bounds(number: int) -> None:
+    try:
+        kernel.prctl(kernel.PR_CAPBSET_DROP, number)
+    except OSError:
+        return  # not this kernel's, or not ours to drop: then no exec can gain it either
+
+
+def _permitted() -> int:
+    with open("/proc/self/status") as file:
+        return next((int(line.split()[1], 16) for line in file if line.startswith("CapPrm")), 0)
+
+
+def _landlock(plan: Mapping[str, Any]) -> None:
+    wanted = plan["landlock"]
+    if wanted is None:
+        return
+    attributes = struct.pack("QQQ", wanted["files"], wanted["net"], wanted["scoped"])[: wanted["size"]]
+    ruleset = kernel.call(kernel.LANDLOCK_CREATE, attributes, len(attributes), 0)
+    for path, access in wanted["rules"]:
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        kernel.call(kernel.LANDLOCK_ADD, ruleset, _LANDLOCK_PATH, struct.pack("=Qi", access, place), 0)
+        os.close(place)
+    kernel.call(kernel.LANDLOCK_RESTRICT, ruleset, 0)
+    os.close(ruleset)
+
+
+def _seccomp(plan: Mapping[str, Any]) -> None:
+    if plan["wrapper_filter"]:  # bubblewrap puts it on as its own last step
+        number = os.memfd_create("filter", 0)
+        os.write(number, bytes.fromhex(plan["wrapper_filter"]))
+        os.lseek(number, 0, os.SEEK_SET)
+        os.dup2(number, plan["filter_number"])
+    if plan["seccomp"]:
+        program = bytes.fromhex(plan["seccomp"])
+        code = ctypes.create_string_buffer(program, len(program))
+        head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
+        kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, ctypes.create_string_buffer(head, len(head)))

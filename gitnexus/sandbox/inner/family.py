@@ -1,0 +1,46 @@
+"""Who descends from whom, as the kernel tells it."""
+
+import os
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes whose parent is `pid`; none where there is no /proc."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += map(int, file.read().split())
+    except FileNotFoundError:
+        return found or _searched(pid)
+    except (ProcessLookupError, PermissionError):
+        return found
+    return found
+
+
+def descendants(pid: int) -> list[tuple[int, int]]:
+    """Return all that came of `pid`, each with how many generations are between, parents first."""
+    found: list[tuple[int, int]] = []
+    known = {pid}
+    row = [pid]
+    depth = 0
+    while row:
+        row = [child for parent in row for child in children(parent) if child not in known]
+        known.update(row)
+        found += ((child, depth) for child in row)
+        depth += 1
+    return found
+
+
+def _searched(pid: int) -> list[int]:
+    """Ask every process for its parent: for kernels that keep no list of children."""
+    if not os.path.isdir(f"/proc/{pid}"):
+        return []
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                if int(file.read().rpartition(b")")[2].split()[1]) == pid:
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found

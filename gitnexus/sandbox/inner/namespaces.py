@@ -1,0 +1,96 @@
+"""A view of its own for a command: users, mounts, processes, network; everything outside is read-only."""
+
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from gitnexus.sandbox.inner import kernel
+
+_USER, _MOUNT, _PID, _NET, _IPC, _UTS = 0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x08000000, 0x04000000
+_RDONLY, _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _UP = 0x8913, 0x8914, 1
+
+
+def leave(network: bool) -> None:
+    """Leave the parent's namespaces; processes made from now on are in the new ones. Raises: OSError."""
+    user, group = os.geteuid(), os.getegid()
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # or the files below belong to root
+    kernel.unshare(_USER | _MOUNT | _PID | _IPC | _UTS | (_NET if network else 0))
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{user} {user} 1")
+    _write("/proc/self/gid_map", f"{group} {group} 1")
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+
+
+def arrange(view: Mapping[str, Any]) -> None:
+    """Make everything read-only but `writable`; `tmp` becomes /tmp, `hidden` is covered. Raises: OSError."""
+    kernel.mount("none", "/", None, _REC | _PRIVATE)
+    for path in view["writable"]:
+        kernel.mount(path, path, None, _BIND | _REC)
+    _attributes("/", set_=_RDONLY)
+    for path in view["writable"]:
+        _attributes(path, clear=_RDONLY, set_=_NOSUID | _NODEV)
+    _private_tmp(view["tmp"], view["kept"])
+    for path in view["hidden"]:
+        _cover(path)
+    for path in ("/dev/shm", "/run"):  # noqa: S108 - covered, not used
+        if os.path.isdir(path) and not _holds(path, view["kept"]):
+            kernel.mount("tmpfs", path, "tmpfs", _NOSUID | _NODEV, "size=64m,mode=1777")
+    own_processes()
+
+
+def own_processes() -> bool:
+    """Show only the processes of this namespace in /proc; False where the kernel does not let us."""
+    try:
+        kernel.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+    except OSError:
+        return False
+    return True
+
+
+def loopback_up() -> None:
+    """Bring up `lo`, the only interface of a new network namespace. Raises: OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        asked = struct.pack("16sh14x", b"lo", 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(door, _SIOCGIFFLAGS, asked))[1]
+        fcntl.ioctl(door, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
+
+
+def _private_tmp(own: str, kept: list[str]) -> None:
+    """Lay `own` over /tmp, with what is still needed below /tmp bound into it."""
+    below = [path for path in kept if path.startswith("/tmp/")]  # noqa: S108
+    tops = [path for path in below if not any(path.startswith(other + "/") for other in below)]
+    for path in tops:
+        place = own + path.removeprefix("/tmp")  # noqa: S108
+        if os.path.isdir(path):
+            os.makedirs(place, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600))
+        kernel.mount(path, place, None, _BIND | _REC)
+    kernel.mount(own, "/tmp", None, _BIND | _REC)  # noqa: S108
+
+
+def _cover(path: str) -> None:
+    if os.path.isdir(path):
+        kernel.mount("tmpfs", path, "tmpfs", _RDONLY | _NOSUID | _NODEV, "size=4k,mode=0555")
+    elif os.path.exists(path):
+        kernel.mount("/dev/null", path, None, _BIND)
+
+
+def _holds(folder: str, paths: list[str]) -> bool:
+    return any(path == folder or path.startswith(folder + "/") for path in paths)
+
+
+def _attributes(path: str, *, set_: int = 0, clear: int = 0) -> None:
+    change = struct.pack("QQQQ", set_, clear, 0, 0)
+    kernel.call(kernel.MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, change, len(change))
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

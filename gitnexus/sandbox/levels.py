@@ -1,0 +1,117 @@
+"""Which levels of confinement this machine has, and which one is taken: the best, never less than was asked for."""
+
+import functools
+import os
+import platform
+import sys
+import tempfile
+from typing import Literal
+
+from gitnexus.base.errors import DeniedByPolicy, NexusError
+from gitnexus.base.record import Record
+from gitnexus.base.text import one_line
+from gitnexus.sandbox import seccomp
+from gitnexus.sandbox.environment import PATH
+from gitnexus.sandbox.inner.kernel import landlock_abi
+from gitnexus.sandbox.plan import wrapper
+from gitnexus.sandbox.program import resolved
+from gitnexus.sandbox.run import run
+from gitnexus.sandbox.spec import LEVELS, Level, Limits, Spec
+
+Setting = Literal["auto", "strict", "L0", "L1", "L2", "L3"]
+
+STRICT: Level = "L2"  # the least that `strict` takes: with it, nothing outlives the command and nothing outside changes
+
+WORDS: dict[Level, str] = {
+    "L0": "limits, clean environment, private home",
+    "L1": "and Landlock and seccomp",
+    "L2": "and namespaces for users, mounts, processes and network",
+    "L3": "bubblewrap",
+}
+
+
+class Availability(Record):
+    """Whether a level is there; `why` says what is missing if not."""
+
+    level: Level
+    there: bool
+    why: str = ""
+
+
+def available() -> tuple[Availability, ...]:
+    """Return every level, each tried once in this process."""
+    return tuple(tried(level) for level in LEVELS)
+
+
+def best(minimum: Level = "L0") -> Level:
+    """Return the best level there is. Raises: DeniedByPolicy if it is below `minimum`."""
+    missing = ""
+    for level in reversed(LEVELS[LEVELS.index(minimum) :]):
+        found = tried(level)
+        if found.there:
+            return level
+        missing = found.why
+    raise DeniedByPolicy(
+        f"the sandbox has to be {minimum} at least, and this machine has less: {missing}",
+        hint="install bubblewrap, or have the policy ask for less",
+    )
+
+
+def chosen(setting: Setting, minimum: Level) -> Level:
+    """Return the level to run at: `auto` the best, `strict` the best but L2 at least, or the one that is named.
+
+    Raises: DeniedByPolicy if there is none that is good enough; a weaker one is never taken instead.
+    """
+    if setting == "auto":
+        return best(minimum)
+    if setting == "strict":
+        return best(max(minimum, STRICT))
+    if setting < minimum:
+        raise DeniedByPolicy(
+            f"the sandbox is set to {setting}, and the policy wants {minimum} at least",
+            hint="set sandbox to auto",
+        )
+    found = tried(setting)
+    if not found.there:
+        raise DeniedByPolicy(
+            f"the sandbox is set to {setting}, which this machine does not have: {found.why}",
+            hint="set sandbox to auto, which takes the best there is",
+        )
+    return setting
+
+
+@functools.cache
+def tried(level: Level) -> Availability:
+    """Return whether `level` works here, by running something at it: only that counts containers and policies in."""
+    why = _lacking(level)
+    if not why and level != "L0":
+        why = _refusal(level)
+    return Availability(level=level, there=not why, why=why)
+
+
+def _lacking(level: Level) -> str:
+    if level == "L0":
+        return ""
+    if sys.platform != "linux":
+        return f"only Linux has it, this is {platform.system()}"
+    if not seccomp.knows():
+        return f"system calls of {platform.machine()} are not known to us"
+    if level in ("L1", "L2") and not landlock_abi():
+        return "the kernel has no Landlock (it came with 5.13, and has to be among the modules in lsm=)"
+    if level == "L3" and not wrapper():
+        return "bubblewrap (bwrap) is not installed"
+    return ""
+
+
+def _refusal(level: Level) -> str:
+    with tempfile.TemporaryDirectory(prefix="nexus-try-") as folder:
+        place = os.path.realpath(folder)
+        try:
+            program = resolved("true", PATH, place, place).path
+            ended = run(
+                Spec(argv=("true",), program=program, cwd=place, root=place, level=level, limits=Limits(seconds=10))
+            )
+        except NexusError as exc:
+            return exc.message
+    words = ended.stderr.data.decode("utf-8", "replace").strip()
+    return "" if ended.status == 0 else one_line(words.splitlines()[0] if words else "it does not start")

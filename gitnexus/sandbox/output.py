@@ -1,0 +1,63 @@
+"""Output that has no bounds, kept within some: the beginning and the end, and how much lay between."""
+
+from collections.abc import Callable
+
+from gitnexus.sandbox.spec import Kept
+
+Sink = Callable[[bytes], None]
+
+
+class Keeper:
+    """Keeps the first and the last half of `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total = 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take what was read."""
+        self.total += len(piece)
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += piece[:room]
+            piece = piece[room:]
+        self._tail += piece
+        if len(self._tail) > 4 * self._half + 65536:  # rarely, so that each byte is moved about once
+            self._shorten()
+
+    def kept(self) -> Kept:
+        """Return what is left, with a line in the place of what was cut."""
+        self._shorten()
+        cut = self.total - len(self._head) - len(self._tail)
+        marker = f"\n[… {cut} bytes cut …]\n".encode() if cut else b""
+        return Kept(data=bytes(self._head) + marker + bytes(self._tail), total=self.total, cut=cut)
+
+    def _shorten(self) -> None:
+        surplus = len(self._tail) - self._half
+        if surplus > 0:
+            del self._tail[:surplus]
+
+
+class Passer:
+    """Hands the first `limit` bytes on to a sink, and counts the rest."""
+
+    def __init__(self, limit: int, sink: Sink) -> None:
+        self._limit = limit
+        self._sink = sink
+        self.total = 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take what was read."""
+        room = self._limit - self.total
+        self.total += len(piece)
+        if room > 0:
+            self._sink(piece[:room])
+        if room >= 0 and self.total > self._limit:
+            self._sink(f"\n[… cut after {self._limit} bytes …]\n".encode())
+            self._limit = -1
+
+    def kept(self) -> Kept:
+        """Return how much there was; none of it is here."""
+        return Kept(total=self.total, cut=max(0, self.total - self._limit) if self._limit >= 0 else 0)

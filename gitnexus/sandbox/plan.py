@@ -1,0 +1,86 @@
+"""From a spec to the steps that the launcher takes: all decided here, so that nothing is left to decide after a fork."""
+
+import os
+import sys
+from typing import Any
+
+from gitnexus.sandbox import reach
+from gitnexus.sandbox.inner.kernel import landlock_abi
+from gitnexus.sandbox.seccomp import filtered
+from gitnexus.sandbox.spec import Limits, Spec
+
+WRAPPER = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap")
+GRACE = 2.0  # seconds between the request to end and the end
+
+_FILTER_NUMBER = 9
+_FILES = 4096
+# What root keeps: at L0 all that concerns files, from L1 only to read and write in a worktree that is not root's.
+_CAPABILITIES = {"L0": 0b11111, "L1": 0b10, "L2": 0, "L3": None}
+
+
+def planned(spec: Spec, scratch: str, cgroup: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what the launcher is told."""
+    linux = sys.platform == "linux"
+    abi = landlock_abi() if linux else 0
+    confined = spec.level in ("L1", "L2")
+    filter_ = filtered(spec.level, spec.network, abi).hex() if spec.level != "L0" else ""
+    wrapped = spec.level == "L3"
+    return {
+        "linux": linux,
+        "program": wrapper() if wrapped else spec.program,
+        "argv": reach.bubblewrap(spec, scratch, wrapper() or "", _FILTER_NUMBER) if wrapped else list(spec.argv),
+        "env": {**spec.env, **private(scratch)},
+        "cwd": spec.cwd,
+        "limits": _limits(spec.limits, linux=linux),
+        "cgroup": list(cgroup),
+        "capabilities": _CAPABILITIES[spec.level],
+        "landlock": reach.landlock(spec, scratch, abi) if confined else None,
+        "seccomp": filter_ if confined else "",
+        "wrapper_filter": filter_ if wrapped else "",
+        "filter_number": _FILTER_NUMBER,
+        "view": reach.view(spec, scratch) if spec.level == "L2" else None,
+        "wrappers": 2 if wrapped else 0,
+        "grace": GRACE,
+    }
+
+
+def wrapper() -> str | None:
+    """Return the path of bubblewrap, where it is installed for everybody."""
+    return next((path for path in WRAPPER if os.access(path, os.X_OK)), None)
+
+
+def private(scratch: str) -> dict[str, str]:
+    """Return the variables that lead into the folder of this run, made for it and removed after it."""
+    home, tmp = f"{scratch}/home", f"{scratch}/tmp"
+    return {
+        **{name: tmp for name in ("TMPDIR", "TMP", "TEMP")},
+        "HOME": home,
+        "XDG_CONFIG_HOME": f"{home}/.config",
+        "XDG_CACHE_HOME": f"{home}/.cache",
+        "XDG_DATA_HOME": f"{home}/.local/share",
+        "XDG_STATE_HOME": f"{home}/.local/state",
+    }
+
+
+def _limits(limits: Limits, *, linux: bool) -> list[tuple[str, int, int]]:
+    rows = [
+        ("RLIMIT_CORE", 0, 0),
+        ("RLIMIT_CPU", limits.cpu_seconds, limits.cpu_seconds + 2),
+        ("RLIMIT_FSIZE", limits.file_size, limits.file_size),
+        ("RLIMIT_NOFILE", _FILES, _FILES),
+    ]
+    if linux:
+        # Data, not address space: runtimes reserve far more addresses than they ever fill.
+        rows.append(("RLIMIT_DATA", limits.memory, limits.memory))
+        # Counts all that the user runs, so what there is already is added; watch.py counts the family alone.
+        most = limits.processes + _threads()
+        rows.append(("RLIMIT_NPROC", most, most))
+    return rows
+
+
+def _threads() -> int:
+    try:
+        with open("/proc/loadavg") as file:
+            return int(file.read().split()[3].partition("/")[2])
+    except OSError:
+        return 4096

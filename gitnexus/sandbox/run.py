@@ -1,0 +1,210 @@
+"""Run a command within its bounds, to its end or to theirs, and say what came of it."""
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from gitnexus.base.errors import DeniedByPolicy, Failed
+from gitnexus.base.text import one_line
+from gitnexus.sandbox import reach
+from gitnexus.sandbox.inner import kernel
+from gitnexus.sandbox.launcher import hand_over
+from gitnexus.sandbox.output import Keeper, Passer, Sink
+from gitnexus.sandbox.plan import GRACE, planned
+from gitnexus.sandbox.scratch import process_group, scratch_folder
+from gitnexus.sandbox.spec import EndedBy, Outcome, Spec, checked
+from gitnexus.sandbox.watch import exceeded, free_space, usage
+
+_LOOK_EVERY = 0.1  # seconds between two looks at the family
+_GIVE_UP = GRACE + 10.0  # for processes that not even the kernel can end, as on a dead network disk
+_BY_SIGNAL: dict[int, EndedBy] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
+
+
+def run(spec: Spec, sink: Sink | None = None) -> Outcome:
+    """Run one command. With `sink` its output goes there as it comes; without, both streams are kept, within bounds.
+
+    The level is the spec's: see levels.py for which there are. Whatever happens here, an interrupt or a sink that
+    fails, the command and all that came of it are ended and the scratch folder is removed.
+    Raises: Invalid, DeniedByPolicy if the level cannot do what the spec asks, Failed if it could not be started.
+    """
+    checked(spec)
+    refuse_unfit(spec)
+    if sys.platform == "linux":
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # keys are in our memory; a command at L0 could look into it
+    with contextlib.ExitStack() as stack:
+        scratch = stack.enter_context(scratch_folder())
+        groups = stack.enter_context(process_group(spec.limits.processes + 4))
+        plan = planned(spec, scratch, groups)
+        return stack.enter_context(_started(spec, plan, sink)).outcome()
+
+
+def refuse_unfit(spec: Spec) -> None:
+    """Refuse what the level cannot enforce, instead of leaving it out. Raises: DeniedByPolicy."""
+    if spec.level == "L1" and spec.network == "loopback":
+        raise DeniedByPolicy(
+            "at L1 a network of one's own is not possible: it is all or nothing",
+            hint="loopback needs L2 or L3; git nexus doctor shows what this machine has",
+        )
+    inside = next(reach.covered(spec), None)
+    if spec.level == "L1" and inside:
+        raise DeniedByPolicy(
+            f"at L1 {one_line(inside)} cannot be hidden, since the folder around it is within reach",
+            hint="use a linked worktree (git worktree add), or L2 or L3",
+        )
+
+
+@contextlib.contextmanager
+def _started(spec: Spec, plan: dict[str, Any], sink: Sink | None) -> Iterator["_Running"]:
+    out, their_out = os.pipe()
+    err, their_err = os.pipe()
+    control: socket.socket | None = None
+    try:
+        try:
+            with tempfile.TemporaryFile() if spec.stdin else open(os.devnull, "rb") as stdin:
+                if spec.stdin:
+                    stdin.write(spec.stdin)
+                    stdin.seek(0)
+                control = hand_over(plan, stdin.fileno(), their_out, their_err)
+        finally:
+            os.close(their_out)
+            os.close(their_err)
+        running = _Running(spec, out, err, control, sink)
+        yield running
+        running.ended = True
+    finally:
+        os.close(out)
+        os.close(err)
+        if control:
+            _closed(control)
+
+
+def _closed(control: socket.socket) -> None:
+    """Close our end, which ends the command if it still runs, and wait until the supervisor is through."""
+    with control, contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_WR)
+        control.settimeout(_GIVE_UP)
+        while control.recv(4096):
+            pass
+
+
+class _Running:
+    """A command on its way: what it writes, what is told of it, and the limits it may run into."""
+
+    def __init__(self, spec: Spec, out: int, err: int, control: socket.socket, sink: Sink | None) -> None:
+        self._spec = spec
+        self._control = control
+        limit = spec.limits.output
+        self._streams = {number: Passer(limit, sink) if sink else Keeper(limit) for number in (out, err)}
+        self._names = (out, err)
+        self._told: dict[str, Any] = {}
+        self._heard = b""
+        self._ended_by: EndedBy | None = None
+        self._begin = time.monotonic()
+        self._free = free_space(spec.root)
+        self.ended = False
+
+    def outcome(self) -> Outcome:
+        """Read until the end and return it. Raises: Failed."""
+        with selectors.DefaultSelector() as ready:
+            for number in (*self._streams, self._control.fileno()):
+                os.set_blocking(number, False)
+                ready.register(number, selectors.EVENT_READ)
+            while not self._over():
+                for key, _ in ready.select(_LOOK_EVERY):
+                    if not self._take(key.fd):
+                        ready.unregister(key.fd)
+                self._look()
+        for number in self._streams:
+            while self._take(number, once=False):  # what is still in the pipe; nobody is left to wait for
+                pass
+        return self._made()
+
+    def _over(self) -> bool:
+        return "status" in self._told or "failed" in self._told
+
+    def _take(self, number: int, *, once: bool = True) -> bool:
+        """Read once; False at the end, or (not `once`) when nothing is there."""
+        try:
+            piece = os.read(number, 65536)
+        except BlockingIOError:
+            return once
+        except ConnectionResetError:
+            piece = b""
+        if number in self._streams:
+            if piece:
+                self._streams[number].feed(piece)
+            return bool(piece)
+        self._listen(piece)
+        return bool(piece)
+
+    def _listen(self, piece: bytes) -> None:
+        *lines, self._heard = (self._heard + piece).split(b"\n")
+        for line in lines:
+            self._told.update(json.loads(line))
+        if not piece and not self._over():
+            self._told["failed"] = "the supervisor ended before its command"
+
+    def _look(self) -> None:
+        """End the command if it is over a limit, asking first; the supervisor insists after a grace."""
+        now = time.monotonic()
+        limits = self._spec.limits
+        if self._ended_by:
+            if now > self._give_up:
+                self._told["status"] = signal.SIGKILL
+            return
+        if sum(stream.total for stream in self._streams.values()) > limits.flood:
+            self._end("output")
+        elif now - self._begin > limits.seconds:
+            self._end("time")
+        elif now >= self._next_look and "pid" in self._told and sys.platform == "linux":
+            self._next_look = now + _LOOK_EVERY
+            over = exceeded(usage(self._told["pid"]), self._free - free_space(self._spec.root), limits)
+            if over:
+                self._end(over)
+
+    _next_look = 0.0
+    _give_up = 0.0
+
+    def _end(self, why: EndedBy) -> None:
+        self._ended_by = why
+        self._give_up = time.monotonic() + _GIVE_UP
+        with contextlib.suppress(OSError):
+            # Who asks for time may tidy up; who takes all there is gets no more.
+            if why == "time":
+                self._control.send(b"T")
+            else:
+                self._control.shutdown(socket.SHUT_WR)
+
+    def _made(self) -> Outcome:
+        told = self._told
+        if "failed" in told:
+            raise Failed(
+                f"{one_line(self._spec.argv[0], 80)} was not run: {one_line(told['failed'])}",
+                context={"level": self._spec.level},
+            )
+        raw = told["status"]
+        number = os.WTERMSIG(raw) if os.WIFSIGNALED(raw) else None
+        status = None if number else os.WEXITSTATUS(raw)
+        # bubblewrap tells of a signal as a shell does
+        like_signal = number or (status - 128 if self._spec.level == "L3" and status and status > 128 else 0)
+        out, err = (self._streams[one].kept() for one in self._names)
+        return Outcome(
+            status=status,
+            signal=number,
+            seconds=time.monotonic() - self._begin,
+            level=self._spec.level,
+            stdout=out,
+            stderr=err,
+            ended_by=self._ended_by or _BY_SIGNAL.get(like_signal),
+            left_behind=told.get("left", 0),
+            cpu_seconds=told.get("cpu", 0.0),
+            memory=told.get("rss", 0),
+        )

@@ -1,0 +1,126 @@
+"""Which system calls a command may not make, as a filter for the kernel: a table, and an assembler of forty lines."""
+
+import errno
+import platform
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitnexus.sandbox.spec import Level, Network
+
+_ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+_X32 = 0x40000000  # the other numbering of x86-64; the same calls by other numbers
+
+# Name, number on x86-64, number on aarch64 (None: not there).
+_REFUSED: tuple[tuple[str, int | None, int | None], ...] = (
+    # into other processes
+    ("ptrace", 101, 117), ("process_vm_readv", 310, 270), ("process_vm_writev", 311, 271), ("kcmp", 312, 272),
+    ("pidfd_getfd", 438, 438), ("process_madvise", 440, 440),
+    # into the view of files
+    ("mount", 165, 40), ("umount2", 166, 39), ("pivot_root", 155, 41), ("chroot", 161, 51), ("open_tree", 428, 428),
+    ("move_mount", 429, 429), ("fsopen", 430, 430), ("fsconfig", 431, 431), ("fsmount", 432, 432),
+    ("fspick", 433, 433), ("mount_setattr", 442, 442), ("open_by_handle_at", 304, 265), ("fanotify_init", 300, 262),
+    ("quotactl", 179, 60), ("quotactl_fd", 443, 443), ("setns", 308, 268),
+    # large doors into the kernel
+    ("bpf", 321, 280), ("perf_event_open", 298, 241), ("userfaultfd", 323, 282), ("add_key", 248, 217),
+    ("request_key", 249, 218), ("keyctl", 250, 219), ("io_uring_setup", 425, 425), ("io_uring_enter", 426, 426),
+    ("io_uring_register", 427, 427), ("lookup_dcookie", 212, 18), ("syslog", 103, 116),
+    # the machine itself
+    ("init_module", 175, 105), ("finit_module", 313, 273), ("delete_module", 176, 106), ("kexec_load", 246, 104),
+    ("kexec_file_load", 320, 294), ("reboot", 169, 142), ("swapon", 167, 224), ("swapoff", 168, 225),
+    ("acct", 163, 89), ("settimeofday", 164, 170), ("clock_settime", 227, 112), ("clock_adjtime", 305, 266),
+    ("adjtimex", 159, 171), ("sethostname", 170, 161), ("setdomainname", 171, 162), ("iopl", 172, None),
+    ("ioperm", 173, None), ("vhangup", 153, 58),
+)  # fmt: skip
+
+# All kinds of namespaces; the last, for time, cannot be asked of clone.
+_NAMESPACES = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00020000
+_NAMESPACE_OF_TIME = 0x80
+_SET_ID = 0o6000
+_TRUNCATE, _ACCESS_MODE = 0o1000, 0o3
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_INJECTED_KEYS, _CONSOLE = 0x5412, 0x541C  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
+
+_LOAD, _AND, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+
+
+class Rule(NamedTuple):
+    """Refuse a call: always, or if an argument under a mask is among `values` (or is not, with `unless`)."""
+
+    numbers: tuple[int | None, int | None]
+    error: int = errno.EPERM
+    argument: int | None = None
+    mask: int = 0xFFFFFFFF
+    values: tuple[int, ...] = ()
+    unless: bool = False
+
+
+def knows(machine: str = platform.machine()) -> bool:
+    """True if there is a table of numbers for this machine."""
+    return machine in _ARCHITECTURES
+
+
+def filtered(level: Level, network: Network, abi: int, machine: str = platform.machine()) -> bytes:
+    """Return the filter for a command; `abi` is what Landlock can do, where it cannot this has to."""
+    column, architecture = _ARCHITECTURES[machine]
+    program = [
+        _step(_LOAD, _ARCHITECTURE),
+        _step(_EQUAL, architecture, 1, 0),
+        _step(_RETURN, _KILL),
+        _step(_LOAD, _NUMBER),
+        _step(_AT_LEAST, _X32, 0, 1),
+        _step(_RETURN, _ERROR | errno.ENOSYS),
+    ]
+    for rule in _rules(level, network, abi):
+        number = rule.numbers[column]
+        if number is not None:
+            program += _assembled(rule, number)
+    return b"".join([*program, _step(_RETURN, _ALLOW)])
+
+
+def _rules(level: Level, network: Network, abi: int) -> Iterator[Rule]:
+    yield from (Rule((first, second)) for _, first, second in _REFUSED)
+    # What clone3 is asked for stands in memory, where a filter cannot look; without it everybody takes clone.
+    yield Rule((435, 435), error=errno.ENOSYS)
+    yield Rule((56, 220), argument=0, mask=_NAMESPACES, values=(0,), unless=True)
+    yield Rule((272, 97), argument=0, mask=_NAMESPACES | _NAMESPACE_OF_TIME, values=(0,), unless=True)
+    yield Rule((16, 29), argument=1, values=(_INJECTED_KEYS, _CONSOLE))
+    for numbers, argument in (((90, None), 1), ((91, 52), 1), ((268, 53), 2), ((452, 452), 2)):
+        yield Rule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
+    yield Rule((41, 198), error=errno.EACCES, argument=0, values=_families(level, network), unless=True)
+    if level != "L3" and abi < 3:  # before its third version Landlock did not look at truncation
+        yield Rule((76, 45))
+        yield Rule((437, 437), error=errno.ENOSYS)
+        for numbers, argument in (((2, None), 1), ((257, 56), 2)):
+            yield Rule(numbers, argument=argument, mask=_TRUNCATE | _ACCESS_MODE, values=(_TRUNCATE,))
+
+
+def _families(level: Level, network: Network) -> tuple[int, ...]:
+    """Return the kinds of sockets that may be made.
+
+    Unix sockets only behind bubblewrap: Landlock does not look at whom they reach, and a container service or the
+    user's session bus would run anything for us.
+    """
+    local = (_UNIX,) if level == "L3" else ()
+    return local if network == "none" else (*local, _INET, _INET6, _NETLINK)
+
+
+def _assembled(rule: Rule, number: int) -> list[bytes]:
+    refuse = _step(_RETURN, _ERROR | rule.error)
+    if rule.argument is None:
+        return [_step(_EQUAL, number, 0, 1), refuse]
+    # The lower half of the argument: all that is compared here is an int to the kernel, too.
+    body = [_step(_LOAD, _ARGUMENTS + 8 * rule.argument), _step(_AND, rule.mask)]
+    count = len(rule.values)
+    # A value that fits jumps over the others and one more: over the refusal, or over the jump that spares one from it.
+    body += [_step(_EQUAL, value, count - at) for at, value in enumerate(rule.values)]
+    if not rule.unless:
+        body.append(_step(_JUMP, 1))
+    body += [refuse, _step(_LOAD, _NUMBER)]
+    return [_step(_EQUAL, number, 0, len(body)), *body]
+
+
+def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, value)

@@ -1,0 +1,136 @@
+"""What is to be run and within which bounds, and what came of it."""
+
+import os
+from dataclasses import field
+from typing import Literal
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import Record
+from gitnexus.base.text import one_line
+
+Level = Literal["L0", "L1", "L2", "L3"]
+Network = Literal["none", "loopback", "full"]
+EndedBy = Literal["time", "cpu", "memory", "processes", "output", "file_size", "disk"]
+
+LEVELS: tuple[Level, ...] = ("L0", "L1", "L2", "L3")
+
+# Linux takes 128 KiB for one word and a quarter of the stack, mostly 2 MiB, for all; half of that is enough.
+_WORDS, _LONGEST, _ALL = 10_000, 128 * 1024 - 1, 1024 * 1024
+_MIB = 1024 * 1024
+
+
+class Limits(Record):
+    """How much a command may take; sizes in bytes."""
+
+    seconds: int = 600
+    cpu_seconds: int = 600
+    memory: int = 4096 * _MIB
+    processes: int = 256
+    file_size: int = 1024 * _MIB
+    # kept of each of the two streams
+    output: int = 1 * _MIB
+    # read of both together and thrown away before the command is ended
+    flood: int = 256 * _MIB
+    # by how much the free space of the worktree's disk may shrink meanwhile
+    disk: int = 8192 * _MIB
+
+
+class Spec(Record):
+    """One command, whole. `program` is the file that is executed, `argv[0]` what it is told it is called.
+
+    `env` is all of its environment but HOME and the folders for temporary files, which are made for each run.
+    `root` is the worktree: writable, and all that is not named here or a system's own folder is out of reach from L1.
+    """
+
+    argv: tuple[str, ...]
+    program: str
+    cwd: str
+    root: str
+    env: dict[str, str] = field(default_factory=dict)
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    network: Network = "none"
+    limits: Limits = field(default_factory=Limits)
+    stdin: bytes = field(default=b"", repr=False)
+    level: Level = "L1"
+
+
+class Kept(Record):
+    """The beginning and the end of a stream, with a line between them that says how much was cut."""
+
+    data: bytes = b""
+    total: int = 0
+    cut: int = 0
+
+
+class Outcome(Record):
+    """How a command ended: `status`, or the `signal` that ended it; `ended_by` if it was one of the limits.
+
+    `left_behind` is how many processes it left running; they were ended. Nothing is kept of what went to a sink.
+    """
+
+    status: int | None
+    signal: int | None
+    seconds: float
+    level: Level
+    stdout: Kept
+    stderr: Kept
+    ended_by: EndedBy | None = None
+    left_behind: int = 0
+    cpu_seconds: float = 0.0
+    memory: int = 0
+
+
+def checked(spec: Spec) -> Spec:
+    """Return `spec` if it can be run as it says. Raises: Invalid."""
+    check_argv(spec.argv)
+    for path in (spec.program, spec.cwd, spec.root, *spec.readable, *spec.writable, *spec.hidden):
+        _check_path(path)
+    if os.path.realpath(spec.root) != spec.root or spec.root == "/":
+        raise Invalid(f"the worktree is not where it seems to be: {one_line(spec.root)}")
+    if not any(within(spec.cwd, folder) for folder in (spec.root, *spec.writable)):
+        raise Invalid(f"the working folder is outside the worktree: {one_line(spec.cwd)}")
+    if os.path.realpath(spec.cwd) != spec.cwd:
+        raise Invalid(f"the working folder is reached through a link: {one_line(spec.cwd)}")
+    for name, value in spec.limits.plain().items():
+        if not 0 < value < 2**53:
+            raise Invalid(f"the limit {name} should be above 0")
+    return spec
+
+
+def check_argv(argv: object) -> None:
+    """Refuse what is not a list of words that the kernel would take. Raises: Invalid."""
+    if not isinstance(argv, (list, tuple)) or not all(isinstance(word, str) for word in argv):
+        raise Invalid(
+            "a command is a list of words", hint='for instance ["git", "status"]; nothing is split or expanded'
+        )
+    if not argv or not argv[0]:
+        raise Invalid("a command needs a program as its first word")
+    if len(argv) > _WORDS:
+        raise Invalid(f"a command has at most {_WORDS} words, this one has {len(argv)}")
+    size = 0
+    for word in argv:
+        length = _length(word)
+        size += length + 1
+        if length > _LONGEST or size > _ALL:
+            raise Invalid("the command is too long", hint="put what is long in a file, or on standard input")
+
+
+def within(path: str, folder: str) -> bool:
+    """True if `path` is `folder` or below it; both absolute and resolved."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _length(word: str) -> int:
+    if "\0" in word:
+        raise Invalid("a word of the command has a NUL in it")
+    try:
+        return len(os.fsencode(word))
+    except UnicodeEncodeError as exc:
+        raise Invalid("a word of the command is not text") from exc
+
+
+def _check_path(path: str) -> None:
+    if not path.startswith("/") or "\0" in path or os.path.normpath(path) != path:
+        raise Invalid(f"not an absolute path in plain form: {one_line(path)}")

@@ -1,0 +1,50 @@
+"""What the kernel's limits for single processes do not see: a whole family's processes, memory, time and disk."""
+
+import os
+from typing import NamedTuple
+
+from gitnexus.sandbox.inner.family import descendants
+from gitnexus.sandbox.spec import EndedBy, Limits
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Usage(NamedTuple):
+    """What all processes of a command take together, at this moment."""
+
+    processes: int
+    memory: int
+    cpu_seconds: float
+
+
+def usage(supervisor: int) -> Usage:
+    """Return what the family below `supervisor` takes."""
+    processes, pages, ticks = 0, 0, 0
+    for pid, _ in descendants(supervisor):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue  # it ended while we looked
+        processes += int(fields[17])
+        pages += int(fields[21])
+        ticks += int(fields[11]) + int(fields[12])
+    return Usage(processes, pages * _PAGE, ticks / _TICKS)
+
+
+def free_space(folder: str) -> int:
+    """Return how much can still be written where `folder` is."""
+    about = os.statvfs(folder)
+    return about.f_bavail * about.f_frsize
+
+
+def exceeded(used: Usage, shrunk: int, limits: Limits) -> EndedBy | None:
+    """Return which limit a family is over, if any."""
+    if used.processes > limits.processes:
+        return "processes"
+    if used.memory > limits.memory:
+        return "memory"
+    if used.cpu_seconds > limits.cpu_seconds:
+        return "cpu"
+    return "disk" if shrunk > limits.disk else None
