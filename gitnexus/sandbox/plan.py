@@ -1,4 +1,4 @@
-"""From a spec to the steps that the launcher takes: all decided here, so that nothing is left to decide after a fork."""
+"""From a spec to the steps that the launcher takes: all is decided here, nothing after the fork."""
 
 import os
 import sys
@@ -51,9 +51,9 @@ def wrapper() -> str | None:
 
 def private(scratch: str) -> dict[str, str]:
     """Return the variables that lead into the folder of this run, made for it and removed after it."""
-    home, tmp = f"{scratch}/home", f"{scratch}/tmp"
+    home, tmp = f"{scratch}/home", f"{scratch}/tmp"  # noqa: S108 - in a folder that is ours alone
     return {
-        **{name: tmp for name in ("TMPDIR", "TMP", "TEMP")},
+        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp),
         "HOME": home,
         "XDG_CONFIG_HOME": f"{home}/.config",
         "XDG_CACHE_HOME": f"{home}/.cache",

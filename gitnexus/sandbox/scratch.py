@@ -1,4 +1,4 @@
-"""A folder for one run, with a home and a place for temporary files; and a group of processes where root can make one."""
+"""What is made for one run and gone after it: a folder with a home, and for root a group of processes."""
 
 import contextlib
 import os

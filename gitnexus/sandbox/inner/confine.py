@@ -13,29 +13,25 @@ from gitnexus.sandbox.inner import kernel
 _LANDLOCK_PATH = 1
 _LAST_CAPABILITY = 63
 
+Plan = Mapping[str, Any]
+Stdio = tuple[int, int, int]
+
 
 class Stopped(Exception):
     """A step did not work; nothing was run."""
 
 
-def become(plan: Mapping[str, Any], stdio: tuple[int, int, int]) -> None:
+def become(plan: Plan, stdio: Stdio) -> None:
     """Turn this process into the command. Does not return. Raises: Stopped, naming the step."""
-    for step, action in (
-        ("session", lambda: _own_session(stdio)),
-        ("limits", lambda: _limits(plan)),
-        ("folder", lambda: _folder(plan["cwd"])),
-        ("privileges", lambda: _privileges(plan)),
-        ("landlock", lambda: _landlock(plan)),
-        ("seccomp", lambda: _seccomp(plan)),
-        ("program", lambda: os.execve(plan["program"], plan["argv"], plan["env"])),
-    ):
+    steps = (_own_session, _limits, _folder, _privileges, _landlock, _seccomp, _program)
+    for step in steps:
         try:
-            action()
+            step(plan, stdio)
         except OSError as exc:
-            raise Stopped(f"{step}: {exc.strerror}") from exc
+            raise Stopped(f"{step.__name__[1:]}: {exc.strerror}") from exc
 
 
-def _own_session(stdio: tuple[int, int, int]) -> None:
+def _own_session(_: Plan, stdio: Stdio) -> None:
     os.setsid()
     # Standard descriptors of the launcher are on /dev/null, so none of ours is below 3 and none is overwritten.
     for number, given in enumerate(stdio):
@@ -47,7 +43,7 @@ def _own_session(stdio: tuple[int, int, int]) -> None:
     os.umask(0o022)
 
 
-def _limits(plan: Mapping[str, Any]) -> None:
+def _limits(plan: Plan, _: Stdio) -> None:
     for name, soft, hard in plan["limits"]:
         which = getattr(resource, name)
         most = resource.getrlimit(which)[1]
@@ -56,13 +52,13 @@ def _limits(plan: Mapping[str, Any]) -> None:
         resource.setrlimit(which, (soft, hard))
 
 
-def _folder(path: str) -> None:
-    os.chdir(path)
-    if os.getcwd() != path:  # a folder on the way was swapped for a link after it was looked at
+def _folder(plan: Plan, _: Stdio) -> None:
+    os.chdir(plan["cwd"])
+    if os.getcwd() != plan["cwd"]:  # a folder on the way was swapped for a link after it was looked at
         raise OSError(0, "the working folder is not where it was")
 
 
-def _privileges(plan: Mapping[str, Any]) -> None:
+def _privileges(plan: Plan, _: Stdio) -> None:
     if not plan["linux"]:
         return
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -88,7 +84,7 @@ def _permitted() -> int:
         return next((int(line.split()[1], 16) for line in file if line.startswith("CapPrm")), 0)
 
 
-def _landlock(plan: Mapping[str, Any]) -> None:
+def _landlock(plan: Plan, _: Stdio) -> None:
     wanted = plan["landlock"]
     if wanted is None:
         return
@@ -105,7 +101,7 @@ def _landlock(plan: Mapping[str, Any]) -> None:
     os.close(ruleset)
 
 
-def _seccomp(plan: Mapping[str, Any]) -> None:
+def _seccomp(plan: Plan, _: Stdio) -> None:
     if plan["wrapper_filter"]:  # bubblewrap puts it on as its own last step
         number = os.memfd_create("filter", 0)
         os.write(number, bytes.fromhex(plan["wrapper_filter"]))
@@ -116,3 +112,7 @@ def _seccomp(plan: Mapping[str, Any]) -> None:
         code = ctypes.create_string_buffer(program, len(program))
         head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
         kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, ctypes.create_string_buffer(head, len(head)))
+
+
+def _program(plan: Plan, _: Stdio) -> None:
+    os.execve(plan["program"], plan["argv"], plan["env"])  # noqa: S606 - that there is no shell is the point

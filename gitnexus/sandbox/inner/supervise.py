@@ -8,17 +8,15 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from gitnexus.sandbox.inner import kernel, namespaces
-from gitnexus.sandbox.inner.confine import Stopped, become
+from gitnexus.sandbox.inner.confine import Plan, Stdio, Stopped, become
 from gitnexus.sandbox.inner.family import descendants
 
 LINUX = sys.platform == "linux"
 
 
-def supervise(plan: Mapping[str, Any], stdio: tuple[int, int, int], control: int) -> None:
+def supervise(plan: Plan, stdio: Stdio, control: int) -> None:
     """Run one command to its end and tell of it on `control`; whoever holds its other end can end it."""
     os.setsid()
     if LINUX:
@@ -46,7 +44,7 @@ def supervise(plan: Mapping[str, Any], stdio: tuple[int, int, int], control: int
     os.wait()
 
 
-def _first_of_its_kind(plan: Mapping[str, Any], stdio: tuple[int, int, int], control: int) -> None:
+def _first_of_its_kind(plan: Plan, stdio: Stdio, control: int) -> None:
     """Be process 1 of the new namespace: when this one ends, the kernel ends all others."""
     try:
         _die_with_parent()
@@ -59,7 +57,7 @@ def _first_of_its_kind(plan: Mapping[str, Any], stdio: tuple[int, int, int], con
     _attend(plan, stdio, control)
 
 
-def _attend(plan: Mapping[str, Any], stdio: tuple[int, int, int], control: int) -> None:
+def _attend(plan: Plan, stdio: Stdio, control: int) -> None:
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if LINUX else os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -77,7 +75,7 @@ def _attend(plan: Mapping[str, Any], stdio: tuple[int, int, int], control: int) 
     _tell(control, status=status, left=left, cpu=used.ru_utime + used.ru_stime, rss=used.ru_maxrss * 1024)
 
 
-def _started(plan: Mapping[str, Any], stdio: tuple[int, int, int]) -> tuple[int, str]:
+def _started(plan: Plan, stdio: Stdio) -> tuple[int, str]:
     """Return the process id of the command, and why it is none if it could not be started."""
     heard, said = os.pipe()
     command = os.fork()
@@ -97,7 +95,7 @@ def _started(plan: Mapping[str, Any], stdio: tuple[int, int, int]) -> tuple[int,
     return command, words
 
 
-def _until_it_ends(command: int, control: int, woken: int, plan: Mapping[str, Any]) -> int:
+def _until_it_ends(command: int, control: int, woken: int, plan: Plan) -> int:
     """Return the status of the command; a byte on `control` asks it to end, a closed one gives no choice."""
     kill_at: float | None = None
     waiting = [control, woken]
