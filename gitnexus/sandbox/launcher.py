@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import gitnexus
 from gitnexus.base.errors import Failed
@@ -41,9 +41,7 @@ def hand_over(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int) -> 
     Raises: Failed.
     """
     ours, theirs = socket.socketpair()
-    with theirs, tempfile.TemporaryFile() as file:
-        file.write(json.dumps(plan).encode())
-        file.seek(0)
+    with theirs, holding(json.dumps(plan).encode()) as file:
         given = [file.fileno(), stdin, stdout, stderr, theirs.fileno()]
         with _lock:
             for _ in range(2):
@@ -58,6 +56,18 @@ def hand_over(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int) -> 
     raise Failed(
         "the sandbox's launcher cannot be started", hint="is the Python that runs git nexus still where it was?"
     )
+
+
+def holding(content: bytes) -> IO[bytes]:
+    """Return a file without a name that holds `content`, to be read from its beginning."""
+    file: IO[bytes]
+    if sys.platform == "linux":
+        file = os.fdopen(os.memfd_create("nexus"), "w+b")
+    else:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
+    file.write(content)
+    file.seek(0)
+    return file
 
 
 def _door() -> socket.socket:

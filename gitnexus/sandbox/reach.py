@@ -4,44 +4,19 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from gitnexus.sandbox.inner.folders import KERNEL, SETTINGS, SYSTEM
 from gitnexus.sandbox.spec import Spec, within
 
-# Programs and libraries. Not /etc, which holds passwords and keys: of it only what follows.
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store")
-SETTINGS = tuple(
-    f"/etc/{name}"
-    for name in (
-        "ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload passwd group nsswitch.conf hosts host.conf "
-        "resolv.conf gai.conf protocols services networks localtime timezone locale.alias locale.conf os-release "
-        "debian_version redhat-release alpine-release alternatives mime.types magic terminfo inputrc fonts "
-        "ssl/certs ssl/cert.pem ssl/openssl.cnf pki/tls/certs pki/tls/cert.pem pki/ca-trust/extracted crypto-policies "
-        "ca-certificates ca-certificates.conf java-17-openjdk java-21-openjdk perl python3 python3.11 python3.12 "
-        "python3.13 nodejs npmrc maven gradle"
-    ).split()
-)
-_KERNEL = ("/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
-_READ = _EXECUTE | _READ_FILE | _READ_DIR
-_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
-_NODES = 1 << 6 | 1 << 11  # character and block devices
-
-
-def landlock(spec: Spec, scratch: str, abi: int) -> dict[str, Any]:
-    """Return the rules for Landlock: what is not named here is denied."""
-    handled = (1 << (13 if abi < 2 else 14 if abi < 3 else 15 if abi < 5 else 16)) - 1
-    write = handled & ~(_NODES | _IOCTL)
-    rules = [(path, (_READ & handled) if os.path.isdir(path) else _READ & _ON_FILES) for path in _readable(spec)]
-    rules += [(path, (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL) & handled) for path in _DEVICES]
-    rules += [(path, write if os.path.isdir(path) else write & _ON_FILES) for path in _writable(spec, scratch)]
+def landlock(spec: Spec, scratch: str) -> dict[str, Any]:
+    """Return what Landlock is to allow besides the system's folders."""
+    # Of /proc all: which processes there will be is not known, and Landlock keeps those outside from being looked into.
+    # The program by itself, if it lies elsewhere: not what is beside it. Private at L2 and everybody's below: two more.
+    private = ("/dev/shm", "/tmp") if spec.level == "L2" else ()  # noqa: S108
     return {
-        "files": handled,
-        "net": 3 if abi >= 4 and spec.network == "none" else 0,
-        "scoped": 3 if abi >= 6 else 0,
-        "size": 8 if abi < 4 else 16 if abi < 6 else 24,
-        "rules": [(path, access) for path, access in rules if os.path.exists(path)],
+        "network": spec.network != "none",
+        "readable": ["/proc", spec.program, *spec.readable],
+        "writable": [spec.root, scratch, *spec.writable, *private],
     }
 
 
@@ -75,7 +50,7 @@ def bubblewrap(spec: Spec, scratch: str, wrapper: str, filter_number: int) -> li
             argv += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):
             argv += ["--ro-bind", path, path]
-    for path in (*SETTINGS, *_KERNEL, *spec.readable):
+    for path in (*SETTINGS, *KERNEL, *spec.readable):
         argv += ["--ro-bind-try", path, path]
     for path in (spec.root, scratch, *spec.writable):
         argv += ["--bind-try", path, path]
@@ -100,15 +75,3 @@ def _named(spec: Spec) -> tuple[list[str], list[str]]:
         return [], [spec.program, *rest]
     link = f"/.nexus-run/{name}"
     return ["--symlink", spec.program, link], [link, *rest]
-
-
-def _readable(spec: Spec) -> Iterator[str]:
-    yield from (*SYSTEM, *SETTINGS, *_KERNEL, "/proc", *spec.readable)
-    # Folders on the way to the program, when it lies elsewhere: the file itself, not what is beside it.
-    yield spec.program
-
-
-def _writable(spec: Spec, scratch: str) -> Iterator[str]:
-    yield from (spec.root, scratch, *spec.writable)
-    if spec.level == "L2":  # private there, everybody's below
-        yield from ("/dev/shm", "/tmp")  # noqa: S108

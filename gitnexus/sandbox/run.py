@@ -7,7 +7,6 @@ import selectors
 import signal
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +15,7 @@ from gitnexus.base.errors import DeniedByPolicy, Failed
 from gitnexus.base.text import one_line
 from gitnexus.sandbox import reach
 from gitnexus.sandbox.inner import kernel
-from gitnexus.sandbox.launcher import hand_over
+from gitnexus.sandbox.launcher import hand_over, holding
 from gitnexus.sandbox.output import Keeper, Passer, Sink
 from gitnexus.sandbox.plan import GRACE, planned
 from gitnexus.sandbox.scratch import process_group, scratch_folder
@@ -66,29 +65,28 @@ def _started(spec: Spec, plan: dict[str, Any], sink: Sink | None) -> Iterator["_
     out, their_out = os.pipe()
     err, their_err = os.pipe()
     control: socket.socket | None = None
+    running: _Running | None = None
     try:
         try:
-            with tempfile.TemporaryFile() if spec.stdin else open(os.devnull, "rb") as stdin:
-                if spec.stdin:
-                    stdin.write(spec.stdin)
-                    stdin.seek(0)
+            with holding(spec.stdin) if spec.stdin else open(os.devnull, "rb") as stdin:
                 control = hand_over(plan, stdin.fileno(), their_out, their_err)
         finally:
             os.close(their_out)
             os.close(their_err)
         running = _Running(spec, out, err, control, sink)
         yield running
-        running.ended = True
     finally:
         os.close(out)
         os.close(err)
         if control:
-            _closed(control)
+            _closed(control, told=running is not None and running.over())
 
 
-def _closed(control: socket.socket) -> None:
-    """Close our end, which ends the command if it still runs, and wait until the supervisor is through."""
+def _closed(control: socket.socket, *, told: bool) -> None:
+    """Close our end, which ends the command if it still runs; then wait until the supervisor is through."""
     with control, contextlib.suppress(OSError):
+        if told:
+            return
         control.shutdown(socket.SHUT_WR)
         control.settimeout(_GIVE_UP)
         while control.recv(4096):
@@ -109,7 +107,6 @@ class _Running:
         self._ended_by: EndedBy | None = None
         self._begin = time.monotonic()
         self._free = free_space(spec.root)
-        self.ended = False
 
     def outcome(self) -> Outcome:
         """Read until the end and return it. Raises: Failed."""
@@ -117,7 +114,7 @@ class _Running:
             for number in (*self._streams, self._control.fileno()):
                 os.set_blocking(number, False)
                 ready.register(number, selectors.EVENT_READ)
-            while not self._over():
+            while not self.over():
                 for key, _ in ready.select(_LOOK_EVERY):
                     if not self._take(key.fd):
                         ready.unregister(key.fd)
@@ -127,7 +124,8 @@ class _Running:
                 pass
         return self._made()
 
-    def _over(self) -> bool:
+    def over(self) -> bool:
+        """True if the end has been told."""
         return "status" in self._told or "failed" in self._told
 
     def _take(self, number: int, *, once: bool = True) -> bool:
@@ -149,7 +147,7 @@ class _Running:
         *lines, self._heard = (self._heard + piece).split(b"\n")
         for line in lines:
             self._told.update(json.loads(line))
-        if not piece and not self._over():
+        if not piece and not self.over():
             self._told["failed"] = "the supervisor ended before its command"
 
     def _look(self) -> None:

@@ -1,26 +1,67 @@
 """What is made for one run and gone after it: a folder with a home, and for root a group of processes."""
 
+import atexit
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+_FOLDERS = ("home", "tmp")
 _GROUPS = Path("/sys/fs/cgroup")
+
+
+# Folders in which nothing was put, for the next run: making and removing them takes longer than most commands.
+_unused: list[tuple[int, str]] = []
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str]:
-    """Make a private folder; it is gone afterwards, whatever was put there."""
-    place = os.path.realpath(tempfile.mkdtemp(prefix="nexus-run-"))
+    """Make a private folder; whatever was put there is gone afterwards."""
+    place = _taken() or _new()
     try:
-        for name in ("home", "tmp"):
-            os.mkdir(os.path.join(place, name), 0o700)
         yield place
     finally:
-        _removed(place)
+        if _untouched(place):
+            _unused.append((os.getpid(), place))
+        else:
+            _removed(place)
+
+
+def _new() -> str:
+    place = os.path.realpath(tempfile.mkdtemp(prefix="nexus-run-"))
+    for name in _FOLDERS:
+        os.mkdir(os.path.join(place, name), 0o700)
+    return place
+
+
+def _taken() -> str | None:
+    with contextlib.suppress(IndexError):
+        while True:
+            owner, place = _unused.pop()
+            if owner == os.getpid() and os.path.isdir(place):  # not that of the process we were forked from
+                return place
+    return None
+
+
+def _untouched(place: str) -> bool:
+    try:
+        rows = [os.stat(os.path.join(place, name)) for name in ("", *_FOLDERS)]
+        inside = [os.listdir(os.path.join(place, name)) for name in ("", *_FOLDERS)]
+    except OSError:
+        return False
+    as_made = all(row.st_mode == stat.S_IFDIR | 0o700 and row.st_uid == os.geteuid() for row in rows)
+    return as_made and [sorted(inside[0]), *inside[1:]] == [sorted(_FOLDERS), [], []]
+
+
+@atexit.register
+def _tidy() -> None:
+    for owner, place in _unused:
+        if owner == os.getpid():
+            _removed(place)
 
 
 @contextlib.contextmanager

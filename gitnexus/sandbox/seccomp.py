@@ -1,6 +1,7 @@
 """Which system calls a command may not make, as a filter for the kernel: a table, and an assembler of forty lines."""
 
 import errno
+import functools
 import platform
 import struct
 from collections.abc import Iterator
@@ -62,6 +63,7 @@ def knows(machine: str = platform.machine()) -> bool:
     return machine in _ARCHITECTURES
 
 
+@functools.cache
 def filtered(level: Level, network: Network, abi: int, machine: str = platform.machine()) -> bytes:
     """Return the filter for a command; `abi` is what Landlock can do, where it cannot this has to."""
     column, architecture = _ARCHITECTURES[machine]

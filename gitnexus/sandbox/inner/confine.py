@@ -8,10 +8,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.sandbox.inner import kernel
-
-_LANDLOCK_PATH = 1
-_LAST_CAPABILITY = 63
+from gitnexus.sandbox.inner import folders, kernel
 
 Plan = Mapping[str, Any]
 Stdio = tuple[int, int, int]
@@ -36,9 +33,8 @@ def _own_session(_: Plan, stdio: Stdio) -> None:
     # Standard descriptors of the launcher are on /dev/null, so none of ours is below 3 and none is overwritten.
     for number, given in enumerate(stdio):
         os.dup2(given, number)
-    for number in range(1, signal.NSIG):
-        if number not in (signal.SIGKILL, signal.SIGSTOP) and signal.getsignal(number) is not None:
-            signal.signal(number, signal.SIG_DFL)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGCHLD):  # those Python or we have set
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(0o022)
 
@@ -62,21 +58,10 @@ def _privileges(plan: Plan, _: Stdio) -> None:
     if not plan["linux"]:
         return
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    kept = plan["capabilities"]
-    if kept is not None:
-        permitted = _permitted()
-        for number in range(_LAST_CAPABILITY + 1) if permitted else ():
-            if not kept >> number & 1:
-                _drop_from_bounds(number)
-        kernel.capset(kept & permitted)
+    if plan["capabilities"] is not None:
+        kernel.capset(plan["capabilities"] & _permitted())
+    # From here on no exec gains what was given up, not as root and not by a set-id file.
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-
-
-def _drop_from_bounds(number: int) -> None:
-    try:
-        kernel.prctl(kernel.PR_CAPBSET_DROP, number)
-    except OSError:
-        return  # not this kernel's, or not ours to drop: then no exec can gain it either
 
 
 def _permitted() -> int:
@@ -86,19 +71,12 @@ def _permitted() -> int:
 
 def _landlock(plan: Plan, _: Stdio) -> None:
     wanted = plan["landlock"]
-    if wanted is None:
-        return
-    attributes = struct.pack("QQQ", wanted["files"], wanted["net"], wanted["scoped"])[: wanted["size"]]
-    ruleset = kernel.call(kernel.LANDLOCK_CREATE, attributes, len(attributes), 0)
-    for path, access in wanted["rules"]:
-        try:
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue
-        kernel.call(kernel.LANDLOCK_ADD, ruleset, _LANDLOCK_PATH, struct.pack("=Qi", access, place), 0)
-        os.close(place)
-    kernel.call(kernel.LANDLOCK_RESTRICT, ruleset, 0)
-    os.close(ruleset)
+    if wanted is not None:
+        ready = plan["ruleset"]
+        rules = folders.ruleset(network=wanted["network"]) if ready is None or wanted["network"] else ready
+        folders.readable(rules, wanted["readable"])
+        folders.writable(rules, wanted["writable"])
+        folders.restrict(rules)
 
 
 def _seccomp(plan: Plan, _: Stdio) -> None:

@@ -1,9 +1,10 @@
 """The kernel's own words: system calls by number and prctl, through ctypes."""
 
 import ctypes
+import functools
 import os
 
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP = 1, 4, 22
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 SECCOMP_MODE_FILTER = 2
 
@@ -44,6 +45,7 @@ def capset(kept: int) -> None:
     _checked(_libc.capset(header, data))
 
 
+@functools.cache
 def landlock_abi() -> int:
     """Return the version of Landlock in this kernel, 0 where there is none."""
     try:

@@ -1,41 +1,49 @@
-"""The launcher: one small process without threads that forks a supervisor for each command it is handed."""
+"""The launcher: a small process without threads that keeps a supervisor ready for the next command."""
 
 import gc
 import json
 import os
 import signal
 import socket
-import sys
 from contextlib import suppress
 
-from gitnexus.sandbox.inner import kernel
+from gitnexus.sandbox.inner import folders, kernel
 from gitnexus.sandbox.inner.supervise import LINUX, supervise
 
 DESCRIPTORS = 5  # the plan, standard input, output and error, and the control
 
 
 def serve(number: int) -> None:
-    """Take commands from the socket `number` until its other end is closed."""
+    """Have commands from the socket `number` run until its other end is closed."""
     door = socket.socket(fileno=number)
     os.set_inheritable(number, False)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors have told all there is to tell when they end
     if LINUX:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # no command may look into us, even one without Landlock
-    gc.collect()
+    gc.disable()
     gc.freeze()
-    while True:
-        word, given, _, _ = socket.recv_fds(door, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
-        if not word:
-            return
-        if len(given) == DESCRIPTORS and os.fork() == 0:
-            _one(door, given)
+    over = False
+    while not over:
+        heard, taken = os.pipe()
+        if os.fork() == 0:
+            os.close(heard)
+            _wait_for_one(door, taken)
             os._exit(0)
-        for each in given:
-            os.close(each)
+        os.close(taken)
+        # Until its command is on its way; then the next is made ready while the command runs.
+        over = os.read(heard, 1) == b"0"
+        os.close(heard)
 
 
-def _one(door: socket.socket, given: list[int]) -> None:
+def _wait_for_one(door: socket.socket, taken: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if LINUX:
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    rules = folders.ruleset(network=False) if kernel.landlock_abi() else None
+    word, given, _, _ = socket.recv_fds(door, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+    if not word:
+        os.write(taken, b"0")
+        return
     door.close()
     for each in given:
         os.set_inheritable(each, False)
@@ -43,8 +51,4 @@ def _one(door: socket.socket, given: list[int]) -> None:
     with os.fdopen(plan_file, "rb") as file:
         plan = json.loads(file.read())
     with suppress(BrokenPipeError):
-        supervise(plan, (stdio[0], stdio[1], stdio[2]), control)
-
-
-if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+        supervise({**plan, "ruleset": rules}, (stdio[0], stdio[1], stdio[2]), control, taken)

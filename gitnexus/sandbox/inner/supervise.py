@@ -16,8 +16,11 @@ from gitnexus.sandbox.inner.family import descendants
 LINUX = sys.platform == "linux"
 
 
-def supervise(plan: Plan, stdio: Stdio, control: int) -> None:
-    """Run one command to its end and tell of it on `control`; whoever holds its other end can end it."""
+def supervise(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
+    """Run one command to its end and tell of it on `control`; whoever holds its other end can end it.
+
+    A byte on `taken` says that the command is on its way.
+    """
     os.setsid()
     if LINUX:
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
@@ -27,7 +30,7 @@ def supervise(plan: Plan, stdio: Stdio, control: int) -> None:
     _tell(control, pid=os.getpid())
     if plan["view"] is None:
         _die_with_parent()
-        _attend(plan, stdio, control)
+        _attend(plan, stdio, control, taken)
         return
     try:
         namespaces.leave(network=plan["view"]["network"] != "full")
@@ -36,7 +39,7 @@ def supervise(plan: Plan, stdio: Stdio, control: int) -> None:
         _tell(control, failed=f"namespaces: {exc.strerror}")
         return
     if os.fork() == 0:
-        _first_of_its_kind(plan, stdio, control)
+        _first_of_its_kind(plan, stdio, control, taken)
         os._exit(0)
     os.close(control)
     for number in stdio:
@@ -44,7 +47,7 @@ def supervise(plan: Plan, stdio: Stdio, control: int) -> None:
     os.wait()
 
 
-def _first_of_its_kind(plan: Plan, stdio: Stdio, control: int) -> None:
+def _first_of_its_kind(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
     """Be process 1 of the new namespace: when this one ends, the kernel ends all others."""
     try:
         _die_with_parent()
@@ -54,10 +57,10 @@ def _first_of_its_kind(plan: Plan, stdio: Stdio, control: int) -> None:
     except OSError as exc:
         _tell(control, failed=f"namespaces: {exc.strerror}")
         return
-    _attend(plan, stdio, control)
+    _attend(plan, stdio, control, taken)
 
 
-def _attend(plan: Plan, stdio: Stdio, control: int) -> None:
+def _attend(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if LINUX else os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -69,6 +72,7 @@ def _attend(plan: Plan, stdio: Stdio, control: int) -> None:
     for number in stdio:
         os.close(number)  # or the reader would never see the end
     _tell(control, started=True)
+    os.write(taken, b"1")
     status = _until_it_ends(command, control, woken, plan)
     left = _sweep(command)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
