@@ -18,7 +18,7 @@ _FILES = 4096
 _CAPABILITIES = {"L0": 0b11111, "L1": 0b10, "L2": 0, "L3": None}
 
 
-def planned(spec: Spec, scratch: str, cgroup: tuple[str, ...] = ()) -> dict[str, Any]:
+def planned(spec: Spec, scratch: str) -> dict[str, Any]:
     """Return what the launcher is told."""
     linux = sys.platform == "linux"
     abi = landlock_abi() if linux else 0
@@ -32,7 +32,8 @@ def planned(spec: Spec, scratch: str, cgroup: tuple[str, ...] = ()) -> dict[str,
         "env": {**spec.env, **private(scratch)},
         "cwd": spec.cwd,
         "limits": _limits(spec.limits, linux=linux),
-        "cgroup": list(cgroup),
+        # and the supervisor, its double at L2, and the two of bubblewrap
+        "processes": spec.limits.processes + 4,
         "capabilities": _CAPABILITIES[spec.level],
         "landlock": reach.landlock(spec, scratch) if confined else None,
         "seccomp": filter_ if confined else "",

@@ -18,7 +18,7 @@ from gitnexus.sandbox.inner import kernel
 from gitnexus.sandbox.launcher import hand_over, holding
 from gitnexus.sandbox.output import Keeper, Passer, Sink
 from gitnexus.sandbox.plan import GRACE, planned
-from gitnexus.sandbox.scratch import process_group, scratch_folder
+from gitnexus.sandbox.scratch import scratch_folder
 from gitnexus.sandbox.spec import EndedBy, Outcome, Spec, checked
 from gitnexus.sandbox.watch import exceeded, free_space, usage
 
@@ -38,11 +38,8 @@ def run(spec: Spec, sink: Sink | None = None) -> Outcome:
     refuse_unfit(spec)
     if sys.platform == "linux":
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # keys are in our memory; a command at L0 could look into it
-    with contextlib.ExitStack() as stack:
-        scratch = stack.enter_context(scratch_folder())
-        groups = stack.enter_context(process_group(spec.limits.processes + 4))
-        plan = planned(spec, scratch, groups)
-        return stack.enter_context(_started(spec, plan, sink)).outcome()
+    with scratch_folder() as scratch, _started(spec, planned(spec, scratch), sink) as running:
+        return running.outcome()
 
 
 def refuse_unfit(spec: Spec) -> None:

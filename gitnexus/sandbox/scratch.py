@@ -1,4 +1,4 @@
-"""What is made for one run and gone after it: a folder with a home, and for root a group of processes."""
+"""A folder for one run, with a home and a place for temporary files, gone after it."""
 
 import atexit
 import contextlib
@@ -6,12 +6,9 @@ import os
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 _FOLDERS = ("home", "tmp")
-_GROUPS = Path("/sys/fs/cgroup")
 
 
 # Folders in which nothing was put, for the next run: making and removing them takes longer than most commands.
@@ -62,57 +59,6 @@ def _tidy() -> None:
     for owner, place in _unused:
         if owner == os.getpid():
             _removed(place)
-
-
-@contextlib.contextmanager
-def process_group(most: int) -> Iterator[tuple[str, ...]]:
-    """Make a cgroup that holds at most so many processes; none where we may not.
-
-    For root, whom RLIMIT_NPROC does not bind. Other users seldom may make one, and do not need it.
-    """
-    place = _made(most) if os.geteuid() == 0 else None
-    try:
-        yield (str(place / "cgroup.procs"),) if place else ()
-    finally:
-        if place:
-            _abandoned(place)
-
-
-def _abandoned(place: Path) -> None:
-    """Remove a group; a process that has just ended is still counted for a moment."""
-    for _ in range(50):
-        with contextlib.suppress(OSError):
-            place.rmdir()
-            return
-        time.sleep(0.002)
-
-
-def _made(most: int) -> Path | None:
-    above = _own_group()
-    if above is None:
-        return None
-    try:
-        place = Path(tempfile.mkdtemp(prefix="nexus-run-", dir=above))
-    except OSError:
-        return None
-    try:
-        (place / "pids.max").write_text(str(most))
-    except OSError:
-        place.rmdir()
-        return None
-    return place
-
-
-def _own_group() -> Path | None:
-    """Return the folder of the group we are in, in the hierarchy that counts processes."""
-    try:
-        rows = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-    except OSError:
-        return None
-    for _, controllers, path in rows:
-        if "pids" in controllers.split(","):
-            return _GROUPS / "pids" / path.lstrip("/")
-    return next((_GROUPS / path.lstrip("/") for _, controllers, path in rows if not controllers), None)
 
 
 def _removed(place: str) -> None:

@@ -59,14 +59,9 @@ def _privileges(plan: Plan, _: Stdio) -> None:
         return
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if plan["capabilities"] is not None:
-        kernel.capset(plan["capabilities"] & _permitted())
+        kernel.capset(plan["capabilities"] & plan["permitted"])
     # From here on no exec gains what was given up, not as root and not by a set-id file.
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-
-
-def _permitted() -> int:
-    with open("/proc/self/status") as file:
-        return next((int(line.split()[1], 16) for line in file if line.startswith("CapPrm")), 0)
 
 
 def _landlock(plan: Plan, _: Stdio) -> None:

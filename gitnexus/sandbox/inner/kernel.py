@@ -45,6 +45,12 @@ def capset(kept: int) -> None:
     _checked(_libc.capset(header, data))
 
 
+def permitted() -> int:
+    """Return the mask of the capabilities that this process has."""
+    with open("/proc/self/status") as file:
+        return next((int(line.split()[1], 16) for line in file if line.startswith("CapPrm")), 0)
+
+
 @functools.cache
 def landlock_abi() -> int:
     """Return the version of Landlock in this kernel, 0 where there is none."""

@@ -5,10 +5,11 @@ import json
 import os
 import signal
 import socket
+import time
 from contextlib import suppress
 
-from gitnexus.sandbox.inner import folders, kernel
-from gitnexus.sandbox.inner.supervise import LINUX, supervise
+from gitnexus.sandbox.inner import groups, kernel
+from gitnexus.sandbox.inner.supervise import LINUX, ready, supervise
 
 DESCRIPTORS = 5  # the plan, standard input, output and error, and the control
 
@@ -22,10 +23,12 @@ def serve(number: int) -> None:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # no command may look into us, even one without Landlock
     gc.disable()
     gc.freeze()
+    left: list[str] = []
     over = False
     while not over:
         heard, taken = os.pipe()
-        if os.fork() == 0:
+        supervisor = os.fork()
+        if supervisor == 0:
             os.close(heard)
             _wait_for_one(door, taken)
             os._exit(0)
@@ -33,13 +36,16 @@ def serve(number: int) -> None:
         # Until its command is on its way; then the next is made ready while the command runs.
         over = os.read(heard, 1) == b"0"
         os.close(heard)
+        left = [group for group in (*left, groups.of(supervisor)) if not groups.abandon(group)]
+    for _ in range(100):  # who has just ended is still counted for a moment
+        left = [group for group in left if not groups.abandon(group)]
+        if not left:
+            return
+        time.sleep(0.005)
 
 
 def _wait_for_one(door: socket.socket, taken: int) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    if LINUX:
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    rules = folders.ruleset(network=False) if kernel.landlock_abi() else None
+    prepared = ready()
     word, given, _, _ = socket.recv_fds(door, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
     if not word:
         os.write(taken, b"0")
@@ -51,4 +57,4 @@ def _wait_for_one(door: socket.socket, taken: int) -> None:
     with os.fdopen(plan_file, "rb") as file:
         plan = json.loads(file.read())
     with suppress(BrokenPipeError):
-        supervise({**plan, "ruleset": rules}, (stdio[0], stdio[1], stdio[2]), control, taken)
+        supervise(plan, prepared, (stdio[0], stdio[1], stdio[2]), control, taken)

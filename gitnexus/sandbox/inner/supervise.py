@@ -8,38 +8,60 @@ import select
 import signal
 import sys
 import time
+from typing import NamedTuple
 
-from gitnexus.sandbox.inner import kernel, namespaces
+from gitnexus.sandbox.inner import folders, groups, kernel, namespaces
 from gitnexus.sandbox.inner.confine import Plan, Stdio, Stopped, become
 from gitnexus.sandbox.inner.family import descendants
 
 LINUX = sys.platform == "linux"
 
 
-def supervise(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
+class Ready(NamedTuple):
+    """What a supervisor has prepared before it knows its command."""
+
+    woken: int
+    ruleset: int | None
+    permitted: int
+    group: str | None
+
+
+def ready() -> Ready:
+    """Become a supervisor: of a session of its own, heir of orphans, woken when a child ends. Raises: OSError."""
+    os.setsid()
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    if not LINUX:
+        return Ready(woken, None, 0, None)
+    _die_with_parent()
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    rules = folders.ruleset(network=False) if kernel.landlock_abi() else None
+    return Ready(woken, rules, kernel.permitted(), groups.joined())
+
+
+def supervise(plan: Plan, prepared: Ready, stdio: Stdio, control: int, taken: int) -> None:
     """Run one command to its end and tell of it on `control`; whoever holds its other end can end it.
 
     A byte on `taken` says that the command is on its way.
     """
-    os.setsid()
-    if LINUX:
-        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    for group in plan["cgroup"]:
-        with open(group, "w") as file:
-            file.write("0")
     _tell(control, pid=os.getpid())
-    if plan["view"] is None:
-        _die_with_parent()
-        _attend(plan, stdio, control, taken)
-        return
     try:
-        namespaces.leave(network=plan["view"]["network"] != "full")
-        _die_with_parent()
+        if prepared.group:
+            groups.limit(prepared.group, plan["processes"])
+        if plan["view"] is not None:
+            namespaces.leave(network=plan["view"]["network"] != "full")
+            _die_with_parent()  # forgotten when the credentials change
     except OSError as exc:
         _tell(control, failed=f"namespaces: {exc.strerror}")
         return
+    if plan["view"] is None:
+        _attend(plan, prepared, stdio, control, taken)
+        return
     if os.fork() == 0:
-        _first_of_its_kind(plan, stdio, control, taken)
+        _first_of_its_kind(plan, prepared, stdio, control, taken)
         os._exit(0)
     os.close(control)
     for number in stdio:
@@ -47,7 +69,7 @@ def supervise(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
     os.wait()
 
 
-def _first_of_its_kind(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
+def _first_of_its_kind(plan: Plan, prepared: Ready, stdio: Stdio, control: int, taken: int) -> None:
     """Be process 1 of the new namespace: when this one ends, the kernel ends all others."""
     try:
         _die_with_parent()
@@ -57,15 +79,11 @@ def _first_of_its_kind(plan: Plan, stdio: Stdio, control: int, taken: int) -> No
     except OSError as exc:
         _tell(control, failed=f"namespaces: {exc.strerror}")
         return
-    _attend(plan, stdio, control, taken)
+    _attend(plan, prepared, stdio, control, taken)
 
 
-def _attend(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
-    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if LINUX else os.pipe()
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    command, refusal = _started(plan, stdio)
+def _attend(plan: Plan, prepared: Ready, stdio: Stdio, control: int, taken: int) -> None:
+    command, refusal = _started({**plan, **prepared._asdict()}, stdio)
     if refusal:
         _tell(control, failed=refusal)
         return
@@ -73,7 +91,7 @@ def _attend(plan: Plan, stdio: Stdio, control: int, taken: int) -> None:
         os.close(number)  # or the reader would never see the end
     _tell(control, started=True)
     os.write(taken, b"1")
-    status = _until_it_ends(command, control, woken, plan)
+    status = _until_it_ends(command, control, prepared.woken, plan)
     left = _sweep(command)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     _tell(control, status=status, left=left, cpu=used.ru_utime + used.ru_stime, rss=used.ru_maxrss * 1024)
