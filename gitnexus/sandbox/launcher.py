@@ -73,6 +73,8 @@ def holding(content: bytes) -> IO[bytes]:
 def _door() -> socket.socket:
     if _running and _running[0].owner != os.getpid():
         _running.clear()  # a fork of ours: the launcher belongs to the other one
+    if _running and _running[0].process.poll() is not None:
+        _stop()
     if not _running:
         ours, theirs = socket.socketpair()
         with theirs:

@@ -76,7 +76,7 @@ def _landlock(plan: Plan, _: Stdio) -> None:
 
 def _seccomp(plan: Plan, _: Stdio) -> None:
     if plan["wrapper_filter"]:  # bubblewrap puts it on as its own last step
-        number = os.memfd_create("filter", 0)
+        number = os.memfd_create("filter")
         os.write(number, bytes.fromhex(plan["wrapper_filter"]))
         os.lseek(number, 0, os.SEEK_SET)
         os.dup2(number, plan["filter_number"])

@@ -1,0 +1,72 @@
+"""A worktree, something outside it worth stealing, and a command run between the two."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.sandbox.environment import PATH, environment
+from gitnexus.sandbox.levels import tried
+from gitnexus.sandbox.program import resolved
+from gitnexus.sandbox.run import run
+from gitnexus.sandbox.spec import Level, Limits, Outcome, Spec
+
+Box = Callable[..., Outcome]
+
+QUICK = Limits(seconds=60, cpu_seconds=30, processes=64)
+
+
+def need(level: Level) -> None:
+    """Skip, naming what is missing, where the machine does not have the level."""
+    found = tried(level)
+    if not found.there:
+        pytest.skip(f"{level}: {found.why}")
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> Path:
+    place = Path(os.path.realpath(tmp_path)) / "work tree"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder like ~/.aws, with a secret and a file that is writable for us."""
+    place = Path(os.path.realpath(tmp_path)) / "outside"
+    place.mkdir(mode=0o700)
+    (place / "credentials").write_text("the secret\n")
+    (place / "credentials").chmod(0o600)
+    return place
+
+
+def spec_of(worktree: Path, level: Level, argv: tuple[str, ...], **fields: Any) -> Spec:
+    given = {"env": environment({}, {}), "limits": QUICK, "cwd": str(worktree), **fields}
+    program = resolved(argv[0], PATH, str(worktree), str(worktree)).path
+    return Spec(argv=argv, program=program, root=str(worktree), level=level, **given)
+
+
+@pytest.fixture
+def box(worktree: Path) -> Box:
+    """Run a command in the worktree at a level; a test is skipped if the machine does not have it."""
+
+    def boxed(level: Level, *argv: str, sink: Any = None, **fields: Any) -> Outcome:
+        need(level)
+        return run(spec_of(worktree, level, argv, **fields), sink)
+
+    return boxed
+
+
+@pytest.fixture
+def python(box: Box) -> Box:
+    """Run Python code in the worktree; the interpreter's own folders are readable."""
+    folders = tuple({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix)})
+    program = os.path.realpath(sys.executable)
+
+    def run_code(level: Level, code: str, **fields: Any) -> Outcome:
+        return box(level, program, "-I", "-S", "-c", code, readable=folders, **fields)
+
+    return run_code
