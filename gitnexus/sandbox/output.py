@@ -46,6 +46,7 @@ class Passer:
     def __init__(self, limit: int, sink: Sink) -> None:
         self._limit = limit
         self._sink = sink
+        self._told = False
         self.total = 0
 
     def feed(self, piece: bytes) -> None:
@@ -54,10 +55,10 @@ class Passer:
         self.total += len(piece)
         if room > 0:
             self._sink(piece[:room])
-        if room >= 0 and self.total > self._limit:
+        if self.total > self._limit and not self._told:
+            self._told = True
             self._sink(f"\n[… cut after {self._limit} bytes …]\n".encode())
-            self._limit = -1
 
     def kept(self) -> Kept:
         """Return how much there was; none of it is here."""
-        return Kept(total=self.total, cut=max(0, self.total - self._limit) if self._limit >= 0 else 0)
+        return Kept(total=self.total, cut=max(0, self.total - self._limit))

@@ -53,10 +53,11 @@ def _program(path: str, name: str) -> Program:
         number = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as exc:
         raise NotFound(f"there is no program {one_line(name, 80)}: {exc.strerror}") from exc
+    about = os.fstat(number)
+    if not stat.S_ISREG(about.st_mode) or not os.access(real, os.X_OK):
+        os.close(number)
+        raise Invalid(f"{one_line(name, 80)} cannot be executed")
     with os.fdopen(number, "rb") as file:
-        about = os.fstat(number)
-        if not stat.S_ISREG(about.st_mode) or not os.access(real, os.X_OK):
-            raise Invalid(f"{one_line(name, 80)} cannot be executed")
         # The change time moves with every write and cannot be set back by whoever wrote; but it ticks in steps, so
         # a file that was changed just now is not yet to be recognised by it.
         key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)

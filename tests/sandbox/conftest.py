@@ -66,7 +66,7 @@ def python(box: Box) -> Box:
     folders = tuple({os.path.realpath(sys.base_prefix), os.path.realpath(sys.prefix)})
     program = os.path.realpath(sys.executable)
 
-    def run_code(level: Level, code: str, **fields: Any) -> Outcome:
-        return box(level, program, "-I", "-S", "-c", code, readable=folders, **fields)
+    def run_code(level: Level, code: str, readable_too: tuple[str, ...] = (), **fields: Any) -> Outcome:
+        return box(level, program, "-I", "-S", "-c", code, readable=(*folders, *readable_too), **fields)
 
     return run_code
