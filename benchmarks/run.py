@@ -16,6 +16,7 @@ import memory_notes
 import policy
 import projects
 import redaction
+import sandbox
 import state_write
 
 CHAPTERS = {
@@ -26,6 +27,7 @@ CHAPTERS = {
     "policy": policy.ratios,
     "projects": projects.ratios,
     "redaction": redaction.ratios,
+    "sandbox": sandbox.ratios,
 }
 
 

@@ -1,0 +1,45 @@
+"""A sandboxed `true` at each level, beside a bare one: what it costs to be careful.
+
+With a pause before each, as between the commands of an agent: the supervisor for the next is made ready meanwhile.
+"""
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+
+from measure import Ratio, compare
+
+from gitnexus.sandbox.environment import PATH, environment
+from gitnexus.sandbox.levels import available
+from gitnexus.sandbox.program import resolved
+from gitnexus.sandbox.run import run
+from gitnexus.sandbox.spec import Level, Spec
+
+# A fork of a small Python and twenty system calls; at L2 one more and a dozen mounts; at L3 a program does the same.
+LIMITS: dict[Level, float] = {"L0": 6.0, "L1": 7.0, "L2": 14.0, "L3": 30.0}
+
+
+def sandboxed(place: str, program: str, level: Level) -> Callable[[], object]:
+    spec = Spec(argv=("true",), program=program, cwd=place, root=place, env=environment({}, os.environ), level=level)
+    return lambda: run(spec)
+
+
+def ratios() -> Iterator[Ratio]:
+    with tempfile.TemporaryDirectory() as folder:
+        place = os.path.realpath(folder)
+        program = resolved("true", PATH, place, place).path
+
+        def bare() -> object:
+            return subprocess.run(
+                [program], cwd=place, env={}, stdin=subprocess.DEVNULL, capture_output=True, check=True
+            )
+
+        for row in available():
+            if not row.there:
+                print(f"     {row.level} is not measured: {row.why}")
+                continue
+            ours = sandboxed(place, program, row.level)
+            what = f"`true` at {row.level}"
+            yield compare(what, ours, "a bare one", bare, LIMITS[row.level], 60, before=lambda: time.sleep(0.03))
