@@ -32,7 +32,7 @@ def planned(spec: Spec, scratch: str) -> dict[str, Any]:
         "env": {**spec.env, **private(scratch)},
         "cwd": spec.cwd,
         "limits": _limits(spec.limits, linux=linux),
-        # and the supervisor, its double at L2, and the two of bubblewrap
+        # and the launcher, its double at L2, and the two of bubblewrap
         "processes": spec.limits.processes + 4,
         "capabilities": _CAPABILITIES[spec.level],
         "landlock": reach.landlock(spec, scratch) if confined else None,

@@ -15,7 +15,7 @@ from gitnexus.base.errors import DeniedByPolicy, Failed
 from gitnexus.base.text import one_line
 from gitnexus.sandbox import reach
 from gitnexus.sandbox.inner import kernel
-from gitnexus.sandbox.launcher import hand_over, holding
+from gitnexus.sandbox.launcher import Handed, give_back, hand_over, holding
 from gitnexus.sandbox.output import Keeper, Passer, Sink
 from gitnexus.sandbox.plan import GRACE, planned
 from gitnexus.sandbox.scratch import scratch_folder
@@ -61,33 +61,36 @@ def refuse_unfit(spec: Spec) -> None:
 def _started(spec: Spec, plan: dict[str, Any], sink: Sink | None) -> Iterator["_Running"]:
     out, their_out = os.pipe()
     err, their_err = os.pipe()
-    control: socket.socket | None = None
+    handed: Handed | None = None
     running: _Running | None = None
     try:
         try:
             with holding(spec.stdin) if spec.stdin else open(os.devnull, "rb") as stdin:
-                control = hand_over(plan, stdin.fileno(), their_out, their_err)
+                handed = hand_over(plan, stdin.fileno(), their_out, their_err)
         finally:
             os.close(their_out)
             os.close(their_err)
-        running = _Running(spec, out, err, control, sink)
+        running = _Running(spec, out, err, handed.control, sink)
         yield running
     finally:
         os.close(out)
         os.close(err)
-        if control:
-            _closed(control, told=running is not None and running.over())
+        if handed:
+            give_back(handed, through=(running is not None and running.through()) or _through(handed.control))
 
 
-def _closed(control: socket.socket, *, told: bool) -> None:
-    """Close our end, which ends the command if it still runs; then wait until the supervisor is through."""
-    with control, contextlib.suppress(OSError):
-        if told:
-            return
+def _through(control: socket.socket) -> bool:
+    """End the command by closing our half; True when the launcher has closed its own, having ended all."""
+    try:
         control.shutdown(socket.SHUT_WR)
         control.settimeout(_GIVE_UP)
         while control.recv(4096):
             pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True  # closed from the other side already
+    return True
 
 
 class _Running:
@@ -125,6 +128,10 @@ class _Running:
         """True if the end has been told."""
         return "status" in self._told or "failed" in self._told
 
+    def through(self) -> bool:
+        """True if the launcher said so itself, and is ready for another."""
+        return self.over() and not self._given_up
+
     def _take(self, number: int, *, once: bool = True) -> bool:
         """Read once; False at the end, or (not `once`) when nothing is there."""
         try:
@@ -145,7 +152,8 @@ class _Running:
         for line in lines:
             self._told.update(json.loads(line))
         if not piece and not self.over():
-            self._told["failed"] = "the supervisor ended before its command"
+            self._told["failed"] = "the launcher ended before its command"
+            self._given_up = True
 
     def _look(self) -> None:
         """End the command if it is over a limit, asking first; the supervisor insists after a grace."""
@@ -154,6 +162,7 @@ class _Running:
         if self._ended_by:
             if now > self._give_up:
                 self._told["status"] = signal.SIGKILL
+                self._given_up = True
             return
         if sum(stream.total for stream in self._streams.values()) > limits.flood:
             self._end("output")
@@ -167,6 +176,7 @@ class _Running:
 
     _next_look = 0.0
     _give_up = 0.0
+    _given_up = False
 
     def _end(self, why: EndedBy) -> None:
         self._ended_by = why

@@ -535,7 +535,7 @@ def test_a_killed_launcher_is_started_again(box: Box) -> None:
     from gitnexus.sandbox import launcher
 
     assert box("L0", "true").status == 0
-    victim = launcher._running[0].process
+    victim = launcher._idle[-1].process
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
 

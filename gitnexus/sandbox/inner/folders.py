@@ -54,7 +54,6 @@ def writable(rules: int, paths: tuple[str, ...]) -> None:
 def restrict(rules: int) -> None:
     """Put this process under the rules, for good. Raises: OSError."""
     kernel.call(kernel.LANDLOCK_RESTRICT, rules, 0)
-    os.close(rules)
 
 
 def _allow(rules: int, paths: tuple[str, ...], access: int) -> None:

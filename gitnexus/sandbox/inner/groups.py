@@ -1,6 +1,6 @@
 """A cgroup that counts processes, for root, whom RLIMIT_NPROC does not bind; others seldom may make one.
 
-Joining one takes milliseconds, so a supervisor does it before it has a command; the limit itself is one short write.
+Joining one takes milliseconds, so the launcher does it before it has a command; the limit itself is one short write.
 """
 
 import os
@@ -21,7 +21,7 @@ def joined() -> str | None:
         if os.path.exists(f"{place}/pids.max"):
             _write(f"{place}/cgroup.procs", "0")
             return place
-    abandon(place)
+    left(place)
     return None
 
 
@@ -30,20 +30,19 @@ def limit(place: str, most: int) -> None:
     _write(f"{place}/pids.max", str(most))
 
 
-def of(supervisor: int) -> str:
-    """Return where the group of that supervisor would be; it need not be there."""
-    return f"{_own() or _WHERE}/{_PREFIX}{supervisor}"
-
-
-def abandon(place: str) -> bool:
-    """Remove a group; False if somebody is still in it."""
-    try:
+def left(place: str) -> None:
+    """Go back to where we came from and remove the group."""
+    with suppress(OSError):
+        _write(f"{os.path.dirname(place)}/cgroup.procs", "0")
         os.rmdir(place)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True
+
+
+def forget(launcher: int) -> None:
+    """Remove the group of a launcher that could not do it itself any more."""
+    above = _own() if os.geteuid() == 0 else None
+    if above is not None:
+        with suppress(OSError):
+            os.rmdir(f"{above}/{_PREFIX}{launcher}")
 
 
 def _own() -> str | None:

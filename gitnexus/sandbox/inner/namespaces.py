@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import signal
 import socket
 import struct
 from collections.abc import Mapping
@@ -11,18 +12,27 @@ from gitnexus.sandbox.inner import kernel
 
 _USER, _MOUNT, _PID, _NET, _IPC, _UTS = 0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x08000000, 0x04000000
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_IDS = (os.geteuid(), os.getegid())  # before: inside, nobody knows them until they are mapped
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _UP = 0x8913, 0x8914, 1
 
 
-def leave(network: bool) -> None:
-    """Leave the parent's namespaces; processes made from now on are in the new ones. Raises: OSError."""
-    user, group = os.geteuid(), os.getegid()
+def forked(network: bool) -> int:
+    """Fork into namespaces of one's own; like os.fork, which cannot be told of them. Raises: OSError.
+
+    Safe because the launcher has one thread: what os.fork does besides is for the others.
+    """
+    flags = _USER | _MOUNT | _PID | _IPC | _UTS | (_NET if network else 0) | signal.SIGCHLD
+    return kernel.call(_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
+
+
+def settle() -> None:
+    """Be the same user inside as outside: the first step in a new namespace of users. Raises: OSError."""
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # or the files below belong to root
-    kernel.unshare(_USER | _MOUNT | _PID | _IPC | _UTS | (_NET if network else 0))
     _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{user} {user} 1")
-    _write("/proc/self/gid_map", f"{group} {group} 1")
+    _write("/proc/self/uid_map", f"{_IDS[0]} {_IDS[0]} 1")
+    _write("/proc/self/gid_map", f"{_IDS[1]} {_IDS[1]} 1")
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
 

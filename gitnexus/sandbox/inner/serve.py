@@ -1,60 +1,61 @@
-"""The launcher: a small process without threads that keeps a supervisor ready for the next command."""
+"""The launcher: a small process without threads that starts one command after the other and watches over it."""
 
 import gc
 import json
 import os
 import signal
 import socket
-import time
-from contextlib import suppress
 
-from gitnexus.sandbox.inner import groups, kernel
-from gitnexus.sandbox.inner.supervise import LINUX, ready, supervise
+from gitnexus.sandbox.inner import folders, groups, kernel
+from gitnexus.sandbox.inner.supervise import LINUX, supervise
 
 DESCRIPTORS = 5  # the plan, standard input, output and error, and the control
 
 
 def serve(number: int) -> None:
-    """Have commands from the socket `number` run until its other end is closed."""
+    """Run the commands that come by the socket `number` until its other end is closed."""
     door = socket.socket(fileno=number)
     os.set_inheritable(number, False)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors have told all there is to tell when they end
+    woken = _woken_by_children()
+    group = None
     if LINUX:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # no command may look into us, even one without Landlock
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)  # what a command leaves behind comes to us
+        group = groups.joined()
     gc.disable()
     gc.freeze()
-    left: list[str] = []
-    over = False
-    while not over:
-        heard, taken = os.pipe()
-        supervisor = os.fork()
-        if supervisor == 0:
-            os.close(heard)
-            _wait_for_one(door, taken)
-            os._exit(0)
-        os.close(taken)
-        # Until its command is on its way; then the next is made ready while the command runs.
-        over = os.read(heard, 1) == b"0"
-        os.close(heard)
-        left = [group for group in (*left, groups.of(supervisor)) if not groups.abandon(group)]
-    for _ in range(100):  # who has just ended is still counted for a moment
-        left = [group for group in left if not groups.abandon(group)]
-        if not left:
-            return
-        time.sleep(0.005)
+    while _one(door, woken, group):
+        pass
+    if group:
+        groups.left(group)
 
 
-def _wait_for_one(door: socket.socket, taken: int) -> None:
-    prepared = ready()
+def _woken_by_children() -> int:
+    """Return a descriptor that can be read when a child has ended."""
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return woken
+
+
+def _one(door: socket.socket, woken: int, group: str | None) -> bool:
+    """Wait for one command and run it; False if there will be no more."""
+    # Made while nobody waits: most of what a command may read is the same for all.
+    rules = folders.ruleset(network=False) if kernel.landlock_abi() else None
     word, given, _, _ = socket.recv_fds(door, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
     if not word:
-        os.write(taken, b"0")
-        return
-    door.close()
+        return False
     for each in given:
         os.set_inheritable(each, False)
     plan_file, *stdio, control = given
     with os.fdopen(plan_file, "rb") as file:
         plan = json.loads(file.read())
-    with suppress(BrokenPipeError):
-        supervise(plan, prepared, (stdio[0], stdio[1], stdio[2]), control, taken)
+    if group:
+        groups.limit(group, plan["processes"])
+    known = {"ruleset": rules, "permitted": kernel.permitted() if LINUX else 0}
+    supervise({**plan, **known}, woken, (stdio[0], stdio[1], stdio[2]), control)
+    if rules is not None:
+        os.close(rules)
+    return True

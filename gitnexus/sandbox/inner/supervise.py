@@ -8,93 +8,63 @@ import select
 import signal
 import sys
 import time
-from typing import NamedTuple
 
-from gitnexus.sandbox.inner import folders, groups, kernel, namespaces
+from gitnexus.sandbox.inner import kernel, namespaces
 from gitnexus.sandbox.inner.confine import Plan, Stdio, Stopped, become
 from gitnexus.sandbox.inner.family import descendants
 
 LINUX = sys.platform == "linux"
+_RSS_UNIT = 1024 if LINUX else 1
 
 
-class Ready(NamedTuple):
-    """What a supervisor has prepared before it knows its command."""
-
-    woken: int
-    ruleset: int | None
-    permitted: int
-    group: str | None
-
-
-def ready() -> Ready:
-    """Become a supervisor: of a session of its own, heir of orphans, woken when a child ends. Raises: OSError."""
-    os.setsid()
-    woken, wake = os.pipe()
-    os.set_blocking(woken, False)
-    os.set_blocking(wake, False)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    if not LINUX:
-        return Ready(woken, None, 0, None)
-    _die_with_parent()
-    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    rules = folders.ruleset(network=False) if kernel.landlock_abi() else None
-    return Ready(woken, rules, kernel.permitted(), groups.joined())
-
-
-def supervise(plan: Plan, prepared: Ready, stdio: Stdio, control: int, taken: int) -> None:
+def supervise(plan: Plan, woken: int, stdio: Stdio, control: int) -> None:
     """Run one command to its end and tell of it on `control`; whoever holds its other end can end it.
 
-    A byte on `taken` says that the command is on its way.
+    `woken` can be read when a child has ended.
     """
     _tell(control, pid=os.getpid())
+    if plan["view"] is None:
+        _attend(plan, woken, stdio, control)
+        return
     try:
-        if prepared.group:
-            groups.limit(prepared.group, plan["processes"])
-        if plan["view"] is not None:
-            namespaces.leave(network=plan["view"]["network"] != "full")
-            _die_with_parent()  # forgotten when the credentials change
+        first = namespaces.forked(network=plan["view"]["network"] != "full")
     except OSError as exc:
         _tell(control, failed=f"namespaces: {exc.strerror}")
         return
-    if plan["view"] is None:
-        _attend(plan, prepared, stdio, control, taken)
-        return
-    if os.fork() == 0:
-        _first_of_its_kind(plan, prepared, stdio, control, taken)
+    if first == 0:
+        _first_of_its_kind(plan, woken, stdio, control)
         os._exit(0)
-    os.close(control)
-    for number in stdio:
+    for number in (*stdio, control):
         os.close(number)
-    os.wait()
+    os.waitpid(first, 0)
 
 
-def _first_of_its_kind(plan: Plan, prepared: Ready, stdio: Stdio, control: int, taken: int) -> None:
-    """Be process 1 of the new namespace: when this one ends, the kernel ends all others."""
+def _first_of_its_kind(plan: Plan, woken: int, stdio: Stdio, control: int) -> None:
+    """Be process 1 of new namespaces: when this one ends, the kernel ends all others."""
     try:
-        _die_with_parent()
+        namespaces.settle()
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
         namespaces.arrange(plan["view"])
         if plan["view"]["network"] == "loopback":
             namespaces.loopback_up()
     except OSError as exc:
         _tell(control, failed=f"namespaces: {exc.strerror}")
         return
-    _attend(plan, prepared, stdio, control, taken)
+    _attend(plan, woken, stdio, control)
 
 
-def _attend(plan: Plan, prepared: Ready, stdio: Stdio, control: int, taken: int) -> None:
-    command, refusal = _started({**plan, **prepared._asdict()}, stdio)
-    if refusal:
-        _tell(control, failed=refusal)
-        return
+def _attend(plan: Plan, woken: int, stdio: Stdio, control: int) -> None:
+    command, refusal = _started(plan, stdio)
     for number in stdio:
         os.close(number)  # or the reader would never see the end
-    _tell(control, started=True)
-    os.write(taken, b"1")
-    status = _until_it_ends(command, control, prepared.woken, plan)
-    left = _sweep(command)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _tell(control, status=status, left=left, cpu=used.ru_utime + used.ru_stime, rss=used.ru_maxrss * 1024)
+    if refusal:
+        _tell(control, failed=refusal)
+    else:
+        status, used = _until_it_ends(command, control, woken, plan)
+        left = _sweep(command)
+        cpu = used.ru_utime + used.ru_stime
+        _tell(control, status=status, left=left, cpu=cpu, rss=used.ru_maxrss * _RSS_UNIT)
+    os.close(control)
 
 
 def _started(plan: Plan, stdio: Stdio) -> tuple[int, str]:
@@ -117,14 +87,14 @@ def _started(plan: Plan, stdio: Stdio) -> tuple[int, str]:
     return command, words
 
 
-def _until_it_ends(command: int, control: int, woken: int, plan: Plan) -> int:
-    """Return the status of the command; a byte on `control` asks it to end, a closed one gives no choice."""
+def _until_it_ends(command: int, control: int, woken: int, plan: Plan) -> tuple[int, resource.struct_rusage]:
+    """Return how the command ended; a byte on `control` asks it to end, a closed one gives no choice."""
     kill_at: float | None = None
     waiting = [control, woken]
     while True:
-        status = _reaped(command)
-        if status is not None:
-            return status
+        ended = _reaped(command)
+        if ended is not None:
+            return ended
         left = None if kill_at is None else max(0.0, kill_at - time.monotonic())
         ready, _, _ = select.select(waiting, [], [], left)
         if woken in ready:
@@ -148,15 +118,15 @@ def _heard(control: int) -> bytes:
         return b""
 
 
-def _reaped(command: int) -> int | None:
-    """Bury every child that has ended; return the status of the command if it is among them."""
+def _reaped(command: int) -> tuple[int, resource.struct_rusage] | None:
+    """Bury every child that has ended; return status and usage of the command if it is among them."""
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            pid, status, used = os.wait4(-1, os.WNOHANG)
         except ChildProcessError:
             return None
         if pid == command:
-            return status
+            return status, used
         if pid == 0:
             return None
 
@@ -189,11 +159,6 @@ def _sweep(command: int) -> int:
         except ChildProcessError:
             return found
         time.sleep(0.001)  # dying takes a moment; what was born meanwhile is in the next round
-
-
-def _die_with_parent() -> None:
-    if LINUX:
-        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _tell(control: int, **words: object) -> None:
