@@ -42,7 +42,7 @@ ALLOWED = frozenset(
         *("NODE_ENV", "NPM_CONFIG_OFFLINE", "NPM_CONFIG_IGNORE_SCRIPTS", "NPM_CONFIG_AUDIT", "NPM_CONFIG_FUND"),
         *("RUST_BACKTRACE", "RUST_LOG", "CARGO_NET_OFFLINE", "CARGO_TERM_COLOR", "CARGO_INCREMENTAL"),
         *("GOOS", "GOARCH", "GOMAXPROCS", "CGO_ENABLED", "GO111MODULE", "RAILS_ENV", "RACK_ENV", "APP_ENV"),
-        *("DJANGO_SETTINGS_MODULE", "FLASK_ENV", "OMP_NUM_THREADS", "MAKELEVEL"),
+        *("FLASK_ENV", "OMP_NUM_THREADS"),
     )
 )
 
@@ -74,6 +74,8 @@ _LOADS_EXACTLY = {
 }
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+# A language or a time zone; never a path of one's own, which the C library would read.
+_PLACE = re.compile(r"[A-Za-z0-9_+-]+([./@:,][A-Za-z0-9_+-]+){0,9}|")
 _LONGEST = 4096
 _MOST = 64
 
@@ -96,7 +98,7 @@ def environment(
             raise Invalid(f"the variable {name} is given twice, in other letters")
         _check_allowed(name)
         _check_value(name, value)
-    taken = {name: inherited[name] for name in INHERITED if _well_formed(inherited.get(name, "\0"))}
+    taken = {name: inherited[name] for name in INHERITED if _PLACE.fullmatch(inherited.get(name, "\0"))}
     path = ":".join((*_checked_folders(folders), PATH))
     made = {"LANG": "C.UTF-8", **taken, **FIXED, "PATH": path, **wanted}
     return dict(sorted(made.items()))
@@ -123,6 +125,8 @@ def _check_value(name: str, value: object) -> None:
         raise Invalid(f"the value of {name} should be text")
     if not _well_formed(value):
         raise Invalid(f"the value of {name} is too long, or has characters that cannot be seen")
+    if name in INHERITED and not _PLACE.fullmatch(value):
+        raise Invalid(f"the value of {name} is no language or time zone")
 
 
 def _well_formed(value: str) -> bool:
