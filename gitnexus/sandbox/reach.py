@@ -44,7 +44,9 @@ def bubblewrap(spec: Spec, scratch: str, wrapper: str, filter_number: int) -> li
     argv = [wrapper, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--seccomp", str(filter_number)]
     argv += [] if spec.network == "full" else ["--unshare-net"]
-    argv += ["--proc", "/proc", "--dev", "/dev", "--bind", f"{scratch}/tmp", "/tmp"]  # noqa: S108
+    # Read-only, or root could set in /proc/sys which program the kernel runs when one crashes: it asks for the user
+    # there, not for capabilities.
+    argv += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--bind", f"{scratch}/tmp", "/tmp"]  # noqa: S108
     for path in SYSTEM:
         if os.path.islink(path):
             argv += ["--symlink", os.readlink(path), path]

@@ -76,6 +76,23 @@ def test_nothing_is_made_to_run_as_its_owner(level: Level, box: Box, worktree: P
     assert not os.stat(worktree / "t").st_mode & 0o6000
 
 
+@CONFINED
+def test_160_settings_of_the_kernel_cannot_be_opened_for_writing(level: Level, python: Box) -> None:
+    """/proc/sys/kernel/core_pattern names a program that the kernel runs as root. Opened only, never written."""
+    code = """
+import os
+for path in ("/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger"):
+    try:
+        os.close(os.open(path, os.O_WRONLY))
+        print("opened", path)
+    except OSError:
+        pass
+"""
+    ended = python(level, code)
+
+    assert (ended.status, ended.stdout.data) == (0, b""), ended.stderr.data
+
+
 NETWORK = {
     "093-tcp": "s=socket.socket(); s.connect(('127.0.0.1', port))",
     "093-udp": "s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.1', port))",

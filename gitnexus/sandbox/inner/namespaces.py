@@ -56,7 +56,7 @@ def arrange(view: Mapping[str, Any]) -> None:
 def own_processes() -> bool:
     """Show only the processes of this namespace in /proc; False where the kernel does not let us."""
     try:
-        kernel.mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+        kernel.mount("proc", "/proc", "proc", _RDONLY | _NOSUID | _NODEV | _NOEXEC)
     except OSError:
         return False
     return True

@@ -43,6 +43,7 @@ def _woken_by_children() -> int:
 def _one(door: socket.socket, woken: int, group: str | None) -> bool:
     """Wait for one command and run it; False if there will be no more."""
     # Made while nobody waits: most of what a command may read is the same for all.
+    permitted = kernel.permitted() if LINUX else 0
     rules = folders.ruleset(network=False) if kernel.landlock_abi() else None
     word, given, _, _ = socket.recv_fds(door, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
     if not word:
@@ -54,7 +55,7 @@ def _one(door: socket.socket, woken: int, group: str | None) -> bool:
         plan = json.loads(file.read())
     if group:
         groups.limit(group, plan["processes"])
-    known = {"ruleset": rules, "permitted": kernel.permitted() if LINUX else 0}
+    known = {"ruleset": rules, "permitted": permitted}
     supervise({**plan, **known}, woken, (stdio[0], stdio[1], stdio[2]), control)
     if rules is not None:
         os.close(rules)

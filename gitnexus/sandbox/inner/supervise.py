@@ -30,13 +30,14 @@ def supervise(plan: Plan, woken: int, stdio: Stdio, control: int) -> None:
         first = namespaces.forked(network=plan["view"]["network"] != "full")
     except OSError as exc:
         _tell(control, failed=f"namespaces: {exc.strerror}")
-        return
+        first = -1
     if first == 0:
         _first_of_its_kind(plan, woken, stdio, control)
         os._exit(0)
     for number in (*stdio, control):
         os.close(number)
-    os.waitpid(first, 0)
+    if first > 0:
+        os.waitpid(first, 0)
 
 
 def _first_of_its_kind(plan: Plan, woken: int, stdio: Stdio, control: int) -> None:
