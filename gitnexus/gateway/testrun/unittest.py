@@ -1,0 +1,54 @@
+"""unittest of Python's standard library, by what it prints at the end."""
+
+import re
+
+from gitnexus.gateway.testrun.protocol import Failure, TestReport, lines, operands
+
+_RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
+_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
+_COUNT = re.compile(r"([a-z ]+)=(\d+)")
+_FAILURE = re.compile(r"(?:FAIL|ERROR): (\S+) \((.+)\).*")
+
+
+class Unittest:
+    """python -m unittest."""
+
+    name = "unittest"
+
+    def plan(self, files: frozenset[str], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the command if there are Python files that look like tests."""
+        if not any(re.search(r"(^|/)test[^/]*\.py$", path) for path in files):
+            return None
+        return ("python3", "-m", "unittest", *(operands(wanted) or ("discover",)))
+
+    def parse(self, output: bytes, status: int) -> TestReport:
+        """Return the counts of the last run."""
+        rows = lines(output)
+        ran = next((match for row in reversed(rows) if (match := _RAN.fullmatch(row))), None)
+        end = next((match for row in reversed(rows) if (match := _END.fullmatch(row))), None)
+        if ran is None or end is None:
+            return TestReport(status=status, counted=False)
+        counts = {word.strip(): int(number) for word, number in _COUNT.findall(end[1] or "")}
+        failed = counts.get("failures", 0) + counts.get("errors", 0) + counts.get("unexpected successes", 0)
+        skipped = counts.get("skipped", 0)
+        return TestReport(
+            status=status,
+            passed=max(0, int(ran[1]) - failed - skipped),
+            failed=failed,
+            skipped=skipped,
+            failures=_failures(rows),
+        )
+
+
+def _failures(rows: list[str]) -> tuple[Failure, ...]:
+    """Return each failure with the last line of its traceback, which ends at an empty line."""
+    found = []
+    for at, row in enumerate(rows):
+        if match := _FAILURE.fullmatch(row):
+            block = []
+            for line in rows[at + 2 :]:
+                if not line.strip():
+                    break
+                block.append(line)
+            found.append(Failure(name=match[1], where=match[2], message=block[-1] if block else ""))
+    return tuple(found)
