@@ -1,6 +1,6 @@
 """A sandboxed `true` at each level, beside a bare one: what it costs to be careful.
 
-With a pause before each, as between the commands of an agent: the supervisor for the next is made ready meanwhile.
+With a pause before each, as between the commands of an agent: the launcher makes itself ready for the next meanwhile.
 """
 
 import os
@@ -18,7 +18,7 @@ from gitnexus.sandbox.run import run
 from gitnexus.sandbox.spec import Level, Spec
 
 # A fork of a small Python and twenty system calls; at L2 one more and a dozen mounts; at L3 a program does the same.
-LIMITS: dict[Level, float] = {"L0": 6.0, "L1": 7.0, "L2": 14.0, "L3": 30.0}
+LIMITS: dict[Level, float] = {"L0": 8.0, "L1": 8.0, "L2": 16.0, "L3": 35.0}
 
 
 def sandboxed(place: str, program: str, level: Level) -> Callable[[], object]:

@@ -106,6 +106,9 @@ class _Running:
         self._heard = b""
         self._ended_by: EndedBy | None = None
         self._begin = time.monotonic()
+        self._next_look = self._begin + _LOOK_EVERY
+        self._give_up = 0.0
+        self._given_up = False
         self._free = free_space(spec.root)
 
     def outcome(self) -> Outcome:
@@ -120,13 +123,14 @@ class _Running:
                         ready.unregister(key.fd)
                 self._look()
         for number in self._streams:
-            while self._take(number, once=False):  # what is still in the pipe; nobody is left to wait for
+            # What is still in the pipe. Nobody is left to wait for; where orphans are not found one may still write.
+            while self._take(number, once=False) and self._streams[number].total <= self._spec.limits.flood:
                 pass
         return self._made()
 
     def over(self) -> bool:
         """True if the end has been told."""
-        return "status" in self._told or "failed" in self._told
+        return not self._told.keys().isdisjoint(("status", "failed", "lost"))
 
     def through(self) -> bool:
         """True if the launcher said so itself, and is ready for another."""
@@ -152,11 +156,11 @@ class _Running:
         for line in lines:
             self._told.update(json.loads(line))
         if not piece and not self.over():
-            self._told["failed"] = "the launcher ended before its command"
+            self._told["lost"] = True
             self._given_up = True
 
     def _look(self) -> None:
-        """End the command if it is over a limit, asking first; the supervisor insists after a grace."""
+        """End the command if it is over a limit, asking first; the launcher insists after a grace."""
         now = time.monotonic()
         limits = self._spec.limits
         if self._ended_by:
@@ -174,10 +178,6 @@ class _Running:
             if over:
                 self._end(over)
 
-    _next_look = 0.0
-    _give_up = 0.0
-    _given_up = False
-
     def _end(self, why: EndedBy) -> None:
         self._ended_by = why
         self._give_up = time.monotonic() + _GIVE_UP
@@ -193,6 +193,12 @@ class _Running:
         if "failed" in told:
             raise Failed(
                 f"{one_line(self._spec.argv[0], 80)} was not run: {one_line(told['failed'])}",
+                context={"level": self._spec.level},
+            )
+        if "lost" in told:
+            raise Failed(
+                f"{one_line(self._spec.argv[0], 80)} was broken off: somebody ended its launcher",
+                hint="it may have run in part; look at the worktree before you run it again",
                 context={"level": self._spec.level},
             )
         raw = told["status"]

@@ -4,6 +4,7 @@ Joining one takes milliseconds, so the launcher does it before it has a command;
 """
 
 import os
+import time
 from contextlib import suppress
 
 _WHERE = "/sys/fs/cgroup"
@@ -40,9 +41,12 @@ def left(place: str) -> None:
 def forget(launcher: int) -> None:
     """Remove the group of a launcher that could not do it itself any more."""
     above = _own() if os.geteuid() == 0 else None
-    if above is not None:
+    place = f"{above}/{_PREFIX}{launcher}"
+    for _ in range(50 if above is not None and os.path.isdir(place) else 0):
         with suppress(OSError):
-            os.rmdir(f"{above}/{_PREFIX}{launcher}")
+            os.rmdir(place)
+            return
+        time.sleep(0.002)  # what it ran is only just ending
 
 
 def _own() -> str | None:

@@ -151,14 +151,14 @@ def _sweep(command: int) -> int:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(command, signal.SIGKILL)
     while True:
-        _signal_all(signal.SIGKILL)
-        try:
+        try:  # first, since mostly nobody is left
             pid, status = os.waitpid(-1, os.WNOHANG)
             while pid:
                 found += os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
                 pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return found
+        _signal_all(signal.SIGKILL)
         time.sleep(0.001)  # dying takes a moment; what was born meanwhile is in the next round
 
 
