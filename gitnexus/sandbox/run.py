@@ -20,7 +20,7 @@ from gitnexus.sandbox.output import Keeper, Passer, Sink
 from gitnexus.sandbox.plan import GRACE, planned
 from gitnexus.sandbox.scratch import scratch_folder
 from gitnexus.sandbox.spec import EndedBy, Outcome, Spec, checked
-from gitnexus.sandbox.watch import exceeded, free_space, usage
+from gitnexus.sandbox.watch import end_session, exceeded, free_space, usage
 
 _LOOK_EVERY = 0.1  # seconds between two looks at the family
 _GIVE_UP = GRACE + 10.0  # for processes that not even the kernel can end, as on a dead network disk
@@ -188,6 +188,11 @@ class _Running:
             else:
                 self._control.shutdown(socket.SHUT_WR)
 
+    def _end_orphans(self) -> None:
+        """End what a killed launcher has left; from L2 on the kernel has done so, and its numbers are not ours."""
+        if sys.platform == "linux" and self._spec.level in ("L0", "L1") and "command" in self._told:
+            end_session(self._told["command"])
+
     def _made(self) -> Outcome:
         told = self._told
         if "failed" in told:
@@ -196,6 +201,7 @@ class _Running:
                 context={"level": self._spec.level},
             )
         if "lost" in told:
+            self._end_orphans()
             raise Failed(
                 f"{one_line(self._spec.argv[0], 80)} was broken off: somebody ended its launcher",
                 hint="it may have run in part; look at the worktree before you run it again",

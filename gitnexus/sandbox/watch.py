@@ -1,6 +1,9 @@
 """What the kernel's limits for single processes do not see: a whole family's processes, memory, time and disk."""
 
+import contextlib
 import os
+import signal
+import time
 from typing import NamedTuple
 
 from gitnexus.sandbox.inner.family import descendants
@@ -31,6 +34,27 @@ def usage(supervisor: int) -> Usage:
         pages += int(fields[21])
         ticks += int(fields[11]) + int(fields[12])
     return Usage(processes, pages * _PAGE, ticks / _TICKS)
+
+
+def end_session(session: int) -> None:
+    """Kill what is in a session: the last resort if the launcher that watched over it is gone."""
+    for _ in range(100):  # until nobody is left; dying takes a moment
+        members = [int(name) for name in os.listdir("/proc") if name.isdecimal() and _belongs(name, session)]
+        if not members:
+            return
+        for pid in members:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def _belongs(name: str, session: int) -> bool:
+    try:
+        with open(f"/proc/{name}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return False
+    return int(fields[3]) == session and fields[0] != b"Z"
 
 
 def free_space(folder: str) -> int:

@@ -565,10 +565,11 @@ def test_a_killed_launcher_is_started_again(box: Box) -> None:
 def test_188_a_command_whose_launcher_is_killed_is_not_said_to_have_not_run(box: Box, worktree: Path) -> None:
     """Without Landlock a command can end its own launcher, as any process of the user's."""
     with pytest.raises(Failed) as lost:
-        box("L0", "sh", "-c", "touch ran; kill -9 $PPID; sleep 1000")
+        box("L0", "sh", "-c", "sleep 1000 & touch ran; kill -9 $PPID; sleep 1000")
 
     assert "broken off" in lost.value.message
     assert (worktree / "ran").exists()
+    assert not _alive(worktree)
     assert box("L0", "true").status == 0
 
 

@@ -61,6 +61,7 @@ def _attend(plan: Plan, woken: int, stdio: Stdio, control: int) -> None:
     if refusal:
         _tell(control, failed=refusal)
     else:
+        _tell(control, command=command)
         status, used = _until_it_ends(command, control, woken, plan)
         left = _sweep(command)
         cpu = used.ru_utime + used.ru_stime
