@@ -1,4 +1,4 @@
-"""The approver's key: made once, never replaced, used only while nobody else can read it; and what proves a signature."""
+"""The approver's key: made once, never replaced, used only while nobody else can read it; and how to check one."""
 
 import base64
 import contextlib
@@ -112,7 +112,7 @@ def own_signer() -> FileSigner:
     """Return the key that `init` made. Raises: NotFound, Failed."""
     folder = keys_folder()
     try:
-        text = (folder / _PUBLIC).readencoded(encoding="ascii")
+        text = (folder / _PUBLIC).read_text(encoding="ascii")
     except FileNotFoundError as exc:
         raise NotFound("there is no approver key yet", hint="git nexus init makes one", fix="git nexus init") from exc
     except UnicodeDecodeError as exc:

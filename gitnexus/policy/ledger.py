@@ -1,7 +1,7 @@
 """Spent tokens: burned before anything runs, chained, and anchored where no agent reaches.
 
-The ledger lies in the git common dir, beside what it guards; the anchor in the user's home holds its last line. A ledger
-that ends before its anchor was cut: then every token that was issued until now is void.
+The ledger lies in the git common dir, beside what it guards; the anchor in the user's home holds its last line. A
+ledger that ends before its anchor was cut: then every token that was issued until now is void.
 """
 
 import contextlib
