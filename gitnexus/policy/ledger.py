@@ -6,6 +6,7 @@ ledger that ends before its anchor was cut: then every token that was issued unt
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -99,7 +100,7 @@ class Ledger:
         self._close(claims, "void", now)
 
     def trouble(self) -> str | None:
-        """Return what is wrong with the ledger, None if nothing is; changes nothing. Raises: Busy."""
+        """Return what is wrong with the ledger, None if nothing is; starts no new one. Raises: Busy."""
         if not self._anchor.exists() and not self._file.exists():
             return "there is none yet"
         with self._held():
@@ -121,7 +122,7 @@ class Ledger:
             line = Line(act=act, at=milliseconds(now), prev=found.head, nonce=claims.nonce, expires=claims.expires)
             self._append(found, line)
             if len(found.lines) >= _FOLD_AT:
-                self._fold(found, line, now)
+                self._fold(found, now)
 
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
@@ -192,16 +193,19 @@ class Ledger:
         # The anchor first: from here on the token is spent, whatever happens to this process.
         anchor = Anchor(id=found.id, line=line, before=found.head, since=found.since)
         _write(self._anchor, document(anchor.plain()))
-        fd = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            os.write(fd, line.bytes())
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+            fd = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                os.write(fd, line.bytes())
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except OSError as exc:  # the anchor has the line: it is put in place by who comes next
+            raise Failed(f"{self._file} cannot be written: {exc.strerror}", hint="that token is spent") from exc
         found.lines.append(line)
         found.head = line.digest()
 
-    def _fold(self, found: _Read, last: Line, now: datetime) -> None:
+    def _fold(self, found: _Read, now: datetime) -> None:
         """Write the ledger again without what is long expired; after a crash the old one still counts."""
         oldest = milliseconds(now - REMEMBERED)
         kept = [line for line in found.lines if line.nonce and line.expires > oldest]
@@ -254,17 +258,21 @@ def _lines(raw: bytes) -> list[Line]:
 
 
 def _bytes(path: Path) -> bytes | None:
+    """Return a plain file's bytes, None if there is none. Raises: _Cut for what is no plain file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as exc:
         raise _Cut(f"{path.name} cannot be read: {exc.strerror}") from exc
-    with os.fdopen(fd, "rb") as handle:
-        try:
-            return handle.read(_LARGEST)
-        except OSError as exc:
-            raise _Cut(f"{path.name} cannot be read: {exc.strerror}") from exc
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise _Cut(f"{path.name} is no file of ours")
+        with os.fdopen(os.dup(fd), "rb") as handle:
+            return handle.read()
+    finally:
+        os.close(fd)
 
 
 def _write(path: Path, data: bytes) -> None:
