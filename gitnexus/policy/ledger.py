@@ -168,7 +168,9 @@ class Ledger:
         if anchor is None:
             raise _Cut("the anchor of the ledger is gone from your home")
         lines = _lines(raw or b"")
-        head = lines[-1].digest() if lines else ""
+        if not lines:
+            raise _Cut("the ledger is gone")  # also one in which nothing was spent: this may be another clone
+        head = lines[-1].digest()
         if head != anchor.line.digest():
             if head != anchor.before:
                 raise _Cut("the ledger does not end where it should: lines were cut off or changed")

@@ -16,7 +16,6 @@ Trusts = Callable[[Snapshot, bytes], bool]
 LOOSENING: dict[str, tuple[Any, ...]] = {
     "catalog.source": (),
     "memory.gc.automatic": (False,),
-    "memory.gc": (),
     "policy.mode": ("default",),
     "policy": (),
     "sandbox": (),
@@ -65,7 +64,8 @@ def unknown(snapshot: Snapshot, names: Sequence[str]) -> list[tuple[str, str]]:
 def loosening(raw: bytes) -> list[str]:
     """Return the keys of a project's file that count only when it is signed; none of a file that does not parse."""
     try:
-        return sorted(_loose(_read(raw, FILE)))
+        mine = home_folder() / FILE
+        return sorted(_all_loose(_read(mine.read_bytes(), FILE) if mine.is_file() else {}, _read(raw, FILE)))
     except Invalid:
         return []
 
@@ -85,9 +85,22 @@ def _files(snapshot: Snapshot | None, trusts: Trusts) -> list[tuple[str, dict[st
     files = [(str(mine), _read(mine.read_bytes(), str(mine)))] if mine.is_file() else []
     if snapshot is not None and raw is not None:
         theirs = _read(raw, f".nexus/{FILE}")
-        loose = _loose(theirs)
+        loose = _all_loose(files[0][1] if files else {}, theirs)
         files.append((f".nexus/{FILE}", theirs if not loose or trusts(snapshot, raw) else _without(theirs, loose)))
     return files
+
+
+def _all_loose(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """Return the keys of `theirs` that loosen; where the user forgets by themself, also what makes that more."""
+    by_itself, given = (_gc(value) for value in (mine, theirs))
+    more = [f"memory.gc.{key}" for key in given if key != "automatic"] if by_itself.get("automatic") is True else []
+    return [*_loose(theirs), *more]
+
+
+def _gc(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    memory = value.get("memory")
+    found = memory.get("gc") if isinstance(memory, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def _loose(value: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -21,7 +21,7 @@ def test_the_help_is_one_screen_in_sections(nexus: Nexus) -> None:
 
     assert len(shown.splitlines()) <= 72
     assert all(len(line) <= 80 for line in shown.splitlines())
-    sections = ["Options", "Set up", "Tasks", "Projects", "Cycle", "Talk", "Check", "inside"]
+    sections = ["Options", "Set up", "Tasks", "Projects", "Cycle", "Runs", "Talk", "Check", "inside"]
     assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == sections
     assert nexus.ok() == shown
 

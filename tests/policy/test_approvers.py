@@ -111,8 +111,10 @@ def test_a_name_is_one_plain_line() -> None:
             founded(PROJECT, name, Key(), NOW)
 
 
-VALUES = st.recursive(st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
-                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
 
 
 @settings(max_examples=150, deadline=None)

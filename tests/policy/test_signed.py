@@ -250,7 +250,9 @@ def test_keys_that_loosen_are_left_out_until_the_file_is_signed(project: Path, n
     nexus.ok("status")
     state = open_state(project)
 
-    assert section(state.latest(), "memory", state.trusts) == {"gc": {}, "overlap": 0.7}
+    assert section(state.latest(), "memory", state.trusts) == {
+        "gc": {"daysSinceAccess": 1}, "overlap": 0.7,
+    }  # fmt: skip
     assert section(state.latest(), "catalog", state.trusts) == {}
     assert section(state.latest(), "sandbox", state.trusts) == {}
     assert section(state.latest(), "policy", state.trusts) == {}
@@ -272,7 +274,7 @@ def test_the_users_own_settings_need_no_signature(project: Path, sealed: Path) -
     [
         ({"memory": {"gc": {"automatic": False}}}, []),
         ({"memory": {"gc": {"automatic": 0}}}, ["memory.gc.automatic"]),
-        ({"memory": {"gc": True}}, ["memory.gc"]),
+        ({"memory": {"gc": {"daysSinceAccess": 0}}}, []),
         ({"memory": {"overlap": 0.5}}, []),
         ({"policy": {"mode": "default"}}, []),
         ({"policy": {"mode": "autopilot"}}, ["policy.mode"]),
@@ -286,6 +288,16 @@ def test_the_users_own_settings_need_no_signature(project: Path, sealed: Path) -
 )
 def test_what_loosens_is_told_by_its_key(value: object, loose: list[str]) -> None:
     assert loosening(json.dumps(value).encode()) == loose
+
+
+def test_who_forgets_by_themself_takes_no_thresholds_of_an_unsigned_project(project: Path, sealed: Path) -> None:
+    own = {"automatic": True, "daysSinceAccess": 90, "cyclesSinceAccess": 9, "accessesAtMost": 1}
+    (sealed / "nexus" / "settings.json").write_text(json.dumps({"memory": {"gc": own}}))
+    forged(project, {SETTINGS: b'{"memory":{"gc":{"daysSinceAccess":0,"automatic":false}}}'})
+    state = open_state(project)
+
+    assert section(state.latest(), "memory", state.trusts) == {"gc": {**own, "automatic": False}}
+    assert loosening(state.read(SETTINGS) or b"") == ["memory.gc.daysSinceAccess"]
 
 
 def test_doctor_looks_at_key_approvers_signatures_and_ledger(project: Path, nexus: Nexus, sealed: Path) -> None:
