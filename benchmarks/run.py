@@ -15,6 +15,7 @@ import mcp_calls
 import memory_notes
 import projects
 import state_write
+import tokens
 
 CHAPTERS = {
     "state": state_write.ratios,
@@ -22,6 +23,7 @@ CHAPTERS = {
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
     "projects": projects.ratios,
+    "tokens": tokens.ratios,
 }
 
 
