@@ -9,7 +9,6 @@ from gitnexus.git import Repo, blob_id
 from gitnexus.git.config import of_the_user
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.keys import Signer, make_own, own_signer
-from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.pins import consents_elsewhere, pin, pinned
 from gitnexus.policy.signed import FILE, POLICY, Signed, digest, signed
 from gitnexus.state import Change, Snapshot, State
@@ -97,6 +96,8 @@ def settle_trust(state: State, signer: Signer, *, fresh: bool) -> tuple[list[str
         _found(state, snapshot, signer)
         changes.append("made you the first approver of this project")
     if known is None:
+        from gitnexus.policy.ledger import Ledger  # only the first time
+
         changes.append(_pin(state, signer))
         Ledger(common_dir).begin(now())
         return changes, []

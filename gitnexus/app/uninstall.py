@@ -11,7 +11,6 @@ from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.policy.keys import keys_folder
-from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.pins import unpin
 from gitnexus.projects.model import real
 from gitnexus.projects.register import unregister
@@ -95,6 +94,8 @@ def _unregister(repo: Repo, removed: Removed) -> None:
 
 def _keys(repo: Repo, removed: Removed, purge: bool) -> None:
     if purge:
+        from gitnexus.policy.ledger import Ledger
+
         if unpin(repo.common_dir):
             removed.changes.append("forgot whose approvals count here, and which are spent")
         Ledger(repo.common_dir).forget()

@@ -5,14 +5,18 @@ import contextlib
 import os
 import shlex
 import stat
+from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.policy import sshkeys
 from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.state.home import home_folder
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 # The first word of a public key tells how its signatures are made: ours are bare Ed25519, all others are SSHSIG.
 OURS = "ed25519"
@@ -58,17 +62,22 @@ def checked_public(text: str) -> str:
 
 def verify(public: str, message: bytes, signature: bytes) -> None:
     """Return if `signature` was made over `message` by the key. Raises: VerificationFailed, Invalid."""
-    word, raw = _parts(public)
-    if word != OURS:
+    if not public.startswith(f"{OURS} "):
         sshkeys.verify(public, message, signature)
         return
     from cryptography.exceptions import InvalidSignature  # with its library 58 ms: only who checks a signature pays
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        Ed25519PublicKey.from_public_bytes(raw).verify(signature, message)
+        _loaded(public).verify(signature, message)
     except InvalidSignature as exc:
         raise VerificationFailed("the signature is not one of that key over this content") from exc
+
+
+@lru_cache(maxsize=32)
+def _loaded(public: str) -> "Ed25519PublicKey":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(_parts(public)[1])
 
 
 class FileSigner:

@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitnexus.base.canonical import canonical, document, parse
 from gitnexus.base.chance import token
+from gitnexus.base.clock import milliseconds
 from gitnexus.base.errors import Busy, Failed, Invalid, VerificationFailed
 from gitnexus.base.record import Record
 from gitnexus.policy.place import mark
-from gitnexus.policy.tokens import Claims, milliseconds
 from gitnexus.state.home import home_folder
 from gitnexus.state.lock import StateLock
+
+if TYPE_CHECKING:
+    from gitnexus.policy.tokens import Claims  # the doctor looks at ledgers without knowing tokens
 
 FILE = "spent.jsonl"
 # A clock may be set back: what is expired is remembered for so long before it is folded away.
@@ -84,18 +88,18 @@ class Ledger:
         with self._held():
             return self._whole(now).id
 
-    def refuse_spent(self, claims: Claims) -> None:
+    def refuse_spent(self, claims: "Claims") -> None:
         """Refuse what is spent, taken back, void, or of another ledger. Raises: VerificationFailed, Busy."""
         from gitnexus.base.clock import now
 
         with self._held():
             _refuse(self._whole(now()), claims)
 
-    def spend(self, claims: Claims, now: datetime) -> None:
+    def spend(self, claims: "Claims", now: datetime) -> None:
         """Burn a token for good; on the disk before this returns. Raises: VerificationFailed, Busy, Failed."""
         self._close(claims, "spend", now)
 
-    def void(self, claims: Claims, now: datetime) -> None:
+    def void(self, claims: "Claims", now: datetime) -> None:
         """Take an approval back. Raises: VerificationFailed if it does not hold any more, Busy, Failed."""
         self._close(claims, "void", now)
 
@@ -115,7 +119,7 @@ class Ledger:
         for path in (self._file, self._anchor, self._lock):
             path.unlink(missing_ok=True)
 
-    def _close(self, claims: Claims, act: str, now: datetime) -> None:
+    def _close(self, claims: "Claims", act: str, now: datetime) -> None:
         with self._held():
             found = self._whole(now)
             _refuse(found, claims)
@@ -229,7 +233,7 @@ class _Cut(Exception):
     """The ledger is not what was last written."""
 
 
-def _refuse(found: _Read, claims: Claims) -> None:
+def _refuse(found: _Read, claims: "Claims") -> None:
     if claims.ledger != found.id:
         raise VerificationFailed(
             "the token was issued for another clone, or before the ledger of spent tokens was lost",

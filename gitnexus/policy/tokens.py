@@ -1,5 +1,6 @@
 """Tokens: what a person approved, signed; and the check that it is what is about to be done."""
 
+import dataclasses
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 
 from gitnexus.base.canonical import canonical, parse
 from gitnexus.base.chance import token as chance
+from gitnexus.base.clock import milliseconds
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.record import Record
 from gitnexus.policy.encoding import encoded, raw_of
@@ -65,6 +67,9 @@ class Claims(Expected):
         return canonical(self.plain())
 
 
+_FIELDS = len(dataclasses.fields(Claims))
+
+
 class Trusted(Protocol):
     """Whom to believe: the approvers of the project."""
 
@@ -95,13 +100,11 @@ def approved(
     paths: tuple[str, ...] = (),
     argv: tuple[str, ...] = (),
 ) -> Claims:
-    """Return the claims of an approval that is given now. Raises: Invalid."""
+    """Return the claims of an approval that is given now; `issue` refuses those that break a rule."""
     issued = milliseconds(now)
     said: dict[str, Any] = {**vars(expected), "scope": scope, "ledger": ledger, "approver": approver, "issued": issued}
     said |= {"expires": issued + int(lasts.total_seconds() * 1000), "nonce": chance(32), "paths": paths, "argv": argv}
-    claims = Claims(**said)
-    _refuse_malformed(claims)
-    return claims
+    return Claims(**said)
 
 
 def issue(claims: Claims, signer: Signer) -> str:
@@ -118,6 +121,12 @@ def issue(claims: Claims, signer: Signer) -> str:
 
 def parsed(token: str) -> tuple[Claims, bytes]:
     """Return what a token says and its signature, neither believed yet. Raises: VerificationFailed."""
+    claims, _, signature = _taken_apart(token)
+    return claims, signature
+
+
+def _taken_apart(token: str) -> tuple[Claims, bytes, bytes]:
+    """Return what a token says, the bytes that say it, and their signature. Raises: VerificationFailed."""
     if len(token) > LARGEST:
         raise VerificationFailed("the token is too long to be one")
     found = _TEXT.fullmatch(token)
@@ -125,14 +134,16 @@ def parsed(token: str) -> tuple[Claims, bytes]:
         raise VerificationFailed("the token does not have the form nx1.<claims>.<signature>")
     try:
         raw, signature = raw_of(found[1]), raw_of(found[2])
-        claims = Claims.from_value(parse(raw), "token")
+        value = parse(raw)
+        claims = Claims.from_value(value, "token")
         _refuse_malformed(claims)
-        same = claims.bytes() == raw
+        # Every field is there and in its one spelling: then these are the bytes that `issue` would sign again.
+        same = len(value) == _FIELDS and canonical(value) == raw
     except (Invalid, VerificationFailed) as exc:
         raise VerificationFailed(f"the token is malformed: {exc.message}") from exc
     if not same:
         raise VerificationFailed("the token is malformed: its claims are not in canonical form")
-    return claims, signature
+    return claims, raw, signature
 
 
 def proved(token: str, approvers: Trusted) -> Claims:
@@ -140,11 +151,11 @@ def proved(token: str, approvers: Trusted) -> Claims:
 
     For who reads history: it says nothing about time and use. Raises: VerificationFailed.
     """
-    claims, signature = parsed(token)
+    claims, raw, signature = _taken_apart(token)
     if claims.project != approvers.project:
         raise _other("project", claims.project, approvers.project)
     try:
-        verify(approvers.public_of(claims.approver), DOMAIN + claims.bytes(), signature)
+        verify(approvers.public_of(claims.approver), DOMAIN + raw, signature)
     except VerificationFailed as exc:
         if exc.context.get("approver"):
             raise
@@ -205,11 +216,6 @@ def granted(
 _BOUND: dict[Scope, tuple[str, ...]] = {
     "session": ("session",), "workflow": ("workflow",), "repository": (), "path": (), "argv": (),
 }  # fmt: skip
-
-
-def milliseconds(moment: datetime) -> int:
-    """Return a time as claims have it."""
-    return int(moment.timestamp() * 1000)
 
 
 def _refuse_time(claims: Claims, now: datetime) -> None:
