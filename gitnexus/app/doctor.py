@@ -286,11 +286,13 @@ def _settings(state: State, _fix: bool) -> Iterator[Finding]:
         yield Finding("settings", "ok", "every setting is known")
 
 
-def _approvals(state: State, _fix: bool) -> Iterator[Finding]:
+def _approvals(state: State, fix: bool) -> Iterator[Finding]:
     if not state.exists:
         return
-    from gitnexus.app.trustcheck import examined  # keys and signatures: only here and where something is signed
+    from gitnexus.app.trustcheck import bring_back, examined  # only here and where something is signed
 
+    if fix and bring_back(state):
+        yield Finding("approvers", "fixed", "the list of approvers is back as this machine last saw it")
     for check, word, words, hint in examined(state):
         yield Finding(check, word, words, hint)
 

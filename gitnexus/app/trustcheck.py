@@ -1,16 +1,21 @@
 """What the doctor asks of keys, approvers, signatures and the ledger."""
 
+import contextlib
 from collections.abc import Generator, Iterator
 
-from gitnexus.app.trust import SIGNING_KEY, signer_of
+from gitnexus.app.trust import SIGNING_KEY, signer_of, written
 from gitnexus.base.errors import NexusError, NotFound
+from gitnexus.git.child import must
 from gitnexus.git.config import get_local, of_the_user
+from gitnexus.policy import approvers as chain
 from gitnexus.policy.keys import why_unusable
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.pins import pinned
 from gitnexus.policy.signed import Signed
-from gitnexus.state import State
+from gitnexus.state import STATE_REF, Snapshot, State
+from gitnexus.state.format import id_of
 
+_MOST = 1000
 # check, state, words, hint: a row of the doctor's
 Row = tuple[str, str, str, str | None]
 
@@ -24,6 +29,34 @@ def examined(state: State) -> Iterator[Row]:
     trouble = Ledger(state.repo.common_dir).trouble()
     if trouble is not None and trouble != "there is none yet":
         yield "ledger", "problem", trouble, "all open approvals are void; the next approval starts a new ledger"
+
+
+def bring_back(state: State) -> bool:
+    """Put the list of approvers back that this machine knows, if the one there is not that; False if nothing was done.
+
+    The pin names the last link that was seen, so there is nothing to decide: history holds that list or does not.
+    """
+    snapshot, common_dir = state.latest(), state.repo.common_dir
+    pin = pinned(common_dir)
+    if pin is None or pin.project != id_of(snapshot):
+        return False
+    try:
+        Signed(snapshot, common_dir).approvers()
+    except NexusError:
+        found = _known_before(state)
+        if found is not None:
+            written(state, snapshot, {chain.FILE: found}, "approvers: bring back")
+        return found is not None
+    return False
+
+
+def _known_before(state: State) -> bytes | None:
+    """Return the newest list in the history of the ref that goes on from the pin."""
+    asked = ("log", "--format=%H", f"--max-count={_MOST}", STATE_REF, "--", chain.FILE)
+    for commit in must(*asked, git_dir=state.repo.common_dir).decode().split():
+        with contextlib.suppress(NexusError):
+            return Signed(Snapshot(state.objects, commit), state.repo.common_dir).approvers().to_bytes()
+    return None
 
 
 def _key(state: State) -> Generator[Row, None, str]:

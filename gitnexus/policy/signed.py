@@ -97,6 +97,10 @@ class Signed:
             pin = pinned(self._common_dir)
             if pin is None:
                 raise VerificationFailed("this machine does not know the approvers yet", hint="git nexus init")
+            if self._chain is None:
+                raise VerificationFailed(
+                    "the list of approvers is gone from the state ref", hint="git nexus doctor --fix"
+                )
             found = self.listed()
             followed(self._common_dir, pin, found)
             self._approvers = found

@@ -315,6 +315,20 @@ def test_doctor_looks_at_key_approvers_signatures_and_ledger(project: Path, nexu
     assert found()["approvers"] == "problem"
 
 
+@pytest.mark.parametrize("harm", [None, b"nonsense\n", "another root"])
+def test_doctor_brings_back_the_approvers_that_this_machine_knows(project: Path, nexus: Nexus, harm: object) -> None:
+    state = State.open(project)
+    before = state.read("approvers")
+    evil = founded(id_of(state.latest()) or "", "evil", Key(), NOW).to_bytes()
+    State.open(project).write({"approvers": evil if harm == "another root" else harm}, why="x")  # type: ignore[dict-item]
+    assert not standing(project)[0] or harm is None
+    assert nexus("doctor").returncode == 1
+
+    nexus.ok("doctor", "--fix")
+    assert State.open(project).read("approvers") == before
+    assert standing(project) == (True, "")
+
+
 def test_uninstall_leaves_the_key_and_purge_forgets_the_rest(project: Path, nexus: Nexus, sealed: Path) -> None:
     assert "your approver key stays in" in nexus.ok("uninstall")
     nexus.ok("init")
