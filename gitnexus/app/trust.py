@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Conflict
+from gitnexus.base.errors import Conflict, Failed
 from gitnexus.git import Repo, blob_id
 from gitnexus.git.config import of_the_user
 from gitnexus.policy import approvers as chain
@@ -58,7 +58,13 @@ def signer_for_init(repo: Repo) -> tuple[Signer, str | None]:
     """Return the key, made if there is none, and what to say of that. Raises: Failed."""
     if of_the_user(repo, SIGNING_KEY):
         return signer_of(repo), None
-    own, made = make_own()
+    try:
+        own, made = make_own()
+    except OSError as exc:
+        raise Failed(
+            f"your approver key cannot be made: {exc.strerror}: {exc.filename}",
+            hint="NEXUS_HOME names another folder; git nexus init --local does without a key",
+        ) from exc
     if not made:
         return own, None
     from gitnexus.policy.keys import keys_folder

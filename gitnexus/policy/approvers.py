@@ -1,5 +1,6 @@
 """Who may approve: a chain of signed entries on the state ref, verified from its first key."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ FILE = "approvers"
 DOMAIN = b"git-nexus approver v1\0"
 _LONGEST_NAME = 100
 _MOST = 1000
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 
 class Entry(Record):
@@ -170,11 +172,9 @@ def revoked(approvers: Approvers, word: str, reason: str, signer: Signer, now: d
 
 
 def _with(approvers: Approvers, signer: Signer, now: datetime, **said: Any) -> Approvers:
-    for word in ("name", "reason"):
-        if len(said.get(word, "")) > _LONGEST_NAME or one_line(said.get(word, "")) != said.get(word, ""):
-            raise Invalid(f"the {word} should be one plain line of at most {_LONGEST_NAME} characters")
     prev = approvers.head if approvers.entries else ""
     entry = Entry(project=approvers.project, at=stamp(now), by=signer.key_id, prev=prev, **said)
+    _refuse_odd_text(entry)
     entry = entry.changed(signature=encoded(signer.sign(entry.signed())))
     known = dict(approvers.known)
     _follow(known, entry, approvers.project, prev)
@@ -187,6 +187,7 @@ def _follow(known: dict[str, Approver], entry: Entry, project: str, prev: str, p
         raise VerificationFailed("it was signed for another project")
     if entry.prev != prev:
         raise VerificationFailed("it does not follow the one before it")
+    _refuse_odd_text(entry)
     is_first = not known
     if is_first and (entry.act != "add" or entry.by != entry.key):
         raise VerificationFailed("the first key must sign itself in")
@@ -203,6 +204,16 @@ def _follow(known: dict[str, Approver], entry: Entry, project: str, prev: str, p
         return
     old = known[entry.key]
     known[entry.key] = Approver(old.key, old.public, old.name, old.added, old.by, entry.at)
+
+
+def _refuse_odd_text(entry: Entry) -> None:
+    """Refuse what could draw something else than it says where people read the list. Raises: Invalid."""
+    for word in ("name", "reason"):
+        text = getattr(entry, word)
+        if len(text) > _LONGEST_NAME or one_line(text) != text:
+            raise Invalid(f"the {word} should be one plain line of at most {_LONGEST_NAME} characters")
+    if not _STAMP.fullmatch(entry.at):
+        raise Invalid("at is no time")
 
 
 def _signer(known: dict[str, Approver], key: str) -> str:

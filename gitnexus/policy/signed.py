@@ -14,7 +14,7 @@ from typing import Any
 
 from gitnexus.base.canonical import canonical, document, parse
 from gitnexus.base.clock import stamp
-from gitnexus.base.errors import Invalid, VerificationFailed
+from gitnexus.base.errors import Invalid, NexusError, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.base.record import Record
 from gitnexus.policy import approvers as chain
@@ -82,7 +82,7 @@ class Signed:
                 public = self.approvers().public_of(entry.key)  # moves the pin on, if the chain did
                 verify(public, _message(self.project, path, entry), raw_of(entry.signature))
                 _remember(self._proof(path, raw, pinned(self._common_dir) or pin))
-        except (VerificationFailed, Invalid) as exc:
+        except NexusError as exc:  # also an ssh-keygen that is missing: what cannot be verified is not trusted
             return Standing(False, exc.message)
         return Standing(True)
 

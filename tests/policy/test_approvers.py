@@ -111,6 +111,17 @@ def test_a_name_is_one_plain_line() -> None:
             founded(PROJECT, name, Key(), NOW)
 
 
+def test_a_list_made_elsewhere_cannot_draw_lines_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gitnexus.policy import approvers
+
+    monkeypatch.setattr(approvers, "_refuse_odd_text", lambda entry: None)
+    raw = founded(PROJECT, "ann\n  registered as trusted", Key(), NOW).to_bytes()
+    monkeypatch.undo()
+
+    with pytest.raises(VerificationFailed, match="one plain line"):
+        verified(raw, PROJECT)
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -329,6 +329,17 @@ def test_doctor_brings_back_the_approvers_that_this_machine_knows(project: Path,
     assert standing(project) == (True, "")
 
 
+def test_a_home_that_cannot_be_written_is_told_before_anything_is_made(
+    nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.setenv("NEXUS_HOME", str(tmp_path / "file" / "home"))
+    done = nexus("init")
+
+    assert done.returncode == 1 and "approver key cannot be made" in done.stderr
+    assert run_git(nexus.place, "for-each-ref", "refs/nexus") == ""
+
+
 def test_uninstall_leaves_the_key_and_purge_forgets_the_rest(project: Path, nexus: Nexus, sealed: Path) -> None:
     assert "your approver key stays in" in nexus.ok("uninstall")
     nexus.ok("init")
