@@ -9,7 +9,7 @@ from gitnexus.git import Repo, blob_id
 from gitnexus.git.config import of_the_user
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.keys import Signer, make_own, own_signer
-from gitnexus.policy.pins import consents_elsewhere, pin, pinned
+from gitnexus.policy.pins import elsewhere, goes_on_from, pin, pinned
 from gitnexus.policy.signed import FILE, POLICY, Signed, digest, signed
 from gitnexus.state import Change, Snapshot, State
 from gitnexus.state.format import id_of
@@ -121,9 +121,16 @@ def _found(state: State, snapshot: Snapshot, signer: Signer) -> None:
 def _pin(state: State, signer: Signer) -> str:
     found = Signed(state.required(), state.repo.common_dir).listed()
     mine = found.root.public == signer.public
-    consent = mine or consents_elsewhere(found.project, found.root.key)
+    others = elsewhere(found.project)
+    behind = not all(goes_on_from(other, found) for other in others)
+    consent = not behind and (mine or any(other.consent for other in others))
     pin(state.repo.common_dir, found, consent=consent)
     root = f"{found.root.name} ({found.root.key})"
+    if behind:
+        return (
+            f"remembered {root} as the first approver here; another clone of yours has seen entries that this list "
+            "lacks, so what they sign does not count here before git nexus approver trust"
+        )
     if mine:
         return f"remembered your key {found.root.key} as the first approver here"
     if consent:
@@ -162,6 +169,7 @@ def trust(state: State, files: list[Untrusted]) -> str:
     names = ", ".join(guarded)
     made = signed(snapshot.read(FILE), view.project, guarded, signer, now())
     written(state, snapshot, {FILE: made}, f"policy: trust {names}", unchanged=tuple(guarded))
+    untrusted(state)  # this machine has seen the new signatures from now on, and takes no older ones
     return signer.key_id
 
 

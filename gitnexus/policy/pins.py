@@ -5,7 +5,7 @@ that: another root, another project or a chain that lost its end are refused unt
 """
 
 import contextlib
-from dataclasses import replace as with_fields
+from dataclasses import field
 from pathlib import Path
 
 from gitnexus.base.errors import Invalid, VerificationFailed
@@ -17,7 +17,10 @@ from gitnexus.state.home import home_folder
 
 
 class Pin(StoredRecord):
-    """`consent` is a person's word that what these approvers sign counts on this machine."""
+    """`consent` is a person's word that what these approvers sign counts on this machine.
+
+    `signed` has the time of the newest signature that was seen for each file: an older content stays out.
+    """
 
     project: str
     root: str
@@ -25,6 +28,7 @@ class Pin(StoredRecord):
     length: int
     consent: bool
     path: str
+    signed: dict[str, str] = field(default_factory=dict)
 
 
 def pinned(common_dir: Path) -> Pin | None:
@@ -68,11 +72,22 @@ def followed(common_dir: Path, held: Pin, approvers: Approvers) -> Pin:
     refuse_other_project(held, approvers.project)
     if approvers.root.key != held.root:
         raise _changed(f"the first approver is {approvers.root.key}, and was {held.root}")
-    if len(approvers.entries) < held.length or approvers.entries[held.length - 1].digest() != held.head:
+    if not goes_on_from(held, approvers):
         raise _changed("entries that were seen here are gone from the list")
     if len(approvers.entries) == held.length:
         return held
-    moved = with_fields(held, head=approvers.head, length=len(approvers.entries))
+    return _moved(common_dir, held.changed(head=approvers.head, length=len(approvers.entries)))
+
+
+def saw(common_dir: Path, held: Pin, path: str, at: str) -> Pin:
+    """Return the pin with the time of a signature that holds, never an earlier one. Raises: VerificationFailed."""
+    known = held.signed.get(path, "")
+    if at < known:
+        raise VerificationFailed(f"it is an older version: another was signed {known}", hint="git nexus policy trust")
+    return held if at == known else _moved(common_dir, held.changed(signed={**held.signed, path: at}))
+
+
+def _moved(common_dir: Path, moved: Pin) -> Pin:
     with contextlib.suppress(OSError):  # a home that cannot be written: looked at again next time
         replace(_file(common_dir), moved.to_bytes(), 0o600)
     return moved
@@ -84,14 +99,21 @@ def refuse_other_project(held: Pin, project: str) -> None:
         raise _changed(f"this repository was the project {held.project}, and says now that it is {project}")
 
 
-def consents_elsewhere(project: str, root: str) -> bool:
-    """True if a person trusts this root for the same project in another clone on this machine."""
+def elsewhere(project: str) -> list[Pin]:
+    """Return what is remembered of the same project in all its clones on this machine."""
+    found = []
     for file in sorted(_folder().glob("*.json")):
         with contextlib.suppress(Invalid, OSError):
-            other = Pin.from_bytes(file.read_bytes(), file.name)
-            if (other.project, other.root, other.consent) == (project, root, True):
-                return True
-    return False
+            found.append(Pin.from_bytes(file.read_bytes(), file.name))
+    return [other for other in found if other.project == project]
+
+
+def goes_on_from(held: Pin, approvers: Approvers) -> bool:
+    """True if a chain has the root of the pin and all that was seen of it."""
+    same_root = approvers.root.key == held.root
+    return same_root and len(approvers.entries) >= held.length > 0 and (
+        approvers.entries[held.length - 1].digest() == held.head
+    )  # fmt: skip
 
 
 def _changed(words: str) -> VerificationFailed:

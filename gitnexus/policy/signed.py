@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.base.canonical import canonical, document, parse
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import precise
 from gitnexus.base.errors import Invalid, NexusError, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.base.record import Record
@@ -21,7 +21,7 @@ from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.keys import Signer, verify
-from gitnexus.policy.pins import Pin, followed, pinned, refuse_other_project
+from gitnexus.policy.pins import Pin, followed, pinned, refuse_other_project, saw
 from gitnexus.state import Snapshot
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
@@ -81,7 +81,8 @@ class Signed:
             if not _remembered(self._proof(path, raw, pin)):
                 public = self.approvers().public_of(entry.key)  # moves the pin on, if the chain did
                 verify(public, _message(self.project, path, entry), raw_of(entry.signature))
-                _remember(self._proof(path, raw, pinned(self._common_dir) or pin))
+                pin = saw(self._common_dir, pinned(self._common_dir) or pin, path, entry.at)
+                _remember(self._proof(path, raw, pin))
         except NexusError as exc:  # also an ssh-keygen that is missing: what cannot be verified is not trusted
             return Standing(False, exc.message)
         return Standing(True)
@@ -172,7 +173,7 @@ def signed(
     except Invalid:
         known = {}  # what cannot be read trusts nothing, and is not worth keeping
     for path, (data, blob) in files.items():
-        entry = FileSignature(digest=digest(data), blob=blob, key=signer.key_id, at=stamp(now))
+        entry = FileSignature(digest=digest(data), blob=blob, key=signer.key_id, at=precise(now))
         known[path] = entry.changed(signature=encoded(signer.sign(_message(project, path, entry))))
     return document({"v": 1, "files": {path: entry.plain() for path, entry in known.items()}})
 

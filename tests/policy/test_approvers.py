@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Duplicate, Invalid, NotFound, VerificationFailed
 from gitnexus.policy.approvers import Approvers, added, founded, revoked, stored, verified
-from gitnexus.policy.pins import consents_elsewhere, followed, pin, pinned, unpin
+from gitnexus.policy.pins import elsewhere, followed, goes_on_from, pin, pinned, unpin
 from tests.policy.scene import NOW, PROJECT, Key
 
 
@@ -163,13 +163,14 @@ def test_another_root_another_end_and_another_project_are_refused(tmp_path: Path
             followed(tmp_path, held, other)
 
 
-def test_consent_is_known_to_other_clones_of_the_same_root_only(tmp_path: Path) -> None:
-    keys, made = chain("ann")
-    assert not consents_elsewhere(PROJECT, keys[0].key_id)
-    pin(tmp_path, made, consent=False)
-    assert not consents_elsewhere(PROJECT, keys[0].key_id)
-    pin(tmp_path, made, consent=True)
-    assert consents_elsewhere(PROJECT, keys[0].key_id)
-    assert not consents_elsewhere(PROJECT, "nx:other")
-    assert not consents_elsewhere("other", keys[0].key_id)
+def test_other_clones_of_the_project_are_known(tmp_path: Path) -> None:
+    keys, made = chain("ann", "bob")
+    longer = revoked(made, "bob", "", keys[0], NOW)
+    held = pin(tmp_path, longer, consent=True)
+
+    assert elsewhere(PROJECT) == [held] and elsewhere("other") == []
+    assert goes_on_from(held, longer)
+    assert not goes_on_from(held, made)
+    assert not goes_on_from(held, chain("ann", "bob", "eve")[1])
     assert unpin(tmp_path) and not unpin(tmp_path)
+    assert elsewhere(PROJECT) == []

@@ -27,7 +27,7 @@ from gitnexus.policy.tokens import DOMAIN, Expected, granted, redeemed
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 from gitnexus.state.settings import section
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, trust
 from tests.policy.scene import NOW, PROJECT, Key, Scene, patch, scene
 
 COMMAND = CommandRequest(
@@ -380,6 +380,39 @@ def test_a_clone_that_ships_a_signed_policy_loosens_nothing_by_itself(
     assert "you have not said" in Signed(state.latest(), state.repo.common_dir).standing(POLICY, EVIL).why
     assert section(state.latest(), "policy", state.trusts) == {}
     with pytest.raises(VerificationFailed):
+        Signed(state.latest(), state.repo.common_dir).consented()
+
+
+@pytest.mark.parametrize("where", [pytest.param("", id="133-older-signed-policy")])
+def test_an_older_policy_that_was_signed_once_does_not_come_back(project: Path, nexus: Nexus, where: str) -> None:
+    old = {name: State.open(project).read(name) for name in (POLICY, SIGNATURES)}
+    (project / ".nexus" / "policy.md").write_bytes(b"---\nversion: 1\n---\nstricter\n")
+    nexus.ok("status")
+    trust(project)
+    State.open(project).write(old, why="x")
+    state = open_state(project)
+
+    assert "an older version" in Signed(state.latest(), state.repo.common_dir).untrusted()[POLICY]
+    trust(project)
+    assert Signed(state.latest(), state.repo.common_dir).untrusted() == {}
+
+
+@pytest.mark.parametrize("where", [pytest.param("", id="125-revocation-hidden-from-a-new-clone")])
+def test_a_clone_that_lacks_a_revocation_that_was_seen_is_not_trusted(
+    project: Path, nexus: Nexus, tmp_path: Path, where: str
+) -> None:
+    key = Key()
+    nexus.ok("approver", "add", key.public, "--name", "bob", "--confirm", key.key_id)
+    before = State.open(project).latest().commit
+    nexus.ok("approver", "revoke", "bob")
+    run_git(project, "clone", "-q", str(project), str(tmp_path / "clone"))
+    run_git(tmp_path / "clone", "remote", "remove", "origin")
+    run_git(tmp_path / "clone", "fetch", "-q", str(project), "+refs/nexus/state:refs/nexus/state")
+    run_git(tmp_path / "clone", "update-ref", "refs/nexus/state", before or "")
+
+    assert "has seen entries that this list lacks" in Nexus(tmp_path / "clone").ok("init", "--name", "clone")
+    state = open_state(tmp_path / "clone")
+    with pytest.raises(VerificationFailed, match="you have not said"):
         Signed(state.latest(), state.repo.common_dir).consented()
 
 
