@@ -44,7 +44,11 @@ def pinned(common_dir: Path) -> Pin | None:
 
 
 def pin(common_dir: Path, approvers: Approvers, *, consent: bool) -> Pin:
-    """Remember the approvers of a repository from now on."""
+    """Remember the approvers of a repository from now on; the signatures that were seen stay known."""
+    try:
+        before = pinned(common_dir)
+    except Invalid:
+        before = None
     made = Pin(
         project=approvers.project,
         root=approvers.root.key,
@@ -52,6 +56,7 @@ def pin(common_dir: Path, approvers: Approvers, *, consent: bool) -> Pin:
         length=len(approvers.entries),
         consent=consent,
         path=str(common_dir).encode("utf-8", "backslashreplace").decode(),
+        signed=before.signed if before is not None and before.project == approvers.project else {},
     )
     file = _file(common_dir)
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
