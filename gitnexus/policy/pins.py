@@ -7,13 +7,16 @@ that: another root, another project or a chain that lost its end are refused unt
 import contextlib
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.base.record import StoredRecord
-from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.place import mark
 from gitnexus.state.home import home_folder
+
+if TYPE_CHECKING:
+    from gitnexus.policy.approvers import Approvers  # what was verified before needs neither keys nor the chain
 
 
 class Pin(StoredRecord):
@@ -43,7 +46,7 @@ def pinned(common_dir: Path) -> Pin | None:
     return Pin.from_bytes(raw, str(file))
 
 
-def pin(common_dir: Path, approvers: Approvers, *, consent: bool) -> Pin:
+def pin(common_dir: Path, approvers: "Approvers", *, consent: bool) -> Pin:
     """Remember the approvers of a repository from now on; the signatures that were seen stay known."""
     try:
         before = pinned(common_dir)
@@ -72,7 +75,7 @@ def unpin(common_dir: Path) -> bool:
     return was_there
 
 
-def followed(common_dir: Path, held: Pin, approvers: Approvers) -> Pin:
+def followed(common_dir: Path, held: Pin, approvers: "Approvers") -> Pin:
     """Return the pin moved on to the end of a chain that goes on from what was seen. Raises: VerificationFailed."""
     refuse_other_project(held, approvers.project)
     if approvers.root.key != held.root:
@@ -113,7 +116,7 @@ def elsewhere(project: str) -> list[Pin]:
     return [other for other in found if other.project == project]
 
 
-def goes_on_from(held: Pin, approvers: Approvers) -> bool:
+def goes_on_from(held: Pin, approvers: "Approvers") -> bool:
     """True if a chain has the root of the pin and all that was seen of it."""
     same_root = approvers.root.key == held.root
     return same_root and len(approvers.entries) >= held.length > 0 and (

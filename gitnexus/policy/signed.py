@@ -10,21 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitnexus.base.canonical import canonical, document, parse
 from gitnexus.base.clock import precise
 from gitnexus.base.errors import Invalid, NexusError, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.base.record import Record
-from gitnexus.policy import approvers as chain
-from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.keys import Signer, verify
 from gitnexus.policy.pins import Pin, followed, pinned, refuse_other_project, saw
 from gitnexus.state import Snapshot
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
+
+if TYPE_CHECKING:
+    from gitnexus.policy.approvers import Approvers
+    from gitnexus.policy.keys import Signer
 
 FILE = "policy/signatures.json"
 POLICY = "policy.md"
@@ -60,7 +61,7 @@ class Signed:
         self._snapshot = snapshot
         self._common_dir = common_dir
         self.project = id_of(snapshot) or ""
-        self._chain = snapshot.read(chain.FILE)
+        self._chain = snapshot.read("approvers")
         self._raw = snapshot.read(FILE)
         self._approvers: Approvers | None = None
 
@@ -79,6 +80,8 @@ class Signed:
             if not pin.consent:
                 return Standing(False, "you have not said that its approvers count here: git nexus approver trust")
             if not _remembered(self._proof(path, raw, pin)):
+                from gitnexus.policy.keys import verify  # status comes by all day, and needs it once for each content
+
                 public = self.approvers().public_of(entry.key)  # moves the pin on, if the chain did
                 verify(public, _message(self.project, path, entry), raw_of(entry.signature))
                 pin = saw(self._common_dir, pinned(self._common_dir) or pin, path, entry.at)
@@ -92,7 +95,7 @@ class Signed:
         parts = [digest(raw), digest(self._chain or b""), digest(self._raw or b"")]
         return digest(canonical([1, self.project, path, *parts, pin.plain()]))
 
-    def approvers(self) -> Approvers:
+    def approvers(self) -> "Approvers":
         """Return the approvers, verified, and as this machine knows them. Raises: VerificationFailed, Invalid."""
         if self._approvers is None:
             pin = pinned(self._common_dir)
@@ -107,10 +110,12 @@ class Signed:
             self._approvers = found
         return self._approvers
 
-    def listed(self) -> Approvers:
+    def listed(self) -> "Approvers":
         """Return the approvers, verified from the first, whether or not this machine knows that. Raises: as above."""
         if self._chain is None:
             raise VerificationFailed("this project has no approvers", hint="git nexus init makes you the first")
+        from gitnexus.policy import approvers as chain
+
         proof = digest(canonical([1, self.project, digest(self._chain)]))
         known = _remembered(proof)
         found = chain.verified(self._chain, self.project, proved=known)
@@ -118,7 +123,7 @@ class Signed:
             _remember(proof)
         return found
 
-    def consented(self) -> Approvers:
+    def consented(self) -> "Approvers":
         """Return the approvers whose word counts on this machine: for what executes. Raises: as above."""
         found = self.approvers()
         pin = pinned(self._common_dir)
@@ -165,7 +170,7 @@ def read(raw: bytes | None) -> dict[str, FileSignature]:
 
 
 def signed(
-    raw: bytes | None, project: str, files: Mapping[str, tuple[bytes, str]], signer: Signer, now: datetime
+    raw: bytes | None, project: str, files: Mapping[str, tuple[bytes, str]], signer: "Signer", now: datetime
 ) -> bytes:
     """Return the file of signatures with new ones for `files`: path → content and its blob id. Raises: Failed."""
     try:
