@@ -212,7 +212,7 @@ def expired_a_standing_one(here: Scene, place: Path) -> None:
 @pytest.mark.parametrize(
     ("attack", "words"),
     [
-        pytest.param(replayed, "is spent", id="107-replayed"),
+        pytest.param(replayed, "is spent", id="replayed"),
         pytest.param(replayed_after_restart, "is spent", id="108-replayed-after-restart"),
         pytest.param(truncated, "before the ledger", id="108-ledger-truncated"),
         pytest.param(deleted, "before the ledger", id="108-ledger-deleted"),
@@ -241,8 +241,8 @@ def expired_a_standing_one(here: Scene, place: Path) -> None:
         pytest.param(with_parts_reordered, "malformed", id="125-parts-reordered"),
         pytest.param(by_another_role, "another role", id="140-handoff-standing"),
         pytest.param(by_another_role_once, "another role", id="140-handoff-once"),
-        pytest.param(expired, "expired", id="109-expired"),
-        pytest.param(expired_a_standing_one, "expired", id="109-expired-standing"),
+        pytest.param(expired, "expired", id="expired"),
+        pytest.param(expired_a_standing_one, "expired", id="expired-standing"),
     ],
 )  # fmt: skip
 def test_the_token_is_refused(here: Scene, tmp_path: Path, attack: Callable[[Scene, Path], None], words: str) -> None:
