@@ -18,6 +18,7 @@ import projects
 import redaction
 import sandbox
 import state_write
+import tokens
 
 CHAPTERS = {
     "state": state_write.ratios,
@@ -28,6 +29,7 @@ CHAPTERS = {
     "projects": projects.ratios,
     "redaction": redaction.ratios,
     "sandbox": sandbox.ratios,
+    "tokens": tokens.ratios,
 }
 
 

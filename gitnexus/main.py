@@ -42,6 +42,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Cycle", "catalog", "gitnexus.cli.catalog:catalog", "Check a package of roles and skills of your own."),
     ("Cycle", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("Runs", "policy", "gitnexus.cli.policy:policy", "What agents may do: rules, modes, and which of them decides."),
+    ("Runs", "approver", "gitnexus.cli.approver:approver", "Whose signature counts: list, add, revoke."),
     ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
     ("Check", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
     ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),

@@ -59,6 +59,19 @@ def terminal(place: Path, *argv: str, env: dict[str, str] | None = None) -> str:
     return shown.decode()
 
 
+def trust(place: Path) -> None:
+    """Sign what waits for a signature, as a person would with git nexus policy trust."""
+    from gitnexus.app import open_nexus
+    from gitnexus.app.trust import trust as sign
+    from gitnexus.app.trust import waiting
+
+    nexus = open_nexus(place)
+    files = waiting(nexus.state)
+    if files:
+        sign(nexus.state, files)
+    nexus.close()
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository with one commit, in a folder whose name has a blank and an umlaut."""

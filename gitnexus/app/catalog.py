@@ -45,7 +45,7 @@ def catalog_at(place: Path) -> CatalogHere:
         opened = open_catalog(None, None)
         return CatalogHere(opened, None, tuple(_notices(opened)))
     try:
-        opened = open_catalog(nexus.state.snapshot, nexus.repo.place)
+        opened = open_catalog(nexus.state.snapshot, nexus.repo.place, nexus.state.trusts)
         return CatalogHere(opened, nexus.described, (*nexus.notices, *_notices(opened)))
     finally:
         nexus.close()

@@ -262,7 +262,7 @@ def _registry(state: State, _fix: bool) -> Iterator[Finding]:
 def _catalog(state: State, _fix: bool) -> Iterator[Finding]:
     if not state.exists:
         return
-    opened = open_catalog(state.latest(), state.repo.place)
+    opened = open_catalog(state.latest(), state.repo.place, state.trusts)
     for words in opened.problems[:_MOST_TOLD]:
         yield Finding("catalog", "problem", f"{opened.asked}: {words}", "mend the package or change catalog.source")
     if len(opened.problems) > _MOST_TOLD:
@@ -278,14 +278,26 @@ def _settings(state: State, _fix: bool) -> Iterator[Finding]:
     from gitnexus.state.settings import section, unknown
 
     snapshot = state.latest()
-    settings_of(section(snapshot, "memory"))
-    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy"))
+    settings_of(section(snapshot, "memory", state.trusts))
+    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "sandbox"))
     for path, name in strange:
         yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
     if not strange:
         yield Finding("settings", "ok", "every setting is known")
 
 
+def _approvals(state: State, fix: bool) -> Iterator[Finding]:
+    if not state.exists:
+        return
+    from gitnexus.app.trustcheck import bring_back, examined  # only here and where something is signed
+
+    if fix and bring_back(state):
+        yield Finding("approvers", "fixed", "the list of approvers is back as this machine last saw it")
+    for check, word, words, hint in examined(state):
+        yield Finding(check, word, words, hint)
+
+
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
     _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _backlog, _registry, _settings, _catalog,
+    _approvals,
 )  # fmt: skip

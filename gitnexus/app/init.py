@@ -7,6 +7,8 @@ from pathlib import Path
 
 from gitnexus.app.keepers import open_state
 from gitnexus.app.open import Nexus, lost_tip, notices
+from gitnexus.app.trust import first_files, has_policy_file, settle_trust, signer_for_init
+from gitnexus.base.canonical import parse
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
 from gitnexus.base.files import replace
@@ -14,13 +16,15 @@ from gitnexus.base.text import is_text
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
 from gitnexus.git.child import must, run
 from gitnexus.git.hookfiles import Hook
+from gitnexus.policy.keys import Signer
+from gitnexus.policy.signed import POLICY
 from gitnexus.projects.model import Project, checked_name, real
 from gitnexus.projects.register import Wanted, is_temporary, register, registration
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state import format as state_format
 from gitnexus.state.home import make_home
 from gitnexus.state.intake import settle
-from gitnexus.state.layout import IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
+from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
 from gitnexus.state.migrations import pending
 
 
@@ -47,11 +51,16 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
     if not local and (name or aliases or not is_temporary(repo.main_place)):
         _refuse_a_name_that_is_taken(state, name, aliases)
     done = Done(Nexus(state))
+    signer = None if local else _signer(repo, done)
     if state.exists:
         _tell_of_another(state, done)
     else:
-        _begin(state, done)
+        _begin(state, done, signer)
     _migrate(state, done)
+    if signer is not None:
+        changes, notes = settle_trust(state, signer, fresh=done.created or done.adopted_from is not None)
+        done.changes += changes
+        done.notes += notes
     if repo.worktree is not None:
         _fill(state, done)
         if with_hooks:
@@ -65,6 +74,12 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
         done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
     _register(state, done, name, aliases, local)
     return done
+
+
+def _signer(repo: Repo, done: Done) -> Signer:
+    signer, said = signer_for_init(repo)
+    done.changes += [said] if said else []
+    return signer
 
 
 def _refuse_what_is_in_the_way(repo: Repo) -> None:
@@ -99,7 +114,7 @@ def _refuse_a_name_that_is_taken(state: State, name: str | None, aliases: tuple[
     home.close()
 
 
-def _begin(state: State, done: Done) -> None:
+def _begin(state: State, done: Done, signer: Signer | None) -> None:
     lost = lost_tip(state)
     if lost is not None:
         raise Failed(
@@ -109,7 +124,7 @@ def _begin(state: State, done: Done) -> None:
         )
     adopted = _adopt(state, done)
     if not adopted:
-        first = _first_files(state.repo)
+        first = _first_files(state, signer)
 
         def decide(snapshot: Snapshot) -> Change[bool]:
             if snapshot.commit is not None:
@@ -119,10 +134,16 @@ def _begin(state: State, done: Done) -> None:
         done.created = state.transact(decide)
         if done.created:
             done.changes.append(f"made {STATE_REF}, where plans, tasks, memory and history are kept")
+            if POLICY in first:
+                done.changes.append("wrote a first policy.md that allows nothing by itself, and signed it")
 
 
-def _first_files(repo: Repo) -> dict[str, bytes]:
+def _first_files(state: State, signer: Signer | None) -> dict[str, bytes]:
+    repo = state.repo
     files = state_format.new_tree("project", now())
+    if signer is not None:
+        project = parse(files[FORMAT_FILE])["id"]
+        files |= first_files(repo, project, signer, state.author.name, policy=not has_policy_file(repo))
     here = repo.worktree / ".nexus" / IGNORE_FILE if repo.worktree else None
     if here is not None and here.is_file() and not here.is_symlink():
         text = here.read_bytes()
@@ -227,7 +248,9 @@ def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ..
         done.notes.append("not registered with your other projects: its path is not UTF-8")
         return
     if local:
-        done.notes.append("not registered with your other projects, as you asked")
+        done.notes.append(
+            "not registered with your other projects, as you asked; no approver either: their key is yours"
+        )
         return
     if is_temporary(place) and not name and not aliases and done.nexus.registered is None:
         done.notes.append("a temporary folder: not registered with your other projects (--name registers it)")

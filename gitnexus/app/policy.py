@@ -16,20 +16,14 @@ from gitnexus.policy.gate import Used, World, decide
 from gitnexus.policy.law import Law, law_of
 from gitnexus.policy.model import CommandRequest, Decision, Level, Mode, Network, PatchRequest, Request, Verdict
 from gitnexus.policy.rules import FILE, Layer, Policy, Rule, policy_of
+from gitnexus.policy.signed import Signed
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
 from gitnexus.state.settings import user_section
 from gitnexus.state.snapshot import Snapshot
-from gitnexus.state.store import Change
+from gitnexus.state.store import Change, State
 
 T = TypeVar("T")
-# Says whether the project's policy, byte for byte, was signed by an approver.
-Trusted = Callable[[bytes], bool]
-
-
-def untrusted(_raw: bytes) -> bool:
-    """Trust nothing: what holds until somebody can say otherwise."""
-    return False
 
 
 @dataclass(frozen=True)
@@ -53,12 +47,13 @@ def user_file() -> Path:
     return home_folder() / FILE
 
 
-def policy_here(snapshot: Snapshot, trusted: Trusted = untrusted) -> PolicyHere:
+def policy_here(state: State) -> PolicyHere:
     """Return the policy in force. Raises: Invalid for a file that is not one; then nothing is allowed."""
+    snapshot = state.latest()
     mine, theirs = _user_raw(), snapshot.read(FILE)
     user = policy_of(mine, "user", str(user_file()))
     project = policy_of(theirs or b"", "project", f".nexus/{FILE}")
-    signed = theirs is not None and trusted(theirs)
+    signed = theirs is not None and Signed(snapshot, state.repo.common_dir).standing(FILE, theirs).trusted
     law = law_of(user, project, trusted=signed, bypass=bypass_enabled())
     return PolicyHere(law, user, project, signed, theirs is not None)
 

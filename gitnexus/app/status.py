@@ -14,6 +14,7 @@ from gitnexus.cycle.tasks import summary
 from gitnexus.git import exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.git.worktrees import worktrees
+from gitnexus.policy.signed import Signed
 from gitnexus.state import STATE_REF
 from gitnexus.state.intake import left_aside, own_projection
 
@@ -39,6 +40,7 @@ class Standing:
     held: dict[str, str]
     copies: list[str]
     left_out: dict[str, str]
+    untrusted: dict[str, str]
     warnings: list[str]
     next_steps: list[str]
 
@@ -53,6 +55,7 @@ def standing(nexus: Nexus) -> Standing:
     copies, left_out = left_aside(own) if own else ([], {})
     missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
+    untrusted = Signed(snapshot, nexus.repo.common_dir).untrusted()
     return Standing(
         commit=commit,
         changes=count,
@@ -66,8 +69,9 @@ def standing(nexus: Nexus) -> Standing:
         held=nexus.settled.held,
         copies=copies,
         left_out=left_out,
+        untrusted=untrusted,
         warnings=warnings,
-        next_steps=_next(nexus, copies, missing, warnings),
+        next_steps=_next(nexus, copies, missing, warnings, untrusted),
     )
 
 
@@ -102,12 +106,16 @@ def _warnings(nexus: Nexus) -> list[str]:
     return said
 
 
-def _next(nexus: Nexus, copies: list[str], missing: list[str], warnings: list[str]) -> list[str]:
+def _next(
+    nexus: Nexus, copies: list[str], missing: list[str], warnings: list[str], untrusted: dict[str, str]
+) -> list[str]:
     steps = []
     if copies:
         steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
     if nexus.settled.held:
         steps.append("repair the files that are left as they are")
+    if untrusted:
+        steps.append("git nexus policy trust shows what is not signed, and signs it")
     if warnings:
         steps.append("git nexus doctor --fix")
     if missing:

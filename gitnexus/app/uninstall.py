@@ -10,6 +10,8 @@ from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import must
+from gitnexus.policy.keys import keys_folder
+from gitnexus.policy.pins import unpin
 from gitnexus.projects.model import real
 from gitnexus.projects.register import unregister
 from gitnexus.state import STATE_REF, State
@@ -43,6 +45,7 @@ def remove(repo: Repo, *, purge: bool) -> Removed:
         remotes.unshield(repo)
         _unregister(repo, removed)
         _refs(state, removed, purge)
+        _keys(repo, removed, purge)
         # The mark by which the hook shim knows a project.
         (repo.common_dir / "nexus" / "lock").unlink(missing_ok=True)
     finally:
@@ -87,6 +90,17 @@ def _unregister(repo: Repo, removed: Removed) -> None:
         removed.notes.append(f"still registered: {exc.message}")
     finally:
         home.close()
+
+
+def _keys(repo: Repo, removed: Removed, purge: bool) -> None:
+    if purge:
+        from gitnexus.policy.ledger import Ledger
+
+        if unpin(repo.common_dir):
+            removed.changes.append("forgot whose approvals count here, and which are spent")
+        Ledger(repo.common_dir).forget()
+    if keys_folder().is_dir():
+        removed.notes.append(f"your approver key stays in {keys_folder()}: other projects know it")
 
 
 def _refs(state: State, removed: Removed, purge: bool) -> None:

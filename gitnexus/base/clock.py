@@ -18,6 +18,11 @@ def precise(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def milliseconds(moment: datetime) -> int:
+    """Return `moment` as milliseconds since 1970: for what is compared, not read."""
+    return int(moment.timestamp() * 1000)
+
+
 def moment(seconds: int) -> datetime:
     """Return the time of a count of seconds, the nearest there is for one that no calendar has."""
     return datetime.fromtimestamp(min(max(seconds, 0), 253_402_300_799), UTC)

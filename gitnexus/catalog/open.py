@@ -8,7 +8,7 @@ from gitnexus.base.errors import Invalid
 from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.catalog import Catalog
 from gitnexus.catalog.effective import Additions, CatalogSettings, additions
-from gitnexus.state.settings import layers
+from gitnexus.state.settings import Trusts, layers, nobody
 from gitnexus.state.snapshot import Snapshot
 
 
@@ -27,13 +27,14 @@ class Opened:
         return additions(self.catalog, self.settings)
 
 
-def open_catalog(snapshot: Snapshot | None, place: Path | None) -> Opened:
+def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts = nobody) -> Opened:
     """Return the catalog for a project at `place`, or for none. Raises: Invalid for settings that are not understood.
 
-    A source that is not absolute is meant from the top of the project.
+    A source that is not absolute is meant from the top of the project; one that the project names itself counts only
+    where `trusts` says that its settings do.
     """
     settings = tuple(
-        CatalogSettings.from_value(value, f"{where}: catalog") for where, value in layers(snapshot, "catalog")
+        CatalogSettings.from_value(value, f"{where}: catalog") for where, value in layers(snapshot, "catalog", trusts)
     )
     asked = next((one.source for one in reversed(settings) if one.source), None)
     if asked is None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitnexus.base.text import one_line
+from gitnexus.base.text import one_line, visible
 from gitnexus.ui.commands import NexusGroup, invocation
 from gitnexus.ui.output import answer, columns, note, start_folder, with_nexus
 
@@ -35,7 +35,7 @@ def show(nexus: "Nexus") -> None:
     """Show the rules in force, the mode and the sandbox."""
     from gitnexus.app.policy import policy_here
 
-    here = policy_here(nexus.state.latest())
+    here = policy_here(nexus.state)
     law = here.law
     payload = {
         "mode": law.mode,
@@ -66,7 +66,7 @@ def explain(nexus: "Nexus", /, file: Any, argv: tuple[str, ...], **asked: Any) -
     from gitnexus.app.policy import Asked, explained, policy_here
     from gitnexus.policy.request import digest
 
-    here = policy_here(nexus.state.latest())
+    here = policy_here(nexus.state)
     given = Asked(argv=argv, patch=file.read() if file else None, **asked)
     request, found = explained(nexus, here, given, start_folder(invocation(click.get_current_context())))
     mode = given.mode or here.law.mode
@@ -153,9 +153,36 @@ def mode_command(nexus: "Nexus", mode: Any, user: bool) -> None:
     if mode is not None:
         set_mode(nexus, layer, mode)
         _told(layer)
-    here = policy_here(nexus.state.latest())
+    here = policy_here(nexus.state)
     answer({"mode": here.law.mode, "user": here.user.mode, "project": here.project.mode, "trusted": here.trusted},
            f"The mode in force is {_mode(here.law.mode)}.", nexus.described)  # fmt: skip
+
+
+@policy.command("trust")
+@click.option("--confirm", metavar="DIGEST", multiple=True,
+              help="Sign exactly this content without being asked; once for each file.")  # fmt: skip
+@with_nexus
+def trust_command(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
+    """Sign policy and settings as they are now.
+
+    Shows what changed since they were last signed, and asks. Where nobody can be asked, --confirm names what is to be
+    signed: sha256: and what sha256sum prints for the file. It takes the private key of an approver.
+    """
+    from gitnexus.app.trust import trust, waiting
+    from gitnexus.ui.trust import change_of, confirmed
+
+    files = waiting(nexus.state)
+    if not files:
+        answer({"signed": []}, "All that must be signed is signed.", nexus.described)
+        return
+    for file in files:
+        click.echo(visible(change_of(file.path, file.before, file.raw)), err=True)
+        note(f"{file.path}: {file.why}")
+    confirmed("Sign this?", [file.digest for file in files], confirm)
+    key = trust(nexus.state, files)
+    rows = [{"path": file.path, "digest": file.digest} for file in files]
+    names = ", ".join(file.path for file in files)
+    answer({"signed": rows, "key": key}, f"Signed {names} with {one_line(key)}.", nexus.described)
 
 
 def _row(rule: "Rule") -> dict[str, Any]:
@@ -172,7 +199,7 @@ def _mode(mode: str) -> str:
 
 def _told(layer: str) -> None:
     if layer == "project":
-        note("until an approver signs the project's policy as it is now, only what it denies and asks about counts")
+        note("what it allows counts once an approver has signed it: git nexus policy trust")
 
 
 def _screen(here: "PolicyHere") -> str:

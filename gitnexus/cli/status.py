@@ -39,6 +39,7 @@ def _payload(found: "Standing") -> dict[str, object]:
         "held": [{"path": path, "why": why} for path, why in found.held.items()],
         "copies": found.copies,
         "leftOut": [{"path": path, "why": why} for path, why in found.left_out.items()],
+        "untrusted": [{"path": path, "why": why} for path, why in found.untrusted.items()],
         "warnings": found.warnings,
         "next": found.next_steps,
     }
@@ -62,6 +63,9 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
     rows += [["look", f".nexus/{one_line(path)} waits to be merged"] for path in found.copies[:5]]
     if found.left_out:
         rows.append(["look", f"{counted(len(found.left_out), 'file')} in .nexus/ not kept: git nexus doctor says why"])
+    if found.untrusted:
+        said = "; ".join(f"{path}: {one_line(why, 120)}" for path, why in found.untrusted.items())
+        rows.append(["look", click.style(f"untrusted, so not in force: {said}", fg="yellow")])
     rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
     return columns(rows, indent="")

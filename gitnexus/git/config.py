@@ -21,6 +21,15 @@ def scoped(repo: Repo, key: str) -> tuple[str, str | None]:
     return found[-1] if found else ("", None)
 
 
+def of_the_user(repo: Repo, key: str) -> str | None:
+    """Return the value that the user or the machine set, whatever the repository's own config says: others write that.
+
+    `git -c` is the user's too, but not for us: no child inherits it.
+    """
+    found = [value for scope, name, value in _rows(repo) if name == key.lower() and scope not in _OWN_SCOPES]
+    return found[-1] if found else None
+
+
 def comment_character(repo: Repo) -> str:
     """Return what begins a comment in a message file, as the git that started this hook was told."""
     told = {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG")}

@@ -40,7 +40,7 @@ class Project:
             state = (await self.desk(client)).session.state
         except NexusError:
             return open_catalog(None, None).catalog
-        return open_catalog(state.latest(), state.repo.place).catalog
+        return open_catalog(state.latest(), state.repo.place, state.trusts).catalog
 
     async def _found(self, client: ServerSession) -> Repo:
         named = os.environ.get("NEXUS_PROJECT")

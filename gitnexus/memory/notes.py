@@ -41,7 +41,7 @@ class Notes:
     @cached_property
     def settings(self) -> MemorySettings:
         """The settings of this room. Raises: Invalid."""
-        return settings_of(section(self.state.latest(), "memory"))
+        return settings_of(section(self.state.latest(), "memory", self.state.trusts))
 
     def latest(self) -> Snapshot:
         """Return the tip, hand edits taken in; an empty one where nobody ran init."""

@@ -14,7 +14,8 @@ SESSION_FOLDER = "state"
 # Top-level names that `.nexus/` shares with the ref. A room owns its name and nothing else.
 OWNED_FILES = frozenset({FORMAT_FILE, IGNORE_FILE, "approvers", "history.json", "policy.md", "settings.json"})
 OWNED_FOLDERS = frozenset({
-    "approvers", "backlog", "baml", "commands", "context", "memory", "plans", "research", "rules", "runs", "schemas",
+    "approvers", "backlog", "baml", "commands", "context", "memory", "plans", "policy", "research",
+    "rules", "runs", "schemas",
 })  # fmt: skip
 OWNED = OWNED_FILES | OWNED_FOLDERS
 # Files without which there is no project: put back, never taken as deleted.

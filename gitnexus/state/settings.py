@@ -1,6 +1,6 @@
 """Settings: the project's `settings.json` over the user's; each room checks the part that carries its name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.canonical import parse
@@ -9,23 +9,39 @@ from gitnexus.state.home import home_folder
 from gitnexus.state.snapshot import Snapshot
 
 FILE = "settings.json"
+# Whether the project's file, with these bytes, was signed by who may.
+Trusts = Callable[[Snapshot, bytes], bool]
+# What gives agents more room, or takes something away from people: in a project's file it counts only when that is
+# signed. Beside each the values that give nothing, and always count.
+LOOSENING: dict[str, tuple[Any, ...]] = {
+    "catalog.source": (),
+    "memory.gc.automatic": (False,),
+    "policy.mode": ("default",),
+    "policy": (),
+    "sandbox": (),
+}
 
 
-def section(snapshot: Snapshot, name: str) -> dict[str, Any]:
+def nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
+    """Trust no project's file: what holds as long as nobody says otherwise."""
+    return False
+
+
+def section(snapshot: Snapshot, name: str, trusts: Trusts = nobody) -> dict[str, Any]:
     """Return a room's settings: the user's, with the project's over them. Raises: Invalid."""
     found: dict[str, Any] = {}
-    for _, layer in layers(snapshot, name):
+    for _, layer in layers(snapshot, name, trusts):
         found = merged(found, layer)
     return found
 
 
-def layers(snapshot: Snapshot | None, name: str) -> list[tuple[str, dict[str, Any]]]:
+def layers(snapshot: Snapshot | None, name: str, trusts: Trusts = nobody) -> list[tuple[str, dict[str, Any]]]:
     """Return a room's part of each file that has one, with the file's name: the user's, then the project's.
 
     For what must add up instead of being laid over. Raises: Invalid.
     """
     found = []
-    for path, value in _files(snapshot):
+    for path, value in _files(snapshot, trusts):
         part = value.get(name)
         if part is not None and not isinstance(part, dict):
             raise Invalid(f"{path}: {name} should be an object", hint=f"correct {path}")
@@ -41,7 +57,17 @@ def user_section(name: str) -> dict[str, Any]:
 
 def unknown(snapshot: Snapshot, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the parts of either file that carry no room's name, with the file. Raises: Invalid."""
-    return [(path, key) for path, value in _files(snapshot) for key in sorted(value.keys() - set(names))]
+    files = _files(snapshot, lambda _snapshot, _raw: True)
+    return [(path, key) for path, value in files for key in sorted(value.keys() - set(names))]
+
+
+def loosening(raw: bytes) -> list[str]:
+    """Return the keys of a project's file that count only when it is signed; none of a file that does not parse."""
+    try:
+        mine = home_folder() / FILE
+        return sorted(_all_loose(_read(mine.read_bytes(), FILE) if mine.is_file() else {}, _read(raw, FILE)))
+    except Invalid:
+        return []
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,12 +79,51 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return both
 
 
-def _files(snapshot: Snapshot | None) -> list[tuple[str, dict[str, Any]]]:
+def _files(snapshot: Snapshot | None, trusts: Trusts) -> list[tuple[str, dict[str, Any]]]:
     mine = home_folder() / FILE
     raw = snapshot.read(FILE) if snapshot is not None else None
-    files = [(str(mine), mine.read_bytes())] if mine.is_file() else []
-    files += [(f".nexus/{FILE}", raw)] if raw is not None else []
-    return [(path, _read(held, path)) for path, held in files]
+    files = [(str(mine), _read(mine.read_bytes(), str(mine)))] if mine.is_file() else []
+    if snapshot is not None and raw is not None:
+        theirs = _read(raw, f".nexus/{FILE}")
+        loose = _all_loose(files[0][1] if files else {}, theirs)
+        files.append((f".nexus/{FILE}", theirs if not loose or trusts(snapshot, raw) else _without(theirs, loose)))
+    return files
+
+
+def _all_loose(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """Return the keys of `theirs` that loosen; where the user forgets by themself, also what makes that more."""
+    by_itself, given = (_gc(value) for value in (mine, theirs))
+    more = [f"memory.gc.{key}" for key in given if key != "automatic"] if by_itself.get("automatic") is True else []
+    return [*_loose(theirs), *more]
+
+
+def _gc(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    memory = value.get("memory")
+    found = memory.get("gc") if isinstance(memory, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _loose(value: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Return the keys that loosen, dotted: the whole of what is named so, but for values that give nothing."""
+    found = []
+    for key, item in value.items():
+        path = f"{prefix}{key}"
+        if any(type(item) is type(one) and item == one for one in LOOSENING.get(path, ())):
+            continue
+        if isinstance(item, Mapping) and any(name.startswith(f"{path}.") for name in LOOSENING):
+            found += _loose(item, f"{path}.")
+        elif any(path == name or path.startswith(f"{name}.") for name in LOOSENING):
+            found.append(path)
+    return found
+
+
+def _without(value: Mapping[str, Any], loose: Sequence[str], prefix: str = "") -> dict[str, Any]:
+    kept = {}
+    for key, item in value.items():
+        path = f"{prefix}{key}"
+        if path not in loose:
+            kept[key] = _without(item, loose, f"{path}.") if isinstance(item, Mapping) else item
+    return kept
 
 
 def _read(raw: bytes, path: str) -> dict[str, Any]:

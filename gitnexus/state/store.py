@@ -44,6 +44,7 @@ class State:
         self.objects = objects
         self.projections = projections
         self.keepers: Mapping[str, Keeper] = {}
+        self.trusts: Callable[[Snapshot, bytes], bool] = lambda _snapshot, _raw: False
         self._author: Author | None = None
         self._lock = StateLock(repo.common_dir / "nexus" / "lock")
         self._snapshot = self._fetch()

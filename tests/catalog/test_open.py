@@ -12,12 +12,13 @@ from gitnexus.git import discover
 from gitnexus.state import State
 from gitnexus.state.settings import layers, section
 from tests.catalog.packages import package
-from tests.conftest import run_git
+from tests.conftest import run_git, trust
 
 
 def configure(project: Path, **catalog: object) -> None:
-    """Edit the project's settings by hand."""
+    """Edit the project's settings by hand, and sign them."""
     (project / ".nexus" / "settings.json").write_text(json.dumps({"catalog": catalog}))
+    trust(project)
 
 
 def of_the_user(sealed: Path, **catalog: object) -> None:

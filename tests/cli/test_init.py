@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -24,10 +25,15 @@ def refs(place: Path) -> list[str]:
     return run_git(place, "for-each-ref", "--format=%(refname)").split()
 
 
-def test_it_says_what_it_changed_and_how_to_undo_it(nexus: Nexus) -> None:
-    assert nexus.ok("init", "--name", "büro".replace("ü", "ue"), "--alias", "b") == (
+def test_it_says_what_it_changed_and_how_to_undo_it(nexus: Nexus, sealed: Path) -> None:
+    said = nexus.ok("init", "--name", "büro".replace("ü", "ue"), "--alias", "b")
+
+    assert re.sub(r"nx:[\w-]{43}", "nx:KEY", said) == (
         f"{nexus.place} is a project:\n"
+        f"  made your approver key in {sealed}/nexus/keys; keep a copy where only you can read it\n"
         "  made refs/nexus/state, where plans, tasks, memory and history are kept\n"
+        "  wrote a first policy.md that allows nothing by itself, and signed it\n"
+        "  remembered your key nx:KEY as the first approver here\n"
         "  told git to ignore .nexus/ (in info/exclude, no tracked file)\n"
         "  filled .nexus/, a checkout of that ref\n"
         "  installed git hooks: pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, post-checkout\n"

@@ -15,7 +15,7 @@ from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.state import State
 from tests.catalog.packages import package
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, trust
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
 
@@ -163,6 +163,8 @@ def test_the_skills_are_those_of_the_projects_own_catalog_from_the_next_call_on(
     async def talk(client: ClientSession) -> None:
         assert len((await client.list_prompts()).prompts) == 4
         State.open(project).write({"settings.json": b'{"catalog":{"source":"cat"}}'}, why="settings: a catalog")
+        assert len((await client.list_prompts()).prompts) == 4  # nobody signed that
+        trust(project)
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["nx-bake"]
         assert (await client.get_prompt("nx-bake")).messages[0].content.text == "# nx-bake\n\nBake it."  # type: ignore[union-attr]
         State.open(project).write({"settings.json": b'{"catalog":{"sauce":"cat"}}'}, why="settings: a mistake")

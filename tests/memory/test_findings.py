@@ -13,7 +13,7 @@ from gitnexus.memory.add import Draft, add, kept_with
 from gitnexus.memory.model import MemorySettings, Note
 from gitnexus.memory.rules import add_rule
 from gitnexus.state import State
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, trust
 
 LOOSE = {"memory": {"gc": {"daysSinceAccess": 0, "accessesAtMost": 1}}}
 
@@ -177,5 +177,6 @@ def test_a_file_is_looked_for_where_the_command_works(project: Path, tmp_path: P
 
 def test_settings_that_break_a_rule_are_told_where_there_are_no_notes_too(project: Path, nexus: Nexus) -> None:
     State.open(project).write({"settings.json": b'{"memory":{"gc":{"automatic":true,"daysSinceAccess":1}}}'}, why="s")
+    trust(project)
 
     assert nexus("memory", "stats").returncode == nexus("memory", "gc").returncode == 6

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
 from gitnexus.memory import Notes
 from gitnexus.memory.gc import automatic, duplicates, forget, survey
@@ -16,7 +17,7 @@ from gitnexus.memory.model import ClosedCycle, Life, Note, Thresholds, Use, sett
 from gitnexus.memory.restore import restore
 from gitnexus.memory.signals import forgettable, standing
 from gitnexus.state import State
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, trust
 
 TODAY = datetime(2026, 11, 16, tzinfo=UTC)
 LIMITS = Thresholds(days_since_access=90, cycles_since_access=10, accesses_at_most=2)
@@ -86,9 +87,10 @@ def seeded(project: Path, notes: dict[str, str], **settings: object) -> Notes:
     state = State.open(project)
     files = {f"memory/{name}.md": text.encode() for name, text in notes.items()}
     state.write({**files, "settings.json": json.dumps({"memory": settings}).encode()}, why="seed")
+    trust(project)
     cycles = [ClosedCycle(datetime.now(UTC) + timedelta(days=n), f"{n}", "", "") for n in range(1, 13)]
     later = datetime.now(UTC) + timedelta(days=200)
-    return Notes(State.open(project), clock=lambda: later, closed=lambda: cycles, harness="claude-code")
+    return Notes(open_state(project), clock=lambda: later, closed=lambda: cycles, harness="claude-code")
 
 
 def test_gc_is_one_commit_that_names_files_reasons_and_the_way_back(project: Path) -> None:

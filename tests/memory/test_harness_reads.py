@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app.keepers import open_state
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.reads import read_paths
 from gitnexus.memory import Notes
 from gitnexus.memory.access import uses
 from gitnexus.memory.gc import automatic
 from gitnexus.state import State
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, trust
 
 
 @pytest.fixture
@@ -104,6 +105,7 @@ GC = {"automatic": True, "daysSinceAccess": 0, "cyclesSinceAccess": 0, "accesses
 
 def settings(project: Path, gc: dict[str, object]) -> None:
     State.open(project).write({"settings.json": json.dumps({"memory": {"gc": gc}}).encode()}, why="settings")
+    trust(project)
 
 
 def test_closing_a_cycle_forgets_if_the_project_asked_and_the_harness_observes(noted: Path, nexus: Nexus) -> None:
@@ -132,7 +134,7 @@ def test_closing_a_cycle_forgets_if_the_project_asked_and_the_harness_observes(n
 def test_a_harness_that_began_to_observe_yesterday_does_not_know_of_a_year_ago(noted: Path, nexus: Nexus) -> None:
     settings(nexus.place, {**GC, "daysSinceAccess": 90})
     told(nexus, "claude-code", {"tool_name": "Read", "tool_input": {"file_path": str(noted)}})
-    state = State.open(nexus.place)
+    state = open_state(nexus.place)
 
     soon = Notes(state, harness="claude-code", clock=lambda: datetime.now(UTC) + timedelta(days=89))
     late = Notes(state, harness="claude-code", clock=lambda: datetime.now(UTC) + timedelta(days=91))

@@ -1,0 +1,44 @@
+"""Before something is signed: the difference that is signed, and the question."""
+
+from collections.abc import Sequence
+
+import click
+
+from gitnexus.base.errors import BadUsage
+from gitnexus.ui.commands import invocation, is_terminal
+
+
+def change_of(path: str, before: bytes | None, after: bytes) -> str:
+    """Return the whole difference between what was signed last and what is there, as text."""
+    import difflib  # 5 ms, and only who signs needs it
+
+    old, new = (raw.decode("utf-8", "backslashreplace").split("\n") for raw in (before or b"", after))
+    lines = difflib.unified_diff(old, new, "signed" if before is not None else "nothing signed yet", path, lineterm="")
+    return "\n".join(lines)
+
+
+def confirmed(question: str, meant: Sequence[str], given: Sequence[str]) -> None:
+    """Return if a person says yes, or named all that is meant on the command line. Raises: BadUsage, click.Abort."""
+    if given:
+        wrong = [word for word in given if word not in meant] or [word for word in meant if word not in given]
+        if wrong:
+            raise BadUsage(f"--confirm does not name what would be signed: {wrong[0][:90]!r}", hint="look again first")
+        return
+    if not is_terminal() or invocation(click.get_current_context()).as_json:
+        raise BadUsage(
+            "a person must be asked, and there is no terminal",
+            # No command that could be pasted: it would be an agent that pastes it.
+            hint="run this at a terminal; in a script of yours --confirm names what you have read",
+        )
+    # What was typed ahead was no answer to this question.
+    _drop_what_was_typed()
+    click.confirm(question, default=False, abort=True, err=True)
+
+
+def _drop_what_was_typed() -> None:
+    import contextlib
+    import sys
+    import termios
+
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
