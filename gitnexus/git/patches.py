@@ -37,7 +37,7 @@ class Applied:
 
 
 def applied(repo: Repo, base_commit: str, patch: bytes, hidden: Hidden | None = None) -> Applied:
-    """Return what `patch` would make of a commit; nothing stays in the repository. Raises: Invalid, Conflict, HiddenFile."""
+    """Return what `patch` would make of a commit; nothing stays behind. Raises: Invalid, Conflict, HiddenFile."""
     with private(repo) as git:
         return applied_in(git, base_commit, patch, hidden)
 

@@ -54,9 +54,7 @@ def _after_hunk(lines: list[bytes], at: int) -> tuple[int, str | None]:
         if kind == b"\\":
             if (last in b" -" and old) or (last in b" +" and new) or not last:
                 return at, f"line {at + 1} says in the middle of a hunk that the file ends there"
-        elif not (old or new):
-            break
-        elif kind not in b" +-":
+        elif not (old or new) or kind not in b" +-":
             break
         else:
             old -= kind in b" -"

@@ -161,7 +161,7 @@ def _environment(folder: Path, repo: Repo) -> dict[str, str]:
 
 
 def _is_outside(entry: str, repo: Repo) -> bool:
-    if not os.path.isabs(entry):
+    if not Path(entry).is_absolute():
         return False
     return repo.worktree is None or not Path(entry).resolve().is_relative_to(repo.worktree.resolve())
 

@@ -8,8 +8,8 @@ from gitnexus.git.child import run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit
 
-# A branch, tag, ref or id, then steps back. No `:path`, no `@{…}`, no ranges, no `^{/words}`: those say more than "which
-# commit", and some of them look into files.
+# A branch, tag, ref or id, then steps back. No `:path`, no `@{…}`, no ranges, no `^{/words}`: those say more than
+# "which commit", and some of them look into files.
 _REVISION = re.compile(r"(?!-)(?!.*\.\.)([A-Za-z0-9][A-Za-z0-9._/+-]{0,199})((?:[~^]\d{0,4}){0,20})")
 
 
