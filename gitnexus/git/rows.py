@@ -1,8 +1,8 @@
 """The raw difference of two trees, and the rows of one: what git would do, never what a diff's text says."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from gitnexus.git.private import PrivateGit
 
@@ -90,14 +90,16 @@ def _row(head: str, path: str, binary: bool) -> TreeChange:
     )
 
 
+def targets(git: PrivateGit, oids: Iterable[str]) -> dict[str, str]:
+    """Return where links lead, by their blob. One that no system can hold is not read but stands for itself as '/…'."""
+    wanted = sorted(set(oids))
+    found = {}
+    for oid, size in zip(wanted, sizes(git, wanted) if wanted else (), strict=True):
+        found[oid] = os.fsdecode(blob(git, oid)) if 0 <= size <= _LONGEST_TARGET else "/" * (_LONGEST_TARGET + 1)
+    return found
+
+
 def _with_targets(git: PrivateGit, rows: list[TreeChange]) -> Iterator[TreeChange]:
-    links = [row.new_blob for row in rows if row.new_mode == LINK]
-    lengths = dict(zip(links, sizes(git, links), strict=True)) if links else {}
+    found = targets(git, (row.new_blob for row in rows if row.new_mode == LINK))
     for row in rows:
-        if row.new_mode != LINK:
-            yield row
-            continue
-        # A target that no system can hold is not worth reading; it is longer than any path, and refused for that.
-        short = 0 <= lengths[row.new_blob] <= _LONGEST_TARGET
-        target = os.fsdecode(blob(git, row.new_blob)) if short else "/" * (_LONGEST_TARGET + 1)
-        yield TreeChange(row.path, row.old_mode, row.new_mode, row.old_blob, row.new_blob, target, row.binary)
+        yield replace(row, link_target=found[row.new_blob]) if row.new_mode == LINK else row
