@@ -11,7 +11,7 @@ from gitnexus.git import patchtext
 from gitnexus.git.child import reason
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.rows import TreeChange, TreeEntry, difference, files
+from gitnexus.git.rows import TreeChange, TreeEntry, difference, files, without
 
 MOST_FILES = 5000
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -54,9 +54,7 @@ def applied_in(git: PrivateGit, base_commit: str, patch: bytes, hidden: Hidden |
     base_tree = tree_of(git, base_commit)
     present = list(files(git, base_tree))
     unseen = [entry for entry in present if hidden(entry.path)] if hidden else []
-    git.must("read-tree", base_tree)
-    _without(git, unseen)
-    seen_tree = _written(git) if unseen else base_tree
+    seen_tree = without(git, base_tree, (entry.path for entry in unseen))  # leaves the index at that tree
     _apply(git, patch, unseen)
     result = _written(git)
     rows = difference(git, seen_tree, result)
@@ -101,12 +99,6 @@ def _written(git: PrivateGit) -> str:
     if done.returncode != 0:
         raise Invalid(f"the result of the patch is no proper tree: {reason(done.stderr)}")
     return done.stdout.decode("ascii").strip()
-
-
-def _without(git: PrivateGit, entries: Iterable[TreeEntry]) -> None:
-    order = b"".join(b"0 %s\t%s\0" % (git.zero.encode(), os.fsencode(entry.path)) for entry in entries)
-    if order:
-        git.must("update-index", "-z", "--index-info", stdin=order)
 
 
 def _restored(git: PrivateGit, entries: Iterable[TreeEntry]) -> str:

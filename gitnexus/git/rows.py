@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from gitnexus.git.child import GitFailed
 from gitnexus.git.private import PrivateGit
 
 LINK = "120000"
@@ -68,6 +69,29 @@ def difference(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
 def blob(git: PrivateGit, oid: str) -> bytes:
     """Return a blob's bytes. Raises: GitFailed."""
     return git.must("cat-file", "blob", oid)
+
+
+def blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
+    """Yield the bytes of many blobs in their order, all held at once. Raises: GitFailed."""
+    said = git.must("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode())
+    at = 0
+    for oid in oids:
+        end = said.index(b"\n", at)
+        head = said[at:end].split(b" ")
+        if len(head) != 3 or head[1] != b"blob":
+            raise GitFailed(f"the object {oid} cannot be read as a file")
+        at = end + 1 + int(head[2]) + 1
+        yield said[end + 1 : at - 1]
+
+
+def without(git: PrivateGit, tree: str, paths: Iterable[str]) -> str:
+    """Return `tree` with some files left out."""
+    order = b"".join(b"0 %s\t%s\0" % (git.zero.encode(), os.fsencode(path)) for path in paths)
+    git.must("read-tree", tree)
+    if not order:
+        return tree
+    git.must("update-index", "-z", "--index-info", stdin=order)
+    return git.must("write-tree").decode("ascii").strip()
 
 
 def sizes(git: PrivateGit, oids: list[str]) -> list[int]:
