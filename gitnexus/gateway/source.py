@@ -74,14 +74,14 @@ class CommitSource:
 
     def items(self, below: str) -> Iterator[Item]:
         entries = list(self._entries(below))
-        lengths = sizes(self._git, [entry.oid for entry in entries]) if entries else []
+        lengths = sizes(self._git, [entry.oid for entry in entries])
         kinds = {LINK: "link", GITLINK: "submodule"}
         for entry, size in zip(entries, lengths, strict=True):
             yield Item(entry.path, kinds.get(entry.mode, "file"), max(size, 0))
 
     def texts(self, below: str, largest: int) -> Iterator[tuple[str, bytes]]:
         entries = [entry for entry in self._entries(below) if entry.mode not in (LINK, GITLINK)]
-        lengths = sizes(self._git, [entry.oid for entry in entries]) if entries else []
+        lengths = sizes(self._git, [entry.oid for entry in entries])
         wanted = [entry for entry, size in zip(entries, lengths, strict=True) if 0 <= size <= largest]
         for at in range(0, len(wanted), _AT_ONCE):
             some = wanted[at : at + _AT_ONCE]

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from gitnexus.base.errors import Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.git import patchtext
+from gitnexus.git import binaryparts, patchtext
 from gitnexus.git.child import reason
 from gitnexus.git.discovery import Repo
+from gitnexus.git.patchtext import LARGEST_BINARY
 from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.rows import TreeChange, TreeEntry, difference, files, without
+from gitnexus.git.rows import GITLINK, TreeChange, TreeEntry, blob, difference, files, sizes, without
 
 MOST_FILES = 5000
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -66,7 +67,7 @@ def applied_in(git: PrivateGit, base_commit: str, patch: bytes, hidden: Hidden |
         rows = difference(git, base_tree, result)
     visible = {entry.oid for entry in present} - {entry.oid for entry in unseen}
     if patchtext.says_binary(patch):
-        _refuse_known_objects(git, rows, visible)
+        _refuse_known_objects(git, patch, rows, visible)
     return Applied(base_commit, base_tree, result, _marked(rows, unseen, visible, git))
 
 
@@ -110,17 +111,29 @@ def _restored(git: PrivateGit, entries: Iterable[TreeEntry]) -> str:
     return _written(git)
 
 
-def _refuse_known_objects(git: PrivateGit, rows: Iterable[TreeChange], visible: set[str]) -> None:
+def _refuse_known_objects(git: PrivateGit, patch: bytes, rows: tuple[TreeChange, ...], visible: set[str]) -> None:
     """Refuse binary content that came out of the object store and not out of the patch.
 
-    Git takes the result of a binary part from its store if an object of the named id is there, whatever the part holds:
-    whoever knows the id of a secret in some old commit could have it written into a file.
+    Git takes the result of a binary part from its store if an object of the announced id is there, whatever the part
+    holds: whoever knows the id of a secret in some old commit could have it written into a file.
     """
-    for row in rows:
-        if row.new_blob and row.new_mode != "160000" and row.new_blob not in visible and not git.fresh(row.new_blob):
+    known = [row for row in rows if row.new_blob not in visible and row.new_mode not in ("", GITLINK)]
+    known = [row for row in known if not git.fresh(row.new_blob)]
+    if not known:
+        return
+    # Git's own reading of which files have a binary part; it is asked without touching index or objects.
+    counts = git.must("apply", "--numstat", "-z", "-p1", "-", stdin=patch).split(b"\0")
+    parts = {os.fsdecode(row.split(b"\t", 2)[2]) for row in counts if row.startswith(b"-\t-\t")}
+    old = [
+        row.old_blob for row in rows if row.old_mode not in ("", GITLINK) and (row.path in parts or not row.new_mode)
+    ]
+    before = (blob(git, oid) for oid, size in zip(old, sizes(git, old), strict=True) if size <= LARGEST_BINARY)
+    brought = binaryparts.brought(patch, before, git.object_format)
+    for row in known:
+        if row.path in parts and row.new_blob not in brought:
             raise Invalid(
                 f"the patch is refused: what {one_line(row.path, 80)} would hold is not in the patch but in history",
-                hint="send binary changes in a patch of their own, with their content",
+                hint="send binary changes with their content: git diff --binary",
             )
 
 

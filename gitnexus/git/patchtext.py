@@ -85,11 +85,11 @@ def _delta_result(body: list[bytes]) -> int:
         start = zlib.decompressobj().decompress(packed, 32)
     except zlib.error:
         return 0  # git will refuse it
-    _, at = _number(start, 0)
-    return _number(start, at)[0]
+    _, at = number(start, 0)
+    return number(start, at)[0]
 
 
-def _number(raw: bytes, at: int) -> tuple[int, int]:
+def number(raw: bytes, at: int) -> tuple[int, int]:
     """Return a number of git's delta form, seven bits a byte, and where it ends."""
     value, shift = 0, 0
     while at < len(raw):

@@ -96,6 +96,8 @@ def without(git: PrivateGit, tree: str, paths: Iterable[str]) -> str:
 
 def sizes(git: PrivateGit, oids: list[str]) -> list[int]:
     """Return the size of each object, -1 for one that is not there."""
+    if not oids:
+        return []
     asked = git.must("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in oids).encode())
     rows = [line.split(b" ") for line in asked.splitlines()]
     return [int(row[2]) if len(row) == 3 else -1 for row in rows]
@@ -118,7 +120,7 @@ def targets(git: PrivateGit, oids: Iterable[str]) -> dict[str, str]:
     """Return where links lead, by their blob. One that no system can hold is not read but stands for itself as '/…'."""
     wanted = sorted(set(oids))
     found = {}
-    for oid, size in zip(wanted, sizes(git, wanted) if wanted else (), strict=True):
+    for oid, size in zip(wanted, sizes(git, wanted), strict=True):
         found[oid] = os.fsdecode(blob(git, oid)) if 0 <= size <= _LONGEST_TARGET else "/" * (_LONGEST_TARGET + 1)
     return found
 

@@ -80,7 +80,7 @@ def _matcher(query: str, is_regex: bool, ignore_case: bool) -> Callable[[bytes],
     if not is_regex and not ignore_case:
         raw = query.encode()
         return lambda data: raw in data
-    import re2  # type: ignore[import-untyped]  # 20 ms: only who searches so pays; no pattern can make it slow, which `re` does not promise
+    import re2  # 20 ms: only who searches so pays; no pattern can make it slow, which `re` does not promise
 
     options = re2.Options()
     options.log_errors = False
