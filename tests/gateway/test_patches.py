@@ -106,7 +106,8 @@ def test_the_result_does_not_depend_on_anybodys_config_or_attributes(place: Path
     plain = applied(discover(place), base, patch)
     for name, value in (
         ("core.autocrlf", "true"), ("core.eol", "crlf"), ("apply.whitespace", "fix"),
-        ("apply.ignoreWhitespace", "change"), ("core.whitespace", "trailing-space,tab-in-indent"), ("diff.noprefix", "true"), ("diff.renames", "copies"),
+        ("apply.ignoreWhitespace", "change"),
+        ("core.whitespace", "trailing-space,tab-in-indent"), ("diff.noprefix", "true"), ("diff.renames", "copies"),
     ):  # fmt: skip
         run_git(place, "config", "--global", name, value)
         run_git(place, "config", name, value)
