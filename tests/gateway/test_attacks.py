@@ -205,6 +205,12 @@ def old_secret(place: Path) -> str:
     return found
 
 
+def by_id_in_other_words(blob: str) -> str:
+    """Return a patch that sends one content and announces the id of another."""
+    made = binary("n.txt", "literal", 5, b"other")
+    return made.replace(f"index {'1' * 40}..{'2' * 40} 100644", f"new file mode 100644\nindex {'0' * 40}..{blob}")
+
+
 STEALING: list[Any] = [
     pytest.param(lambda place: "diff --git a/.env b/notes.txt\nsimilarity index 100%\ncopy from .env\n"
                  "copy to notes.txt\n", id="021-copy"),
@@ -214,8 +220,7 @@ STEALING: list[Any] = [
                  "copy to notes.txt\n--- a/.env\n+++ b/notes.txt\n@@ -1,0 +2 @@\n+x\n", id="021-copy-with-a-change"),
     pytest.param(lambda place: f"diff --git a/n.txt b/n.txt\nnew file mode 100644\nindex {'0' * 40}.."
                  f"{blob_of_env(place)}\nBinary files /dev/null and b/n.txt differ\n", id="021-by-its-id"),
-    pytest.param(lambda place: f"diff --git a/n.txt b/n.txt\nnew file mode 100644\nindex {'0' * 40}.."
-                 f"{blob_of_env(place)}\nGIT binary patch\nliteral 1\nIcmZ?\n\n", id="021-by-its-id-in-other-words"),
+    pytest.param(lambda place: by_id_in_other_words(blob_of_env(place)), id="021-by-its-id-in-other-words"),
     pytest.param(lambda place: f"diff --git a/n.txt b/n.txt\nnew file mode 100644\nindex {'0' * 40}.."
                  f"{old_secret(place)}\nBinary files /dev/null and b/n.txt differ\n", id="178-history-by-its-id"),
 ]  # fmt: skip
