@@ -9,7 +9,7 @@ from gitnexus.base.errors import DeniedByPolicy, Invalid
 from gitnexus.base.text import one_line
 from gitnexus.gateway.door import Door, masked
 from gitnexus.gateway.needs import Confine, Denied, Runner
-from gitnexus.gateway.paths import why_unreachable
+from gitnexus.gateway.paths import as_opened, why_unreachable
 from gitnexus.git import Repo
 from gitnexus.git.patches import Applied
 from gitnexus.git.private import PrivateGit
@@ -41,15 +41,19 @@ class Bench:
             raise Invalid("a bare repository has no files to work on", hint="give a revision, or use a worktree")
         return self.repo.worktree
 
+    def rule_on(self, path: str) -> str | None:
+        """Return the rule that denies `path`, or what some file system would open for it, to every reader."""
+        return self.denied(path) or self.denied(as_opened(path))
+
     def hides(self, path: str) -> bool:
-        """True if `path`, or a folder it lies in, may not be read."""
-        return self.denied(path) is not None
+        """True if `path` may not be read."""
+        return self.rule_on(path) is not None
 
     def readable(self, path: str) -> str:
         """Return a path that may be read by its name. Raises: Invalid, DeniedByPolicy."""
         if reason := why_unreachable(path):
             raise Invalid(f"{one_line(path, 80)!r} is refused: {reason}")
-        if rule := self.denied(path):
+        if rule := self.rule_on(path):
             raise DeniedByPolicy(
                 f"{one_line(path, 80)} may not be read: {rule}",
                 hint="no agent reads files that hold credentials",

@@ -73,8 +73,18 @@ def checked(bench: Bench, git: PrivateGit, base: str, patch: bytes) -> Applied:
 
 def request_of(bench: Bench, done: Applied) -> PatchRequest:
     """Return the request that a token binds: the two trees, and every row between them."""
-    rows = (Change(path=row.path, old_mode=row.old_mode, new_mode=row.new_mode, old_blob=row.old_blob,
-                   new_blob=row.new_blob) for row in done.changes)  # fmt: skip
+    rows = (
+        Change(
+            path=row.path,
+            old_mode=row.old_mode,
+            new_mode=row.new_mode,
+            old_blob=row.old_blob,
+            new_blob=row.new_blob,
+            link_target=row.link_target,
+            binary=row.binary and row.new_mode != "",
+        )
+        for row in done.changes
+    )
     return PatchRequest(
         project=bench.project,
         run=bench.run,
@@ -98,7 +108,7 @@ def change_of(row: TreeChange) -> str:
 
 
 def _denied(bench: Bench, path: str, words: str) -> DeniedByPolicy:
-    rule = bench.denied(path) or path
+    rule = bench.rule_on(path) or path
     return DeniedByPolicy(
         f"{words}, which {rule} denies",
         hint="no agent reads files that hold credentials",

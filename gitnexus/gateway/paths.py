@@ -11,8 +11,10 @@ from gitnexus.git.rows import LINK, TreeChange
 _DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _SHORT_GIT = re.compile(r"\.git|git~\d+")
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
-# Joiners that honest words of some scripts need; everything else of its kind is there to be overlooked.
+# Joiners that honest words of some scripts need between their letters; everything else of its kind is there to be
+# overlooked.
 _JOINERS = "\u200c\u200d"
+_ODD_JOINER = re.compile(f"(?:^|[\\0-\x7f])[{_JOINERS}]|[{_JOINERS}](?:$|[\\0-\x7f])")
 _MOST_STEPS = 40
 
 
@@ -20,6 +22,12 @@ def is_git(part: str) -> bool:
     """True if a file system somewhere takes this part of a path for `.git`."""
     plain = _DROPPED.sub("", part).partition(":")[0].rstrip(". ").casefold()
     return _SHORT_GIT.fullmatch(plain) is not None
+
+
+def as_opened(path: str) -> str:
+    """Return the path that some file system opens for this one: `.env` for `.env::$DATA`, `.env.` and `.e\\u200cnv`."""
+    parts = _DROPPED.sub("", path).replace("\\", "/").split("/")
+    return "/".join(part.partition(":")[0].rstrip(". ") or part for part in parts)
 
 
 def why_unreachable(path: str) -> str | None:
@@ -46,6 +54,8 @@ def why_unwritable(path: str) -> str | None:
         return "it is not UTF-8"
     if any(unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp") and ch not in _JOINERS for ch in path):
         return "it holds control or invisible characters"
+    if _ODD_JOINER.search(path):
+        return "it holds a joiner where there is nothing to join"
     if "\\" in path or ":" in path:
         return "it holds a backslash or a colon, which part a path on Windows"
     for part in path.split("/"):

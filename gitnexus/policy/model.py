@@ -38,13 +38,19 @@ class Request(Record):
 
 
 class Change(Record):
-    """One row of the raw difference of two trees; `mode` and `blob` are empty on the side that has nothing."""
+    """One row of the raw difference of two trees; `mode` and `blob` are empty on the side that has nothing.
+
+    `link_target` is the text of a new symbolic link, `binary` true where a new blob holds a NUL: both follow from
+    `new_blob`, and stand here so that the gate needs no repository.
+    """
 
     path: str
     old_mode: str = ""
     new_mode: str = ""
     old_blob: str = ""
     new_blob: str = ""
+    link_target: str = ""
+    binary: bool = False
 
 
 class PatchRequest(Request):

@@ -82,6 +82,7 @@ REFUSED = [
     pytest.param(new("x\x1b[2Jy"), id="015-escape-raw"),
     pytest.param(new("a\\nb", quoted=True), id="015-newline"),
     pytest.param(new("x\u202ey"), id="015-bidi"),
+    pytest.param(new(".e\u200cnv"), id="015-joiner"),
     pytest.param(new("x\\377y", quoted=True), id="015-not-utf-8"),
     pytest.param(new("a\\\\b", quoted=True), id="015-backslash"),
     pytest.param(new("cafe\u0301.txt") + new("caf\u00e9.txt"), id="023-nfc-nfd"),
@@ -477,6 +478,10 @@ def test_088_a_git_inside_the_worktree_is_not_ours(
 READS: list[Any] = [
     pytest.param("repo.read_file", {"path": ".env"}, id="178-read"),
     pytest.param("repo.read_file", {"path": ".ENV"}, id="178-read-other-case"),
+    pytest.param("repo.read_file", {"path": ".env::$DATA"}, id="178-read-its-stream"),
+    pytest.param("repo.read_file", {"path": ".env."}, id="178-read-with-a-dot"),
+    pytest.param("repo.read_file", {"path": "src\\..\\.env"}, id="178-read-with-backslashes"),
+    pytest.param("repo.read_file", {"path": ".e\u200cnv"}, id="178-read-with-a-joiner"),
     pytest.param("repo.read_file", {"path": ".env", "revision": "HEAD"}, id="178-history"),
     pytest.param("repo.read_file", {"path": ".env", "revision": "HEAD~1"}, id="178-older-history"),
     pytest.param("repo.read_file", {"path": "to-env"}, id="178-through-a-link"),

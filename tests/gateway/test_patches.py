@@ -10,6 +10,7 @@ from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NexusError
 from gitnexus.gateway.table import call
 from gitnexus.git import discover
 from gitnexus.git.patches import applied
+from gitnexus.policy.model import PatchRequest
 from tests.conftest import run_git
 from tests.gateway.scene import Law, bench_at, diff_of, everything, repository_at
 
@@ -209,3 +210,18 @@ SECRET_LINE = "DATABASE=verysecretvalue"
 def test_an_error_of_any_kind_is_one_that_people_can_read(place: Path, law: Law) -> None:
     with pytest.raises(NexusError):
         call(bench_at(place, law), "repo.apply_patch", {"patch": "\ud83d"})
+
+
+def test_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: Path, law: Law) -> None:
+    (place / "new.bin").write_bytes(bytes(100))
+    (place / "new.txt").write_text("x\n")
+    (place / "src" / "up").symlink_to("../a.txt")
+    (place / "data.bin").unlink()
+
+    call(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
+
+    request = law.judged[0]
+    assert isinstance(request, PatchRequest)
+    assert [(row.path, row.link_target, row.binary) for row in request.changes] == [
+        ("data.bin", "", False), ("new.bin", "", True), ("new.txt", "", False), ("src/up", "../a.txt", False),
+    ]  # fmt: skip
