@@ -14,7 +14,7 @@ from gitnexus.gateway.paths import is_reserved, refusals
 from gitnexus.git.patches import Applied, HiddenFile, applied_in
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import head_of
-from gitnexus.git.rows import LINK, TreeChange, files, targets
+from gitnexus.git.rows import LINK, TreeChange, targets
 from gitnexus.policy.model import Change, PatchRequest, Request
 
 
@@ -60,13 +60,12 @@ def checked(bench: Bench, git: PrivateGit, base: str, patch: bytes) -> Applied:
             raise _denied(bench, row.reveals, f"{one_line(row.path, 80)} would hold what {row.reveals} holds")
     if not done.changes:
         raise Invalid("the patch changes nothing")
-    present = list(files(git, done.result_tree))
     links = {}
     if any(row.new_mode == LINK for row in done.changes):
-        entries = [entry for entry in present if entry.mode == LINK]
+        entries = [entry for entry in done.present if entry.mode == LINK]
         found = targets(git, (entry.oid for entry in entries))
         links = {entry.path: found[entry.oid] for entry in entries}
-    for path, why in refusals(done.changes, (entry.path for entry in present), links):
+    for path, why in refusals(done.changes, (entry.path for entry in done.present), links):
         raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path, "why": why})
     return done
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gitnexus.base.errors import Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
@@ -12,7 +12,7 @@ from gitnexus.git.child import reason
 from gitnexus.git.discovery import Repo
 from gitnexus.git.patchtext import LARGEST_BINARY
 from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.rows import GITLINK, TreeChange, TreeEntry, blob, difference, files, sizes, without
+from gitnexus.git.rows import GITLINK, TreeChange, TreeEntry, blob, difference, drop, files, indexed, sizes
 
 MOST_FILES = 5000
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -29,12 +29,16 @@ class HiddenFile(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """From which tree to which, and the whole difference by the bytes of the path."""
+    """From which tree to which, and the whole difference by the bytes of the path.
+
+    `present` are all files of the result but the hidden ones.
+    """
 
     base: str
     base_tree: str
     result_tree: str
     changes: tuple[TreeChange, ...]
+    present: tuple[TreeEntry, ...] = field(repr=False)
 
 
 def applied(repo: Repo, base_commit: str, patch: bytes, hidden: Hidden | None = None) -> Applied:
@@ -53,22 +57,22 @@ def applied_in(git: PrivateGit, base_commit: str, patch: bytes, hidden: Hidden |
     if refused:
         raise Invalid(f"the patch is refused: {refused}")
     base_tree = tree_of(git, base_commit)
-    present = list(files(git, base_tree))
-    unseen = [entry for entry in present if hidden(entry.path)] if hidden else []
-    seen_tree = without(git, base_tree, (entry.path for entry in unseen))  # leaves the index at that tree
+    before = list(files(git, base_tree))
+    unseen = {entry.path: entry for entry in before if hidden(entry.path)} if hidden else {}
+    git.must("read-tree", base_tree)
+    drop(git, unseen)
     _apply(git, patch, unseen)
+    made = list(indexed(git))
+    # A hidden file that the patch made anew is a row like any other, for the gate to deny.
+    _restore(git, [entry for path, entry in unseen.items() if path not in {one.path for one in made}])
     result = _written(git)
-    rows = difference(git, seen_tree, result)
+    rows = difference(git, base_tree, result)
     if len(rows) > MOST_FILES:
         raise Invalid(f"the patch changes more than {MOST_FILES} files", hint="split it")
-    if unseen:
-        touched = {row.path for row in rows}
-        result = _restored(git, [entry for entry in unseen if entry.path not in touched])
-        rows = difference(git, base_tree, result)
-    visible = {entry.oid for entry in present} - {entry.oid for entry in unseen}
+    visible = {entry.oid for entry in before if entry.path not in unseen}
     if patchtext.says_binary(patch):
         _refuse_known_objects(git, patch, rows, visible)
-    return Applied(base_commit, base_tree, result, _marked(rows, unseen, visible, git))
+    return Applied(base_commit, base_tree, result, _marked(rows, unseen.values(), visible, git), tuple(made))
 
 
 def tree_of(git: PrivateGit, commit: str) -> str:
@@ -81,15 +85,15 @@ def tree_of(git: PrivateGit, commit: str) -> str:
     return asked.stdout.decode("ascii").strip()
 
 
-def _apply(git: PrivateGit, patch: bytes, unseen: Iterable[TreeEntry]) -> None:
+def _apply(git: PrivateGit, patch: bytes, unseen: Iterable[str]) -> None:
     # Not one lenient flag: whole context, one -p, no whitespace repair, no three-way merge.
     done = git.run("apply", "--cached", "-p1", "--whitespace=nowarn", "-", stdin=patch)
     if done.returncode == 0:
         return
     said = reason(done.stderr)
-    for entry in unseen:
-        if done.stderr.startswith(b"error: %s: " % os.fsencode(entry.path)):
-            raise HiddenFile(f"the patch reads or moves {entry.path}", context={"path": entry.path})
+    for path in unseen:
+        if done.stderr.startswith(b"error: %s: " % os.fsencode(path)):
+            raise HiddenFile(f"the patch reads or moves {path}", context={"path": path})
     if any(words in said for words in _DOES_NOT_FIT):
         raise Conflict(f"the patch does not apply: {said}", hint="make it anew from the files as they are now")
     raise Invalid(f"git does not accept the patch: {said}", hint="send a unified diff with a/ and b/ before the paths")
@@ -102,13 +106,11 @@ def _written(git: PrivateGit) -> str:
     return done.stdout.decode("ascii").strip()
 
 
-def _restored(git: PrivateGit, entries: Iterable[TreeEntry]) -> str:
+def _restore(git: PrivateGit, entries: Iterable[TreeEntry]) -> None:
     rows = ((entry.mode.encode(), entry.oid.encode(), os.fsencode(entry.path)) for entry in entries)
     order = b"".join(b"%s %s\t%s\0" % row for row in rows)
-    done = git.run("update-index", "-z", "--index-info", stdin=order)
-    if done.returncode != 0:
+    if order and git.run("update-index", "-z", "--index-info", stdin=order).returncode != 0:
         raise Conflict("the patch puts a file where a folder holds files that are not to be seen")
-    return _written(git)
 
 
 def _refuse_known_objects(git: PrivateGit, patch: bytes, rows: tuple[TreeChange, ...], visible: set[str]) -> None:
@@ -138,7 +140,7 @@ def _refuse_known_objects(git: PrivateGit, patch: bytes, rows: tuple[TreeChange,
 
 
 def _marked(
-    rows: tuple[TreeChange, ...], unseen: list[TreeEntry], visible: set[str], git: PrivateGit
+    rows: tuple[TreeChange, ...], unseen: Iterable[TreeEntry], visible: set[str], git: PrivateGit
 ) -> tuple[TreeChange, ...]:
     """Say of each row if it would put what is hidden elsewhere into a file of another name."""
     from gitnexus.git.objects import blob_id

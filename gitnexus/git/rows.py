@@ -47,6 +47,14 @@ def files(git: PrivateGit, tree: str) -> Iterator[TreeEntry]:
         yield TreeEntry(os.fsdecode(path), mode, oid)
 
 
+def indexed(git: PrivateGit) -> Iterator[TreeEntry]:
+    """Yield every file of the index."""
+    for line in git.must("ls-files", "--stage", "-z").split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, oid, _ = head.decode("ascii").split(" ")
+        yield TreeEntry(os.fsdecode(path), mode, oid)
+
+
 def difference(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
     """Return what differs between two trees, by the bytes of the path."""
     said = git.must("diff-tree", "--raw", "--numstat", "-z", "-r", "--no-renames", "--no-abbrev", "--no-ext-diff",
@@ -84,13 +92,17 @@ def blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
         yield said[end + 1 : at - 1]
 
 
+def drop(git: PrivateGit, paths: Iterable[str]) -> None:
+    """Leave some files out of the index."""
+    order = b"".join(b"0 %s\t%s\0" % (git.zero.encode(), os.fsencode(path)) for path in paths)
+    if order:
+        git.must("update-index", "-z", "--index-info", stdin=order)
+
+
 def without(git: PrivateGit, tree: str, paths: Iterable[str]) -> str:
     """Return `tree` with some files left out."""
-    order = b"".join(b"0 %s\t%s\0" % (git.zero.encode(), os.fsencode(path)) for path in paths)
     git.must("read-tree", tree)
-    if not order:
-        return tree
-    git.must("update-index", "-z", "--index-info", stdin=order)
+    drop(git, paths)
     return git.must("write-tree").decode("ascii").strip()
 
 

@@ -225,3 +225,39 @@ def test_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: Path, law
     assert [(row.path, row.link_target, row.binary) for row in request.changes] == [
         ("data.bin", "", False), ("new.bin", "", True), ("new.txt", "", False), ("src/up", "../a.txt", False),
     ]  # fmt: skip
+
+
+def test_a_patch_does_not_take_a_folder_away_from_under_a_hidden_file(place: Path, law: Law) -> None:
+    (place / "conf").mkdir()
+    (place / "conf" / ".env").write_text("X=1\n")
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "hidden below")
+    patch = "diff --git a/conf b/conf\nnew file mode 100644\n--- /dev/null\n+++ b/conf\n@@ -0,0 +1 @@\n+x\n"
+
+    with pytest.raises(NexusError):
+        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+
+    assert (place / "conf" / ".env").read_text() == "X=1\n"
+
+
+def test_a_hidden_file_made_anew_is_shown_to_the_gate(place: Path, law: Law) -> None:
+    law.verdict = "deny"
+    patch = "diff --git a/.env b/.env\nnew file mode 100644\n--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n"
+
+    with pytest.raises(DeniedByPolicy):
+        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+
+    request = law.judged[0]
+    assert isinstance(request, PatchRequest)
+    assert [(row.path, row.old_mode) for row in request.changes] == [(".env", "100644")]
+
+
+def test_what_is_public_under_another_name_is_no_secret(place: Path, law: Law) -> None:
+    (place / "example.txt").write_text((place / ".env").read_text())
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "told")
+    patch = "diff --git a/example.txt b/copy.txt\nsimilarity index 100%\ncopy from example.txt\ncopy to copy.txt\n"
+
+    call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+
+    assert (place / "copy.txt").read_text() == (place / ".env").read_text()
