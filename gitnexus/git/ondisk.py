@@ -9,7 +9,7 @@ from pathlib import Path
 from gitnexus.git.objects import blob_id
 from gitnexus.git.patches import tree_of
 from gitnexus.git.private import PrivateGit
-from gitnexus.git.rows import GITLINK, LINK, TreeChange, TreeEntry, difference, files
+from gitnexus.git.rows import GITLINK, LINK, TreeChange, TreeEntry, difference, files, indexed
 from gitnexus.git.walk import Base, Found, walked
 
 LARGEST_FILE = 64 * 2**20
@@ -56,6 +56,9 @@ def worktree_tree(git: PrivateGit, worktree: Path, base_commit: str) -> OnDisk:
         except Unfit as exc:
             odd.append(Odd(found.path, str(exc)))
     tree = _written(git, taken)
+    # Git passes over a name that some system takes for .git and says so only to a person.
+    held = {entry.path for entry in indexed(git)}
+    odd += [Odd(entry.path, "git refuses its name") for entry in taken if entry.path not in held]
     return OnDisk(base_commit, base_tree, tree, difference(git, base_tree, tree), tuple(odd))
 
 
