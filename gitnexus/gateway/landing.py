@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitnexus.base.chance import token
-from gitnexus.base.errors import Conflict, VerificationFailed
+from gitnexus.base.errors import Conflict, Failed, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.git.objects import blob_id
 from gitnexus.git.ondisk import Unfit, content
@@ -60,15 +60,26 @@ def refreshed(git: PrivateGit, worktree: Path, changes: tuple[TreeChange, ...]) 
         for at, step in enumerate(sorted(steps, key=lambda step: step.new is not None)):
             _taken(worktree, staging, step, f"old-{at}", undo)
     except BaseException as exc:
-        for back in reversed(undo):
-            with contextlib.suppress(OSError, Obstructed):
-                back()
+        if not _undone(undo):
+            raise Failed(f"the patch failed midway and could not be taken back: {exc}",
+                         hint=f"what the changed files held before is in {staging.name}") from exc  # fmt: skip
+        shutil.rmtree(staging, ignore_errors=True)
         if isinstance(exc, (OSError, Obstructed)):
             raise Conflict(f"the patch could not be brought into the files, nothing was changed: {exc}") from exc
         raise
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    shutil.rmtree(staging, ignore_errors=True)
     return len(steps)
+
+
+def _undone(undo: list[Callable[[], None]]) -> bool:
+    """Go back step by step, as far as it goes; True if that was all the way."""
+    whole = True
+    for back in reversed(undo):
+        try:
+            back()
+        except (OSError, Obstructed):
+            whole = False
+    return whole
 
 
 def _seen(git: PrivateGit, worktree: Path, row: TreeChange, leaving: set[str]) -> _Seen | None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NexusError
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NexusError
 from gitnexus.gateway.table import call
 from gitnexus.git import discover
 from gitnexus.git.patches import applied
 from gitnexus.policy.model import PatchRequest
 from tests.conftest import run_git
-from tests.gateway.scene import Law, bench_at, diff_of, everything, repository_at
+from tests.gateway.scene import TEXT, Law, bench_at, diff_of, everything, repository_at
 
 
 def _rename(place: Path) -> None:
@@ -156,6 +156,31 @@ def test_what_fails_midway_is_taken_back(place: Path, law: Law, monkeypatch: pyt
 
     assert everything(place) == before
     assert not (place / "x").exists()
+
+
+def test_what_cannot_be_taken_back_is_kept_and_the_place_is_told(
+    place: Path, law: Law, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "a.txt").unlink()
+    (place / "new.txt").write_text("new\n")
+    patch = diff_of(place)
+    real = os.rename
+
+    def stuck(src: object, dst: object, **how: object) -> None:
+        if dst == "a.txt":
+            raise OSError(13, "permission denied")
+        real(src, dst, **how)  # type: ignore[arg-type]
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "no space left on device")
+
+    monkeypatch.setattr(os, "rename", stuck)
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(Failed) as refused:
+        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+
+    kept = place / str(refused.value.hint).rpartition(" ")[2]
+    assert [path.read_text() for path in kept.glob("old-*")] == [TEXT]
 
 
 def test_a_patch_for_other_lines_is_a_conflict_and_needs_a_new_approval(place: Path, law: Law) -> None:
