@@ -46,6 +46,8 @@ class CommandDeed:
         argv = checked_argv(self.argv)
         if len(self.stdin) > LARGEST_INPUT:
             raise Invalid(f"the input is larger than {LARGEST_INPUT // 2**20} MiB")
+        if any("\0" in text or not is_text(text) for pair in self.env.items() for text in pair):
+            raise Invalid("a variable holds a NUL or half of a surrogate pair")
         cwd = folder_of(self.bench.worktree, self.cwd)
         program, digest = self.bench.confine.resolved(argv[0], cwd)
         return CommandRequest(

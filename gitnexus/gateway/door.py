@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gitnexus.base.errors import ApprovalNeeded, Conflict, DeniedByPolicy, NexusError
+from gitnexus.base.text import is_text
 from gitnexus.gateway.needs import Ask, Digest, Judge, Mask, Note, Spend, Stream
 from gitnexus.policy.model import Request
 
@@ -105,14 +106,22 @@ def _refuse_change(door: Door, before: Request, now: Request, digest: str) -> No
 
 
 def masked(mask: Mask, value: Any) -> Any:
-    """Return a JSON value with the secrets in all its texts hidden."""
+    """Return a JSON value with the secrets in all its texts hidden, and bytes that are no text as \\xff."""
     if isinstance(value, str):
-        return mask(value)
+        return mask(value if is_text(value) else _spelled(value))
     if isinstance(value, Mapping):
-        return {mask(str(key)): masked(mask, item) for key, item in value.items()}
+        return {masked(mask, str(key)): masked(mask, item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [masked(mask, item) for item in value]
     return value
+
+
+def _spelled(text: str) -> str:
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # halves of pairs that stand for no byte
+        raw = text.encode("utf-8", "surrogatepass")
+    return raw.decode("utf-8", "backslashreplace")
 
 
 def _note(door: Door, kind: str, fields: Mapping[str, Any]) -> None:

@@ -36,6 +36,8 @@ def why_unreachable(path: str) -> str | None:
         return "it is not a path from the top of the repository"
     if "\0" in path:
         return "it holds a NUL"
+    if any("\ud800" <= ch < "\udc80" or "\udcff" < ch <= "\udfff" for ch in path):
+        return "it holds half of a surrogate pair"
     if len(path.encode("utf-8", "surrogatepass")) > 4096:
         return "it is longer than 4096 bytes"
     for part in path.split("/"):
@@ -80,8 +82,9 @@ def refusals(
     """
     rows = list(changes)
     for row in rows:
-        # What is there already under an odd name may go away.
-        reason = why_unwritable(row.path) if row.new_mode else why_unreachable(row.path)
+        # What is there already under an odd name may go away; only it must have a name that a request can hold.
+        odd = why_unreachable(row.path) if is_text(row.path) else "it is not UTF-8"
+        reason = why_unwritable(row.path) if row.new_mode else odd
         if reason is None and row.new_mode == LINK:
             reason = why_astray(row.path, links)
         if reason:

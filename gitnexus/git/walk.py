@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gitnexus.base.globs import as_text
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import GITLINK, TreeEntry, blob
 
@@ -44,7 +45,7 @@ class Base:
         for prefix in _prefixes(path):
             spec = self._spec(prefix)
             if spec is not None:
-                said = spec.check_file(path[len(prefix) :] + ("/" if is_folder else "")).include
+                said = spec.check_file(as_text(path[len(prefix) :]) + ("/" if is_folder else "")).include
                 if said is not None:
                     return bool(said)
         return False
@@ -56,7 +57,7 @@ class Base:
             if entry is not None and entry.mode in ("100644", "100755"):
                 import pathspec  # 40 ms: only a repository with a .gitignore pays
 
-                text = blob(self._git, entry.oid).decode("utf-8", "surrogateescape")
+                text = blob(self._git, entry.oid).decode("utf-8", "replace")
                 self._specs[prefix] = pathspec.GitIgnoreSpec.from_lines(text.split("\n"))
         return self._specs[prefix]
 

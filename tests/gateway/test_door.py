@@ -261,3 +261,32 @@ def test_limits_can_only_be_lowered(place: Path, law: Law) -> None:
     request = law.judged[0]
     assert isinstance(request, CommandRequest)
     assert request.limits["seconds"] == 600
+
+
+@pytest.mark.parametrize(
+    ("tool", "params"),
+    [
+        ("cmd.run", {"argv": ["true"], "env": {"A": "\ud83d"}}),
+        ("cmd.run", {"argv": ["true"], "env": {"A\0": "x"}}),
+        ("cmd.run", {"argv": ["true"], "stdin": "\ud83d"}),
+        ("cmd.run", {"argv": ["true"], "cwd": "\ud83d"}),
+        ("cmd.run", {"argv": ["true"], "cwd": "../"}),
+        ("cmd.run", {"argv": ["true"], "cwd": ".git"}),
+        ("cmd.run", {"argv": ["true"], "cwd": "a.txt"}),
+        ("cmd.run", {"argv": ["true"], "limits": {}}),
+        ("artifact.write", {"filename": "../x", "content": "x"}),
+        ("artifact.write", {"filename": "x", "content": "\ud83d"}),
+        ("repo.nothing", {}),
+    ],
+)
+def test_odd_parameters_are_refused_in_words(place: Path, law: Law, tool: str, params: dict[str, Any]) -> None:
+    with pytest.raises(NexusError):
+        call(bench_at(place, law), tool, params)
+
+    assert law.judged == []
+
+
+def test_a_summary_of_halves_of_characters_is_noted_as_something_readable(place: Path, law: Law) -> None:
+    call(bench_at(place, law), "cmd.run", {"argv": ["true"], "summary": "\ud83d \udcff"})
+
+    law.events[0][1]["summary"].encode()

@@ -208,3 +208,24 @@ def test_a_bare_repository_is_read_by_its_commits(place: Path, law: Law, tmp_pat
     assert call(bench, "repo.read_file", {"path": "a.txt", "revision": "main"})["total"] == 5
     with pytest.raises(Invalid, match="bare"):
         call(bench, "repo.read_file", {"path": "a.txt"})
+
+
+@pytest.mark.parametrize("revision", ["", "HEAD"])
+def test_names_that_are_no_utf_8_are_spelled_out_and_hurt_nobody(place: Path, law: Law, revision: str) -> None:
+    (place / os.fsdecode(b"caf\xe9.txt")).write_text("needle\n")
+    (place / os.fsdecode(b"d\xff")).mkdir()
+    (place / os.fsdecode(b"d\xff") / ".env").write_text("needle\n")
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "latin")
+    bench = bench_at(place, law)
+
+    listed = [row["path"] for row in call(bench, "repo.list_tree", {"revision": revision})["entries"]]
+    hits = call(bench, "repo.search", {"query": "needle", "revision": revision})["hits"]
+    read = call(bench, "repo.read_file", {"path": os.fsdecode(b"caf\xe9.txt"), "revision": revision})
+    (place / os.fsdecode(b"caf\xe9.txt")).unlink()
+
+    assert "caf\\xe9.txt" in listed
+    assert [hit["path"] for hit in hits] == ["caf\\xe9.txt"]
+    assert read["text"] == "needle"
+    assert call(bench, "git.status", {})["changes"] == [{"path": "caf\\xe9.txt", "change": "deleted"}]
+    assert "-needle" in call(bench, "git.diff", {})["diff"]

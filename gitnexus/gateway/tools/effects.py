@@ -9,7 +9,7 @@ from gitnexus.base.text import one_line
 from gitnexus.gateway import artifacts
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.commanding import CommandDeed
-from gitnexus.gateway.door import passed
+from gitnexus.gateway.door import masked, passed
 from gitnexus.gateway.needs import Report, Runner
 from gitnexus.gateway.patching import PatchDeed
 from gitnexus.gateway.paths import why_unwritable
@@ -50,7 +50,8 @@ def write_artifact(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
     name = params["filename"]
     if reason := why_unwritable(name):
         raise Invalid(f"filename {one_line(name, 80)!r} is refused: {reason}")
-    data = _bytes(bench.door.mask(params["content"]), "content")
+    _bytes(params["content"], "content")  # refused before the mask sees it
+    data = masked(bench.door.mask, params["content"]).encode()
     answer = {"filename": name, "digest": artifacts.kept(bench.artifacts, data), "size": len(data)}
     bench.door.note("artifact.written", answer)
     return answer
