@@ -63,7 +63,8 @@ def passed(door: Door, deed: Deed, token: str = "") -> dict[str, Any]:
             return answer
     except NexusError as exc:
         told = {"summary": deed.summary, "error": exc.name, "message": exc.message, "context": exc.context}
-        _note(door, "action.failed" if started else "action.rejected", told)
+        waits = isinstance(exc, ApprovalNeeded)
+        _note(door, "action.failed" if started else "action.waiting" if waits else "action.rejected", told)
         raise
     except BaseException as exc:
         _note(door, "action.interrupted", {"summary": deed.summary, "error": type(exc).__name__, "started": started})

@@ -59,6 +59,7 @@ def test_where_nobody_can_be_asked_the_digest_is_told_and_a_token_for_it_works_o
     with pytest.raises(ApprovalNeeded) as waiting:
         call(alone, "repo.apply_patch", {"patch": PATCH})
     assert (place / "a.txt").read_text() == TEXT
+    assert law.kinds == ["action.proposed", "action.waiting"]
     law.open["later"] = waiting.value.context["digest"]
 
     call(alone, "repo.apply_patch", {"patch": PATCH, "approval": "later"})
