@@ -10,7 +10,7 @@ from gitnexus.policy.model import CommandRequest, Decision, Level, Request
 # A request's digest; policy/request.py has it.
 Digest = Callable[[Request], str]
 
-# Asks a person. Returns the token of their approval, None if nobody can be asked. Raises: DeniedByPolicy if they say no.
+# Asks a person. Returns the token of an approval, None if nobody can be asked. Raises: DeniedByPolicy if they say no.
 Ask = Callable[[Request, str, Decision], str | None]
 
 # Checks a token against the request that is about to be executed and burns it. Raises: VerificationFailed.
