@@ -100,7 +100,7 @@ def test_the_trees_are_the_same_in_every_kind_of_repository(tmp_path: Path, obje
     assert run_git(place, "count-objects", "-v") == before, "nothing stays before it is approved"
 
 
-def test_the_result_does_not_depend_on_anybodys_config_or_attributes(place: Path, sealed: Path) -> None:
+def test_056_the_result_does_not_depend_on_anybodys_config_or_attributes(place: Path, sealed: Path) -> None:
     (place / "a.txt").write_text("one  \n2\t\nthree\nfour\nfive\n")
     patch = diff_of(place).encode()
     base = run_git(place, "rev-parse", "HEAD").strip()
@@ -237,7 +237,7 @@ def test_an_error_of_any_kind_is_one_that_people_can_read(place: Path, law: Law)
         call(bench_at(place, law), "repo.apply_patch", {"patch": "\ud83d"})
 
 
-def test_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: Path, law: Law) -> None:
+def test_026_040_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: Path, law: Law) -> None:
     (place / "new.bin").write_bytes(bytes(100))
     (place / "new.txt").write_text("x\n")
     (place / "src" / "up").symlink_to("../a.txt")
