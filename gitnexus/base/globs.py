@@ -9,8 +9,13 @@ if TYPE_CHECKING:
 
 def deciding(patterns: tuple[str, ...], path: str) -> str | None:
     """Return the pattern that matches `path`, whatever the letter case, or None; `!pattern` takes back."""
-    result = _compiled(patterns).check_file(path.casefold())
+    result = _compiled(patterns).check_file(as_text(path).casefold())
     return patterns[result.index] if result.include and result.index is not None else None
+
+
+def as_text(path: str) -> str:
+    """Return `path` with a sign for each byte that is no UTF-8: the engine behind pathspec refuses surrogates."""
+    return path if path.isascii() else path.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 @lru_cache(maxsize=32)

@@ -1,6 +1,7 @@
 """Which commits were approved: proved from the commits and the approvers' keys alone. Pure; git is handed in."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from gitnexus.base.errors import VerificationFailed
@@ -77,7 +78,7 @@ def _bound(commit: Commit, found: Trailers, claims: list[Claims], tools: Tools) 
     for claim in claims:
         if (claim.base, claim.result) == (before, commit.tree):
             return "its tree is the one that was approved", claim
-    linked = all(one.result == next_.base for one, next_ in zip(claims, claims[1:], strict=False))
+    linked = all(one.result == next_.base for one, next_ in pairwise(claims))
     if len(claims) > 1 and linked and (claims[0].base, claims[-1].result) == (before, commit.tree):
         return f"{len(claims)} approved patches make its tree, one after the other", claims[-1]
     if len(commit.parents) == 1 and before != commit.tree:

@@ -1,0 +1,110 @@
+"""What the door needs of other rooms, each as small as it can be: they are handed in, and tests hand in their own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from gitnexus.base.record import Record
+from gitnexus.policy.model import CommandRequest, Decision, Level, Request
+
+# A request's digest; policy/request.py has it.
+Digest = Callable[[Request], str]
+
+# Asks a person. Returns the token of an approval, None if nobody can be asked. Raises: DeniedByPolicy if they say no.
+Ask = Callable[[Request, str, Decision], str | None]
+
+# Checks a token against the request that is about to be executed and burns it. Raises: VerificationFailed.
+Spend = Callable[[str, Request, str], None]
+
+# Hides secrets in a text that leaves.
+Mask = Callable[[str], str]
+
+# Writes down what happens: the kind of event and its fields. It is durable when this returns.
+Note = Callable[[str, Mapping[str, Any]], None]
+
+# The rule that denies reading a path, or None.
+Denied = Callable[[str], str | None]
+
+
+class Judge(Protocol):
+    """The gate: decides, and makes tokens for what it allows by itself."""
+
+    def decide(self, request: Request) -> Decision:
+        """Return the verdict on a request. It raises nothing: what it does not understand it denies."""
+
+    def issue(self, request: Request, digest: str, decision: Decision) -> str:
+        """Return a token for a request that was allowed."""
+
+
+class Stream(Protocol):
+    """Hides secrets in output that comes in pieces."""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Return what can be let go."""
+
+    def finish(self) -> bytes:
+        """Return the rest."""
+
+
+class Ran(Record):
+    """How a program ended; `ended_by` names the limit that did it, `cut` counts the bytes of output that are gone."""
+
+    status: int | None
+    seconds: float
+    level: Level
+    signal: int | None = None
+    ended_by: str | None = None
+    cut: int = 0
+
+
+class Confine(Protocol):
+    """The sandbox, with the worktree it confines to."""
+
+    @property
+    def level(self) -> Level:
+        """The level that a command started now would run at."""
+
+    def environment(self, wanted: Mapping[str, str]) -> dict[str, str]:
+        """Return the whole environment of a command. Raises: NexusError for a name that is not to be set."""
+
+    def resolved(self, name: str, cwd: Path) -> tuple[str, str]:
+        """Return the file that `name` would execute and the digest of its content. Raises: NexusError."""
+
+    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> Ran:
+        """Execute exactly this request, its output into `sink` piece by piece. Raises: NexusError."""
+
+
+class Failure(Protocol):
+    """A test that failed."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
+class Report(Protocol):
+    """What a test runner's output says."""
+
+    @property
+    def ran(self) -> int: ...
+    @property
+    def passed(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def failures(self) -> Sequence[Failure]: ...
+
+
+class Runner(Protocol):
+    """One way of running tests: which command, and what its output means."""
+
+    def plan(self, present: frozenset[str], wanted: Sequence[str]) -> Sequence[str] | None:
+        """Return the command for a repository with these files at its top, None if this runner is not for it."""
+
+    def parse(self, output: bytes, status: int) -> Report:
+        """Return what the output says."""

@@ -1,0 +1,155 @@
+"""Which paths and links a patch may not make, whatever the policy says: those that are not what they look like."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitnexus.base.text import is_text, one_line
+from gitnexus.git.rows import LINK, TreeChange
+
+# Characters that HFS+ drops from a name, so that `.g\u200cit` is `.git` there.
+_DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_SHORT_GIT = re.compile(r"\.git|git~\d+")
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+# Joiners that honest words of some scripts need between their letters; everything else of its kind is there to be
+# overlooked.
+_JOINERS = "\u200c\u200d"
+_ODD_JOINER = re.compile(f"(?:^|[\\0-\x7f])[{_JOINERS}]|[{_JOINERS}](?:$|[\\0-\x7f])")
+_MOST_STEPS = 40
+
+
+def is_git(part: str) -> bool:
+    """True if a file system somewhere takes this part of a path for `.git`."""
+    plain = _DROPPED.sub("", part).partition(":")[0].rstrip(". ").casefold()
+    return _SHORT_GIT.fullmatch(plain) is not None
+
+
+def as_opened(path: str) -> str:
+    """Return the path that some file system opens for this one: `.env` for `.env::$DATA`, `.env.` and `.e\\u200cnv`."""
+    parts = _DROPPED.sub("", path).replace("\\", "/").split("/")
+    return "/".join(part.partition(":")[0].rstrip(". ") or part for part in parts)
+
+
+def why_unreachable(path: str) -> str | None:
+    """Return why no tool goes to `path`, not even to read, or None."""
+    if not path or path.startswith("/"):
+        return "it is not a path from the top of the repository"
+    if "\0" in path:
+        return "it holds a NUL"
+    if any("\ud800" <= ch < "\udc80" or "\udcff" < ch <= "\udfff" for ch in path):
+        return "it holds half of a surrogate pair"
+    if len(path.encode("utf-8", "surrogatepass")) > 4096:
+        return "it is longer than 4096 bytes"
+    for part in path.split("/"):
+        if part in ("", ".", ".."):
+            return "it has an empty, '.' or '..' part"
+        if is_git(part):
+            return "a part of it is a spelling of .git"
+    return None
+
+
+def why_unwritable(path: str) -> str | None:
+    """Return why no file of this name is made or changed, or None."""
+    if reason := why_unreachable(path):
+        return reason
+    if not is_text(path):
+        return "it is not UTF-8"
+    if any(unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp") and ch not in _JOINERS for ch in path):
+        return "it holds control or invisible characters"
+    if _ODD_JOINER.search(path):
+        return "it holds a joiner where there is nothing to join"
+    if "\\" in path or ":" in path:
+        return "it holds a backslash or a colon, which part a path on Windows"
+    for part in path.split("/"):
+        if part[-1] in ". ":
+            return "a part of it ends in a dot or a blank, which Windows drops"
+        if len(part.encode()) > 255:
+            return "a part of it is longer than 255 bytes"
+    return None
+
+
+def is_reserved(path: str) -> bool:
+    """True if a part of the path means a device on Windows: flagged, not refused."""
+    return any(_RESERVED.fullmatch(part.rstrip(" ")) for part in path.split("/"))
+
+
+def refusals(
+    changes: Iterable[TreeChange], result: Iterable[str], links: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each path that a patch may not touch, with the reason.
+
+    `result` are all paths of the tree that it makes, `links` those of them that are links, with their targets.
+    """
+    rows = list(changes)
+    for row in rows:
+        # What is there already under an odd name may go away; only it must have a name that a request can hold.
+        odd = why_unreachable(row.path) if is_text(row.path) else "it is not UTF-8"
+        reason = why_unwritable(row.path) if row.new_mode else odd
+        if reason is None and row.new_mode == LINK:
+            reason = why_astray(row.path, links)
+        if reason:
+            yield row.path, reason
+    added = [row.path for row in rows if row.new_mode and not row.old_mode]
+    yield from _collisions(added, result) if added else ()
+
+
+def why_astray(link: str, links: Mapping[str, str]) -> str | None:
+    """Return why a link may not lead where it leads, through other links if need be, or None."""
+    *here, name = link.split("/")
+    pending, steps = [name], 0
+    while pending:
+        part = pending.pop()
+        if part == "..":
+            if not here:
+                return "it is a link that leads out of the repository"
+            here.pop()
+            continue
+        if is_git(part):
+            return "it is a link into .git"
+        target = links.get("/".join([*here, part]))
+        if target is None:
+            here.append(part)
+            continue
+        steps += 1
+        if reason := _why_bad_target(target, steps):
+            return reason
+        pending += [step for step in reversed(target.split("/")) if step not in ("", ".")]
+    return None
+
+
+def _why_bad_target(target: str, steps: int) -> str | None:
+    if steps > _MOST_STEPS:
+        return "it is a link that leads in a circle"
+    if not target or len(target) > 4096:
+        return "it is a link to no possible path"
+    if target.startswith("/") or "\\" in target or ":" in target:
+        return f"it is a link to an absolute path, {one_line(target, 60)}"
+    if not is_text(target) or any(unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp") for ch in target):
+        return "it is a link whose target holds control or invisible characters"
+    return None
+
+
+def _collisions(added: Iterable[str], result: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield new paths that some file system cannot tell from another one, folder by folder."""
+    mine = {_folded(prefix): prefix for path in added for prefix in _with_folders(path)}
+    told = set()
+    for path in result:
+        for prefix in _with_folders(path):
+            own = mine.get(_folded(prefix))
+            if own is not None and own != prefix and own not in told:
+                told.add(own)
+                yield own, f"where case or accents are not told apart it is the same as {one_line(prefix, 80)}"
+
+
+def _folded(path: str) -> str:
+    if path.isascii():
+        return path.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
+    yield path

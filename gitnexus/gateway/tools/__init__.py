@@ -1,0 +1,1 @@
+"""The tools of the gateway, a file each; the list is in table.py."""

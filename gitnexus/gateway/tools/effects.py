@@ -1,0 +1,102 @@
+"""repo.apply_patch, cmd.run, tests.run and artifact.write: the tools with an effect."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.text import one_line
+from gitnexus.gateway import artifacts
+from gitnexus.gateway.bench import Bench
+from gitnexus.gateway.commanding import CommandDeed
+from gitnexus.gateway.door import masked, passed
+from gitnexus.gateway.needs import Report, Runner
+from gitnexus.gateway.patching import PatchDeed
+from gitnexus.gateway.paths import why_unwritable
+
+
+def apply_patch(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Apply a unified diff, all of it or nothing."""
+    # A patch that came as JSON text may carry bytes that are no UTF-8 the way Python does.
+    patch = _bytes(params["patch"], "patch")
+    return passed(bench.door, PatchDeed(bench, patch, params.get("summary", "")), params.get("approval", ""))
+
+
+def run(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one program in the sandbox."""
+    return passed(bench.door, _command(bench, params["argv"], params), params.get("approval", ""))
+
+
+def run_tests(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Run tests and say in numbers what came of it: a run without a test is not a success."""
+    runner: Runner | None = None
+    if argv := params.get("argv"):
+        name = ""
+    else:
+        name, runner, argv = _planned(
+            bench, params.get("runner", ""), [_operand(one) for one in params.get("files", ())]
+        )
+    done = passed(bench.door, _command(bench, list(argv), params), params.get("approval", ""))
+    answer = {**done, "runner": name, "argv": list(argv)}
+    status = done.get("status")
+    if runner is None:
+        return {**answer, "ok": status == 0}
+    report = runner.parse(done["output"].encode(), -1 if status is None else status)
+    return {**answer, **_counts(report), "ok": status == 0 and report.passed > 0 and report.failed == 0}
+
+
+def write_artifact(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a text, secrets hidden, named by its content."""
+    name = params["filename"]
+    if reason := why_unwritable(name):
+        raise Invalid(f"filename {one_line(name, 80)!r} is refused: {reason}")
+    _bytes(params["content"], "content")  # refused before the mask sees it
+    data = masked(bench.door.mask, params["content"]).encode()
+    answer = {"filename": name, "digest": artifacts.kept(bench.artifacts, data), "size": len(data)}
+    bench.door.note("artifact.written", answer)
+    return answer
+
+
+def _command(bench: Bench, argv: Sequence[str], params: Mapping[str, Any]) -> CommandDeed:
+    return CommandDeed(
+        bench,
+        argv,
+        params.get("summary", ""),
+        cwd=params.get("cwd", ""),
+        env=params.get("env", {}),
+        stdin=_bytes(params.get("stdin", ""), "stdin"),
+        limits={"seconds": params["seconds"]} if "seconds" in params else {},
+        network=params.get("network", "none"),
+    )
+
+
+def _planned(bench: Bench, wanted: str, files: list[str]) -> tuple[str, Runner, Sequence[str]]:
+    present = frozenset(os.listdir(bench.worktree))
+    if wanted and wanted not in bench.runners:
+        raise Invalid(f"there is no runner {one_line(wanted, 40)!r}", hint=f"there are: {', '.join(bench.runners)}")
+    for name, runner in bench.runners.items():
+        if wanted in ("", name):
+            argv = runner.plan(present, files)
+            if argv is not None:
+                return name, runner, argv
+    raise NotFound("no runner knows how tests are run here", hint="give argv; then only the exit status counts")
+
+
+def _operand(path: str) -> str:
+    """Return a path that no program takes for an option. Raises: Invalid."""
+    if reason := why_unwritable(path.partition("::")[0]):
+        raise Invalid(f"{one_line(path, 80)!r} is refused: {reason}")
+    return f"./{path}" if path.startswith("-") else path
+
+
+def _counts(report: Report) -> dict[str, Any]:
+    failures = [{"name": one.name, "where": one.where, "message": one.message} for one in report.failures]
+    return {"ran": report.ran, "passed": report.passed, "failed": report.failed, "skipped": report.skipped,
+            "failures": failures}  # fmt: skip
+
+
+def _bytes(text: str, name: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as exc:
+        raise Invalid(f"{name} holds half of a surrogate pair") from exc

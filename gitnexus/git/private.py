@@ -1,0 +1,199 @@
+"""Git on an agent's objects or worktree: a folder of our own as GIT_DIR, so that nothing an agent wrote is obeyed.
+
+What the repository gives is data: its objects as an alternate, its refs and HEAD to look names up. Its config, hooks,
+attributes, filters, replacements and grafts are never opened. What is written lands in the folder and goes with it,
+unless `keep` puts it into the repository.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitnexus.base.chance import token
+from gitnexus.base.errors import Failed
+from gitnexus.git.child import GitFailed, reason
+from gitnexus.git.discovery import Repo
+
+EMPTY_TREE = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+# A patch can ask git to copy one large file ten thousand times: what git may take is bounded from outside too.
+_SECONDS = 120
+_MEMORY = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateGit:
+    """A GIT_DIR of our own beside a repository; made by `private`."""
+
+    folder: Path
+    real_objects: Path
+    object_format: str
+    environment: Mapping[str, str]
+
+    @property
+    def zero(self) -> str:
+        """The id that stands for nothing."""
+        return "0" * len(EMPTY_TREE[self.object_format])
+
+    def run(self, *argv: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        """Run git to its end and return status and output; the caller judges the status."""
+        with self._started(argv, subprocess.PIPE) as child:
+            try:
+                said, complaint = child.communicate(stdin, timeout=_SECONDS)
+            except subprocess.TimeoutExpired as exc:
+                child.kill()
+                child.communicate()
+                raise GitFailed(f"git {argv[0]} took longer than {_SECONDS} seconds and was ended") from exc
+        return subprocess.CompletedProcess(list(argv), child.returncode, said, complaint)
+
+    def must(self, *argv: str, stdin: bytes = b"") -> bytes:
+        """Run git and return its output. Raises: GitFailed."""
+        done = self.run(*argv, stdin=stdin)
+        if done.returncode != 0:
+            raise GitFailed(f"git {argv[0]} failed: {reason(done.stderr)}")
+        return done.stdout
+
+    def beginning(self, *argv: str, most: int) -> tuple[bytes, bool]:
+        """Return the first `most` bytes that git prints, and whether there is more. Raises: GitFailed."""
+        with self._started(argv, subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+            said = child.stdout.read(most + 1) if child.stdout else b""
+            if len(said) > most:
+                child.kill()
+                return said[:most], True
+        if child.returncode != 0:
+            raise GitFailed(f"git {argv[0]} failed with status {child.returncode}")
+        return said, False
+
+    def fresh(self, oid: str) -> bool:
+        """True if the object was made here and is not in the repository."""
+        return (self.folder / "objects" / oid[:2] / oid[2:]).exists()
+
+    def keep(self, tree: str) -> int:
+        """Put a tree that was written here, and what it holds, into the repository; return how many objects.
+
+        No ref moves: until one does, git's own clean-up takes them away after its usual two weeks.
+        """
+        rows = self.must("ls-tree", "-r", "-t", "-z", "--full-tree", tree).split(b"\0")[:-1]
+        made = [oid for oid in {row.split(b"\t")[0].split(b" ")[2].decode() for row in rows} if self.fresh(oid)]
+        # The tree last: whoever finds it finds all of it.
+        for oid in [*made, *([tree] if self.fresh(tree) else [])]:
+            _put(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
+        return len(made) + self.fresh(tree)
+
+    def _started(self, argv: tuple[str, ...], stdin: int, stderr: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
+        try:
+            child = subprocess.Popen(
+                ["git", "--literal-pathspecs", *argv],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=self.folder,
+                env=dict(self.environment),
+            )
+        except FileNotFoundError as exc:
+            raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+        _bound(child.pid)
+        return child
+
+
+@contextlib.contextmanager
+def private(repo: Repo) -> Iterator[PrivateGit]:
+    """Make a private GIT_DIR for `repo` and remove it afterwards, with all that was written and not kept."""
+    with tempfile.TemporaryDirectory(prefix="git-nexus-") as name:
+        folder = Path(name).resolve()
+        objects = repo.common_dir / "objects"
+        _furnish(folder, repo, objects)
+        yield PrivateGit(folder, objects, repo.object_format, _environment(folder, repo))
+
+
+def _furnish(folder: Path, repo: Repo, objects: Path) -> None:
+    (folder / "objects" / "info").mkdir(parents=True)
+    (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(objects) + b"\n")
+    reftable = (repo.common_dir / "reftable").is_dir()
+    extensions = [f"objectformat = {repo.object_format}"] if repo.object_format != "sha1" else []
+    extensions += ["refstorage = reftable"] if reftable else []
+    lines = ["[core]", f"repositoryformatversion = {1 if extensions else 0}", "bare = true", "autocrlf = false",
+             "protectHFS = true", "protectNTFS = true", "hooksPath = /dev/null", "fsmonitor = false",
+             "logAllRefUpdates = false", "[protocol]", "allow = never", "[gc]", "auto = 0"]  # fmt: skip
+    lines += ["[extensions]", *extensions] if extensions else []
+    (folder / "config").write_text("\n".join(lines) + "\n", encoding="ascii")
+    (folder / "info").mkdir()
+    # Read only, to look names up: links, for a copy of ten thousand refs would cost more than the question.
+    for shared in ("refs", "packed-refs", "reftable", "shallow"):
+        if (repo.common_dir / shared).exists():
+            (folder / shared).symlink_to(repo.common_dir / shared)
+    try:
+        head = (repo.git_dir / "HEAD").read_bytes()[:4096]
+    except OSError as exc:
+        raise GitFailed(f"HEAD cannot be read: {exc.strerror}") from exc
+    (folder / "HEAD").write_bytes(head)
+
+
+def _environment(folder: Path, repo: Repo) -> dict[str, str]:
+    """Return a whole environment: nothing of ours but PATH, and of that nothing that lies in the worktree."""
+    search = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if _is_outside(entry, repo)]
+    return {
+        "PATH": os.pathsep.join(search) or os.defpath,
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder),
+        "TMPDIR": str(folder),
+        "LC_ALL": "C.UTF-8",
+        "LANGUAGE": "C",
+        "GIT_DIR": str(folder),
+        "GIT_INDEX_FILE": str(folder / "index"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ATTR_SOURCE": EMPTY_TREE[repo.object_format],  # newer git takes attributes from HEAD in a bare folder
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        "GIT_EDITOR": "false",
+    }
+
+
+def _is_outside(entry: str, repo: Repo) -> bool:
+    if not Path(entry).is_absolute():
+        return False
+    return repo.worktree is None or not Path(entry).resolve().is_relative_to(repo.worktree.resolve())
+
+
+def _bound(pid: int) -> None:
+    """Limit what the child may take; Linux can say so from outside, elsewhere only the time is bounded."""
+    import resource  # not on every system
+
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            # Not the address space: packs are mapped, and may be larger than any limit.
+            resource.prlimit(pid, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+
+
+def _put(made: Path, place: Path) -> None:
+    """Copy an object's file into the store, whole or not at all; one that is there already is the same."""
+    if place.exists():
+        return
+    place.parent.mkdir(exist_ok=True)
+    temporary = place.parent / f"tmp_obj_{token(12)}"  # git gc removes what is left under this name
+    try:
+        with temporary.open("xb") as handle:
+            with made.open("rb") as source:
+                shutil.copyfileobj(source, handle)
+            handle.flush()
+            os.fsync(handle.fileno())
+        temporary.chmod(0o444)
+        temporary.replace(place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise

@@ -1,0 +1,39 @@
+"""Names of commits, looked up without a word of the repository's config."""
+
+import re
+
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.text import one_line
+from gitnexus.git.child import run
+from gitnexus.git.discovery import Repo
+from gitnexus.git.private import PrivateGit
+
+# A branch, tag, ref or id, then steps back. No `:path`, no `@{…}`, no ranges, no `^{/words}`: those say more than
+# "which commit", and some of them look into files.
+_REVISION = re.compile(r"(?!-)(?!.*\.\.)([A-Za-z0-9][A-Za-z0-9._/+-]{0,199})((?:[~^]\d{0,4}){0,20})")
+
+
+def head_of(repo: Repo, git: PrivateGit) -> str:
+    """Return the commit that HEAD of this worktree names. Raises: NotFound on a branch without a commit."""
+    if (repo.common_dir / "reftable").is_dir():  # a linked worktree keeps its HEAD in tables of its own
+        asked = run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=repo.git_dir)
+    else:
+        asked = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if asked.returncode != 0:
+        raise NotFound("there is no commit yet", hint="make a first commit")
+    return asked.stdout.decode("ascii").strip()
+
+
+def commit_of(repo: Repo, git: PrivateGit, revision: str) -> str:
+    """Return the whole id of the commit that somebody named. Raises: Invalid, NotFound."""
+    parts = _REVISION.fullmatch(revision)
+    if parts is None:
+        raise Invalid(
+            f"{one_line(revision, 80)!r} does not name a commit",
+            hint="a branch, a tag or an id, with ~2 or ^ after it if need be",
+        )
+    start = head_of(repo, git) if parts[1] == "HEAD" else parts[1]
+    asked = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{start}{parts[2]}^{{commit}}")
+    if asked.returncode != 0:
+        raise NotFound(f"there is no commit {revision}")
+    return asked.stdout.decode("ascii").split()[-1]

@@ -1,0 +1,143 @@
+"""The raw difference of two trees, and the rows of one: what git would do, never what a diff's text says."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from gitnexus.git.child import GitFailed
+from gitnexus.git.private import PrivateGit
+
+LINK = "120000"
+GITLINK = "160000"
+_LONGEST_TARGET = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file of a tree, whole path; a name that is not UTF-8 keeps its bytes as surrogates."""
+
+    path: str
+    mode: str
+    oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChange:
+    """One path that differs; modes and blobs are empty on the side that has nothing.
+
+    `link_target` is where a new link leads. `binary` is git's own guess by content. `reveals` names a hidden file
+    whose content the new side would hold.
+    """
+
+    path: str
+    old_mode: str = ""
+    new_mode: str = ""
+    old_blob: str = ""
+    new_blob: str = ""
+    link_target: str = ""
+    binary: bool = False
+    reveals: str = ""
+
+
+def files(git: PrivateGit, tree: str) -> Iterator[TreeEntry]:
+    """Yield every file, link and submodule of a tree."""
+    for line in git.must("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, _, oid = head.decode("ascii").split(" ")
+        yield TreeEntry(os.fsdecode(path), mode, oid)
+
+
+def indexed(git: PrivateGit) -> Iterator[TreeEntry]:
+    """Yield every file of the index."""
+    for line in git.must("ls-files", "--stage", "-z").split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, oid, _ = head.decode("ascii").split(" ")
+        yield TreeEntry(os.fsdecode(path), mode, oid)
+
+
+def difference(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
+    """Return what differs between two trees, by the bytes of the path."""
+    said = git.must("diff-tree", "--raw", "--numstat", "-z", "-r", "--no-renames", "--no-abbrev", "--no-ext-diff",
+                    "--no-textconv", old, new, "--")  # fmt: skip
+    fields = said.split(b"\0")[:-1]
+    raw, binary, at = [], set(), 0
+    while at < len(fields):
+        if fields[at].startswith(b":"):
+            raw.append((fields[at][1:].decode("ascii"), os.fsdecode(fields[at + 1])))
+            at += 2
+        else:
+            added, _, path = fields[at].split(b"\t", 2)
+            if added == b"-":
+                binary.add(os.fsdecode(path))
+            at += 1
+    rows = [_row(head, path, path in binary) for head, path in raw]
+    return tuple(_with_targets(git, sorted(rows, key=lambda row: os.fsencode(row.path))))
+
+
+def blob(git: PrivateGit, oid: str) -> bytes:
+    """Return a blob's bytes. Raises: GitFailed."""
+    return git.must("cat-file", "blob", oid)
+
+
+def blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
+    """Yield the bytes of many blobs in their order, all held at once. Raises: GitFailed."""
+    said = git.must("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode())
+    at = 0
+    for oid in oids:
+        end = said.index(b"\n", at)
+        head = said[at:end].split(b" ")
+        if len(head) != 3 or head[1] != b"blob":
+            raise GitFailed(f"the object {oid} cannot be read as a file")
+        at = end + 1 + int(head[2]) + 1
+        yield said[end + 1 : at - 1]
+
+
+def drop(git: PrivateGit, paths: Iterable[str]) -> None:
+    """Leave some files out of the index."""
+    order = b"".join(b"0 %s\t%s\0" % (git.zero.encode(), os.fsencode(path)) for path in paths)
+    if order:
+        git.must("update-index", "-z", "--index-info", stdin=order)
+
+
+def without(git: PrivateGit, tree: str, paths: Iterable[str]) -> str:
+    """Return `tree` with some files left out."""
+    git.must("read-tree", tree)
+    drop(git, paths)
+    return git.must("write-tree").decode("ascii").strip()
+
+
+def sizes(git: PrivateGit, oids: list[str]) -> list[int]:
+    """Return the size of each object, -1 for one that is not there."""
+    if not oids:
+        return []
+    asked = git.must("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in oids).encode())
+    rows = [line.split(b" ") for line in asked.splitlines()]
+    return [int(row[2]) if len(row) == 3 else -1 for row in rows]
+
+
+def _row(head: str, path: str, binary: bool) -> TreeChange:
+    old_mode, new_mode, old, new, _ = head.split(" ")
+    gone, made = not new.strip("0") and new_mode == "000000", not old.strip("0") and old_mode == "000000"
+    return TreeChange(
+        path,
+        "" if made else old_mode,
+        "" if gone else new_mode,
+        "" if made else old,
+        "" if gone else new,
+        binary=binary,
+    )
+
+
+def targets(git: PrivateGit, oids: Iterable[str]) -> dict[str, str]:
+    """Return where links lead, by their blob. One that no system can hold is not read but stands for itself as '/…'."""
+    wanted = sorted(set(oids))
+    found = {}
+    for oid, size in zip(wanted, sizes(git, wanted), strict=True):
+        found[oid] = os.fsdecode(blob(git, oid)) if 0 <= size <= _LONGEST_TARGET else "/" * (_LONGEST_TARGET + 1)
+    return found
+
+
+def _with_targets(git: PrivateGit, rows: list[TreeChange]) -> Iterator[TreeChange]:
+    found = targets(git, (row.new_blob for row in rows if row.new_mode == LINK))
+    for row in rows:
+        yield replace(row, link_target=found[row.new_blob]) if row.new_mode == LINK else row

@@ -1,0 +1,17 @@
+"""One repository for each test of this room."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.scene import Law, repository_at
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return repository_at(tmp_path / "mein Büro")
+
+
+@pytest.fixture
+def law() -> Law:
+    return Law()
