@@ -73,7 +73,9 @@ _FIELDS = len(dataclasses.fields(Claims))
 class Trusted(Protocol):
     """Whom to believe: the approvers of the project."""
 
-    project: str
+    @property
+    def project(self) -> str:
+        """The project's id."""
 
     def public_of(self, key_id: str) -> str:
         """Return the public key of an approver. Raises: VerificationFailed for one unknown or revoked."""

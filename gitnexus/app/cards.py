@@ -1,0 +1,161 @@
+"""The card that a person decides by: what would happen, drawn from the request and the two trees that are bound."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gitnexus.base.lookalike import suspicious
+from gitnexus.base.text import one_line, visible_bytes
+from gitnexus.git import Repo
+from gitnexus.git.private import private
+from gitnexus.git.showing import counts, diff_text
+from gitnexus.policy.grants import Around, Offer, offers
+from gitnexus.policy.model import (
+    Change,
+    CommandRequest,
+    Decision,
+    DocumentRequest,
+    HandoffRequest,
+    MemoryDeleteRequest,
+    Mode,
+    NetworkRequest,
+    PatchRequest,
+    Request,
+)
+from gitnexus.redaction.hide import redact
+
+# Enough for any person; what is beyond is told, and `git nexus diff` shows it.
+MOST_BYTES = 2 * 1024 * 1024
+_MOST_SUSPICIONS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file of a patch."""
+
+    path: str
+    what: str
+    added: int | None = None
+    removed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All texts are masked and made visible; `digest` is that of the request that an approval binds."""
+
+    kind: str
+    summary: str
+    verdict: str
+    rule: str
+    why: str
+    risk: int
+    tags: tuple[str, ...]
+    mode: Mode
+    digest: str
+    facts: tuple[tuple[str, str], ...] = ()
+    files: tuple[FileRow, ...] = ()
+    body: tuple[str, ...] = ()
+    hidden: str = ""
+    cut: bool = False
+    warnings: tuple[str, ...] = ()
+    offers: tuple[Offer, ...] = field(default=())
+
+
+def card_of(
+    repo: Repo, request: Request, digest: str, decision: Decision, mode: Mode, summary: str, around: Around
+) -> Card:
+    """Return the card of a request. Its objects have to be in the repository. Raises: GitFailed."""
+    facts, files, raw, cut = _shown(repo, request)
+    masked = redact(raw)
+    text = visible_bytes(masked.text, keep="\n")
+    said = redact(summary)
+    plain = raw.decode("utf-8", "surrogateescape")
+    doubts = suspicious(f"{summary}\n{_added(plain) if isinstance(request, PatchRequest) else plain}")
+    return Card(
+        kind=request.kind,
+        summary=one_line(said.text, 300),
+        verdict=decision.verdict,
+        rule=decision.rule,
+        why=one_line(decision.why, 300),
+        risk=decision.risk,
+        tags=decision.tags,
+        mode=mode,
+        digest=digest,
+        facts=tuple((label, one_line(redact(value).text, 500)) for label, value in facts),
+        files=tuple(files),
+        body=tuple(text.split("\n")) if text else (),
+        hidden=masked.told() or said.told(),
+        cut=cut,
+        warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]),
+        offers=offers(request, around),
+    )
+
+
+def _shown(repo: Repo, request: Request) -> tuple[list[tuple[str, str]], list[FileRow], bytes, bool]:
+    if isinstance(request, PatchRequest):
+        return _patch(repo, request)
+    facts: list[tuple[str, str]]
+    match request:
+        case CommandRequest():
+            words = " ".join(
+                f"[{one_line(word, 2000)}]" if _odd(word) else one_line(word, 2000) for word in request.argv
+            )
+            facts = [
+                ("program", request.program),
+                ("in", request.cwd),
+                ("network", request.network),
+                ("sandbox", request.sandbox),
+                ("limits", ", ".join(f"{name} {value}" for name, value in request.limits.items())),
+            ]
+            facts += [("input", request.stdin_digest)] if request.stdin_digest else []
+            return facts, [], words.encode("utf-8", "surrogateescape"), False
+        case HandoffRequest():
+            facts = [("from", request.sender), ("to", request.receiver), ("message", request.message_digest)]
+        case DocumentRequest():
+            facts = [("document", request.path), ("now", request.old_digest), ("then", request.new_digest)]
+        case MemoryDeleteRequest():
+            facts = [(name, held) for name, held in request.notes.items()]
+        case NetworkRequest():
+            facts = [("hosts", ", ".join(request.hosts)), ("for", request.purpose)]
+        case _:
+            facts = []
+    return facts, [], b"", False
+
+
+def _odd(word: str) -> bool:
+    return not word or not word.isprintable() or any(ch in " \t\"'\\[]$`*?{}()&|;<>~#!" for ch in word)
+
+
+def _patch(repo: Repo, request: PatchRequest) -> tuple[list[tuple[str, str]], list[FileRow], bytes, bool]:
+    with private(repo) as git:
+        raw, cut = diff_text(git, request.base_tree, request.result_tree, MOST_BYTES)
+        lines = {row.path: row for row in counts(git, request.base_tree, request.result_tree)}
+    files = []
+    for change in request.changes:
+        count = lines.get(change.path)
+        files.append(
+            FileRow(
+                one_line(change.path, 200),
+                _words(change),
+                count.added if count else None,
+                count.removed if count else None,
+            )
+        )
+    facts = [("base", request.base[:12]), ("tree", f"{request.base_tree[:12]} → {request.result_tree[:12]}")]
+    return facts, files, raw, cut
+
+
+def _words(change: Change) -> str:
+    kinds = {"100755": "executable", "120000": "link", "160000": "submodule"}
+    what = "new" if not change.old_mode else "deleted" if not change.new_mode else "changed"
+    notes: Sequence[str] = [kinds[change.new_mode]] if change.new_mode in kinds else []
+    if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
+        notes = [f"mode {change.old_mode} → {change.new_mode}"]
+    if change.link_target:
+        notes = [*notes, f"to {one_line(change.link_target, 80)}"]
+    if change.binary:
+        notes = [*notes, "binary"]
+    return ", ".join((what, *notes))
+
+
+def _added(diff: str) -> str:
+    return "\n".join(line[1:] for line in diff.split("\n") if line.startswith("+") and not line.startswith("+++"))

@@ -1,0 +1,110 @@
+"""The sandbox as the gateway needs it: for one worktree, at the level that the policy asks for."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from gitnexus.base.chance import token
+from gitnexus.base.errors import Failed
+from gitnexus.base.files import replace
+from gitnexus.gateway.needs import Ran
+from gitnexus.git import Repo
+from gitnexus.git.config import of_the_user
+from gitnexus.policy.law import Law
+from gitnexus.policy.model import CommandRequest
+from gitnexus.sandbox.environment import environment
+from gitnexus.sandbox.levels import chosen
+from gitnexus.sandbox.program import resolved
+from gitnexus.sandbox.run import run
+from gitnexus.sandbox.spec import Level, Limits, Spec
+from gitnexus.state.home import home_folder
+
+# Folders with programs of the user's own, such as those of pyenv or npm, separated by a colon.
+TOOLS = "nexus.toolPath"
+
+
+class Sandbox:
+    """The sandbox of one worktree."""
+
+    def __init__(self, repo: Repo, law: Law) -> None:
+        if repo.worktree is None:
+            raise Failed("a bare repository has no files to run anything on")
+        self._repo = repo
+        self._law = law
+        self._root = os.path.realpath(repo.worktree)
+
+    @cached_property
+    def level(self) -> Level:
+        """The level that a command started now would run at. Raises: DeniedByPolicy below the policy's minimum."""
+        return chosen(self._law.level, self._law.minimum)
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """The user's own folders on PATH."""
+        named = (of_the_user(self._repo, TOOLS) or "").split(":")
+        return tuple(os.path.realpath(Path(name).expanduser()) for name in named if name)
+
+    def environment(self, wanted: Mapping[str, str]) -> dict[str, str]:
+        """Return the whole environment of a command. Raises: Invalid, DeniedByPolicy."""
+        return environment(wanted, os.environ, self.folders)
+
+    def resolved(self, name: str, cwd: Path) -> tuple[str, str]:
+        """Return the file that `name` would execute and the digest of its content. Raises: Invalid, NotFound."""
+        found = resolved(name, self.environment({})["PATH"], str(cwd), self._root)
+        return found.path, found.digest
+
+    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> Ran:
+        """Execute exactly this request. Raises: Invalid, DeniedByPolicy, Failed."""
+        limits = request.limits
+        spec = Spec(
+            argv=request.argv,
+            program=request.program,
+            cwd=request.cwd,
+            root=self._root,
+            env=request.env,
+            readable=self._readable(),
+            hidden=self.hidden(request.sandbox),
+            network=request.network,
+            limits=Limits(
+                seconds=limits["seconds"],
+                cpu_seconds=limits["cpuSeconds"],
+                memory=limits["memory"],
+                processes=limits["processes"],
+                file_size=limits["fileSize"],
+                output=limits["output"],
+            ),
+            stdin=stdin,
+            level=request.sandbox,
+        )
+        with self._kept_link():
+            done = run(spec, sink)
+        cut = done.stdout.cut + done.stderr.cut
+        return Ran(status=done.status, seconds=round(done.seconds, 3), level=done.level, signal=done.signal,
+                   ended_by=done.ended_by, cut=cut)  # fmt: skip
+
+    def hidden(self, level: Level) -> tuple[str, ...]:
+        """Return what no command may see, whatever lies around it."""
+        found = [home_folder(), self._repo.common_dir, Path.home()]
+        if level in ("L2", "L3") or not self._repo.is_linked:
+            found.append(Path(self._root, ".git"))
+        real = (path.resolve() for path in found if path.exists())
+        return tuple(dict.fromkeys(str(path) for path in real if not Path(self._root).is_relative_to(path)))
+
+    def _readable(self) -> tuple[str, ...]:
+        """Return the folders that the user's own programs lie in, each with what stands beside its `bin`."""
+        return tuple(folder.removesuffix("/bin") for folder in self.folders)
+
+    @contextmanager
+    def _kept_link(self) -> Iterator[None]:
+        """Keep the file `.git` of a linked worktree as it is: below L2 a command could make it lead elsewhere."""
+        link = Path(self._root, ".git")
+        before = link.read_bytes() if self._repo.is_linked and link.is_file() and not link.is_symlink() else None
+        try:
+            yield
+        finally:
+            if before is not None and (link.is_symlink() or not link.is_file() or link.read_bytes() != before):
+                if link.is_dir() and not link.is_symlink():
+                    link.rename(link.with_name(f".git-{token(6)}"))
+                replace(link, before)

@@ -1,0 +1,104 @@
+"""A person is asked about a card: one letter for each answer, none of them Enter alone, and no a default."""
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.card import drawn
+
+if TYPE_CHECKING:
+    from gitnexus.app.cards import Card
+    from gitnexus.policy.model import Scope
+
+_LETTERS: "dict[str, Scope]" = {
+    "y": "once", "s": "session", "p": "path", "r": "repository", "a": "argv", "w": "workflow",
+}  # fmt: skip
+_WORDS = {
+    "once": "yes, this once",
+    "session": "yes, in this run",
+    "path": "yes, for these files",
+    "repository": "yes, in this repository",
+    "argv": "yes, for this very command",
+    "workflow": "yes, in this workflow",
+}
+# From here on a letter is not enough.
+_RISKY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person said: yes with a scope, no with a reason, or nothing yet."""
+
+    verdict: Literal["approved", "denied", "later", "edit"]
+    scope: "Scope" = "once"
+    reason: str = ""
+
+
+def can_ask() -> bool:
+    """True if somebody sits there."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def asked(card: "Card", *, name: str = "", editable: bool = False) -> Answer:
+    """Show a card and ask until there is an answer. End of input or Ctrl-D leaves it waiting."""
+    _show(card, name)
+    keys = {letter: scope for letter, scope in _LETTERS.items() if any(offer.scope == scope for offer in card.offers)}
+    if card.verdict == "deny":
+        keys = {}
+    while True:
+        word = _typed(_question(keys, editable))
+        if word is None or word in ("q", "l"):
+            return Answer("later")
+        if word in ("d", "n"):
+            return Answer("denied", reason=_typed("Why not?") or "")
+        if word == "e" and editable:
+            return Answer("edit")
+        if word in keys and (card.risk < _RISKY or _typed("This is risky. Type approve to go on:") == "approve"):
+            return Answer("approved", keys[word])
+        _helped(word, card, keys, name, editable=editable)
+
+
+def _helped(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, editable: bool) -> None:
+    if word == "v":
+        click.echo_via_pager("\n".join(drawn(card, whole=True, name=name)) + "\n")
+    elif word == "?":
+        _explain(card, keys, editable)
+
+
+def _show(card: "Card", name: str) -> None:
+    click.echo("\n".join(drawn(card, name=name)), err=True)
+
+
+def _question(keys: "dict[str, Scope]", editable: bool) -> str:
+    letters = [*keys, *(["e"] if editable else []), "d", "v", "q", "?"]
+    return f"Approve? [{'/'.join(letters)}]"
+
+
+def _explain(card: "Card", keys: "dict[str, Scope]", editable: bool) -> None:
+    also = {offer.scope: offer.also for offer in card.offers}
+    rows = [f"  {letter}  {_WORDS[scope]}: {one_line(also[scope], 160)}" for letter, scope in keys.items()]
+    rows += ["  e  edit it; what comes out is a new proposal"] if editable else []
+    rows += ["  d  no, with a reason", "  v  see all of it", "  q  leave it waiting; git nexus review comes back to it"]
+    click.echo("\n".join(rows), err=True)
+
+
+def _typed(question: str) -> str | None:
+    """Return one line that was typed after the question was shown, None at the end of input."""
+    _flush()
+    try:
+        typed: str = click.prompt(question, prompt_suffix=" ", default="", show_default=False, err=True)
+    except click.Abort:
+        return None
+    return typed.strip()
+
+
+def _flush() -> None:
+    """Forget what was typed before the question was there: a held key answers nothing."""
+    with contextlib.suppress(ImportError, OSError):
+        import termios
+
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
