@@ -1,0 +1,105 @@
+"""Artifacts: what a run made, each kept under its own digest and hashed again whenever it is read."""
+
+import contextlib
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from gitnexus.base.chance import token
+from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
+from gitnexus.base.record import Record
+from gitnexus.events.anchor import sync_folder
+from gitnexus.events.kinds import LONGEST_NAME
+
+FOLDER = "artifacts"
+LARGEST = 16 * 1024 * 1024
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_FILE = re.compile(r"[0-9a-f]{64}")
+
+
+class ArtifactRef(Record):
+    """What an event says of an artifact. `name` is for people and never a path."""
+
+    name: str
+    digest: str
+    size: int
+
+
+class Artifacts:
+    """`artifacts/<sha256>` in the folder of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / FOLDER
+
+    def write(self, name: str, data: bytes) -> ArtifactRef:
+        """Keep `data` and return how to name it; the same bytes are kept once. Raises: Invalid, Failed."""
+        if not 0 < len(name) <= LONGEST_NAME:
+            raise Invalid(f"an artifact's name has 1 to {LONGEST_NAME} characters")
+        if len(data) > LARGEST:
+            raise Invalid(f"{name[:80]!r} is larger than {LARGEST // 2**20} MiB", hint="keep the part that matters")
+        hexadecimal = hashlib.sha256(data).hexdigest()
+        ref = ArtifactRef(name=name, digest=f"sha256:{hexadecimal}", size=len(data))
+        # A file of that name may have been tampered with: only the right bytes count as being there.
+        with contextlib.suppress(NotFound, VerificationFailed):
+            self.read(ref.digest)
+            return ref
+        try:
+            self._put(hexadecimal, data)
+        except OSError as exc:
+            raise Failed(f"the artifact {name[:80]!r} could not be kept: {exc.strerror}") from exc
+        return ref
+
+    def read(self, digest: str) -> bytes:
+        """Return the bytes that have this digest. Raises: NotFound, VerificationFailed."""
+        path = self.folder / file_name(digest)
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(fd, "rb", buffering=0) as handle:
+                data = handle.read(LARGEST + 1) if os.fstat(fd).st_size <= LARGEST else None
+        except FileNotFoundError as exc:
+            raise NotFound(f"no artifact {digest} here") from exc
+        except OSError as exc:
+            raise VerificationFailed(f"the artifact {digest} cannot be read: {exc.strerror}") from exc
+        return same(digest, data or b"")
+
+    def names(self) -> list[str]:
+        """Return the digests of all that is kept."""
+        try:
+            return sorted(f"sha256:{name}" for name in os.listdir(self.folder) if _FILE.fullmatch(name))
+        except FileNotFoundError:
+            return []
+
+    def _put(self, name: str, data: bytes) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = self.folder / f".{token(12)}.tmp"
+        try:
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(fd, "wb") as handle:
+                handle.write(data)
+                handle.flush()
+                os.fsync(fd)
+            temporary.replace(self.folder / name)
+            sync_folder(self.folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def file_name(digest: str) -> str:
+    """Return the file that an artifact is kept in. Raises: Invalid for what is no digest: it would be a path."""
+    found = _DIGEST.fullmatch(digest)
+    if not found:
+        raise Invalid(f"{digest[:80]!r} is not the digest of an artifact", hint="sha256: and 64 hex digits")
+    return found[1]
+
+
+def same(digest: str, data: bytes) -> bytes:
+    """Return `data` if it has this digest. Raises: VerificationFailed."""
+    if hashlib.sha256(data).hexdigest() != file_name(digest):
+        raise VerificationFailed(
+            f"the artifact {digest} holds something else",
+            hint="it was changed after it was kept; the run's ref may hold the one that was meant",
+        )
+    return data
