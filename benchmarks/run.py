@@ -11,6 +11,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 import commands
+import events
 import mcp_calls
 import memory_notes
 import policy
@@ -30,6 +31,7 @@ CHAPTERS = {
     "redaction": redaction.ratios,
     "sandbox": sandbox.ratios,
     "tokens": tokens.ratios,
+    "events": events.ratios,
 }
 
 

@@ -136,7 +136,9 @@ def test_a_clock_that_goes_back_changes_no_order(tmp_path: Path) -> None:
     assert [event.body.get("text") for event in log.read()] == [None, "second", "third"]
 
 
-@pytest.mark.parametrize("torn", [b"{", b'{"actor":"nexus"', b"\0\0\0\0", b"not json\n", b"[1]\n", b"\n", b"\xff" * 9000])
+@pytest.mark.parametrize(
+    "torn", [b"{", b'{"actor":"nexus"', b"\0\0\0\0", b"not json\n", b"[1]\n", b"\n", b"\xff" * 9000]
+)
 def test_half_a_line_is_set_aside_and_marked(tmp_path: Path, torn: bytes) -> None:
     log = begun(tmp_path, 3)
     with log.path.open("ab") as handle:
@@ -283,7 +285,7 @@ def test_the_head_file_follows_the_log_and_refuses_one_that_was_cut(tmp_path: Pa
 
     log.path.write_bytes(b"".join(lines[:-1]))
 
-    with pytest.raises(VerificationFailed, match="ends at event 4, but .*head knows event 5"):
+    with pytest.raises(VerificationFailed, match=r"ends at event 4, but .*head knows event 5"):
         says(RunLog(log.folder, head=head))
     with pytest.raises(VerificationFailed, match="it was cut"):
         verify(log, [anchor])
@@ -332,14 +334,19 @@ def test_a_log_renamed_to_another_run_is_found_out(tmp_path: Path) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(st.characters(exclude_categories=["Cs"])),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(max_codepoint=127)), inner),
     max_leaves=10,
 )
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.dictionaries(st.text(st.characters(max_codepoint=127)), JSON), st.text(st.characters(exclude_categories=["Cs"])))
+@given(
+    st.dictionaries(st.text(st.characters(max_codepoint=127)), JSON), st.text(st.characters(exclude_categories=["Cs"]))
+)
 def test_any_event_is_one_line_of_ascii_and_comes_back_the_same(body: dict[str, object], actor: str) -> None:
     event = Event(7, "2026-01-01T00:00:00Z", actor, "agent.progress", body, "sha256:" + "0" * 64)
 
