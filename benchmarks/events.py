@@ -1,4 +1,4 @@
-"""Replaying a long run, beside reading its file with json.loads; an event made durable, beside a bare write and fsync."""
+"""Replaying a long run beside reading its file with json.loads; an event made durable beside write and fsync."""
 
 import json
 import os

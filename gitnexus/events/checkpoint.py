@@ -9,7 +9,8 @@ The log lies there in pieces of whole lines, so that a checkpoint writes the las
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gitnexus.base.canonical import document
@@ -19,10 +20,10 @@ from gitnexus.base.record import StoredRecord
 from gitnexus.events.anchor import Anchor
 from gitnexus.events.artifacts import FOLDER as ARTIFACTS
 from gitnexus.events.artifacts import Artifacts, file_name, same
-from gitnexus.events.chain import Head, Link, walk
+from gitnexus.events.chain import Head, walk
 from gitnexus.events.log import RunLog
-from gitnexus.events.model import checked_run, definition_hash, digest
-from gitnexus.git import Author, Entry, Objects, RefLocked
+from gitnexus.events.model import checked_run, definition_hash
+from gitnexus.git import Author, Entry, Objects, RefLocked, blob_id
 
 PIECE = 1024 * 1024
 _WORKFLOW, _HEAD, _EVENTS = "workflow.json", "head.json", "events"
@@ -30,14 +31,12 @@ _PATIENCE = 10.0
 
 
 class CheckpointHead(StoredRecord):
-    """Up to where the log is on the ref; `start` is the byte that its last piece begins with."""
+    """Up to where the log is on the ref; `ends` are the bytes of it at which the pieces end."""
 
     run: str
     seq: int
     digest: str
-    bytes: int
-    pieces: int
-    start: int
+    ends: tuple[int, ...]
 
 
 class Checkpoint(NamedTuple):
@@ -63,14 +62,19 @@ class Checkpoint(NamedTuple):
         entry = self.objects.find(self.tree, folder)
         return self.objects.entries(entry.oid) if entry is not None and entry.is_folder else {}
 
+    def pieces(self) -> list[str]:
+        """Return the blob ids of the pieces of the log, in their order. Raises: VerificationFailed."""
+        rows = self.names(_EVENTS)
+        found = [rows.get(_piece(at + 1)) for at in range(len(self.head.ends))]
+        if len(rows) != len(found) or not all(entry is not None and entry.is_file for entry in found):
+            raise VerificationFailed(f"{ref_of(self.run)} lacks a part of the log")
+        return [entry.oid for entry in found if entry is not None]
+
     def raw(self) -> bytes:
-        """Return the log. Raises: VerificationFailed if a piece is missing or what they make is not what it was."""
-        rows = {f"{_EVENTS}/{name}": entry for name, entry in self.names(_EVENTS).items() if entry.is_file}
-        pieces = [_piece(number) for number in range(1, min(self.head.pieces, len(rows) + 1) + 1)]
-        missing = [name for name in pieces if name not in rows]
-        raw = b"" if missing else b"".join(self.objects.blobs([rows[name].oid for name in pieces]))
-        if len(raw) != self.head.bytes:
-            raise VerificationFailed(f"{ref_of(self.run)} lacks a part of the log: {(missing or pieces)[0]}")
+        """Return the log. Raises: VerificationFailed."""
+        raw = b"".join(self.objects.blobs(self.pieces()))
+        if len(raw) != self.head.ends[-1]:
+            raise VerificationFailed(f"{ref_of(self.run)} lacks a part of the log")
         return raw
 
     def artifact(self, digest: str) -> bytes:
@@ -90,7 +94,7 @@ def load(objects: Objects, run: str) -> Checkpoint | None:
         return None
     tree = objects.tree_of(tip)
     head = CheckpointHead.from_bytes(_read(objects, tree, _HEAD), f"{ref_of(run)}:{_HEAD}")
-    if head.run != run or not 0 <= head.start <= head.bytes or head.pieces < 1:
+    if head.run != run or not head.ends or any(end <= start for start, end in pairwise((0, *head.ends))):
         raise VerificationFailed(f"{ref_of(run)} holds another run, or one that was tampered with")
     return Checkpoint(objects, run, tip, tree, head)
 
@@ -103,6 +107,7 @@ def checkpoint(log: RunLog, workflow: Mapping[str, Any], objects: Objects, autho
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         before = load(objects, log.run)
+        log.last()  # looks at the head file: what was cut off is not passed over in silence
         raw = log.raw()
         head = _head_of(raw, log.run, workflow, before)
         if before is not None and head == before.head:
@@ -121,53 +126,52 @@ def checkpoint(log: RunLog, workflow: Mapping[str, Any], objects: Objects, autho
 
 def _head_of(raw: bytes, run: str, workflow: Mapping[str, Any], before: Checkpoint | None) -> CheckpointHead:
     """Return up to where the log can be put on the ref: the same as before if only the telling of that is new."""
+    start, whole = 0, before.head.ends[:-1] if before else ()
     if before is None:
         links = list(walk(raw, run))
         if not links:
             raise NotFound(f"the log of {run} is empty", hint="a run begins with an event")
-        if links[0].event.body["definition"] != definition_hash(workflow):
+        if links[0].event.body.get("definition") != definition_hash(workflow):
             raise VerificationFailed(f"{run} began with another definition than this", hint="a run keeps its own")
-        last = links[-1]
-        return _headed(run, last, last.end, _bounds(raw, 0, last.end), 0)
+    else:
+        _check_continues(raw, before, workflow)
+        start = before.head.ends[-1]
+        links = list(walk(raw[start:], run, Head(before.head.seq, before.head.digest)))
+        if all(link.event.kind == "run.checkpointed" for link in links):
+            return before.head
+    last = links[-1]
+    ends = _ends(raw, whole[-1] if whole else 0, start + last.end)
+    return CheckpointHead(run=run, seq=last.event.seq, digest=last.digest, ends=(*whole, *ends))
+
+
+def _check_continues(raw: bytes, before: Checkpoint, workflow: Mapping[str, Any]) -> None:
+    """Refuse a log whose beginning is not, byte for byte, what the ref holds. Raises: VerificationFailed."""
     if before.workflow() != document(dict(workflow)):
         raise VerificationFailed(f"{before.anchor.where} holds another definition", hint="a run keeps its own")
-    known = before.head
-    line = raw[raw.rfind(b"\n", 0, max(known.bytes - 1, 0)) + 1 : known.bytes]
-    if digest(line[:-1]) != known.digest:
-        raise VerificationFailed(
-            f"the log of {run} does not continue what {before.anchor.where} holds: it was cut or changed",
-            hint="the ref keeps what it has",
-            context={"run": run, "line": known.seq},
-        )
-    links = list(walk(raw[known.bytes :], run, Head(known.seq, known.digest)))
-    if all(link.event.kind == "run.checkpointed" for link in links):
-        return known
-    end = known.bytes + links[-1].end
-    return _headed(run, links[-1], end, _bounds(raw, known.start, end), known.pieces - 1)
+    for (start, end), oid in zip(pairwise((0, *before.head.ends)), before.pieces(), strict=True):
+        # By the id that git gave them: nothing has to be read.
+        if blob_id(raw[start:end], "sha256" if len(oid) == 64 else "sha1") != oid:
+            raise VerificationFailed(
+                f"the log of {before.run} does not continue what {before.anchor.where} holds: it was cut or changed",
+                hint="the ref keeps what it has",
+                context={"run": before.run, "line": before.head.seq},
+            )
 
 
-def _headed(run: str, last: Link, end: int, bounds: Sequence[int], whole: int) -> CheckpointHead:
-    """`bounds` are where the pieces begin that are new or grow, `whole` how many there are before them."""
-    return CheckpointHead(
-        run=run, seq=last.event.seq, digest=last.digest, bytes=end, pieces=whole + len(bounds), start=bounds[-1]
-    )
-
-
-def _bounds(raw: bytes, start: int, end: int) -> list[int]:
-    """Return where pieces begin: each ends with the first line that makes it full, whenever it was written."""
-    bounds = [start]
+def _ends(raw: bytes, start: int, end: int) -> list[int]:
+    """Return where pieces end: each with the first line that makes it full, the last with what there is."""
+    ends = []
     while end - start > PIECE:
         start = raw.index(b"\n", start + PIECE - 1) + 1
-        if start < end:
-            bounds.append(start)
-    return bounds
+        ends.append(start)
+    return ends if ends and ends[-1] == end else [*ends, end]
 
 
 def _events(raw: bytes, head: CheckpointHead, before: Checkpoint | None) -> dict[str, bytes | None]:
-    bounds = _bounds(raw, before.head.start if before else 0, head.bytes)
-    first = head.pieces - len(bounds) + 1
-    ends = [*bounds[1:], head.bytes]
-    return {_piece(first + at): raw[bounds[at] : ends[at]] for at in range(len(bounds))}
+    """Return the pieces that are new, and the last one of before, which may have grown."""
+    bounds = list(pairwise((0, *head.ends)))
+    first = len(before.head.ends) - 1 if before else 0
+    return {f"{_EVENTS}/{_piece(at + 1)}": raw[slice(*bounds[at])] for at in range(first, len(bounds))}
 
 
 def _artifacts(log: RunLog, before: Checkpoint | None) -> dict[str, bytes | None]:
@@ -200,7 +204,7 @@ def _published(
 
 
 def _piece(number: int) -> str:
-    return f"{_EVENTS}/{number:04d}.jsonl"
+    return f"{number:04d}.jsonl"
 
 
 def _read(objects: Objects, tree: str, path: str) -> bytes:

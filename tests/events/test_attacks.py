@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.base.errors import VerificationFailed
+from gitnexus.base.errors import NotFound, VerificationFailed
 from gitnexus.events import Anchor, Artifacts, RunLog, fold, verify
 from gitnexus.events.anchor import HeadFile
 from gitnexus.events.checkpoint import checkpoint, load
@@ -15,6 +15,7 @@ from gitnexus.git import Author, discover, open_objects
 from tests.conftest import run_git
 from tests.events.scene import ASKED, RUN, STARTED, STORY, WORKFLOW, begun, says
 
+AUTHOR = Author("T", "t@example.com", 1_767_225_600)
 FORGED = b'{"actor":"person:ann","body":{"action":"a2","by":"ann","digest":"%s","scope":"once"},' % ASKED.encode()
 FORGED += b'"kind":"permission.granted","prev":"sha256:%s","seq":%d,"time":"2026-01-01T00:00:00Z"}\n'
 
@@ -29,7 +30,7 @@ class Scene:
         self.log.append_many(STORY)
         self.kept = Artifacts(self.log.folder).write("x.diff", b"approved")
         objects = open_objects(discover(repository))
-        checkpoint(self.log, WORKFLOW, objects, Author("T", "t@example.com", 1_767_225_600))
+        checkpoint(self.log, WORKFLOW, objects, AUTHOR)
         found = load(objects, RUN)
         objects.close()
         file = HeadFile(self.head).read()
@@ -119,9 +120,9 @@ def test_a_log_that_was_tampered_with_is_found_out(scene: Scene, attack: Callabl
 
     with pytest.raises(VerificationFailed):
         verify(RunLog(scene.log.folder), scene.anchors)
-    with pytest.raises(VerificationFailed):
-        checkpoint(RunLog(scene.log.folder, head=scene.head), WORKFLOW, open_objects(discover(scene.repository)),
-                   Author("T", "t@example.com", 1_767_225_600))  # fmt: skip
+    log = RunLog(scene.log.folder, head=scene.head)
+    with pytest.raises((VerificationFailed, NotFound)):
+        checkpoint(log, WORKFLOW, open_objects(discover(scene.repository)), AUTHOR)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_186_a_swapped_artifact_is_not_read_and_not_put_on_the_ref(scene: Scene)
     says(scene.log)
 
     with pytest.raises(VerificationFailed, match="holds something else"):
-        checkpoint(scene.log, WORKFLOW, objects, Author("T", "t@example.com", 1_767_225_600))
+        checkpoint(scene.log, WORKFLOW, objects, AUTHOR)
 
     found = load(objects, RUN)
     assert found is not None

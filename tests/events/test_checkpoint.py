@@ -94,8 +94,8 @@ def test_pieces_are_the_same_whenever_a_checkpoint_was_made(
         made = checkpoint(log, WORKFLOW, objects, AUTHOR)
 
     raw = made.raw()
-    assert made.head.start == checkpoints._bounds(raw, 0, len(raw))[-1]
-    assert made.head.pieces == len(checkpoints._bounds(raw, 0, len(raw)))
+    assert list(made.head.ends) == checkpoints._ends(raw, 0, len(raw))
+    assert len(made.head.ends) > 2
 
 
 def test_half_a_line_stays_out_of_a_checkpoint(log: RunLog, objects: Objects) -> None:
@@ -157,18 +157,33 @@ def test_a_ref_that_a_stranger_wrote_is_refused(objects: Objects) -> None:
         commit, _ = objects.write_commit(parents=[], changes=files, message="x\n", author=AUTHOR)
         assert objects.swap(REF, objects.tip(REF), commit, "pushed")
 
-    head = b'{"bytes":9,"digest":"x","pieces":%d,"run":"%s","seq":1,"start":0}\n'
+    head = b'{"digest":"x","ends":%s,"run":"%s","seq":1}\n'
     pushed({"readme": b"x"})
     with pytest.raises(NotFound):
         load(objects, RUN)
-    pushed({"head.json": head % (1, b"another")})
-    with pytest.raises(VerificationFailed, match="another run"):
-        load(objects, RUN)
-    pushed({"head.json": head % (10**15, RUN.encode()), "events/0001.jsonl": b"{}\n"})
-    found = load(objects, RUN)
-    assert found is not None
-    with pytest.raises(VerificationFailed, match="lacks a part"):
-        found.raw()
+    for ends, run in ((b"[3]", b"another"), (b"[]", RUN.encode()), (b"[3,3]", RUN.encode()), (b"[-1]", RUN.encode())):
+        pushed({"head.json": head % (ends, run)})
+        with pytest.raises(VerificationFailed, match="another run"):
+            load(objects, RUN)
+    for ends in (b"[9]", b"[1,3]", b"[3,6,9]"):
+        pushed({"head.json": head % (ends, RUN.encode()), "events/0001.jsonl": b"{}\n"})
+        found = load(objects, RUN)
+        assert found is not None
+        with pytest.raises(VerificationFailed, match="lacks a part"):
+            found.raw()
+
+
+def test_a_log_whose_middle_was_changed_never_reaches_the_ref(
+    log: RunLog, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "PIECE", 500)
+    made = checkpoint(log, WORKFLOW, objects, AUTHOR)
+    says(log)
+    log.path.write_bytes(log.raw().replace(b"looking around", b"leaving things"))
+
+    with pytest.raises(VerificationFailed, match="cut or changed"):
+        checkpoint(log, WORKFLOW, objects, AUTHOR)
+    assert objects.tip(REF) == made.commit
 
 
 def test_the_ref_of_a_run_is_below_our_own_and_nowhere_else() -> None:
