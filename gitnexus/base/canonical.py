@@ -39,7 +39,10 @@ def parse(raw: bytes) -> Any:
     """
     try:
         text = raw.decode("utf-8")
-        value = _STRICT.decode(text)
+        # What we wrote ourselves begins at once; looking for blanks costs a short line a quarter of its time.
+        value, end = _STRICT.raw_decode(text) if text[:1] == "{" else (None, 0)
+        if end == 0 or text[end:].strip(" \t\n\r"):
+            value = _STRICT.decode(text)
         # JSON may spell half a surrogate pair as \ud800; that is no character and could never be written back.
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")

@@ -1,6 +1,7 @@
 """The chain: each line names the digest of the one before; the first names its run and definition."""
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import NamedTuple
 
 from gitnexus.base.errors import Invalid, VerificationFailed
@@ -30,25 +31,26 @@ def walk(raw: bytes, run: str, before: Head | None = None) -> Iterator[Link]:
     Half a line at the end, or a last line that is no event, is not yielded: a writer was stopped there, or is still
     writing. Raises: VerificationFailed, naming the line.
     """
-    # Split at the byte \n and nothing else: text has many more line ends than a log.
-    lines = raw.split(b"\n")
-    rest = lines.pop()
     seq, prev = before or (0, "")
-    end, last = 0, seq + len(lines)
-    for line in lines:
+    end, size = 0, len(raw)
+    # Read to the byte \n and nothing else: text has many more line ends than a log.
+    for line in BytesIO(raw):
         seq += 1
+        end += len(line)
+        whole = line[:-1]
+        if line[-1:] != b"\n":
+            return
         try:
-            event = from_line(line)
+            event = from_line(whole)
         except Invalid as exc:
-            if seq == last and not rest:
+            if end == size:
                 return
             raise _broken(run, seq, exc.message) from exc
         if event.seq != seq:
             raise _broken(run, seq, f"it says it is event {event.seq}")
         if event.prev != prev or event.kind == FIRST:
             _check_first(event, run, prev)
-        prev = digest(line)
-        end += len(line) + 1
+        prev = digest(whole)
         yield Link(event, prev, end)
 
 

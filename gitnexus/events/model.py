@@ -13,7 +13,6 @@ from gitnexus.events.kinds import LONGEST_NAME
 LONGEST_LINE = 256 * 1024
 # A run is a folder's name and the last part of a ref: minted here, never taken from what an agent says.
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-_FIELDS = frozenset({"actor", "body", "kind", "prev", "seq", "time"})
 # Everything beyond ASCII is escaped, so that no reader finds a line's end at U+2028, U+0085 or \x1c.
 _WRITE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
@@ -46,16 +45,16 @@ class Event(NamedTuple):
 def from_line(raw: bytes) -> Event:
     """Return the event in a line without its newline. Raises: Invalid."""
     value = parse(raw)
-    if type(value) is not dict or value.keys() != _FIELDS:
+    try:
+        seq, time, actor, kind = value["seq"], value["time"], value["actor"], value["kind"]
+        body, prev = value["body"], value["prev"]
+    except (KeyError, TypeError) as exc:
+        raise Invalid("not an event: its fields are others") from exc
+    if len(value) != 6:
         raise Invalid("not an event: its fields are others")
-    event = Event(value["seq"], value["time"], value["actor"], value["kind"], value["body"], value["prev"])
-    if not (
-        type(event.seq) is int
-        and type(event.body) is dict
-        and type(event.time) is type(event.actor) is type(event.kind) is type(event.prev) is str
-    ):
+    if not (type(seq) is int and type(body) is dict and type(time) is type(actor) is type(kind) is type(prev) is str):
         raise Invalid("not an event: a field has the wrong type")
-    return event
+    return Event(seq, time, actor, kind, body, prev)
 
 
 def digest(raw: bytes) -> str:
