@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -197,3 +198,19 @@ def test_an_empty_log_has_no_checkpoint(tmp_path: Path, objects: Objects) -> Non
 
     with pytest.raises(NotFound, match="is empty"):
         checkpoint(log, WORKFLOW, objects, AUTHOR)
+
+
+@pytest.mark.parametrize("life", ["short", "long"])
+def test_a_repository_with_longer_ids_has_checkpoints_too(tmp_path: Path, life: Literal["short", "long"]) -> None:
+    run_git(tmp_path, "init", "-q", "--object-format=sha256", "project")
+    objects = open_objects(discover(tmp_path / "project"), life)
+    log = begun(tmp_path, 5)
+    first = checkpoint(log, WORKFLOW, objects, AUTHOR)
+    says(log)
+
+    second = checkpoint(log, WORKFLOW, objects, AUTHOR)
+
+    assert len(second.commit) == 64
+    assert (first.head.seq, second.head.seq) == (5, 7)
+    assert second.raw().startswith(first.raw())
+    objects.close()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.events import Event, RunLog, verify
 from gitnexus.events.anchor import HeadFile
+from gitnexus.events.kinds import checked, short
 from gitnexus.events.log import Draft
 from gitnexus.events.model import checked_run, digest, from_line, genesis
 from tests.events.scene import DEFINITION, RUN, STARTED, STORY, begun, says
@@ -362,3 +363,13 @@ def test_any_event_is_one_line_of_ascii_and_comes_back_the_same(body: dict[str, 
 def test_what_is_no_event_is_refused_with_a_sentence(raw: bytes) -> None:
     with pytest.raises(Invalid):
         from_line(raw)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=5000))
+def test_what_is_shortened_fits_an_event(text: str) -> None:
+    event = Event(1, "", "agent:x", "agent.progress", {"text": short(text)}, "")
+
+    checked(event.kind, event.body)
+
+    assert from_line(event.line()) == event

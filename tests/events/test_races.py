@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from gitnexus.events import RunLog, verify
-from tests.events.scene import begun
+from tests.events.scene import begun, says
 
 ROOT = Path(__file__).parents[2]
 WRITER = """
@@ -46,3 +47,13 @@ def test_a_killed_writer_loses_nothing_that_it_reported(tmp_path: Path, times: i
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (done.stdout, done.stderr) == ("lost 0, torn 0, some reported True\n", "")
+
+
+def test_threads_may_share_a_log(tmp_path: Path) -> None:
+    log = begun(tmp_path, 1, head=tmp_path / "run.head")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda at: says(log, str(at)), range(60)))
+
+    assert verify(log).events == 61
+    assert sorted(int(event.body["text"]) for event in list(log.read())[1:]) == list(range(60))
