@@ -51,7 +51,7 @@ def walk(raw: bytes, run: str, before: Head | None = None) -> Iterator[Link]:
         if event.prev != prev or event.kind == FIRST:
             _check_first(event, run, prev)
         prev = digest(whole)
-        yield Link(event, prev, end)
+        yield tuple.__new__(Link, (event, prev, end))
 
 
 def _check_first(event: Event, run: str, prev: str) -> None:

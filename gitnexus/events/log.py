@@ -1,8 +1,10 @@
 """The append-only log of one run: durable before `append` returns, safe for many processes, torn tails set aside."""
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -90,7 +92,7 @@ class RunLog:
         """Return the bytes of the log as they are between two writes. Raises: NotFound, Busy."""
         with self._said_why():
             try:
-                fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                fd = _plain_file(self.path, os.O_RDONLY)
             except FileNotFoundError as exc:
                 raise NotFound(f"no log of a run {self.run} here") from exc
             with os.fdopen(fd, "rb", buffering=0) as handle:
@@ -134,16 +136,15 @@ class RunLog:
             ) from exc
 
     def _opened(self) -> int:
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            return os.open(self.path, flags)
+            return _plain_file(self.path, os.O_RDWR)
         except FileNotFoundError:
             if self._tail.head:
                 raise NotFound(
                     f"the log of {self.run} is gone", hint="the run's ref holds the last checkpoint"
                 ) from None
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(self.path, flags | os.O_CREAT, 0o600)
+        fd = _plain_file(self.path, os.O_RDWR | os.O_CREAT)
         for folder in (self.folder, self.folder.parent):
             sync_folder(folder)
         return fd
@@ -236,6 +237,15 @@ class RunLog:
                 break
             number += 1
         return Draft("log.recovered", "nexus", {"file": aside.name, "bytes": len(torn), "digest": digest(torn)})
+
+
+def _plain_file(path: Path, flags: int) -> int:
+    """Open a file and nothing else: no link, and no pipe that would make us wait. Raises: OSError."""
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, f"{path.name} is not a plain file")
+    return fd
 
 
 def _put(fd: int, data: bytes, torn: bytes, at: int) -> None:

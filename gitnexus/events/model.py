@@ -54,7 +54,8 @@ def from_line(raw: bytes) -> Event:
         raise Invalid("not an event: its fields are others")
     if not (type(seq) is int and type(body) is dict and type(time) is type(actor) is type(kind) is type(prev) is str):
         raise Invalid("not an event: a field has the wrong type")
-    return Event(seq, time, actor, kind, body, prev)
+    # What Event(…) does, without a call in between: a replay makes 100,000 of them.
+    return tuple.__new__(Event, (seq, time, actor, kind, body, prev))
 
 
 def digest(raw: bytes) -> str:

@@ -276,6 +276,17 @@ def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "elsewhere").read_bytes() == b""
 
 
+def test_a_pipe_or_a_folder_in_the_place_of_the_log_is_not_waited_for(tmp_path: Path) -> None:
+    for at, make in enumerate((os.mkfifo, os.mkdir)):
+        log = RunLog(tmp_path / f"run{at}")
+        log.folder.mkdir()
+        make(log.path)
+
+        for act in (log.read, lambda log=log: says(log)):
+            with pytest.raises(Failed, match=r"not a plain file|Is a directory"):
+                act()
+
+
 def test_the_head_file_follows_the_log_and_refuses_one_that_was_cut(tmp_path: Path) -> None:
     head = tmp_path / "home" / "run.head"
     log = begun(tmp_path, 5, head=head)
