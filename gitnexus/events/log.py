@@ -114,16 +114,16 @@ class RunLog:
     def _exclusive(self) -> Iterator[int]:
         """Hold the file. It is opened each time: a lock belongs to what was opened, also after a fork."""
         with self._said_why():
-            fd = self._opened()
-            try:
-                _lock(fd, fcntl.LOCK_EX, self.run)
-                while os.fstat(fd).st_nlink == 0:  # the folder was cleaned away while we waited
-                    os.close(fd)
-                    fd = self._opened()
+            held = False
+            while not held:
+                fd = self._opened()
+                try:
                     _lock(fd, fcntl.LOCK_EX, self.run)
-                yield fd
-            finally:
-                os.close(fd)
+                    held = os.fstat(fd).st_nlink > 0  # else the folder was cleaned away while we waited
+                    if held:
+                        yield fd
+                finally:
+                    os.close(fd)
 
     @contextlib.contextmanager
     def _said_why(self) -> Iterator[None]:
@@ -145,7 +145,7 @@ class RunLog:
                 ) from None
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = _plain_file(self.path, os.O_RDWR | os.O_CREAT)
-        for folder in (self.folder, self.folder.parent):
+        for folder in (self.folder, *self.folder.parents[:2]):  # those that may be new, and where they are named
             sync_folder(folder)
         return fd
 

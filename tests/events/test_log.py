@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.events import Event, RunLog, verify
+from gitnexus.events import log as log_module
 from gitnexus.events.anchor import HeadFile
 from gitnexus.events.kinds import checked, short
 from gitnexus.events.log import Draft
@@ -261,6 +262,30 @@ def test_a_writer_notices_that_the_log_is_gone(tmp_path: Path) -> None:
 
     with pytest.raises(NotFound, match="is gone"):
         says(log)
+
+
+def test_a_log_that_is_cleaned_away_while_one_waits_for_it_is_not_written_into_the_void(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, fresh = begun(tmp_path, 2), RunLog(tmp_path / "runs" / RUN)
+    lock = log_module._lock
+    cleaned: list[int] = []
+
+    def slow(fd: int, how: int, run: str) -> None:
+        lock(fd, how, run)
+        if not cleaned:
+            cleaned.append(fd)
+            known.path.unlink()
+
+    monkeypatch.setattr(log_module, "_lock", slow)
+
+    with pytest.raises(NotFound, match="is gone"):
+        says(known)
+    fresh.append(*STARTED)
+    cleaned.clear()
+    RunLog(known.folder).append(*STARTED)
+
+    assert [event.seq for event in fresh.read()] == [1]
 
 
 def test_a_link_in_the_place_of_the_log_is_not_followed(tmp_path: Path) -> None:
