@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 from gitnexus.base.chance import token
-from gitnexus.base.errors import Failed
+from gitnexus.base.errors import DeniedByPolicy, Failed
 from gitnexus.base.files import replace
 from gitnexus.gateway.needs import Ran
 from gitnexus.git import Repo
 from gitnexus.git.config import of_the_user
-from gitnexus.policy.law import Law
+from gitnexus.policy.law import Law, why_unreadable
 from gitnexus.policy.model import CommandRequest
 from gitnexus.sandbox.environment import environment
 from gitnexus.sandbox.levels import chosen
@@ -23,6 +23,7 @@ from gitnexus.state.home import home_folder
 
 # Folders with programs of the user's own, such as those of pyenv or npm, separated by a colon.
 TOOLS = "nexus.toolPath"
+_MOST_LOOKED_AT = 200_000
 
 
 class Sandbox:
@@ -89,8 +90,27 @@ class Sandbox:
         found = [home_folder(), self._repo.common_dir, Path.home()]
         if level in ("L2", "L3") or not self._repo.is_linked:
             found.append(Path(self._root, ".git"))
+        if level in ("L2", "L3"):
+            found += [Path(self._root, ".nexus"), *self._denied]
         real = (path.resolve() for path in found if path.exists())
         return tuple(dict.fromkeys(str(path) for path in real if not Path(self._root).is_relative_to(path)))
+
+    @cached_property
+    def _denied(self) -> list[Path]:
+        """The files of the worktree that nobody reads; links are left out, what they lead to is out of reach anyway."""
+        found: list[Path] = []
+        left = _MOST_LOOKED_AT
+        for folder, names, files in os.walk(self._root):
+            names[:] = [name for name in names if name not in (".git", ".nexus")]
+            left -= len(files)
+            if left < 0:
+                raise DeniedByPolicy(
+                    f"the worktree has more than {_MOST_LOOKED_AT} files, too many to look for those that are denied",
+                    hint="use a linked worktree, which has only what is tracked",
+                )
+            below = Path(folder).relative_to(self._root)
+            found += [Path(folder, name) for name in files if why_unreadable(self._law, str(below / name))]
+        return [path for path in found if not path.is_symlink()]
 
     def _readable(self) -> tuple[str, ...]:
         """Return the folders that the user's own programs lie in, each with what stands beside its `bin`."""

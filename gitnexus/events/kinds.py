@@ -72,6 +72,7 @@ KINDS: Mapping[str, Kind] = {
         "action tool ok:flag",
         "status:number result:text artifacts:hashes milliseconds:count",
     ),
+    "tool.read": _kind("Something was read; nothing changed.", "tool", "what:text"),
     "question.asked": _kind("An agent asks a person.", "question text:text", "node"),
     "question.answered": _kind("A person answered.", "question text:text by"),
     "artifact.written": _kind(

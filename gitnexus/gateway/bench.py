@@ -8,8 +8,9 @@ from typing import Any
 from gitnexus.base.errors import DeniedByPolicy, Invalid
 from gitnexus.base.text import one_line
 from gitnexus.gateway.door import Door, masked
-from gitnexus.gateway.needs import Confine, Denied, Runner
+from gitnexus.gateway.needs import Confine, Denied
 from gitnexus.gateway.paths import as_opened, why_unreachable
+from gitnexus.gateway.testrun.protocol import Runner
 from gitnexus.git import Repo
 from gitnexus.git.patches import Applied
 from gitnexus.git.private import PrivateGit

@@ -80,7 +80,7 @@ def _approved(door: Door, deed: Deed, request: Request, digest: str, token: str)
         case "allow":
             return token or door.judge.issue(request, digest, decision)
         case "ask":
-            found = token or (door.ask(request, digest, decision) if door.ask else None)
+            found = token or (door.ask(request, digest, decision, deed.summary) if door.ask else None)
             if found:
                 return found
             raise ApprovalNeeded(

@@ -1,6 +1,6 @@
 """What the door needs of other rooms, each as small as it can be: they are handed in, and tests hand in their own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,8 +10,9 @@ from gitnexus.policy.model import CommandRequest, Decision, Level, Request
 # A request's digest; policy/request.py has it.
 Digest = Callable[[Request], str]
 
-# Asks a person. Returns the token of an approval, None if nobody can be asked. Raises: DeniedByPolicy if they say no.
-Ask = Callable[[Request, str, Decision], str | None]
+# Asks a person, showing the words of whoever wants it. Returns the token of their approval, None to leave it waiting.
+# Raises: DeniedByPolicy where they said no.
+Ask = Callable[[Request, str, Decision, str], str | None]
 
 # Checks a token against the request that is about to be executed and burns it. Raises: VerificationFailed.
 Spend = Callable[[str, Request, str], None]
@@ -72,39 +73,3 @@ class Confine(Protocol):
 
     def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> Ran:
         """Execute exactly this request, its output into `sink` piece by piece. Raises: NexusError."""
-
-
-class Failure(Protocol):
-    """A test that failed."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def where(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-
-
-class Report(Protocol):
-    """What a test runner's output says."""
-
-    @property
-    def ran(self) -> int: ...
-    @property
-    def passed(self) -> int: ...
-    @property
-    def failed(self) -> int: ...
-    @property
-    def skipped(self) -> int: ...
-    @property
-    def failures(self) -> Sequence[Failure]: ...
-
-
-class Runner(Protocol):
-    """One way of running tests: which command, and what its output means."""
-
-    def plan(self, present: frozenset[str], wanted: Sequence[str]) -> Sequence[str] | None:
-        """Return the command for a repository with these files at its top, None if this runner is not for it."""
-
-    def parse(self, output: bytes, status: int) -> Report:
-        """Return what the output says."""

@@ -31,6 +31,7 @@ class PatchDeed:
         """Apply it in a private place. Raises: Invalid, Conflict, DeniedByPolicy."""
         with private(self.bench.repo) as git:
             done = checked(self.bench, git, head_of(self.bench.repo, git), self.patch)
+            git.keep(done.result_tree)  # whoever is asked, here or at another terminal, is shown these very trees
             yield request_of(self.bench, done), lambda: self._landed(git, done)
 
     def _landed(self, git: PrivateGit, done: Applied) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -60,6 +61,20 @@ def asked(card: "Card", *, name: str = "", editable: bool = False) -> Answer:
         if word in keys and (card.risk < _RISKY or _typed("This is risky. Type approve to go on:") == "approve"):
             return Answer("approved", keys[word])
         _helped(word, card, keys, name, editable=editable)
+
+
+def person() -> "Callable[[Card], Scope | None]":
+    """Return who answers for the gateway: the scope of a yes, None for later. Raises: DeniedByPolicy for a no."""
+
+    def answer(card: "Card") -> "Scope | None":
+        from gitnexus.app.bench import refused
+
+        found = asked(card)
+        if found.verdict == "denied":
+            raise refused(found.reason)
+        return found.scope if found.verdict == "approved" else None
+
+    return answer
 
 
 def _helped(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, editable: bool) -> None:

@@ -49,7 +49,7 @@ class Law:
         self.between()
         return token
 
-    def ask(self, request: Request, digest: str, decision: Decision) -> str | None:
+    def ask(self, request: Request, digest: str, decision: Decision, summary: str) -> str | None:
         return self.issue(request, digest, decision)
 
     def spend(self, token: str, request: Request, found: str) -> None:

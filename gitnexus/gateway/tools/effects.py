@@ -10,9 +10,9 @@ from gitnexus.gateway import artifacts
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.commanding import CommandDeed
 from gitnexus.gateway.door import masked, passed
-from gitnexus.gateway.needs import Report, Runner
 from gitnexus.gateway.patching import PatchDeed
 from gitnexus.gateway.paths import why_unwritable
+from gitnexus.gateway.testrun.protocol import Runner, TestReport
 
 
 def apply_patch(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _planned(bench: Bench, wanted: str, files: list[str]) -> tuple[str, Runner, 
         raise Invalid(f"there is no runner {one_line(wanted, 40)!r}", hint=f"there are: {', '.join(bench.runners)}")
     for name, runner in bench.runners.items():
         if wanted in ("", name):
-            argv = runner.plan(present, files)
+            argv = runner.plan(present, tuple(files))
             if argv is not None:
                 return name, runner, argv
     raise NotFound("no runner knows how tests are run here", hint="give argv; then only the exit status counts")
@@ -89,7 +89,7 @@ def _operand(path: str) -> str:
     return f"./{path}" if path.startswith("-") else path
 
 
-def _counts(report: Report) -> dict[str, Any]:
+def _counts(report: TestReport) -> dict[str, Any]:
     failures = [{"name": one.name, "where": one.where, "message": one.message} for one in report.failures]
     return {"ran": report.ran, "passed": report.passed, "failed": report.failed, "skipped": report.skipped,
             "failures": failures}  # fmt: skip
