@@ -21,13 +21,16 @@ from gitnexus.policy.law import why_unreadable
 from gitnexus.policy.model import Decision, Mode, Request, Scope
 from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import Redactor, mask
+from gitnexus.redaction.result import Reveal
 from gitnexus.redaction.values import Values
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
 TERMINAL = "terminal"
+# Makes the card again with its secrets shown, for the reason given, which is recorded.
+RevealCard = Callable[[str], Card]
 # Asks a person about a card; returns the scope of their yes, or None to leave it waiting. Raises: DeniedByPolicy.
-AskPerson = Callable[[Card], Scope | None]
+AskPerson = Callable[[Card, RevealCard], Scope | None]
 
 
 def terminal_log(repo: Repo) -> RunLog:
@@ -56,9 +59,16 @@ def bench_of(
     def asked(request: Request, of: str, decision: Decision, summary: str) -> str | None:
         if ask is None:
             return None
-        card = card_of(repo, request, of, decision, keeper.mode, summary, keeper.around)
+
+        def card(reveal: Reveal | None = None) -> Card:
+            return card_of(repo, request, of, decision, keeper.mode, summary, keeper.around, reveal)
+
+        def revealed(why: str) -> Card:
+            recorder.revealed(who, why)
+            return card(Reveal(why))
+
         try:
-            scope = ask(card)
+            scope = ask(card(), revealed)
         except DeniedByPolicy as exc:
             recorder.denied(who, exc.message)
             raise

@@ -22,6 +22,7 @@ from gitnexus.policy.model import (
     Request,
 )
 from gitnexus.redaction.hide import redact
+from gitnexus.redaction.result import Reveal
 
 # Enough for any person; what is beyond is told, and `git nexus diff` shows it.
 MOST_BYTES = 2 * 1024 * 1024
@@ -61,13 +62,23 @@ class Card:
 
 
 def card_of(
-    repo: Repo, request: Request, digest: str, decision: Decision, mode: Mode, summary: str, around: Around
+    repo: Repo,
+    request: Request,
+    digest: str,
+    decision: Decision,
+    mode: Mode,
+    summary: str,
+    around: Around,
+    reveal: Reveal | None = None,
 ) -> Card:
-    """Return the card of a request. Its objects have to be in the repository. Raises: GitFailed."""
+    """Return the card of a request. Its objects have to be in the repository. Raises: GitFailed.
+
+    `reveal` shows secrets as they are; whoever grants it writes it down first.
+    """
     facts, files, raw, cut = _shown(repo, request)
-    masked = redact(raw)
+    masked = redact(raw, reveal=reveal)
     text = visible_bytes(masked.text, keep="\n")
-    said = redact(summary)
+    said = redact(summary, reveal=reveal)
     plain = raw.decode("utf-8", "surrogateescape")
     doubts = suspicious(f"{summary}\n{_added(plain) if isinstance(request, PatchRequest) else plain}")
     return Card(

@@ -67,6 +67,11 @@ class Recorder:
         body = {"action": self._keeper.action, "by": short(by, 200), "why": short(why)}
         self.log.append("permission.denied", GATE, body)
 
+    def revealed(self, by: str, why: str) -> None:
+        """Write down that somebody had the secrets of a card shown. Raises: NexusError."""
+        body = {"action": self._keeper.action, "by": short(by, 200), "why": short(why)}
+        self.log.append("secret.revealed", GATE, body)
+
     def _proposed(self, action: str, fields: Mapping[str, Any]) -> None:
         raw = canonical({"kind": fields["kind"], **fields["request"]})
         kept = self.artifacts.write(f"request-{action}.json", raw)

@@ -292,6 +292,7 @@ STEPS: Mapping[str, _Step] = {
     "permission.denied": _refused,
     "tool.intended": _intended,
     "tool.executed": _executed,
+    "secret.revealed": _told,
     "tool.read": _told,
     "question.asked": _asked,
     "question.answered": _answered,

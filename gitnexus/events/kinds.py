@@ -72,6 +72,7 @@ KINDS: Mapping[str, Kind] = {
         "action tool ok:flag",
         "status:number result:text artifacts:hashes milliseconds:count",
     ),
+    "secret.revealed": _kind("A person had what is hidden on a card shown to them.", "action by why:text"),
     "tool.read": _kind("Something was read; nothing changed.", "tool", "what:text"),
     "question.asked": _kind("An agent asks a person.", "question text:text", "node"),
     "question.answered": _kind("A person answered.", "question text:text by"),

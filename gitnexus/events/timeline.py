@@ -118,6 +118,7 @@ WORDS: Mapping[str, _Words] = {
     "permission.denied": _Words("{by} denied {action}", "{why}"),
     "tool.intended": _Words("is about to run {tool} for {action}: {argv}", "", "{digest}"),
     "tool.executed": _Words("ran {tool} for {action}", "", "{ended} {result}"),
+    "secret.revealed": _Words("{by} looked at what was hidden in {action}", "{why}"),
     "tool.read": _Words("reads with {tool}", "", "{what}"),
     "question.asked": _Words("asks: {text}"),
     "question.answered": _Words("{by} answered: {text}"),

@@ -2,7 +2,6 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +11,7 @@ from gitnexus.base.text import one_line
 from gitnexus.ui.card import drawn
 
 if TYPE_CHECKING:
+    from gitnexus.app.bench import AskPerson, RevealCard
     from gitnexus.app.cards import Card
     from gitnexus.policy.model import Scope
 
@@ -44,14 +44,14 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def asked(card: "Card", *, name: str = "", editable: bool = False) -> Answer:
+def asked(card: "Card", reveal: "RevealCard | None" = None, *, name: str = "", editable: bool = False) -> Answer:
     """Show a card and ask until there is an answer. End of input or Ctrl-D leaves it waiting."""
     _show(card, name)
     keys = {letter: scope for letter, scope in _LETTERS.items() if any(offer.scope == scope for offer in card.offers)}
     if card.verdict == "deny":
         keys = {}
     while True:
-        word = _typed(_question(keys, editable))
+        word = _typed(_question(keys, editable, hides=bool(card.hidden and reveal)))
         if word is None or word in ("q", "l"):
             return Answer("later")
         if word in ("d", "n"):
@@ -60,16 +60,19 @@ def asked(card: "Card", *, name: str = "", editable: bool = False) -> Answer:
             return Answer("edit")
         if word in keys and (card.risk < _RISKY or _typed("This is risky. Type approve to go on:") == "approve"):
             return Answer("approved", keys[word])
+        if word == "u" and reveal and card.hidden and (why := _typed("Why do you have to see it?")):
+            card = reveal(why)
+            _show(card, name)
         _helped(word, card, keys, name, editable=editable)
 
 
-def person() -> "Callable[[Card], Scope | None]":
+def person() -> "AskPerson":
     """Return who answers for the gateway: the scope of a yes, None for later. Raises: DeniedByPolicy for a no."""
 
-    def answer(card: "Card") -> "Scope | None":
+    def answer(card: "Card", reveal: "RevealCard") -> "Scope | None":
         from gitnexus.app.bench import refused
 
-        found = asked(card)
+        found = asked(card, reveal)
         if found.verdict == "denied":
             raise refused(found.reason)
         return found.scope if found.verdict == "approved" else None
@@ -88,8 +91,8 @@ def _show(card: "Card", name: str) -> None:
     click.echo("\n".join(drawn(card, name=name)), err=True)
 
 
-def _question(keys: "dict[str, Scope]", editable: bool) -> str:
-    letters = [*keys, *(["e"] if editable else []), "d", "v", "q", "?"]
+def _question(keys: "dict[str, Scope]", editable: bool, *, hides: bool) -> str:
+    letters = [*keys, *(["e"] if editable else []), "d", "v", *(["u"] if hides else []), "q", "?"]
     return f"Approve? [{'/'.join(letters)}]"
 
 
@@ -97,6 +100,7 @@ def _explain(card: "Card", keys: "dict[str, Scope]", editable: bool) -> None:
     also = {offer.scope: offer.also for offer in card.offers}
     rows = [f"  {letter}  {_WORDS[scope]}: {one_line(also[scope], 160)}" for letter, scope in keys.items()]
     rows += ["  e  edit it; what comes out is a new proposal"] if editable else []
+    rows += ["  u  show the secrets that are hidden; that is recorded"] if card.hidden else []
     rows += ["  d  no, with a reason", "  v  see all of it", "  q  leave it waiting; git nexus review comes back to it"]
     click.echo("\n".join(rows), err=True)
 
