@@ -71,6 +71,15 @@ class PrivateGit:
             raise GitFailed(f"git {argv[0]} failed with status {child.returncode}")
         return said, False
 
+    def started(self, *argv: str) -> "subprocess.Popen[bytes]":
+        """Start git with pipes to talk to it for a while; its complaints are dropped, nobody would read them."""
+        return self._started(argv, subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def keep_one(self, oid: str) -> None:
+        """Put one object that was written here into the repository; what it refers to must be there already."""
+        if self.fresh(oid):
+            _put(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
+
     def fresh(self, oid: str) -> bool:
         """True if the object was made here and is not in the repository."""
         return (self.folder / "objects" / oid[:2] / oid[2:]).exists()

@@ -1,0 +1,85 @@
+"""A worktree of its own for a run: added without hooks, filled without filters, locked against git's own pruning."""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from gitnexus.base.errors import Conflict, Failed
+from gitnexus.base.files import replace
+from gitnexus.git.child import must, reason, run
+from gitnexus.git.discovery import Repo
+from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.worktrees import Worktree
+
+
+def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
+    """Make the branch at `base` and a worktree on it at `place`; return the repository seen from there.
+
+    What is there already from an attempt that was killed is taken up. Raises: Conflict, Failed, GitFailed.
+    """
+    tip = run("rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}", git_dir=repo.common_dir)
+    if tip.returncode != 0:
+        must("update-ref", "--create-reflog", branch, base, "0" * len(base), git_dir=repo.common_dir)
+    elif tip.stdout.decode().strip() != base:
+        raise Conflict(f"the branch {branch.removeprefix('refs/heads/')} is there already")
+    git_dir = _admin(repo, place)
+    if git_dir is None:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if place.exists() and (place.is_symlink() or not place.is_dir() or any(place.iterdir())):
+            raise Conflict(f"{place} is there already", hint="move it away")
+        short = branch.removeprefix("refs/heads/")
+        argv = ("worktree", "add", "--lock", "--no-checkout", "--quiet", str(place), short)
+        done = run(*argv, git_dir=repo.common_dir)
+        if done.returncode != 0:
+            raise Failed(f"git could not add a worktree: {reason(done.stderr)}")
+        git_dir = _admin(repo, place)
+        if git_dir is None:
+            raise Failed(f"the worktree at {place} is not where it should be")
+    found = Repo(git_dir, repo.common_dir, place, repo.object_format)
+    replace(Worktree(place, git_dir, is_linked=True).run_mark, f"{mark}\n".encode())
+    filled(found, base)
+    return found
+
+
+def filled(repo: Repo, commit: str) -> None:
+    """Put the files of a commit into an empty or half filled worktree, bytes as they are, and its index beside."""
+    with private(repo) as git:
+        git.must("read-tree", commit)
+        _checked_out(git, repo)
+        index = repo.git_dir / "index"
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(git.folder / "index", index.with_name("index.nexus"))
+            index.with_name("index.nexus").replace(index)
+
+
+def indexed(repo: Repo, tree: str) -> None:
+    """Bring the index of a run's worktree to a tree whose files lie there already."""
+    with private(repo) as git:
+        git.must("read-tree", tree)
+        git.run(*_work_tree(repo), "update-index", "-q", "--refresh")
+        index = repo.git_dir / "index"
+        shutil.copyfile(git.folder / "index", index.with_name("index.nexus"))
+        index.with_name("index.nexus").replace(index)
+
+
+def _checked_out(git: PrivateGit, repo: Repo) -> None:
+    done = git.run(*_work_tree(repo), "checkout-index", "--all", "--force", "--quiet", "-u")
+    if done.returncode != 0:
+        raise Failed(f"the files of the worktree could not be written: {reason(done.stderr)}")
+
+
+def _work_tree(repo: Repo) -> tuple[str, ...]:
+    return ("-c", "core.bare=false", f"--work-tree={repo.worktree}")
+
+
+def _admin(repo: Repo, place: Path) -> Path | None:
+    """Return where git keeps the worktree at `place`, if both sides know of each other."""
+    try:
+        text = (place / ".git").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    named = Path(text.removeprefix("gitdir: ").rstrip("\n"))
+    git_dir = (place / named).resolve()
+    inside = git_dir.parent == (repo.common_dir / "worktrees").resolve()
+    return git_dir if inside and os.path.lexists(git_dir / "gitdir") else None

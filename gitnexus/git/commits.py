@@ -1,0 +1,132 @@
+"""Commits as they are: one written from a tree that exists, many read in one pass. No hook runs, no config is heard."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.git.child import GitFailed, reason
+from gitnexus.git.discovery import Repo
+from gitnexus.git.objects import Author
+from gitnexus.git.private import PrivateGit
+from gitnexus.git.revisions import commit_of, head_of
+
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# The mark tells a commit that was asked for from a parent of one that was not.
+_FORMAT = "%m%x00%H%x00%T%x00%P%x00%B"
+_FIELDS = 5
+_PIECE = 1 << 16
+_ODD = re.compile(r"[<>\n\0]")
+
+
+class CommitRow(NamedTuple):
+    """One commit; `parent_trees` in the order of its parents. In a shallow clone git knows no parents at its edge."""
+
+    id: str
+    tree: str
+    parents: tuple[str, ...]
+    parent_trees: tuple[str, ...]
+    message: str
+
+
+class Range(NamedTuple):
+    """Commits by whole ids: all that `tip` reaches and none of `without` does."""
+
+    tip: str
+    without: tuple[str, ...] = ()
+
+
+def range_of(repo: Repo, git: PrivateGit, text: str) -> Range:
+    """Return what somebody wrote as a range: A..B, A.., ..B, or B for all that B reaches. Raises: Invalid, NotFound."""
+    if "..." in text:
+        raise Invalid("three dots are not a range here", hint="A..B is what is on B and not on A")
+    start, dots, end = text.partition("..")
+
+    def named(word: str) -> str:
+        return head_of(repo, git) if word in ("", "@") else commit_of(repo, git, word)
+
+    if not dots:
+        return Range(named(start))
+    return Range(named(end), (named(start),))
+
+
+def log(git: PrivateGit, wanted: Range, *, most: int = 0) -> Iterator[CommitRow]:
+    """Yield the commits of a range, parents first, from one git child. Raises: GitFailed."""
+    for word in (wanted.tip, *wanted.without):
+        if not _ID.fullmatch(word):
+            raise Invalid("a range is named by whole ids")
+    limit = [f"--max-count={most}"] if most else []
+    argv = ["log", "-z", "--reverse", "--topo-order", "--boundary", "--no-patch", "--no-notes", "--no-color",
+            "--no-show-signature", "--no-mailmap", "--encoding=UTF-8", f"--format={_FORMAT}", *limit, wanted.tip,
+            *(f"^{word}" for word in wanted.without), "--"]  # fmt: skip
+    trees: dict[str, str] = {}
+    for mark, oid, tree, parents, message in _records(git, argv):
+        trees[oid] = tree
+        if mark == "-":
+            continue
+        above = tuple(parents.split())
+        missing = [parent for parent in above if parent not in trees]
+        if missing:
+            trees |= {parent: _tree(git, parent) for parent in missing}
+        yield CommitRow(oid, tree, above, tuple(trees[parent] for parent in above), message)
+
+
+def write(
+    git: PrivateGit, tree: str, parents: Sequence[str], message: str, author: Author, committer: Author | None = None
+) -> str:
+    """Write a commit of a tree that is in the repository, into the repository, and return its id. No ref moves.
+
+    Raises: Invalid, NotFound, GitFailed.
+    """
+    for word in (tree, *parents):
+        if not _ID.fullmatch(word):
+            raise Invalid("a commit names its tree and its parents by whole ids")
+    if "\0" in message:
+        raise Invalid("a message cannot hold a NUL")
+    kinds = git.must("cat-file", "--batch-check=%(objecttype)", stdin="\n".join((tree, *parents, "")).encode())
+    if kinds.split() != [b"tree", *(b"commit" for _ in parents)]:
+        raise NotFound("the tree or a parent of the new commit is not in the repository")
+    above = "".join(f"parent {parent}\n" for parent in parents)
+    people = f"author {_ident(author)}\ncommitter {_ident(committer or author)}"
+    raw = f"tree {tree}\n{above}{people}\n\n{message}".encode("utf-8", "replace")
+    done = git.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
+    if done.returncode != 0:
+        raise GitFailed(f"git could not write the commit: {reason(done.stderr)}")
+    made = done.stdout.decode("ascii").strip()
+    git.keep_one(made)
+    return made
+
+
+def read(git: PrivateGit, commit: str) -> bytes:
+    """Return the bytes of a commit. Raises: GitFailed."""
+    return git.must("cat-file", "commit", commit)
+
+
+def _ident(who: Author) -> str:
+    # Names come from agents and configs: what ends a name or a line must not.
+    name, email = (_ODD.sub("", word).strip() for word in (who.name, who.email))
+    return f"{name or 'unknown'} <{email}> {who.seconds} {who.zone}"
+
+
+def _tree(git: PrivateGit, commit: str) -> str:
+    raw = read(git, commit)
+    return raw[5 : raw.index(b"\n")].decode("ascii")
+
+
+def _records(git: PrivateGit, argv: list[str]) -> Iterator[list[str]]:
+    """Yield the five fields of each commit as git prints them; a log of any length is never held whole."""
+    with git.started(*argv) as child:
+        stream = child.stdout
+        if child.stdin is not None:
+            child.stdin.close()
+        fields: list[bytes] = []
+        rest = b""
+        while stream is not None and (piece := stream.read(_PIECE)):
+            *whole, rest = (rest + piece).split(b"\0")
+            fields += whole
+            ready = len(fields) - len(fields) % _FIELDS
+            for at in range(0, ready, _FIELDS):
+                yield [field.decode("utf-8", "replace") for field in fields[at : at + _FIELDS]]
+            del fields[:ready]
+    if child.returncode != 0 or fields or rest:
+        raise GitFailed("git could not read the commits of that range", hint="git fsck tells what is missing")
