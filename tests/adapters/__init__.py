@@ -1,0 +1,1 @@
+"""Adapters: what is started, and what is read from it."""
