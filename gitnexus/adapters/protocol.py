@@ -1,0 +1,191 @@
+"""What an adapter is: a job becomes a launch, and the lines that a program prints become what it said.
+
+Nothing here starts a program; whoever does puts it into a sandbox first. What a program says is a claim: it is bounded,
+made safe to show, and never counted as done.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Literal, Protocol
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import Record
+from gitnexus.policy.model import Network
+
+Way = Literal["proposer", "contained"]
+Heard = Literal["progress", "tool_call", "tool_result", "message", "cost", "error", "noise"]
+Reason = Literal["completed", "failed", "limit", "killed", "unfinished"]
+Place = Literal["folder", "empty"]
+
+# What may stand in a command line as a value: it begins like a word, so that no program takes it for an option.
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199}")
+# A home of its own, and nothing else of the machine's: the runner gives the rest (PATH, LANG, a terminal's name).
+HOME = "home"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a job may use; None means that nobody set a limit."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    turns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is wanted. `denied` are semantic classes of the catalog, `server` the command line of our tool server.
+
+    `folder` is where the work lies, `private` a folder of ours beside it that only this job sees. `command` is for the
+    adapters that are told what to start. `program` is the file that `found` found; without it the name is looked up.
+    """
+
+    prompt: str
+    way: Way
+    folder: str
+    private: str
+    role: str = ""
+    denied: tuple[str, ...] = ()
+    instructions: str = ""
+    server: tuple[str, ...] = ()
+    session: str = ""
+    model: str = ""
+    budget: Budget = Budget()
+    hosts: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    program: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start it. Paths in `files` and `login` are below the private folder.
+
+    `env` is set as it stands. `keys` are names that may be taken over from the person's own environment, and `login`
+    files below the person's home that hold a sign-in, each with its place below the private folder: whether they are,
+    policy says. `place` is the folder to start in: the job's, or a fresh empty one.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    login: tuple[tuple[str, str], ...] = ()
+    stdin: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    network: Network = "none"
+    hosts: tuple[str, ...] = ()
+    place: Place = "folder"
+
+
+class Said(Record):
+    """One thing that a program said; `text` and `tool` are bounded and safe to show, `count` is for noise."""
+
+    kind: Heard
+    text: str = ""
+    tool: str = ""
+    call: str = ""
+    ok: bool = True
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = None
+    count: int = 1
+
+
+class Ended(Record):
+    """How it ended, by the program's own account and its exit status. `message` is a claim, not a result."""
+
+    ok: bool
+    reason: Reason
+    message: str = ""
+    session: str = ""
+    cost_usd: float | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    turns: int = 0
+    denials: int = 0
+    noise: int = 0
+
+
+class Reader(Protocol):
+    """Reads one run of a program, line by line; whatever the bytes, it does not raise."""
+
+    def feed(self, line: bytes) -> list[Said]: ...
+
+    def end(self, status: int) -> Ended: ...
+
+
+class Adapter(Protocol):
+    """One program. `harness` is its row in the catalog's table of tools, "" if it has none."""
+
+    name: str
+    program: str
+    harness: str
+    ways: tuple[Way, ...]
+    parses: str
+    resumes: bool
+
+    def launch(self, job: Job) -> Launch: ...
+
+    def reader(self) -> Reader: ...
+
+
+def checked(adapter: Adapter, job: Job) -> Job:
+    """Return the job if this adapter can do it and nothing in it could be taken for an option. Raises: Invalid."""
+    if job.way not in adapter.ways:
+        raise Invalid(
+            f"{adapter.name} cannot work as {job.way}", hint=f"it can as {' or '.join(adapter.ways)}; choose another agent"
+        )
+    if job.session and not (adapter.resumes and is_session(job.session)):
+        raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")
+    if job.model and not _MODEL.fullmatch(job.model):
+        raise Invalid(f"{job.model[:60]!r} is no name of a model", hint="letters, digits and . _ : / @ + - [ ]")
+    folder, private = PurePosixPath(job.folder), PurePosixPath(job.private)
+    if not (folder.is_absolute() and private.is_absolute()) or ".." in (*folder.parts, *private.parts):
+        raise Invalid("the folders of a job should be absolute paths without ..")
+    if private == folder or folder in private.parents:
+        raise Invalid("the private folder lies in the folder of the work", hint="an agent could write its own settings")
+    if any("\0" in word for word in (job.folder, job.private, job.program, *job.server, *job.command)):
+        raise Invalid("a NUL byte cannot stand in a command line")
+    return job
+
+
+def is_session(text: str) -> bool:
+    """True for what may be given back to a program as the name of a session."""
+    return _SESSION.fullmatch(text) is not None
+
+
+def asked(job: Job, *, with_instructions: bool = False) -> str:
+    """Return the text for the model. It never begins with / ! @ or -, which programs take for a command of theirs."""
+    parts = [job.instructions] if with_instructions and job.instructions else []
+    return "\n\n".join(["Your task:", *parts, job.prompt]) + "\n"
+
+
+def below(job: Job, *names: str) -> str:
+    """Return an absolute path below the private folder."""
+    return str(PurePosixPath(job.private, *names))
+
+
+def denied_tools(adapter: Adapter, job: Job) -> tuple[str, ...]:
+    """Return the program's own names for what the role may not do. Raises: Invalid, for a class nobody knows."""
+    from gitnexus.catalog.harnesses import KNOWN_CLASSES, harness_named
+
+    unknown = [name for name in job.denied if name not in KNOWN_CLASSES]
+    if unknown:
+        # Not to be passed over: it may be a restriction misspelt.
+        raise Invalid(f"{unknown[0][:60]!r} is no class of tools", hint=f"there are: {', '.join(KNOWN_CLASSES)}")
+    if not adapter.harness:
+        return ()
+    harness = harness_named(adapter.harness)
+    return tuple(dict.fromkeys(tool for name in job.denied for tool in harness.denied_by(name)))
+
+
+def over(budget: Budget, spent: Ended | Said) -> str | None:
+    """Return what is used up, in words, or None. Cost that a program does not tell counts as nothing."""
+    if budget.usd is not None and (spent.cost_usd or 0) > budget.usd:
+        return f"it cost {spent.cost_usd:.2f} USD of {budget.usd:.2f}"
+    used = spent.tokens_in + spent.tokens_out
+    if budget.tokens is not None and used > budget.tokens:
+        return f"it used {used} tokens of {budget.tokens}"
+    return None
