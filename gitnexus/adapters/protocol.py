@@ -135,7 +135,8 @@ def checked(adapter: Adapter, job: Job) -> Job:
     """Return the job if this adapter can do it and nothing in it could be taken for an option. Raises: Invalid."""
     if job.way not in adapter.ways:
         raise Invalid(
-            f"{adapter.name} cannot work as {job.way}", hint=f"it can as {' or '.join(adapter.ways)}; choose another agent"
+            f"{adapter.name} cannot work as {job.way}",
+            hint=f"it can as {' or '.join(adapter.ways)}; choose another agent",
         )
     if job.session and not (adapter.resumes and is_session(job.session)):
         raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")

@@ -155,7 +155,11 @@ def _anthropic(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
         {"type": "content_block_start", "index": 0, "content_block": empty},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": why, "stop_sequence": None}, "usage": {"output_tokens": OUT}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": why, "stop_sequence": None},
+            "usage": {"output_tokens": OUT},
+        },
         {"type": "message_stop"},
     ]
 
@@ -227,7 +231,12 @@ def _results(body: Mapping[str, Any]) -> int:
 
 def _is_result(item: Mapping[str, Any]) -> bool:
     kind = str(item.get("type", ""))
-    return kind == "tool_result" or kind.endswith("call_output") or item.get("role") == "tool" or "functionResponse" in item
+    return (
+        kind == "tool_result"
+        or kind.endswith("call_output")
+        or item.get("role") == "tool"
+        or "functionResponse" in item
+    )
 
 
 def _items(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

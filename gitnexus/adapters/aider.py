@@ -1,0 +1,100 @@
+"""Aider, which has no form of output for programs. Seen with 0.86.2."""
+
+import os
+import re
+
+from gitnexus.adapters.lines import Account, text
+from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked
+from gitnexus.base.errors import Invalid
+
+# Read wherever it starts, with no option against it; they can name commands to run and another server for the model.
+_READ_BY_ITSELF = (".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json", ".env")
+_HOSTS = ("api.openai.com:443", "api.anthropic.com:443")
+_OFF = (
+    *("git", "gitignore", "auto-lint", "auto-test", "check-update", "show-model-warnings", "show-release-notes"),
+    *("analytics", "pretty", "stream", "suggest-shell-commands", "detect-urls", "restore-chat-history"),
+)
+_TOKENS = re.compile(r"Tokens: ([\d.,]+)([kM]?) sent, (?:.*, )?([\d.,]+)([kM]?) received\.(?: Cost: \$([\d.]+))?")
+_EDIT = re.compile(r"Applied edit to (.+)")
+_SCALE = {"": 1, "k": 1000, "M": 1_000_000}
+
+
+class Aider:
+    name = "aider"
+    program = "aider"
+    harness = ""
+    ways: tuple[Way, ...] = ("contained",)
+    parses = "lines, edits, tokens, cost as printed"
+    resumes = False
+
+    def launch(self, job: Job) -> Launch:
+        """Return how to start it. Raises: Invalid, where the folder holds settings that it would take for its own."""
+        checked(self, job)
+        there = [name for name in _READ_BY_ITSELF if os.path.lexists(os.path.join(job.folder, name))]
+        if there:
+            raise Invalid(
+                f"aider would take {there[0]} of the repository for its own settings, which can start programs",
+                hint="remove it from the branch of the run, or choose another agent",
+            )
+        if job.denied:
+            # It has one way to work, and no tool in it can be taken away.
+            raise Invalid("aider cannot be held to what a role may not do", hint="choose another agent for this role")
+        argv = [
+            job.program or self.program,
+            f"--message-file={below(job, 'prompt.txt')}",
+            "--yes-always",
+            "--map-tokens=0",
+        ]
+        argv += [f"--no-{name}" for name in _OFF]
+        argv += [f"--input-history-file={below(job, 'input')}", f"--chat-history-file={below(job, 'chat')}"]
+        argv += [f"--model={job.model}"] if job.model else []
+        return Launch(
+            argv=tuple(argv),
+            # Without it litellm asks a server for a table of prices at every start.
+            env={"HOME": below(job, HOME), "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+            keys=("OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY"),
+            files={"prompt.txt": asked(job, with_instructions=True).encode()},
+            network="full",
+            hosts=job.hosts or _HOSTS,
+        )
+
+    def reader(self) -> "AiderReader":
+        return AiderReader()
+
+
+class AiderReader:
+    """Reads what is meant for people: whatever is not known is progress, and the exit status decides."""
+
+    def __init__(self) -> None:
+        self._account = Account()
+        self._reason: Reason = "unfinished"
+
+    def feed(self, line: bytes) -> list[Said]:
+        told = text(line[:8000].decode("utf-8", "replace").rstrip("\r\n"))
+        if not told.strip():
+            return []
+        if found := _TOKENS.match(told):
+            return self._used(found)
+        if found := _EDIT.match(told):
+            return [Said(kind="tool_result", text=found[1], tool="edit")]
+        self._account.message = told
+        return [Said(kind="progress", text=told)]
+
+    def end(self, status: int) -> Ended:
+        return self._account.ended(status, self._reason)
+
+    def _used(self, found: re.Match[str]) -> list[Said]:
+        account = self._account
+        account.turns += 1
+        account.tokens_in += _count(found[1], found[2])
+        account.tokens_out += _count(found[3], found[4])
+        if found[5] and found[5].count(".") <= 1 and found[5] != ".":
+            account.cost_usd = (account.cost_usd or 0.0) + float(found[5][:20])
+        # It says this after an answer; without one it leaves with status 0 all the same.
+        self._reason = "completed"
+        return account.used()
+
+
+def _count(digits: str, scale: str) -> int:
+    plain = digits.replace(",", "")[:15]
+    return int(float(plain) * _SCALE[scale]) if re.fullmatch(r"\d+(\.\d+)?", plain) else 0

@@ -1,0 +1,146 @@
+"""Codex, `codex exec`. Seen with 0.166.0."""
+
+import json
+from typing import Any
+
+from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
+from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+
+_HOSTS = ("api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443")
+_SHELL = {"exec_command", "shell_command", "Bash"}
+
+
+class Codex:
+    name = "codex"
+    program = "codex"
+    harness = "codex"
+    ways: tuple[Way, ...] = ("proposer", "contained")
+    parses = "messages, commands, file changes, tool calls, tokens, session"
+    resumes = True
+
+    def launch(self, job: Job) -> Launch:
+        """Return how to start it: its home is ours alone, and the folder counts as untrusted, so its .codex is not read.
+
+        Contained, its own sandbox is off: ours is around it, and one inside the other cannot be set up. Without ours
+        it would be free, so a runner that has no sandbox must not start it contained. Who may not edit gets no sandbox
+        with leave to write instead: the tool apply_patch cannot be taken away.
+        """
+        checked(self, job)
+        denied = set(denied_tools(self, job))
+        reads = job.way == "proposer" or "apply_patch" in denied
+        shell = job.way == "contained" and not denied & _SHELL
+        features = [] if shell else ["shell_tool", "unified_exec"]
+        features += ["multi_agent"] if "spawn_agent" in denied or job.way == "proposer" else []
+        argv = [job.program or self.program, "exec", *(["resume"] if job.session else [])]
+        argv += ["--json", "--ignore-rules", "--skip-git-repo-check"]
+        argv += ["-c", f'sandbox_mode="{"read-only" if reads else "danger-full-access"}"']
+        for feature in features:
+            argv += ["--disable", feature]
+        argv += ["--model", job.model] if job.model else []
+        argv += [job.session] if job.session else []
+        return Launch(
+            argv=(*argv, "-"),
+            env={"HOME": below(job, HOME), "CODEX_HOME": below(job, "codex")},
+            keys=("OPENAI_API_KEY", "CODEX_API_KEY"),
+            login=((".codex/auth.json", "codex/auth.json"),),
+            stdin=asked(job).encode(),
+            files={"codex/config.toml": _config(job, denied).encode()},
+            network="full",
+            hosts=job.hosts or _HOSTS,
+            place="empty" if job.way == "proposer" else "folder",
+        )
+
+    def reader(self) -> "CodexReader":
+        return CodexReader()
+
+
+def _config(job: Job, denied: set[str]) -> str:
+    """Return config.toml. A JSON string is a TOML string as well, once characters beyond the first plane are literal."""
+    lines = ['approval_policy = "never"', "project_doc_max_bytes = 0", 'web_search = "disabled"', "notify = []"]
+    if job.instructions:
+        lines.append(f"developer_instructions = {_quoted(job.instructions)}")
+    lines += ["", f"[projects.{_quoted(job.folder)}]", 'trust_level = "untrusted"']
+    if job.server:
+        own = sorted(name.removeprefix("mcp__nexus__") for name in denied if name.startswith("mcp__nexus__"))
+        lines += ["", "[mcp_servers.nexus]", f"command = {_quoted(job.server[0])}"]
+        lines += [f"args = [{', '.join(map(_quoted, job.server[1:]))}]", "required = true"]
+        lines += [f"disabled_tools = [{', '.join(map(_quoted, own))}]", 'default_tools_approval_mode = "approve"']
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+class CodexReader:
+    """Reads the events of `--json`; an `error` line is no end, `turn.failed` is one."""
+
+    def __init__(self) -> None:
+        self._account = Account()
+        self._reason: Reason = "unfinished"
+
+    def feed(self, line: bytes) -> list[Said]:
+        found = object_in(line)
+        if found is None:
+            return self._account.noted(line)
+        match found.get("type"):
+            case "thread.started":
+                self._account.named(found.get("thread_id"))
+                return [Said(kind="progress", text="started")]
+            case "item.started":
+                return _begun(mapping(found.get("item")))
+            case "item.completed":
+                return self._item(mapping(found.get("item")))
+            case "turn.completed":
+                return self._turn(mapping(found.get("usage")))
+            case "turn.failed":
+                self._reason = "failed"
+                return self._account.failed(mapping(found.get("error")).get("message"))
+            case "error":
+                return self._account.failed(found.get("message"))
+        return []
+
+    def end(self, status: int) -> Ended:
+        return self._account.ended(status, self._reason)
+
+    def _turn(self, usage: dict[str, Any]) -> list[Said]:
+        # The counts are those of the whole session so far, not of the turn.
+        self._account.tokens_in = number(usage.get("input_tokens"))
+        self._account.tokens_out = number(usage.get("output_tokens"))
+        self._account.turns += 1
+        self._reason = "completed"
+        return self._account.used()
+
+    def _item(self, item: dict[str, Any]) -> list[Said]:
+        ok = item.get("status") not in ("failed", "declined")
+        call = word(item.get("id"))
+        match item.get("type"):
+            case "agent_message":
+                return self._account.said(item.get("text"))
+            case "reasoning":
+                return [Said(kind="progress", text=text(item.get("text")))]
+            case "command_execution":
+                self._account.denials += item.get("status") == "declined"
+                return [
+                    Said(kind="tool_result", text=text(item.get("aggregated_output")), tool="command", call=call, ok=ok)
+                ]
+            case "file_change":
+                told = text(item.get("changes"))
+                return [Said(kind="tool_result", text=told, tool="apply_patch", call=call, ok=ok)]
+            case "mcp_tool_call":
+                told = text(item.get("error") or item.get("result"))
+                return [Said(kind="tool_result", text=told, tool=word(item.get("tool")), call=call, ok=ok)]
+            case "error":
+                # A warning; the turn goes on, and it must not stand in for the reason of an end.
+                return [Said(kind="error", text=text(item.get("message")), ok=False)]
+        return []
+
+
+def _begun(item: dict[str, Any]) -> list[Said]:
+    call = word(item.get("id"))
+    match item.get("type"):
+        case "command_execution":
+            return [Said(kind="tool_call", text=text(item.get("command")), tool="command", call=call)]
+        case "mcp_tool_call":
+            return [Said(kind="tool_call", text=text(item.get("arguments")), tool=word(item.get("tool")), call=call)]
+    return []

@@ -1,0 +1,155 @@
+"""Gemini CLI, headless. Seen with 0.61.0."""
+
+import json
+from typing import Any
+
+from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
+from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+
+_TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search", "replace", "write_file")
+_SHELL = "run_shell_command"
+_HOSTS = ("generativelanguage.googleapis.com:443",)
+_TURNS = 53
+
+
+class Gemini:
+    name = "gemini"
+    program = "gemini"
+    harness = "gemini-cli"
+    ways: tuple[Way, ...] = ("proposer", "contained")
+    parses = "messages, tool calls, tokens, session"
+    resumes = True
+
+    def launch(self, job: Job) -> Launch:
+        """Return how to start it: always in an empty folder, where there are no settings, hooks and .env to read.
+
+        The folder of the work is added by name; of such a folder the program reads files, not settings.
+        """
+        checked(self, job)
+        denied = denied_tools(self, job)
+        tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
+        argv = [job.program or self.program, "--output-format=stream-json", "--approval-mode=default", "--skip-trust"]
+        argv += [f"--include-directories={job.folder}"] if tools else []
+        argv += [f"--model={job.model}"] if job.model else []
+        argv += [f"--resume={job.session}"] if job.session else []
+        if tools and "," in job.folder:
+            # The option is a list with commas, and no way to quote one.
+            from gitnexus.base.errors import Invalid
+
+            raise Invalid("gemini cannot work in a folder with a comma in its path", hint="move the repository")
+        home = f"{HOME}/.gemini"
+        return Launch(
+            argv=tuple(argv),
+            env={"HOME": below(job, HOME), "GEMINI_CLI_HOME": below(job, HOME), "GEMINI_CLI_NO_RELAUNCH": "true"},
+            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+            login=((".gemini/oauth_creds.json", f"{home}/oauth_creds.json"),),
+            stdin=_prompt(job, bool(tools)).encode(),
+            files={
+                f"{home}/settings.json": json.dumps(_settings(job)).encode(),
+                f"{home}/policies/nexus.toml": _policy(tools, denied).encode(),
+            },
+            network="full",
+            hosts=job.hosts or _HOSTS,
+            place="empty",
+        )
+
+    def reader(self) -> "GeminiReader":
+        return GeminiReader()
+
+
+def _prompt(job: Job, works: bool) -> str:
+    where = f"Work in the folder {job.folder}; give it as dir_path when you run a command.\n\n" if works else ""
+    return where + asked(job, with_instructions=True)
+
+
+def _settings(job: Job) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "hooksConfig": {"enabled": False},
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+        "mcp": {"allowed": ["nexus"]},
+    }
+    if job.budget.turns is not None:
+        settings["model"] = {"maxSessionTurns": job.budget.turns}
+    if job.server:
+        settings["mcpServers"] = {"nexus": {"command": job.server[0], "args": list(job.server[1:]), "trust": True}}
+    return settings
+
+
+def _policy(tools: list[str], denied: tuple[str, ...]) -> str:
+    """Return the rules: nothing, but our server, but the tools of a contained agent, never what the role may not."""
+    rules = [
+        'toolName = "*"\ndecision = "deny"\npriority = 100',
+        'mcpName = "nexus"\ntoolName = "*"\ndecision = "allow"\npriority = 200',
+    ]
+    rules += [f'toolName = "{tool}"\ndecision = "allow"\npriority = 200' for tool in tools]
+    for tool in denied:
+        of_ours = tool.startswith("mcp_nexus_")
+        name = (
+            f'mcpName = "nexus"\ntoolName = "{tool.removeprefix("mcp_nexus_")}"' if of_ours else f'toolName = "{tool}"'
+        )
+        rules.append(f'{name}\ndecision = "deny"\npriority = 300')
+    return "".join(f"[[rule]]\n{rule}\n\n" for rule in rules)
+
+
+class GeminiReader:
+    """Reads stream-json; a message comes in pieces, and ends where something else begins."""
+
+    def __init__(self) -> None:
+        self._account = Account()
+        self._reason: Reason = "unfinished"
+        self._pieces = ""
+
+    def feed(self, line: bytes) -> list[Said]:
+        found = object_in(line)
+        if found is None:
+            return self._account.noted(line)
+        if found.get("type") == "message":
+            return self._message(found)
+        whole, self._pieces = self._account.said(self._pieces), ""
+        match found.get("type"):
+            case "init":
+                self._account.named(found.get("session_id"))
+                whole.append(Said(kind="progress", text=f"started {word(found.get('model'))}".strip()))
+            case "tool_use":
+                given, call = text(found.get("parameters")), word(found.get("tool_id"))
+                whole.append(Said(kind="tool_call", text=given, tool=word(found.get("tool_name")), call=call))
+            case "tool_result":
+                whole.append(self._result(found))
+            case "error":
+                whole += self._account.failed(found.get("message"))
+            case "result":
+                whole += self._end(found)
+        return whole
+
+    def end(self, status: int) -> Ended:
+        self._account.said(self._pieces)
+        return self._account.ended(status, "limit" if status == _TURNS else self._reason)
+
+    def _message(self, found: dict[str, Any]) -> list[Said]:
+        if found.get("role") != "assistant":
+            return []
+        piece = found.get("content")
+        if isinstance(piece, str) and len(self._pieces) < 100_000:
+            self._pieces += piece
+        if found.get("delta") is True:
+            return []
+        whole, self._pieces = self._pieces, ""
+        return self._account.said(whole)
+
+    def _result(self, found: dict[str, Any]) -> Said:
+        error = mapping(found.get("error"))
+        self._account.denials += error.get("type") == "policy_violation"
+        told = text(error.get("message") if error else found.get("output"))
+        return Said(kind="tool_result", text=told, call=word(found.get("tool_id")), ok=found.get("status") == "success")
+
+    def _end(self, found: dict[str, Any]) -> list[Said]:
+        account, stats = self._account, mapping(found.get("stats"))
+        account.tokens_in, account.tokens_out = number(stats.get("input_tokens")), number(stats.get("output_tokens"))
+        if found.get("status") == "success":
+            self._reason = "completed"
+            return account.used()
+        self._reason = "failed"
+        return [*account.failed(mapping(found.get("error")).get("message")), *account.used()]

@@ -1,0 +1,126 @@
+"""OpenCode, `opencode run`. Seen with 1.18.33."""
+
+import json
+from typing import Any
+
+from gitnexus.adapters.lines import Account, mapping, money, number, object_in, text, word
+from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+
+# Its permissions are fewer than its tools: `edit` stands for everything that writes.
+_PERMISSIONS = ("read", "list", "glob", "grep", "edit", "bash")
+_WRITES = {"edit", "write", "apply_patch"}
+_HOSTS = ("api.anthropic.com:443", "api.openai.com:443", "opencode.ai:443", "models.dev:443")
+_OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "CLAUDE_CODE", "EXTERNAL_SKILLS", "LSP_DOWNLOAD", "MODELS_FETCH", "SHARE")
+
+
+class OpenCode:
+    name = "opencode"
+    program = "opencode"
+    harness = "opencode"
+    ways: tuple[Way, ...] = ("proposer", "contained")
+    parses = "messages, tool calls, cost, tokens, turns, session"
+    resumes = True
+
+    def launch(self, job: Job) -> Launch:
+        """Return how to start it: always in an empty folder, with leave to work in the one that is named.
+
+        `--pure` and OPENCODE_DISABLE_PROJECT_CONFIG are not enough: in 1.18 a second loader of plugins heeds neither
+        and imports .opencode/plugins of the folder that it is started in.
+        """
+        checked(self, job)
+        argv = [job.program or self.program, "run", "--format=json", "--pure"]
+        argv += [f"--model={job.model}"] if job.model else []
+        argv += [f"--session={job.session}"] if job.session else []
+        folders = {f"XDG_{name.upper()}_HOME": below(job, name) for name in ("config", "data", "state", "cache")}
+        where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
+        prompt = (where if job.way == "contained" else "") + asked(job, with_instructions=True)
+        return Launch(
+            argv=tuple(argv),
+            env={"HOME": below(job, HOME), **folders, **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}},
+            keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_API_KEY"),
+            login=((".local/share/opencode/auth.json", "data/opencode/auth.json"),),
+            stdin=prompt.encode(),
+            files={"config/opencode/opencode.json": json.dumps(_config(job, denied_tools(self, job))).encode()},
+            network="full",
+            hosts=job.hosts or _HOSTS,
+            place="empty",
+        )
+
+    def reader(self) -> "OpenCodeReader":
+        return OpenCodeReader()
+
+
+def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
+    # The last rule that fits counts, so what is denied stands at the end.
+    permission: dict[str, Any] = {"*": "deny"}
+    if job.server:
+        permission["nexus_*"] = "allow"
+    if job.way == "contained":
+        permission |= {name: "allow" for name in _PERMISSIONS}
+        permission["external_directory"] = {"*": "deny", job.folder: "allow", f"{job.folder}/*": "allow"}
+    permission |= {"edit" if tool in _WRITES else tool: "deny" for tool in denied}
+    config: dict[str, Any] = {"autoupdate": False, "share": "disabled", "permission": permission}
+    if job.budget.turns is not None:
+        config["agent"] = {"build": {"steps": job.budget.turns}}
+    if job.server:
+        config["mcp"] = {"nexus": {"type": "local", "command": list(job.server), "enabled": True}}
+    return config
+
+
+class OpenCodeReader:
+    """Reads `--format json`. There is no last line: it ended well if its last step stopped by itself."""
+
+    def __init__(self) -> None:
+        self._account = Account()
+        self._reason: Reason = "unfinished"
+
+    def feed(self, line: bytes) -> list[Said]:
+        found = object_in(line)
+        if found is None:
+            return self._account.noted(line)
+        self._account.named(found.get("sessionID"))
+        part = mapping(found.get("part"))
+        match found.get("type"):
+            case "step_start":
+                self._reason = "unfinished"
+                return [] if self._account.turns else [Said(kind="progress", text="started")]
+            case "text":
+                return self._account.said(part.get("text"))
+            case "reasoning":
+                return [Said(kind="progress", text=text(part.get("text")))]
+            case "tool_use":
+                return _tool(part)
+            case "step_finish":
+                return self._step(part)
+            case "error":
+                self._reason = "failed"
+                error = mapping(found.get("error"))
+                return self._account.failed(mapping(error.get("data")).get("message") or error.get("name"))
+        return []
+
+    def end(self, status: int) -> Ended:
+        return self._account.ended(status, self._reason)
+
+    def _step(self, part: dict[str, Any]) -> list[Said]:
+        account, tokens = self._account, mapping(part.get("tokens"))
+        cache = mapping(tokens.get("cache"))
+        account.turns += 1
+        account.tokens_in += number(tokens.get("input")) + number(cache.get("read")) + number(cache.get("write"))
+        account.tokens_out += number(tokens.get("output")) + number(tokens.get("reasoning"))
+        cost = money(part.get("cost"))
+        if cost is not None:
+            account.cost_usd = (account.cost_usd or 0.0) + cost
+        if part.get("reason") == "stop":
+            self._reason = "completed"
+        return account.used()
+
+
+def _tool(part: dict[str, Any]) -> list[Said]:
+    """Return call and result: the line comes when both are known."""
+    state, name, call = mapping(part.get("state")), word(part.get("tool")), word(part.get("callID"))
+    ok = state.get("status") == "completed"
+    told = text(state.get("output") if ok else state.get("error"))
+    return [
+        Said(kind="tool_call", text=text(state.get("input")), tool=name, call=call),
+        Said(kind="tool_result", text=told, tool=name, call=call, ok=ok),
+    ]
