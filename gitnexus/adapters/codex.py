@@ -55,7 +55,7 @@ class Codex:
 
 
 def _config(job: Job, denied: set[str]) -> str:
-    """Return config.toml. A JSON string is a TOML string as well, once characters beyond the first plane are literal."""
+    """Return config.toml; a JSON string with its characters spelled literally is a TOML string as well."""
     lines = ['approval_policy = "never"', "project_doc_max_bytes = 0", 'web_search = "disabled"', "notify = []"]
     if job.instructions:
         lines.append(f"developer_instructions = {_quoted(job.instructions)}")

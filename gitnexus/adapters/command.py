@@ -18,12 +18,11 @@ class Command:
         checked(self, job)
         if not job.command or not job.command[0]:
             raise Invalid("there is no command to run", hint="give it after --")
-        network = "full" if job.hosts else "none"
         return Launch(
             argv=job.command,
             env={"HOME": below(job, HOME)},
             stdin=job.prompt.encode(),
-            network=network,
+            network="full" if job.hosts else "none",
             hosts=job.hosts,
         )
 

@@ -56,7 +56,7 @@ def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
     if job.server:
         permission["nexus_*"] = "allow"
     if job.way == "contained":
-        permission |= {name: "allow" for name in _PERMISSIONS}
+        permission |= dict.fromkeys(_PERMISSIONS, "allow")
         permission["external_directory"] = {"*": "deny", job.folder: "allow", f"{job.folder}/*": "allow"}
     permission |= {"edit" if tool in _WRITES else tool: "deny" for tool in denied}
     config: dict[str, Any] = {"autoupdate": False, "share": "disabled", "permission": permission}

@@ -1,0 +1,82 @@
+"""Which programs are installed, and in which version: asked far from any repository, remembered by their files."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gitnexus.adapters.lines import mapping
+from gitnexus.base.canonical import parse
+from gitnexus.base.errors import Invalid
+from gitnexus.base.files import replace
+from gitnexus.base.record import Record
+
+_SECONDS = 20
+_VERSION = re.compile(r"\d+(?:\.\d+){1,3}(?:[-+.][0-9A-Za-z.-]{1,40})?")
+_asked: dict[str, str] = {}
+
+
+class Program(Record):
+    """A program by its file; `version` is "" where it does not say one."""
+
+    path: str
+    version: str
+
+
+def found(name: str, path: str, cache: Path | None = None) -> Program | None:
+    """Return the program of that name on `path` (as in $PATH), or None.
+
+    It is asked for its version in /, with an empty home and nothing of our environment. The answer is kept in this
+    process and in `cache`, for as long as its file is the same one.
+    """
+    # A folder that is not absolute would be looked up where we stand, which may be a repository.
+    folders = [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]
+    file = shutil.which(name, path=os.pathsep.join(folders)) if folders and "/" not in name and name else None
+    if file is None:
+        return None
+    try:
+        seen = os.stat(file)
+    except OSError:
+        return None
+    key = f"{file}:{seen.st_dev}:{seen.st_ino}:{seen.st_size}:{seen.st_mtime_ns}"
+    if key not in _asked:
+        kept = _kept(cache)
+        if key not in kept:
+            kept[key] = _version(file, folders)
+            if cache is not None:
+                # Only the last few programs: keys of files that were replaced would pile up.
+                replace(cache, json.dumps(dict(list(kept.items())[-50:])).encode())
+        _asked[key] = kept[key]
+    return Program(path=file, version=_asked[key])
+
+
+def _version(file: str, folders: list[str]) -> str:
+    with TemporaryDirectory(prefix="nexus-version-") as home:
+        env = {"PATH": os.pathsep.join(folders), "HOME": home, "LC_ALL": "C.UTF-8"}
+        try:
+            done = subprocess.run(
+                [file, "--version"],
+                cwd="/",
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+    match = _VERSION.search(done.stdout[:2000].decode("utf-8", "replace")) if done.returncode == 0 else None
+    return match[0] if match else ""
+
+
+def _kept(cache: Path | None) -> dict[str, str]:
+    kept = {}
+    if cache is not None:
+        with suppress(OSError, Invalid):
+            kept = mapping(parse(cache.read_bytes()))
+    return {key: value for key, value in kept.items() if isinstance(value, str)}

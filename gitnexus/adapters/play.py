@@ -1,0 +1,146 @@
+"""Plays a script: one step after the other, each told in one line, the count of done steps kept for a resume."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+from gitnexus.adapters.call import ToolServer
+from gitnexus.adapters.script import FailStep, ProposeStep, RunStep, SayStep, Step, WaitStep, WriteStep, steps_in
+from gitnexus.base.canonical import parse
+from gitnexus.base.errors import Failed, Invalid, NexusError
+from gitnexus.base.files import replace
+
+_OUTPUT = 4000
+
+
+class Player:
+    """What the steps work with; `folder` is where the process was started."""
+
+    def __init__(self, folder: Path, server: Sequence[str], way: str) -> None:
+        self._folder = folder.resolve()
+        self._server = ToolServer(server)
+        self._way = way
+
+    def play(self, step: Step) -> None:
+        """Do one step and tell it. Raises: NexusError, OSError."""
+        match step:
+            case WriteStep():
+                self._write(step)
+            case RunStep():
+                self._run(step)
+            case ProposeStep():
+                self._propose(step)
+            case SayStep():
+                _tell("say", text=step.text)
+            case FailStep():
+                raise Failed(step.text, context={"status": step.status})
+            case WaitStep():
+                self._wait(step)
+            case _:
+                assert_never(step)
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _write(self, step: WriteStep) -> None:
+        _tell("call", tool="write", input={"path": step.path})
+        path = self._inside(step.path)
+        if self._way == "proposer":
+            raise Invalid("a proposer writes nothing itself", hint="use a step that proposes")
+        if step.text is None:
+            path.unlink(missing_ok=True)
+        else:
+            replace(path, step.text.encode())
+        _tell("result", tool="write", ok=True, text="")
+
+    def _run(self, step: RunStep) -> None:
+        _tell("call", tool="run", input={"argv": list(step.argv)})
+        if self._way == "proposer":
+            raise Invalid("a proposer runs nothing itself", hint="use a step that proposes")
+        done = subprocess.run(
+            step.argv, cwd=self._folder, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=600
+        )
+        said = (done.stdout + done.stderr)[:_OUTPUT].decode("utf-8", "replace")
+        _tell("result", tool="run", ok=done.returncode == step.status, text=said)
+        if done.returncode != step.status:
+            raise Failed(f"{step.argv[0]} left with {done.returncode}, not {step.status}")
+
+    def _propose(self, step: ProposeStep) -> None:
+        _tell("call", tool=step.tool, input=step.input)
+        taken, said = self._server.call(step.tool, step.input)
+        _tell("result", tool=step.tool, ok=taken, text=said[:_OUTPUT])
+        if taken == step.refused:
+            raise Failed(f"{step.tool} was {'taken' if taken else 'refused'}: {said[:200]}")
+
+    def _wait(self, step: WaitStep) -> None:
+        path, until = self._folder / step.path, time.monotonic() + step.seconds
+        while not path.exists():
+            if time.monotonic() > until:
+                raise Failed(f"{step.path} did not come within {step.seconds:g} seconds")
+            time.sleep(0.02)
+
+    def _inside(self, name: str) -> Path:
+        path = Path(os.path.normpath(self._folder / name))
+        # The folder above it is resolved too: a link in the repository may lead out.
+        inside = self._folder in path.parents and path.parent.resolve().is_relative_to(self._folder)
+        if not inside or ".git" in path.relative_to(self._folder).parts:
+            raise Invalid(f"{name[:100]!r} is not a path in the folder")
+        return path
+
+
+def main(argv: Sequence[str]) -> int:
+    """Play the file that the command line names; return the exit status."""
+    parser = argparse.ArgumentParser(prog="scripted", allow_abbrev=False)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--state", type=Path)
+    parser.add_argument("--server", default="[]")
+    parser.add_argument("--way", choices=("proposer", "contained"), default="contained")
+    parser.add_argument("--resume", action="store_true")
+    given = parser.parse_args(argv)
+    try:
+        steps = steps_in(given.file)
+        begin = _done(given.state) if given.resume and given.state else 0
+        server = json.loads(given.server)
+    except (NexusError, ValueError) as exc:
+        _tell("end", ok=False, text=str(exc), steps=0)
+        return 2
+    return _play(steps, begin, Player(Path.cwd(), server, given.way), given.state)
+
+
+def _play(steps: tuple[Step, ...], begin: int, player: Player, state: Path | None) -> int:
+    _tell("start", session="scripted", steps=len(steps), begin=begin)
+    at = begin
+    try:
+        for at, step in enumerate(steps[begin:], begin + 1):
+            player.play(step)
+            if state is not None:
+                replace(state, json.dumps({"done": at}).encode())
+    except (NexusError, OSError, subprocess.TimeoutExpired) as exc:
+        context = exc.context if isinstance(exc, NexusError) else {}
+        _tell("end", ok=False, text=str(exc), steps=at)
+        return int(context.get("status", 1))
+    finally:
+        player.close()
+    _tell("end", ok=True, steps=at, usage={"in": 100 * at, "out": 20 * at})
+    return 0
+
+
+def _done(state: Path) -> int:
+    if not state.exists():
+        return 0
+    value = parse(state.read_bytes())
+    done = value.get("done") if isinstance(value, dict) else None
+    if type(done) is not int or done < 0:
+        raise Invalid(f"{state} does not say how many steps are done")
+    return done
+
+
+def _tell(kind: str, **fields: Any) -> None:
+    sys.stdout.write(json.dumps({"type": kind, **fields}) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,91 @@
+"""The file of a scripted agent: what its steps are, checked before the first of them runs."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from gitnexus.base.canonical import parse
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.record import Record
+
+
+class WriteStep(Record):
+    """Write a file below the folder; `text` None deletes it."""
+
+    do: Literal["write"]
+    path: str
+    text: str | None = None
+
+
+class RunStep(Record):
+    """Run a command in the folder; it must leave with `status`."""
+
+    do: Literal["run"]
+    argv: tuple[str, ...]
+    status: int = 0
+
+
+class ProposeStep(Record):
+    """Call a tool of the server that the job names; `refused` says that it must not be taken."""
+
+    do: Literal["propose"]
+    tool: str
+    input: dict[str, Any]
+    refused: bool = False
+
+
+class SayStep(Record):
+    """Say something; the last words are the message of the run."""
+
+    do: Literal["say"]
+    text: str
+
+
+class FailStep(Record):
+    """End here, with this status."""
+
+    do: Literal["fail"]
+    text: str = "told to fail"
+    status: int = 1
+
+
+class WaitStep(Record):
+    """Sleep until a file is there, at most so many seconds."""
+
+    do: Literal["wait"]
+    path: str
+    seconds: float = 60
+
+
+Step = WriteStep | RunStep | ProposeStep | SayStep | FailStep | WaitStep
+_KINDS: dict[str, type[Step]] = {
+    "write": WriteStep,
+    "run": RunStep,
+    "propose": ProposeStep,
+    "say": SayStep,
+    "fail": FailStep,
+    "wait": WaitStep,
+}
+
+
+def steps_in(path: Path) -> tuple[Step, ...]:
+    """Return the steps of a file, TOML by its name, else JSON. Raises: NotFound, Invalid."""
+    import tomllib
+
+    try:
+        raw = path.read_bytes()
+        value = tomllib.loads(raw.decode()) if path.suffix == ".toml" else parse(raw)
+    except OSError as exc:
+        raise NotFound(f"{path} cannot be read: {exc.strerror}", hint="name a file with the steps") from exc
+    except ValueError as exc:
+        raise Invalid(f"{path} is not TOML: {exc}", hint="see docs/reference/adapters.md for the form") from exc
+    steps = value.get("steps") if isinstance(value, dict) and set(value) <= {"steps"} else None
+    if not isinstance(steps, list):
+        raise Invalid(f"{path} should hold steps, a list, and nothing else")
+    return tuple(_step(step, f"{path}: step {at}") for at, step in enumerate(steps, 1))
+
+
+def _step(value: Any, where: str) -> Step:
+    kind = value.get("do") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise Invalid(f"{where}: do should be one of {', '.join(_KINDS)}")
+    return _KINDS[kind].from_value(value, where)
