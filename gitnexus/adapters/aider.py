@@ -30,7 +30,7 @@ class Aider:
     def launch(self, job: Job) -> Launch:
         """Return how to start it. Raises: Invalid, where the folder holds settings that it would take for its own."""
         checked(self, job)
-        there = [name for name in _READ_BY_ITSELF if os.path.lexists(os.path.join(job.folder, name))]
+        there = [name for name in _READ_BY_ITSELF if os.path.lexists(f"{job.folder}/{name}")]
         if there:
             raise Invalid(
                 f"aider would take {there[0]} of the repository for its own settings, which can start programs",

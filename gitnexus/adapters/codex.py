@@ -19,7 +19,7 @@ class Codex:
     resumes = True
 
     def launch(self, job: Job) -> Launch:
-        """Return how to start it: its home is ours alone, and the folder counts as untrusted, so its .codex is not read.
+        """Return how to start it: its home is ours alone, and the folder is not trusted, so its .codex is not read.
 
         Contained, its own sandbox is off: ours is around it, and one inside the other cannot be set up. Without ours
         it would be free, so a runner that has no sandbox must not start it contained. Who may not edit gets no sandbox

@@ -34,7 +34,7 @@ def found(name: str, path: str, cache: Path | None = None) -> Program | None:
     process and in `cache`, for as long as its file is the same one.
     """
     # A folder that is not absolute would be looked up where we stand, which may be a repository.
-    folders = [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]
+    folders = [folder for folder in path.split(os.pathsep) if folder.startswith("/")]
     file = shutil.which(name, path=os.pathsep.join(folders)) if folders and "/" not in name and name else None
     if file is None:
         return None

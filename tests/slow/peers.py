@@ -54,12 +54,12 @@ def from_npm(package: str) -> Path:
     return _once(f"npm-{package.replace('/', '-')}", lambda folder: _run([*npm, folder, package], 120)) / "node_modules"
 
 
-def from_pypi(package: str) -> Path:
-    """Return the bin folder of a virtual environment that holds a package."""
+def from_pypi(package: str, seconds: int = 120) -> Path:
+    """Return the bin folder of a virtual environment that holds a package; a large one may take longer."""
 
     def make(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", folder], 60)
-        _run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], 120)
+        _run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], seconds)
 
     return _once(f"pypi-{package}", make) / "bin"
 
