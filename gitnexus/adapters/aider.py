@@ -36,9 +36,6 @@ class Aider:
                 f"aider would take {there[0]} of the repository for its own settings, which can start programs",
                 hint="remove it from the branch of the run, or choose another agent",
             )
-        if job.denied:
-            # It has one way to work, and no tool in it can be taken away.
-            raise Invalid("aider cannot be held to what a role may not do", hint="choose another agent for this role")
         argv = [
             job.program or self.program,
             f"--message-file={below(job, 'prompt.txt')}",

@@ -147,6 +147,11 @@ def checked(adapter: Adapter, job: Job) -> Job:
         raise Invalid("the folders of a job should be absolute paths without ..")
     if private == folder or folder in private.parents:
         raise Invalid("the private folder lies in the folder of the work", hint="an agent could write its own settings")
+    if job.denied and not adapter.harness:
+        # It has one way to work, and no tool in it can be taken away.
+        raise Invalid(
+            f"{adapter.name} cannot be held to what a role may not do", hint="choose another agent for this role"
+        )
     if any("\0" in word for word in (job.folder, job.private, job.program, *job.server, *job.command)):
         raise Invalid("a NUL byte cannot stand in a command line")
     return job
@@ -176,8 +181,6 @@ def denied_tools(adapter: Adapter, job: Job) -> tuple[str, ...]:
     if unknown:
         # Not to be passed over: it may be a restriction misspelt.
         raise Invalid(f"{unknown[0][:60]!r} is no class of tools", hint=f"there are: {', '.join(KNOWN_CLASSES)}")
-    if not adapter.harness:
-        return ()
     harness = harness_named(adapter.harness)
     return tuple(dict.fromkeys(tool for name in job.denied for tool in harness.denied_by(name)))
 

@@ -1,4 +1,4 @@
-"""A repository whose own agent settings would run programs: each leaves a file behind, so that it is seen if one did."""
+"""A repository whose own agent settings would run programs; each leaves a file behind if it does."""
 
 import json
 from pathlib import Path

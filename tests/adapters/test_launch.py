@@ -1,0 +1,160 @@
+"""What is started: nothing of a job can become an option, and nothing of the repository a setting."""
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitnexus.adapters import Budget, Job, Way
+from gitnexus.adapters.protocol import Adapter, over
+from gitnexus.adapters.table import ADAPTERS, adapter_named
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.catalog.harnesses import KNOWN_CLASSES
+
+PAIRS = [pytest.param(one, way, id=f"{one.name}-{way}") for one in ADAPTERS.values() for way in one.ways]
+SERVER = ("git", "nexus", "mcp", "--run", "r1")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    (tmp_path / "work").mkdir()
+    return Job(
+        prompt="Mend it.",
+        way="contained",
+        folder=str(tmp_path / "work"),
+        private=str(tmp_path / "private"),
+        server=SERVER,
+    )
+
+
+def fit(job: Job, adapter: Adapter, way: Way = "contained") -> Job:
+    """Return the job with what only this adapter needs."""
+    return replace(job, way=way, command=("steps.json",) if adapter.name in ("command", "scripted") else ())
+
+
+@pytest.mark.parametrize(("adapter", "way"), PAIRS)
+def test_every_file_lies_below_the_private_folder_and_home_is_there(adapter: Adapter, way: Way, job: Job) -> None:
+    launch = adapter.launch(fit(job, adapter, way))
+
+    for name in (*launch.files, *(place for _, place in launch.login)):
+        assert not Path(name).is_absolute()
+        assert ".." not in Path(name).parts
+    assert launch.env["HOME"] == f"{job.private}/home"
+    assert all("\0" not in word for word in launch.argv)
+
+
+@pytest.mark.parametrize(("adapter", "way"), PAIRS)
+def test_a_prompt_is_in_no_argument(adapter: Adapter, way: Way, job: Job) -> None:
+    launch = adapter.launch(replace(fit(job, adapter, way), prompt="--settings=evil", instructions="--model=evil"))
+
+    assert not any("evil" in word for word in launch.argv)
+    assert b"--settings=evil" in launch.stdin + b"".join(launch.files.values())
+
+
+@pytest.mark.parametrize("prompt", ["/run rm -rf .", "!rm -rf .", "@/etc/passwd", "--yolo"])
+@pytest.mark.parametrize("adapter", [one for one in ADAPTERS.values() if one.program], ids=lambda one: one.name)
+def test_what_a_program_reads_never_begins_like_a_command_of_its_own(adapter: Adapter, prompt: str, job: Job) -> None:
+    launch = adapter.launch(replace(fit(job, adapter), prompt=prompt))
+
+    text = launch.files["prompt.txt"] if adapter.name == "aider" else launch.stdin
+    assert text[:1].isalpha()
+
+
+def test_a_proposer_starts_in_an_empty_folder_with_no_tools_of_the_program(job: Job) -> None:
+    claude = adapter_named("claude").launch(replace(job, way="proposer"))
+    gemini = adapter_named("gemini").launch(replace(job, way="proposer"))
+    opencode = adapter_named("opencode").launch(replace(job, way="proposer"))
+    codex = adapter_named("codex").launch(replace(job, way="proposer"))
+
+    assert {launch.place for launch in (claude, gemini, opencode, codex)} == {"empty"}
+    assert "--tools=" in claude.argv
+    assert "--allowedTools=mcp__nexus" in claude.argv
+    rules = tomllib.loads(gemini.files["home/.gemini/policies/nexus.toml"].decode())["rule"]
+    assert [rule["decision"] for rule in rules] == ["deny", "allow"]
+    permission = json.loads(opencode.files["config/opencode/opencode.json"])["permission"]
+    assert permission == {"*": "deny", "nexus_*": "allow"}
+    assert 'sandbox_mode="read-only"' in codex.argv
+
+
+def test_what_a_role_may_not_do_becomes_the_programs_own_names(job: Job) -> None:
+    wanted = replace(job, denied=("shell_command_exec", "nexus_task_creation"))
+    claude = adapter_named("claude").launch(wanted)
+    codex = adapter_named("codex").launch(wanted)
+    gemini = adapter_named("gemini").launch(wanted)
+    opencode = adapter_named("opencode").launch(wanted)
+
+    assert "--tools=Read,Glob,Grep,Edit,Write,NotebookEdit" in claude.argv
+    assert any(word.startswith("--disallowedTools=Bash,") and "mcp__nexus__nx_task_add" in word for word in claude.argv)
+    assert [codex.argv[at + 1] for at, word in enumerate(codex.argv) if word == "--disable"] == [
+        "shell_tool",
+        "unified_exec",
+    ]
+    config = tomllib.loads(codex.files["codex/config.toml"].decode())
+    assert "nx_task_add" in config["mcp_servers"]["nexus"]["disabled_tools"]
+    rules = tomllib.loads(gemini.files["home/.gemini/policies/nexus.toml"].decode())["rule"]
+    assert {"toolName": "run_shell_command", "decision": "deny", "priority": 300} in rules
+    assert {"mcpName": "nexus", "toolName": "nx_task_add", "decision": "deny", "priority": 300} in rules
+    permission = json.loads(opencode.files["config/opencode/opencode.json"])["permission"]
+    assert (permission["bash"], permission["nexus_nx_task_add"], permission["edit"]) == ("deny", "deny", "allow")
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=lambda one: one.name)
+def test_a_class_of_tools_that_nobody_knows_is_refused_where_roles_count(adapter: Adapter, job: Job) -> None:
+    with pytest.raises(Invalid):
+        adapter.launch(replace(fit(job, adapter), denied=("shel_command_exec",)))
+
+
+@pytest.mark.parametrize("name", ["aider", "command", "scripted"])
+def test_an_agent_that_cannot_be_held_to_a_role_is_not_started_in_it(name: str, job: Job) -> None:
+    with pytest.raises(Invalid) as refused:
+        ADAPTERS[name].launch(replace(fit(job, ADAPTERS[name]), denied=("shell_command_exec",)))
+
+    assert refused.value.message == f"{name} cannot be held to what a role may not do"
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])
+def test_every_class_can_be_denied(name: str, job: Job) -> None:
+    launch = ADAPTERS[name].launch(replace(job, denied=KNOWN_CLASSES))
+
+    assert launch.argv
+
+
+def test_words_with_quotes_and_controls_stay_one_value_in_toml(job: Job) -> None:
+    words = 'say "no"\n\\ \t\x7f\x00 [mcp_servers.evil] 😀'
+    launch = adapter_named("codex").launch(replace(job, instructions=words, server=("a b", '"]\ncommand="sh')))
+
+    config = tomllib.loads(launch.files["codex/config.toml"].decode())
+    assert config["developer_instructions"] == words
+    assert config["mcp_servers"]["nexus"]["command"] == "a b"
+    assert config["mcp_servers"]["nexus"]["args"] == ['"]\ncommand="sh']
+
+
+def test_budgets_become_options_where_there_are_some(job: Job) -> None:
+    claude = adapter_named("claude").launch(replace(job, budget=Budget(usd=1.5, turns=7)))
+    gemini = adapter_named("gemini").launch(replace(job, budget=Budget(turns=7)))
+
+    assert {"--max-budget-usd=1.5", "--max-turns=7"} <= set(claude.argv)
+    assert json.loads(gemini.files["home/.gemini/settings.json"])["model"] == {"maxSessionTurns": 7}
+
+
+def test_what_is_used_up_is_told_and_an_unknown_cost_is_no_excuse() -> None:
+    said = (
+        ADAPTERS["opencode"]
+        .reader()
+        .feed(b'{"type":"step_finish","part":{"reason":"tool-calls","cost":0.5,"tokens":{"input":900,"output":200}}}')[
+            0
+        ]
+    )
+
+    assert over(Budget(usd=0.4), said) == "it cost 0.50 USD of 0.40"
+    assert over(Budget(tokens=1000), said) == "it used 1100 tokens of 1000"
+    assert over(Budget(usd=0.5, tokens=1100), said) is None
+
+
+def test_a_name_that_is_no_agent_is_refused_with_those_that_are() -> None:
+    with pytest.raises(NotFound) as refused:
+        adapter_named("cursor")
+
+    assert refused.value.hint == "there are: command, claude, codex, gemini, opencode, aider, scripted"
