@@ -84,7 +84,10 @@ def _policy(tools: list[str], denied: tuple[str, ...]) -> str:
         'toolName = "*"\ndecision = "deny"\npriority = 100',
         'mcpName = "nexus"\ntoolName = "*"\ndecision = "allow"\npriority = 200',
     ]
-    rules += [f'toolName = "{tool}"\ndecision = "allow"\npriority = 200' for tool in tools]
+    for tool in tools:
+        # A command with > in it would ask otherwise, and nobody is there to answer.
+        shell = "\nallowRedirection = true" if tool == _SHELL else ""
+        rules.append(f'toolName = "{tool}"\ndecision = "allow"\npriority = 200{shell}')
     for tool in denied:
         of_ours = tool.startswith("mcp_nexus_")
         name = (

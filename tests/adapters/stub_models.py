@@ -20,12 +20,13 @@ IN, OUT = 100, 20
 
 @dataclass(frozen=True)
 class Step:
-    """One answer: words, or a call of a tool; `custom` for tools whose input is text."""
+    """One answer: words, or a call of a tool; `custom` for a patch as text, `namespace` as Codex has it."""
 
     text: str = ""
     tool: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     custom: str = ""
+    namespace: str = ""
 
 
 class StubModels:
@@ -170,6 +171,7 @@ def _responses(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
     if step.tool:
         item = {"type": "function_call", "id": f"fc_{at}", "call_id": f"call_{at}", "name": step.tool}
         item["arguments"] = json.dumps(dict(step.given))
+        item |= {"namespace": step.namespace} if step.namespace else {}
     elif step.custom:
         item = {"type": "custom_tool_call", "id": f"ct_{at}", "call_id": f"call_{at}", "name": "apply_patch"}
         item["input"] = step.custom

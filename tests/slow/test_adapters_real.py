@@ -33,7 +33,7 @@ class Real:
     name: str
     get: Callable[[], Path]
     model: str
-    propose: str
+    propose: Step
     edits: Callable[[Path], list[Step]]
     keys: Callable[[str], dict[str, str]]
 
@@ -57,7 +57,7 @@ REAL = {
             "claude",
             _npm("@anthropic-ai/claude-code", "@anthropic-ai/claude-code-*/claude", ".bin/claude"),
             "",
-            "mcp__nexus__propose_patch",
+            Step(tool="mcp__nexus__propose_patch", given={"patch": "p"}),
             lambda folder: [
                 Step(tool="Write", given={"file_path": f"{folder}/new.txt", "content": "new\n"}),
                 Step(tool="Bash", given={"command": "echo ran > ran.txt"}),
@@ -68,7 +68,7 @@ REAL = {
             "codex",
             _npm("@openai/codex", ".bin/codex"),
             "stub-model",
-            "",
+            Step(tool="propose_patch", namespace="mcp__nexus", given={"patch": "p"}),
             lambda folder: [
                 Step(tool="exec_command", given={"cmd": "echo new > new.txt"}),
                 Step(tool="exec_command", given={"cmd": "echo ran > ran.txt"}),
@@ -79,7 +79,7 @@ REAL = {
             "gemini",
             _npm("@google/gemini-cli", ".bin/gemini"),
             "gemini-2.5-pro",
-            "mcp_nexus_propose_patch",
+            Step(tool="mcp_nexus_propose_patch", given={"patch": "p"}),
             lambda folder: [
                 Step(tool="write_file", given={"file_path": f"{folder}/new.txt", "content": "new\n"}),
                 Step(tool="run_shell_command", given={"command": "echo ran > ran.txt", "dir_path": str(folder)}),
@@ -90,7 +90,7 @@ REAL = {
             "opencode",
             _npm("opencode-ai", "opencode-linux-*64/bin/opencode", "opencode-darwin-*64/bin/opencode", ".bin/opencode"),
             "stub/stub-model",
-            "nexus_propose_patch",
+            Step(tool="nexus_propose_patch", given={"patch": "p"}),
             lambda folder: [
                 Step(tool="write", given={"filePath": f"{folder}/new.txt", "content": "new\n"}),
                 Step(
@@ -103,7 +103,7 @@ REAL = {
             "aider",
             lambda: peers.from_pypi("aider-chat", 500) / "aider",
             "openai/stub-model",
-            "",
+            Step(),
             lambda folder: [],
             lambda address: {"OPENAI_API_KEY": "stub", "OPENAI_API_BASE": f"{address}/v1"},
         ),
@@ -206,19 +206,18 @@ def test_a_contained_agent_edits_the_folder_and_none_of_the_repositorys_settings
 
 @pytest.mark.parametrize("real", ALL_BUT_AIDER)
 def test_a_proposer_has_our_tools_alone_and_writes_nothing(real: Real, scene: Scene) -> None:
-    steps = [Step(tool=real.propose, given={"patch": "p"})] if real.propose else []
-    with StubModels(*steps, *real.edits(scene.folder), Step(text="Proposed.")) as stub:
+    with StubModels(real.propose, *real.edits(scene.folder), Step(text="Proposed.")) as stub:
         _, ended = run(real, job(real, scene, "proposer"), stub, "proposer")
     offered = stub.offered()
 
     assert scene.ran() == []
     assert run_git(scene.folder, "status", "--short") == ""
     assert (ended.ok, ended.message) == (True, "Proposed.")
-    if real.propose:
-        assert len(scene.proposed()) == 1
-        assert {name for name in offered if "nexus" not in name} <= {"DeferredToolPlaceholder"}
-    else:
-        assert not offered & {"exec_command", "shell_command", "apply_patch", "spawn_agent", "multi_agent_v1"}
+    assert len(scene.proposed()) == 1
+    # Codex keeps tools that look and plan; those that write, run or start others are gone.
+    left = {name for name in offered if "nexus" not in name}
+    writes = {"exec_command", "shell_command", "write_stdin", "apply_patch", "spawn_agent", "multi_agent_v1"}
+    assert not left & writes if real.name == "codex" else left <= {"DeferredToolPlaceholder"}
 
 
 @pytest.mark.parametrize("real", ALL_BUT_AIDER)
@@ -261,11 +260,12 @@ def test_the_poison_is_live(name: str, argv: list[str], trace: str, scene: Scene
     launch = adapter_named(name).launch(wanted)
     with StubModels(Step(text="Hello.")) as stub:
         env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **launch.env, **real.keys(stub.address)}
-        if name == "opencode":
-            files = told_of_the_stub(name, launch, stub.address)
-            path = scene.private / "config" / "opencode" / "opencode.json"
-            path.parent.mkdir(parents=True)
-            path.write_bytes(files["config/opencode/opencode.json"])
+        files = told_of_the_stub(name, launch, stub.address) if name == "opencode" else {}
+        if name == "gemini":
+            files = {"home/.gemini/settings.json": b'{"security":{"auth":{"selectedType":"gemini-api-key"}}}'}
+        for file, content in files.items():
+            (scene.private / file).parent.mkdir(parents=True)
+            (scene.private / file).write_bytes(content)
         (scene.folder / ".gemini" / ".env").unlink()
         subprocess.run(
             [wanted.program, *argv],
