@@ -28,7 +28,10 @@ class Gemini:
         checked(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
-        argv = [job.program or self.program, "--output-format=stream-json", "--approval-mode=default", "--skip-trust"]
+        # In the mode `default` a command with > in it asks, whatever a rule says, and nobody is there to answer. The
+        # rules hold in the mode `yolo` as well: those of a user stand above those that a mode brings.
+        mode = "yolo" if tools else "default"
+        argv = [job.program or self.program, "--output-format=stream-json", f"--approval-mode={mode}", "--skip-trust"]
         argv += [f"--include-directories={job.folder}"] if tools else []
         argv += [f"--model={job.model}"] if job.model else []
         argv += [f"--resume={job.session}"] if job.session else []
@@ -84,10 +87,7 @@ def _policy(tools: list[str], denied: tuple[str, ...]) -> str:
         'toolName = "*"\ndecision = "deny"\npriority = 100',
         'mcpName = "nexus"\ntoolName = "*"\ndecision = "allow"\npriority = 200',
     ]
-    for tool in tools:
-        # A command with > in it would ask otherwise, and nobody is there to answer.
-        shell = "\nallowRedirection = true" if tool == _SHELL else ""
-        rules.append(f'toolName = "{tool}"\ndecision = "allow"\npriority = 200{shell}')
+    rules += [f'toolName = "{tool}"\ndecision = "allow"\npriority = 200' for tool in tools]
     for tool in denied:
         of_ours = tool.startswith("mcp_nexus_")
         name = (

@@ -74,6 +74,8 @@ def steps_in(path: Path) -> tuple[Step, ...]:
     try:
         raw = path.read_bytes()
         value = tomllib.loads(raw.decode()) if path.suffix == ".toml" else parse(raw)
+    except Invalid as exc:
+        raise Invalid(f"{path} is {exc.message}", hint="see docs/reference/adapters.md for the form") from exc
     except OSError as exc:
         raise NotFound(f"{path} cannot be read: {exc.strerror}", hint="name a file with the steps") from exc
     except ValueError as exc:

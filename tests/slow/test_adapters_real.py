@@ -229,6 +229,18 @@ def test_what_a_role_may_not_do_is_not_offered(real: Real, scene: Scene) -> None
     assert not (scene.folder / "new.txt").exists()
     assert not (scene.folder / "ran.txt").exists()
     assert not stub.offered() & {"Bash", "Write", "Edit", "bash", "write", "edit", "exec_command", "write_file"}
+    # Nor what nobody listed: the web, other agents, skills.
+    unlisted = {
+        "web_fetch",
+        "google_web_search",
+        "invoke_agent",
+        "activate_skill",
+        "WebFetch",
+        "Agent",
+        "webfetch",
+        "task",
+    }
+    assert not stub.offered() & (unlisted | {"run_shell_command", "replace"})
 
 
 FAULTS: list[Fault] = ["refused"]
