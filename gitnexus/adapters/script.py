@@ -57,7 +57,7 @@ class WaitStep(Record):
 
 
 Step = WriteStep | RunStep | ProposeStep | SayStep | FailStep | WaitStep
-_KINDS: dict[str, type[Step]] = {
+STEPS: dict[str, type[Step]] = {
     "write": WriteStep,
     "run": RunStep,
     "propose": ProposeStep,
@@ -88,6 +88,6 @@ def steps_in(path: Path) -> tuple[Step, ...]:
 
 def _step(value: Any, where: str) -> Step:
     kind = value.get("do") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise Invalid(f"{where}: do should be one of {', '.join(_KINDS)}")
-    return _KINDS[kind].from_value(value, where)
+    if not isinstance(kind, str) or kind not in STEPS:
+        raise Invalid(f"{where}: do should be one of {', '.join(STEPS)}")
+    return STEPS[kind].from_value(value, where)

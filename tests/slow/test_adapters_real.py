@@ -260,7 +260,12 @@ def test_a_model_that_refuses_is_an_end_that_is_not_ok(real: Real, scene: Scene,
     ("name", "argv", "trace"),
     [
         pytest.param("claude", ["-p", "--output-format=stream-json", "--verbose"], "claude-hook", id="claude"),
-        pytest.param("gemini", ["--output-format=stream-json", "--skip-trust", "--model=gemini-2.5-pro"], "gemini-hook", id="gemini"),
+        pytest.param(
+            "gemini",
+            ["--output-format=stream-json", "--skip-trust", "--model=gemini-2.5-pro"],
+            "gemini-hook",
+            id="gemini",
+        ),
         pytest.param(
             "opencode", ["run", "--format=json", "--pure", "--model=stub/stub-model"], "opencode-plugin", id="opencode"
         ),
