@@ -47,8 +47,7 @@ class Aider:
         argv += [f"--model={job.model}"] if job.model else []
         return Launch(
             argv=tuple(argv),
-            # Without it litellm asks a server for a table of prices at every start.
-            env={"HOME": below(job, HOME), "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+            env={"HOME": below(job, HOME)},
             keys=("OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY"),
             files={"prompt.txt": asked(job, with_instructions=True).encode()},
             network="full",

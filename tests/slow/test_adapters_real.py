@@ -262,10 +262,11 @@ def test_a_model_that_refuses_is_an_end_that_is_not_ok(real: Real, scene: Scene,
         pytest.param("claude", ["-p", "--output-format=stream-json", "--verbose"], "claude-hook", id="claude"),
         pytest.param(
             "gemini",
-            ["--output-format=stream-json", "--skip-trust", "--model=gemini-2.5-pro"],
+            ["--output-format=stream-json", "--model=gemini-2.5-pro"],
             "gemini-hook",
             id="gemini",
         ),
+        pytest.param("codex", ["exec", "--json", "-"], "codex-mcp", id="codex"),
         pytest.param(
             "opencode", ["run", "--format=json", "--pure", "--model=stub/stub-model"], "opencode-plugin", id="opencode"
         ),
@@ -277,11 +278,14 @@ def test_the_poison_is_live(name: str, argv: list[str], trace: str, scene: Scene
     launch = adapter_named(name).launch(wanted)
     with StubModels(Step(text="Hello.")) as stub:
         env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **launch.env, **real.keys(stub.address)}
-        files = told_of_the_stub(name, launch, stub.address) if name == "opencode" else {}
+        files = told_of_the_stub(name, launch, stub.address)
+        if name == "codex":
+            files = {file: content.replace(b"untrusted", b"trusted") for file, content in files.items()}
         if name == "gemini":
-            files = {"home/.gemini/settings.json": b'{"security":{"auth":{"selectedType":"gemini-api-key"}}}'}
+            security = {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}}
+            files = {"home/.gemini/settings.json": json.dumps({"security": security}).encode()}
         for file, content in files.items():
-            (scene.private / file).parent.mkdir(parents=True)
+            (scene.private / file).parent.mkdir(parents=True, exist_ok=True)
             (scene.private / file).write_bytes(content)
         (scene.folder / ".gemini" / ".env").unlink()
         subprocess.run(
