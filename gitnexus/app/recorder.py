@@ -10,6 +10,7 @@ from gitnexus.base.canonical import canonical
 from gitnexus.events.artifacts import Artifacts
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft, RunLog
+from gitnexus.policy.request import VERSION
 
 GATE = "gate"
 # What a person has not answered yet is no rejection.
@@ -73,7 +74,7 @@ class Recorder:
         self.log.append("secret.revealed", GATE, body)
 
     def _proposed(self, action: str, fields: Mapping[str, Any]) -> None:
-        raw = canonical({"kind": fields["kind"], **fields["request"]})
+        raw = canonical({"v": VERSION, "kind": fields["kind"], **fields["request"]})
         kept = self.artifacts.write(f"request-{action}.json", raw)
         proposal = {
             "action": action,

@@ -1,10 +1,8 @@
 """What a run is to do, fixed when it starts: a graph of nodes, and the hash that says it is still the same."""
 
-import hashlib
 from dataclasses import field
 from typing import Literal
 
-from gitnexus.base.canonical import canonical
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 
@@ -43,11 +41,6 @@ class Definition(Record):
     budgets: Budgets = field(default_factory=Budgets)
 
 
-def definition_hash(definition: Definition) -> str:
-    """Return the hash over the canonical form."""
-    return f"sha256:{hashlib.sha256(canonical(definition.plain())).hexdigest()}"
-
-
 def of_command(argv: tuple[str, ...], *, name: str = "", budgets: Budgets | None = None) -> Definition:
     """Return the workflow of one node that runs any command as the agent. Raises: Invalid."""
     if not argv or not argv[0]:
@@ -56,13 +49,21 @@ def of_command(argv: tuple[str, ...], *, name: str = "", budgets: Budgets | None
     return Definition(name=name or argv[0].rpartition("/")[2], nodes=(node,), budgets=budgets or Budgets())
 
 
-def of_prompt(prompt: str, adapter: str, *, role: str = "", way: Way = "contained", model: str = "") -> Definition:
+def of_prompt(
+    prompt: str,
+    adapter: str,
+    *,
+    role: str = "",
+    way: Way = "contained",
+    model: str = "",
+    argv: tuple[str, ...] = (),
+    budgets: Budgets | None = None,
+) -> Definition:
     """Return the workflow of one node that gives a prompt to an agent. Raises: Invalid."""
     if not prompt.strip():
         raise Invalid("say what is to be done", hint='git nexus run "fix the parser" --agent claude')
-    return Definition(
-        name=adapter, nodes=(Node(id="main", adapter=adapter, role=role, prompt=prompt, way=way, model=model),)
-    )
+    node = Node(id="main", adapter=adapter, role=role, prompt=prompt, way=way, model=model, argv=argv)
+    return Definition(name=adapter, nodes=(node,), budgets=budgets or Budgets())
 
 
 def difference(before: Definition, now: Definition) -> list[str]:

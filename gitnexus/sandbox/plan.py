@@ -29,7 +29,7 @@ def planned(spec: Spec, scratch: str) -> dict[str, Any]:
         "linux": linux,
         "program": wrapper() if wrapped else spec.program,
         "argv": reach.bubblewrap(spec, scratch, wrapper() or "", _FILTER_NUMBER) if wrapped else list(spec.argv),
-        "env": {**spec.env, **private(scratch)},
+        "env": {**spec.env, **private(scratch, spec.home)},
         "cwd": spec.cwd,
         "limits": _limits(spec.limits, linux=linux),
         # and the launcher, its double at L2, and the two of bubblewrap
@@ -50,9 +50,12 @@ def wrapper() -> str | None:
     return next((path for path in WRAPPER if os.access(path, os.X_OK)), None)
 
 
-def private(scratch: str) -> dict[str, str]:
-    """Return the variables that lead into the folder of this run, made for it and removed after it."""
-    home, tmp = f"{scratch}/home", f"{scratch}/tmp"  # noqa: S108 - in a folder that is ours alone
+def private(scratch: str, own: str = "") -> dict[str, str]:
+    """Return the variables that lead into the folder of this run, made for it and removed after it.
+
+    `own` is a home that outlives the run, for a program that goes on where it was.
+    """
+    home, tmp = own or f"{scratch}/home", f"{scratch}/tmp"  # noqa: S108 - in a folder that is ours alone
     return {
         **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), tmp),
         "HOME": home,

@@ -54,6 +54,8 @@ class Spec(Record):
     limits: Limits = field(default_factory=Limits)
     stdin: bytes = field(default=b"", repr=False)
     level: Level = "L1"
+    # A folder among those that are writable, to be the home instead of a fresh one.
+    home: str = ""
 
 
 class Kept(Record):

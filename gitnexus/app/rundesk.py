@@ -1,0 +1,177 @@
+"""One run, opened: its record, its log, its worktree and its gate. Two processes never drive it at once."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from gitnexus.app.gatekeeper import Gatekeeper
+from gitnexus.app.recorder import Recorder, folder_of
+from gitnexus.base.canonical import document, parse
+from gitnexus.base.errors import Busy, Invalid, NotFound, VerificationFailed
+from gitnexus.base.files import replace
+from gitnexus.events.artifacts import Artifacts
+from gitnexus.events.checkpoint import checkpoint, load
+from gitnexus.events.fold import fold
+from gitnexus.events.log import RunLog
+from gitnexus.events.model import definition_hash
+from gitnexus.events.view import RunView
+from gitnexus.git import Repo
+from gitnexus.git.config import of_the_user
+from gitnexus.git.patchid import patch_id
+from gitnexus.git.private import private
+from gitnexus.policy.model import Mode, PatchRequest
+from gitnexus.projects.model import hash_of, real
+from gitnexus.runs.definition import Definition, difference
+from gitnexus.runs.ids import branch_of
+from gitnexus.runs.model import Run
+from gitnexus.runs.store import read
+from gitnexus.state import State
+from gitnexus.state.format import id_of
+from gitnexus.state.home import home_folder
+
+WORKFLOW = "workflow.json"
+WORKTREES = "nexus.worktreeDir"
+_MODE = "mode"
+
+
+class RunDesk:
+    """What everything about one run works with."""
+
+    def __init__(self, state: State, run: Run) -> None:
+        self.state = state
+        self.run = run
+        self.folder = folder_of(state.repo.common_dir, run.id)
+        project = id_of(state.snapshot) or "unknown"
+        self.log = RunLog(self.folder, head=home_folder() / "runs" / project / f"{run.id}.head")
+        self.artifacts = Artifacts(self.folder)
+        self.branch = branch_of(run.id)
+
+    @property
+    def repo(self) -> Repo:
+        """The repository as seen from where the command was called."""
+        return self.state.repo
+
+    @cached_property
+    def place(self) -> Path:
+        """Where the run's worktree lies or would lie."""
+        named = of_the_user(self.repo, WORKTREES)
+        above = Path(named).expanduser() if named else home_folder() / "worktrees"
+        return Path(real(above)) / hash_of(real(self.repo.main_place)) / self.run.id
+
+    @property
+    def worktree(self) -> Repo:
+        """The repository as seen from the run's worktree. Raises: NotFound."""
+        found = self.repo.common_dir / "worktrees" / self.run.id
+        if not (self.place / ".git").exists() or not found.is_dir():
+            raise NotFound(
+                f"the worktree of {self.run.id} is gone", hint=f"git nexus resume {self.run.id} makes it anew"
+            )
+        return Repo(found, self.repo.common_dir, self.place, self.repo.object_format)
+
+    def view(self) -> RunView:
+        """Return the run as its log tells it. Raises: NotFound, VerificationFailed."""
+        return fold(self.log.read())
+
+    def write_definition(self, definition: Definition, mode: Mode) -> str:
+        """Keep what the run is to do, and return its hash."""
+        replace(self.folder / WORKFLOW, document(definition.plain()), 0o600)
+        replace(self.folder / _MODE, f"{mode}\n".encode(), 0o600)
+        return definition_hash(definition.plain())
+
+    def definition(self) -> Definition:
+        """Return what the run is to do. Raises: VerificationFailed where somebody changed it since it began."""
+        try:
+            raw = (self.folder / WORKFLOW).read_bytes()
+        except FileNotFoundError as exc:
+            raise NotFound(f"the run {self.run.id} was not started here") from exc
+        found = Definition.from_value(parse(raw), WORKFLOW)
+        if definition_hash(found.plain()) != self.run.definition:
+            raise VerificationFailed(
+                f"the definition of {self.run.id} is not the one that it was started with",
+                hint="; ".join(self._differs(found))[:400] or "start a new run for it",
+            )
+        return found
+
+    def _differs(self, found: Definition) -> list[str]:
+        kept = load(self.state.objects, self.run.id)
+        if kept is None:
+            return []
+        with contextlib.suppress(Invalid):
+            return difference(Definition.from_value(parse(kept.workflow()), WORKFLOW), found)
+        return []
+
+    @property
+    def mode(self) -> Mode | None:
+        """The mode that the run was started in, None for the policy's."""
+        with contextlib.suppress(OSError):
+            text = (self.folder / _MODE).read_text(encoding="ascii").strip()
+            if text in ("default", "acceptEdits", "autopilot", "bypass"):
+                return text  # type: ignore[return-value]
+        return None
+
+    def keeper(self, action: str = "") -> Gatekeeper:
+        """Return the gate of this run. Raises: Invalid for a policy that cannot be read."""
+        found = Gatekeeper(
+            self.state,
+            self.run.id,
+            str(self.place),
+            mode=self.mode,
+            workflow=self.run.definition,
+            patch_id=self.patch_id,
+        )
+        found.action = action
+        return found
+
+    def recorder(self, keeper: Gatekeeper, actor: str, node: str = "") -> Recorder:
+        """Return who writes down what happens at the gate."""
+        return Recorder(self.log, keeper, actor, node)
+
+    def patch_id(self, request: PatchRequest) -> str:
+        """Return what a patch changes, apart from where."""
+        with private(self.repo) as git:
+            return patch_id(git, request.base_tree, request.result_tree)
+
+    def checkpointed(self) -> None:
+        """Put the log on the run's ref. Raises: Busy, VerificationFailed."""
+        checkpoint(self.log, self.definition().plain(), self.state.objects, self.state.author)
+
+    @contextlib.contextmanager
+    def driving(self) -> Iterator[None]:
+        """Be the one that drives the run. Raises: Busy if another process does."""
+        with self._locked("driver.lock", f"another process drives {self.run.id}"):
+            yield
+
+    @contextlib.contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Be the one that answers and executes: of two people who approve at once, one does. Raises: Busy."""
+        with self._locked("decision.lock", f"somebody else answers for {self.run.id} right now", wait=True):
+            yield
+
+    def is_driven(self) -> bool:
+        """True if a process that lives drives the run."""
+        try:
+            with self.driving():
+                return False
+        except Busy:
+            return True
+
+    @contextlib.contextmanager
+    def _locked(self, name: str, words: str, *, wait: bool = False) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError as exc:
+                raise Busy(words, hint="git nexus runs shows what it does") from exc
+            yield
+        finally:
+            os.close(fd)
+
+
+def open_run(state: State, word: str) -> RunDesk:
+    """Return the run that a word means. Raises: NotFound, Failed."""
+    return RunDesk(state, read(state.required(), word))

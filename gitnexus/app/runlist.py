@@ -1,0 +1,90 @@
+"""All runs of a project at a glance, and which of them wait for a person."""
+
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.running import lines_changed, status_of
+from gitnexus.base import clock
+from gitnexus.base.errors import NexusError
+from gitnexus.base.record import Record
+from gitnexus.events.view import RunView
+from gitnexus.runs.model import ENDED
+from gitnexus.runs.store import runs_in
+from gitnexus.state import State
+
+_OVER = ("landed", "cancelled")
+
+
+class Row(Record):
+    """A line of the list."""
+
+    id: str
+    status: str
+    age: str
+    agent: str
+    branch: str
+    lines: str
+    waits: str
+    title: str
+
+
+def rows_of(state: State, *, everything: bool) -> list[Row]:
+    """Return the runs, the newest first."""
+    found = []
+    for run in reversed(runs_in(state.required())):
+        if not everything and run.status in _OVER:
+            continue
+        desk = RunDesk(state, run)
+        status: str = run.status
+        waits = ""
+        try:
+            view = desk.view()
+        except NexusError:
+            pass  # of another machine, or damaged: the record tells what it can
+        else:
+            status = "landed" if run.status == "landed" else status_of(view, driven=desk.is_driven())
+            waits = _waits(view)
+        added, removed = lines_changed(desk) if run.head else (0, 0)
+        lines = f"+{added} −{removed}" if added or removed else ""
+        found.append(
+            Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
+                waits=waits, title=run.title)
+        )  # fmt: skip
+    return found
+
+
+def waiting_runs(state: State) -> list[RunDesk]:
+    """Return the runs of this machine that wait for an answer, the oldest first."""
+    found = []
+    for run in runs_in(state.required()):
+        if run.status not in ENDED:
+            desk = RunDesk(state, run)
+            try:
+                view = desk.view()
+            except NexusError:
+                continue
+            if _waits(view):
+                found.append(desk)
+    return found
+
+
+def can_end(desk: RunDesk) -> bool:
+    """True if all steps of a run are through, nothing waits any more, and nobody drives it."""
+    view = desk.view()
+    through = {name for name, node in view.nodes.items() if node.status in ("completed", "failed")}
+    wanted = {node.id for node in desk.definition().nodes}
+    return view.status not in ENDED and wanted <= through and not _waits(view) and not desk.is_driven()
+
+
+def _waits(view: RunView) -> str:
+    count = sum(one.status in ("waiting", "unknown", "proposed") for one in view.actions.values())
+    return f"{count} waiting" if count else ""
+
+
+def _age(created: str) -> str:
+    begun = clock.read(created)
+    if begun is None:
+        return "?"
+    seconds = int((clock.now() - begun).total_seconds())
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(seconds, 0)} s"

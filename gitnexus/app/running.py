@@ -1,0 +1,182 @@
+"""A run from its beginning to its end, and on from wherever it stopped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gitnexus.app import runpatch
+from gitnexus.app.runagent import Show, worked
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.base.clock import now, stamp
+from gitnexus.base.errors import Failed, NexusError, NotFound
+from gitnexus.base.text import one_line
+from gitnexus.events.kinds import short
+from gitnexus.events.model import definition_hash
+from gitnexus.events.view import RunView
+from gitnexus.git.branches import current, raw_of, tip
+from gitnexus.git.checkout import added
+from gitnexus.git.child import run as git_run
+from gitnexus.policy.model import Mode, Network
+from gitnexus.runs.definition import Definition, Node
+from gitnexus.runs.ids import mint
+from gitnexus.runs.model import ENDED, Run, Status
+from gitnexus.runs.store import changed, ids_in, put
+from gitnexus.state import State
+from gitnexus.state.format import id_of
+
+# Asks about an action; True if it was answered, False if it is left waiting.
+Review = Callable[[RunDesk, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants done."""
+
+    definition: Definition
+    title: str
+    base: str = "HEAD"
+    mode: Mode | None = None
+    task: str = ""
+
+
+def started(state: State, wish: Wish) -> RunDesk:
+    """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
+    base = _commit_of(state, wish.base)
+    hash_ = definition_hash(wish.definition.plain())
+    snapshot = state.required()
+    run = Run(
+        id=mint(now(), ids_in(snapshot)),
+        title=one_line(wish.title, 200),
+        agent=wish.definition.nodes[0].adapter,
+        base=base,
+        definition=hash_,
+        created=stamp(now()),
+        onto=current(state.repo),
+        task=wish.task,
+    )
+    desk = RunDesk(state, run)
+    mode = wish.mode or desk.keeper().here.law.mode
+    desk.write_definition(wish.definition, mode)
+    body = {"run": run.id, "definition": hash_, "task": short(run.title), "agent": run.agent,
+            "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
+    desk.log.append("workflow.started", "user", body)
+    put(state, run, f"runs: begin {run.id}")
+    added(state.repo, desk.place, desk.branch, base, run.id)
+    return desk
+
+
+def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
+    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+    with desk.driving():
+        definition = desk.definition()
+        if desk.view().status in ENDED:
+            return desk.view()
+        if not (desk.place / ".git").exists():
+            added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
+        failed = ""
+        for node in definition.nodes:
+            failed = failed or _worked(desk, definition, node, show, network)
+        waits = _answered(desk, definition, review)
+        view = desk.view()
+        if not waits and view.status not in ENDED:
+            denied = [name for name, one in view.actions.items() if one.status == "denied"]
+            why = failed or (f"{', '.join(denied)} denied" if denied else "")
+            desk.log.append("run.finished", "nexus", {"ok": not why, **({"why": short(why)} if why else {})})
+        desk.checkpointed()
+    return recorded(desk)
+
+
+def recorded(desk: RunDesk) -> RunView:
+    """Bring the record of a run to what its log says. Raises: NexusError."""
+    view = desk.view()
+    head = tip(desk.repo, desk.branch) or ""
+    over = view.status in ENDED
+
+    def change(before: Run) -> Run:
+        if before.status == "landed":
+            return before
+        ended = before.ended or (stamp(now()) if over else "")
+        return before.changed(status=view.status, head=head if head != before.base else "", ended=ended)
+
+    desk.run = changed(desk.state, desk.run.id, change, f"runs: {desk.run.id} is {view.status}")
+    return view
+
+
+def cancelled(desk: RunDesk, reason: str, by: str = "") -> RunView:
+    """End a run where it is; its branch and its worktree stay. Raises: NexusError."""
+    if desk.view().status in ENDED:
+        raise Failed(f"{desk.run.id} is {desk.view().status} already")
+    body = {"by": short(by or desk.state.author.name, 200), "why": short(reason)}
+    desk.log.append("run.cancelled", "user", body)
+    return recorded(desk)
+
+
+def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None) -> str:
+    """Let a node's agent work unless it has; return why it failed, nothing if it did not."""
+    before = desk.view().nodes.get(node.id)
+    if before is not None and before.status in ("completed", "failed"):
+        return before.why if before.status == "failed" else ""
+    attempt = before.attempts + 1 if before else 1
+    body = {"node": node.id, "agent": desk.run.agent, "attempt": attempt}
+    desk.log.append("node.started", "nexus", body)
+    try:
+        ended = worked(desk, definition, node, show, network)
+    except NexusError as exc:
+        desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
+        raise
+    spent = {"input": ended.tokens_in, "output": ended.tokens_out, "node": node.id}
+    if ended.cost_usd is not None:
+        spent["cost"] = int(ended.cost_usd * 1_000_000)
+    if ended.session:
+        spent["session"] = short(ended.session, 200)
+    if ended.tokens_in or ended.tokens_out or ended.session:
+        desk.log.append("agent.spent", desk.run.agent, spent)
+    # What it changed is proposed before the step counts as done: a kill in between proposes the same tree again.
+    summary = desk.run.title
+    runpatch.proposed_tree(desk, summary, node.id)
+    if ended.ok:
+        desk.log.append("node.completed", "nexus", {"node": node.id, "summary": short(ended.message, 1000)})
+        return ""
+    why = f"{desk.run.agent} {ended.reason}: {ended.message}" if ended.message else f"{desk.run.agent} {ended.reason}"
+    desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(why)})
+    return why
+
+
+def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> list[str]:
+    """Carry out what is allowed or approved, ask about the rest; return what still waits."""
+    waits = []
+    for name, one in desk.view().actions.items():
+        if one.status == "unknown" and one.kind == "patch":
+            runpatch.unknown(desk, name)
+        elif one.status in ("proposed", "approved"):
+            if not runpatch.allowed(desk, name):
+                waits.append(name)
+        elif one.status in ("waiting", "unknown"):
+            waits.append(name)
+    return [name for name in waits if review is None or not review(desk, name)]
+
+
+def _commit_of(state: State, revision: str) -> str:
+    asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
+                    git_dir=state.repo.git_dir)  # fmt: skip
+    if asked.returncode != 0:
+        hint = "make a first commit" if revision == "HEAD" else "name a commit, a branch or a tag"
+        raise NotFound(f"there is no commit {one_line(revision, 80)}", hint=hint)
+    return asked.stdout.decode("ascii").strip()
+
+
+def lines_changed(desk: RunDesk) -> tuple[int, int]:
+    """Return how many lines the run's branch adds and removes."""
+    from gitnexus.git.private import private
+    from gitnexus.git.showing import counts
+
+    head = tip(desk.repo, desk.branch)
+    if head is None:
+        return 0, 0
+    with private(desk.repo) as git:
+        rows = counts(git, *(raw_of(desk.repo, one)[5:].split(b"\n")[0].decode() for one in (desk.run.base, head)))
+    return sum(row.added or 0 for row in rows), sum(row.removed or 0 for row in rows)
+
+
+def status_of(view: RunView, *, driven: bool) -> Status | str:
+    """Return the status for people: a run that nobody drives and that is not over has stopped."""
+    return "stopped" if view.status == "running" and not driven else view.status

@@ -1,0 +1,325 @@
+"""A run's patches: proposed as two trees, approved, and committed to the run's branch, each step taken up again.
+
+Whatever was killed in between, the log says how far it came; what is done is never done twice.
+"""
+
+from dataclasses import dataclass
+
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.base.clock import now
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound, VerificationFailed
+from gitnexus.base.text import one_line
+from gitnexus.events.kinds import short
+from gitnexus.events.log import Draft
+from gitnexus.events.view import ActionView
+from gitnexus.gateway.paths import refusals
+from gitnexus.git import Author
+from gitnexus.git.branches import moved, raw_of, tip
+from gitnexus.git.checkout import indexed
+from gitnexus.git.commits import write
+from gitnexus.git.identity import again
+from gitnexus.git.ondisk import worktree_tree
+from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.rows import LINK, TreeChange, difference, files, targets
+from gitnexus.policy.ledger import Ledger
+from gitnexus.policy.model import Change, Decision, PatchRequest, Request, Scope
+from gitnexus.policy.request import digest, parsed
+from gitnexus.policy.tokens import Claims, checked, proved
+from gitnexus.runs.message import Trailers, message
+from gitnexus.runs.message import read as trailers_of
+from gitnexus.state.format import id_of
+
+GATE = "gate"
+_TOOL = "repo.apply_patch"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a run wants: the request and the gate's answer."""
+
+    action: str
+    request: Request
+    decision: Decision
+
+
+def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
+    """Propose what the worktree holds against the branch; return the action, None if nothing changed.
+
+    The same tree again is the same action, whatever became of it. Raises: NexusError.
+    """
+    worktree = desk.worktree
+    base = _tip(desk)
+    with private(worktree) as git:
+        found = worktree_tree(git, desk.place, base)
+        if not found.changes:
+            return None
+        git.keep(found.result_tree)
+        present = list(files(git, found.base_tree))
+        links = targets(git, (entry.oid for entry in present if entry.mode == LINK))
+        by_path = {entry.path: links[entry.oid] for entry in present if entry.mode == LINK}
+        wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
+        request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
+    known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
+    if known is not None:
+        return known
+    action = f"a{len(desk.view().actions) + 1}"
+    if wrong:
+        path, why = wrong[0]
+        desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
+        raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
+    propose(desk, action, request, summary, node)
+    return action
+
+
+def propose(desk: RunDesk, action: str, request: Request, summary: str, node: str) -> Decision:
+    """Write a request into the log with the gate's answer. Raises: NexusError."""
+    keeper = desk.keeper(action)
+    decision = keeper.decide(request)
+    desk.recorder(keeper, desk.run.agent, node).note(
+        "action.proposed",
+        {
+            "digest": digest(request),
+            "kind": request.kind,
+            "summary": summary,
+            "request": request.plain(),
+            "verdict": decision.verdict,
+            "rule": decision.rule,
+            "why": decision.why,
+            "risk": decision.risk,
+            "tags": decision.tags,
+        },
+    )
+    return decision
+
+
+def proposal(desk: RunDesk, action: str) -> Proposal:
+    """Return an action as it would be judged now, its request made again from the objects. Raises: NexusError."""
+    known = _action(desk, action)
+    for event in desk.log.read():
+        if event.kind == "action.proposed" and event.body["action"] == action:
+            request = parsed(desk.artifacts.read(event.body["artifact"]))
+            break
+    else:
+        raise NotFound(f"{desk.run.id} has no action {action}")
+    if digest(request) != known.digest:
+        raise VerificationFailed(f"the request of {action} is not the one that was proposed")
+    if isinstance(request, PatchRequest):
+        request = _recomputed(desk, request)
+    keeper = desk.keeper(action)
+    return Proposal(action, request, keeper.decide(request))
+
+
+def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> str:
+    """Say yes to an action and execute it; return what came of it in one word. Raises: NexusError."""
+    with desk.deciding():
+        known = _action(desk, action)
+        if known.status in ("executed", "denied"):
+            return known.status
+        found = proposal(desk, action)
+        if found.decision.verdict == "deny":
+            raise DeniedByPolicy(
+                f"{found.decision.rule} denies it: {found.decision.why}", hint=found.decision.instead or None
+            )
+        if known.status in ("proposed", "waiting") or not _has_token(desk, action):
+            _granted(desk, found, scope, by or desk.state.author.name)
+        return _carried_out(desk, found)
+
+
+def deny(desk: RunDesk, action: str, reason: str, by: str = "") -> str:
+    """Say no to an action. Raises: NotFound."""
+    with desk.deciding():
+        known = _action(desk, action)
+        if known.status in ("executed", "denied"):
+            return known.status
+        body = {"action": action, "by": short(by or desk.state.author.name, 200), "why": short(reason)}
+        desk.log.append("permission.denied", "user", body)
+        return "denied"
+
+
+def allowed(desk: RunDesk, action: str) -> bool:
+    """Execute an action that the policy allows by itself; False if it does not. Raises: NexusError."""
+    with desk.deciding():
+        known = _action(desk, action)
+        if known.status in ("executed", "denied"):
+            return known.status == "executed"
+        if known.status == "approved" and known.by and known.by != "policy":
+            found = proposal(desk, action)
+            _carried_out(desk, found)
+            return True
+        found = proposal(desk, action)
+        if found.decision.verdict != "allow":
+            return False
+        if not _has_token(desk, action):
+            _granted(desk, found, "once", "policy", found.decision.rule)
+        _carried_out(desk, found)
+        return True
+
+
+def unknown(desk: RunDesk, action: str) -> str:
+    """Bring a patch that was begun and not seen to end to its end. Raises: NexusError."""
+    with desk.deciding():
+        return _carried_out(desk, proposal(desk, action))
+
+
+def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = "") -> None:
+    of = digest(found.request)
+    keeper = desk.keeper(found.action)
+    token = keeper.approve(found.request, of, scope)
+    # The token is kept before anybody knows of the yes: after a kill it is there to go on with.
+    kept = desk.artifacts.write(f"approval-{found.action}", token.encode())
+    body = {"action": found.action, "digest": of, "by": short(by, 200), "scope": scope, "token": kept.digest,
+            "why": short(rule)}  # fmt: skip
+    desk.log.append("permission.granted", GATE, body)
+
+
+def _carried_out(desk: RunDesk, found: Proposal) -> str:
+    if not isinstance(found.request, PatchRequest):
+        raise Invalid(f"{found.request.kind} is carried out by who asked for it")
+    request, action, of = found.request, found.action, digest(found.request)
+    known = _action(desk, action)
+    if known.status == "executed":
+        return "executed"
+    token = _token(desk, action)
+    claims = _checked(desk, found, token, begun=known.status == "unknown")
+    if known.status != "unknown":
+        body = {"action": action, "tool": _TOOL, "digest": of, "nonce": claims.nonce}
+        desk.log.append("tool.intended", GATE, body)
+    commit = _committed_already(desk, action)
+    if commit is None:
+        _spend(desk, claims)
+        commit = _commit(desk, request, action, known, token)
+    indexed(desk.worktree, request.result_tree)
+    done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
+    desk.log.append_many(
+        [
+            Draft("run.committed", GATE, done),
+            Draft("tool.executed", GATE, {"action": action, "tool": _TOOL, "ok": True, "result": commit}),
+        ]
+    )
+    return "executed"
+
+
+def _checked(desk: RunDesk, found: Proposal, token: str, *, begun: bool) -> Claims:
+    """Return the claims of a token for exactly this; one that was burned for it before may be used to its end."""
+    keeper = desk.keeper(found.action)
+    expected = keeper.expected(found.request, digest(found.request))
+    if not begun:
+        return checked(token, expected, keeper.approvers, now(), Ledger(desk.repo.common_dir))
+    claims = proved(token, keeper.approvers)
+    if any(getattr(claims, name) != value for name, value in vars(expected).items()):
+        raise VerificationFailed("the token is for something else than what was begun")
+    return claims
+
+
+def _spend(desk: RunDesk, claims: Claims) -> None:
+    ledger = Ledger(desk.repo.common_dir)
+    try:
+        ledger.spend(claims, now())
+    except VerificationFailed:
+        # Burned by us for this very action before a kill: its nonce stands in the log, and nothing was committed.
+        if claims.nonce not in desk.view().nonces:
+            raise
+
+
+def _commit(desk: RunDesk, request: PatchRequest, action: str, known: ActionView, token: str) -> str:
+    person = again(desk.state.author)
+    agent = Author(
+        one_line(f"{desk.run.agent} (agent)", 80), "agent@nexus.invalid", person.seconds, person.offset_minutes
+    )
+    trailers = Trailers(desk.run.id, (action,), desk.run.agent, (token,))
+    text = message(known.summary, "", trailers)
+    with private(desk.repo) as git:
+        commit = write(git, request.result_tree, [request.base], text, agent, person)
+    if not moved(desk.repo, desk.branch, request.base, commit, f"nexus: {action}"):
+        raise Conflict(
+            f"the branch {desk.run.branch} moved since {action} was approved",
+            hint="look at it again; it needs a new yes",
+        )
+    return commit
+
+
+def _committed_already(desk: RunDesk, action: str) -> str | None:
+    at = tip(desk.repo, desk.branch)
+    text = raw_of(desk.repo, at).partition(b"\n\n")[2].decode("utf-8", "replace") if at else ""
+    found = trailers_of(text)
+    return at if found is not None and found.run == desk.run.id and action in found.actions else None
+
+
+def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
+    """Return the request as the objects tell it now. Raises: Conflict where it is another one."""
+    committed = _committed_already(desk, _action_of(desk, digest(request)))
+    base = request.base if committed else _tip(desk)
+    with private(desk.repo) as git:
+        rows = difference(git, request.base_tree, request.result_tree)
+        same = _tree_of(git, base) == request.base_tree
+    found = _request(desk, base, request.base_tree, request.result_tree, rows)
+    if not same or digest(found) != digest(request):
+        raise Conflict(
+            "what was proposed is no longer what would be done: the branch moved since",
+            hint=f"git nexus resume {desk.run.id} proposes it anew; that needs a new approval",
+        )
+    return found
+
+
+def _tree_of(git: PrivateGit, commit: str) -> str:
+    return git.must("rev-parse", "--verify", f"{commit}^{{tree}}").decode("ascii").strip()
+
+
+def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+    changes = (
+        Change(
+            path=row.path,
+            old_mode=row.old_mode,
+            new_mode=row.new_mode,
+            old_blob=row.old_blob,
+            new_blob=row.new_blob,
+            link_target=row.link_target,
+            binary=row.binary and row.new_mode != "",
+        )
+        for row in rows
+    )
+    return PatchRequest(
+        project=id_of(desk.state.snapshot) or "",
+        run=desk.run.id,
+        base=base,
+        base_tree=old,
+        result_tree=new,
+        changes=tuple(changes),
+    )
+
+
+def _tip(desk: RunDesk) -> str:
+    found = tip(desk.repo, desk.branch)
+    if found is None:
+        raise NotFound(f"the branch {desk.run.branch} is gone", hint="git reflog may still know it")
+    return found
+
+
+def _action(desk: RunDesk, action: str) -> ActionView:
+    found = desk.view().actions.get(action)
+    if found is None:
+        raise NotFound(f"{desk.run.id} has no action {action[:40]!r}", hint=f"git nexus review {desk.run.id}")
+    return found
+
+
+def _action_of(desk: RunDesk, of: str) -> str:
+    return next((name for name, one in desk.view().actions.items() if one.digest == of), "")
+
+
+def _has_token(desk: RunDesk, action: str) -> bool:
+    return _token_digest(desk, action) is not None
+
+
+def _token(desk: RunDesk, action: str) -> str:
+    of = _token_digest(desk, action)
+    if of is None:
+        raise VerificationFailed(f"{action} has no approval")
+    return desk.artifacts.read(of).decode("ascii", "replace")
+
+
+def _token_digest(desk: RunDesk, action: str) -> str | None:
+    found = None
+    for event in desk.log.read():
+        if event.kind == "permission.granted" and event.body["action"] == action:
+            found = event.body.get("token")
+    return found

@@ -1,0 +1,95 @@
+"""What a run did, told from its log, and proved from its log, its tokens and its commits."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runpatch import proposal
+from gitnexus.base.errors import NotFound, VerificationFailed
+from gitnexus.events.anchor import verify
+from gitnexus.events.chain import walk
+from gitnexus.events.checkpoint import load
+from gitnexus.events.fold import fold
+from gitnexus.events.model import Event
+from gitnexus.git.branches import raw_of, tip
+from gitnexus.git.private import private
+from gitnexus.git.showing import diff_text
+from gitnexus.policy.approvers import Approvers
+from gitnexus.policy.model import PatchRequest
+from gitnexus.policy.tokens import proved as token_proved
+from gitnexus.redaction.hide import redact
+from gitnexus.runs.message import read as trailers_of
+
+_MOST = 16 * 1024 * 1024
+
+
+class Told(NamedTuple):
+    """How much was checked and found right."""
+
+    events: int
+    tokens: int
+    commits: int
+
+
+def events_of(desk: RunDesk) -> Iterator[Event]:
+    """Yield the events of a run: of the local log, else of its ref. Raises: NotFound, VerificationFailed."""
+    try:
+        yield from desk.log.read()
+        return
+    except NotFound:
+        found = load(desk.state.objects, desk.run.id)
+        if found is None:
+            raise
+    yield from (link.event for link in walk(found.raw(), desk.run.id))
+
+
+def proved(desk: RunDesk) -> Told:
+    """Check the chain against its anchors, and each commit of the run against its token. Raises: VerificationFailed."""
+    kept = load(desk.state.objects, desk.run.id)
+    checked = verify(desk.log, [kept.anchor] if kept else [])
+    view = fold(desk.log.read())
+    if view.odd:
+        raise VerificationFailed(f"the log tells what cannot be: {view.odd[0]}")
+    approvers = desk.keeper().approvers
+    for name, one in view.actions.items():
+        if one.commit:
+            _check_commit(desk, name, one.commit, one.digest, approvers)
+    return Told(checked.events, len(view.nonces), len(view.commits))
+
+
+def _check_commit(desk: RunDesk, action: str, commit: str, digest: str, approvers: Approvers) -> None:
+    raw = raw_of(desk.repo, commit)
+    found = trailers_of(raw.partition(b"\n\n")[2].decode("utf-8", "replace"))
+    if found is None or action not in found.actions:
+        raise VerificationFailed(f"{commit[:12]} does not carry the approval of {action}")
+    claims = token_proved(found.approvals[0], approvers)
+    tree = raw[5:].split(b"\n")[0].decode("ascii")
+    if claims.request != digest or claims.result != tree:
+        raise VerificationFailed(f"{commit[:12]} is not what was approved as {action}")
+
+
+def changes(desk: RunDesk) -> bytes:
+    """Return the difference of a run, secrets hidden: its branch, and what waits on top of it. Raises: NexusError."""
+    head = tip(desk.repo, desk.branch)
+    if head is None:
+        raise NotFound(f"the branch {desk.run.branch} is gone")
+    waits = [name for name, one in desk.view().actions.items() if one.status in ("waiting", "proposed", "unknown")]
+    parts = []
+    with private(desk.repo) as git:
+        trees = [raw_of(desk.repo, one)[5:].split(b"\n")[0].decode("ascii") for one in (desk.run.base, head)]
+        parts.append(diff_text(git, trees[0], trees[1], _MOST)[0])
+        for name in waits:
+            request = proposal(desk, name).request
+            if isinstance(request, PatchRequest):
+                parts.append(f"# {name} waits for an answer\n".encode())
+                parts.append(diff_text(git, request.base_tree, request.result_tree, _MOST)[0])
+    return redact(b"".join(parts)).text
+
+
+def artifact(desk: RunDesk, digest: str) -> bytes:
+    """Return an artifact by its digest or the beginning of one. Raises: NotFound, VerificationFailed."""
+    word = digest.removeprefix("sha256:")
+    found = [name for name in desk.artifacts.names() if name.removeprefix("sha256:").startswith(word)]
+    if len(found) != 1:
+        raise NotFound(f"{desk.run.id} has no artifact {digest[:80]!r}", fix=f"git nexus artifacts {desk.run.id}")
+    return desk.artifacts.read(found[0])

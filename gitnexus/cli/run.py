@@ -1,0 +1,92 @@
+"""`git nexus run` and `resume`: an agent works in a worktree of its own, and what it did is proposed."""
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.ui.asking import can_ask
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer, note, with_nexus
+from gitnexus.ui.runs import leave, reviewed, shown, summary, told
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+    from gitnexus.app.rundesk import RunDesk
+    from gitnexus.runs.definition import Definition
+
+_MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
+
+
+@click.command("run", cls=NexusCommand, context_settings={"allow_interspersed_args": True})
+@click.option("--agent", metavar="NAME", help="Which agent: claude, codex, gemini, opencode, aider, scripted.")
+@click.option("--role", default="", metavar="ROLE", help="The role it works as, of git nexus agents.")
+@click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
+@click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
+@click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
+@click.option("--task", default="", metavar="REF", help="The task that this is for.")
+@click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
+@click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
+@click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
+@click.option("--detach", is_flag=True, help="Go on in the background; git nexus runs shows how far it is.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PROMPT] [-- CMD…]")
+@with_nexus
+def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, **asked: Any) -> None:
+    """Run an agent in a worktree of its own, on the branch nexus/RUN, sandboxed.
+
+    After -- any command is the agent. What it changed is proposed as a patch when it ends; approved, it becomes a
+    commit on that branch whose trailers prove the approval. Your own checkout is not touched.
+    """
+    from gitnexus.app.running import Wish, driven, started
+
+    definition, title = _wanted(words, asked)
+    wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
+    desk = started(nexus.state, wish)
+    note(f"{desk.run.id} works in {desk.place}")
+    if detach:
+        _detached(desk, network)
+        answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
+        return
+    view = driven(desk, shown, reviewed if can_ask() else None, network)
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+    leave(view)
+
+
+@click.command("resume", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
+@click.option("--unattended", is_flag=True, help="Ask nobody: what needs an answer is left waiting.")
+@with_nexus
+def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
+    """Go on with a run at its first step that is not complete.
+
+    What is done is never done again: neither a completed step nor an action that was carried out.
+    """
+    from gitnexus.app.rundesk import open_run
+    from gitnexus.app.running import driven
+
+    desk = open_run(nexus.state, run_id)
+    view = driven(desk, shown, reviewed if can_ask() and not unattended else None, network)
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+    leave(view)
+
+
+def _wanted(words: tuple[str, ...], asked: dict[str, Any]) -> "tuple[Definition, str]":
+    from gitnexus.runs.definition import Budgets, of_command, of_prompt
+
+    agent, budgets = asked.pop("agent"), Budgets(seconds=asked.pop("seconds"))
+    role, model = asked.pop("role"), asked.pop("model")
+    if agent is None or agent == "command":
+        return of_command(words, budgets=budgets), " ".join(words)
+    prompt = " ".join(words)
+    argv = words[:1] if agent == "scripted" else ()
+    definition = of_prompt(prompt, agent, role=role, model=model, argv=argv, budgets=budgets)
+    return definition, prompt
+
+
+def _detached(desk: "RunDesk", network: str | None) -> None:
+    argv = [sys.executable, "-m", "gitnexus", "-C", str(desk.repo.place), "resume", desk.run.id, "--unattended"]
+    argv += ["--network", network] if network else []
+    with (desk.folder / "driver.log").open("ab") as log:
+        subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/")

@@ -1,0 +1,132 @@
+"""`git nexus runs`, `review`, `approve`, `deny`, `cancel`: how runs stand, and what a person says."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.asking import can_ask
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer, columns, note, with_nexus
+from gitnexus.ui.runs import COLOURS, leave, reviewed, summary, told, waiting
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+    from gitnexus.app.rundesk import RunDesk
+
+_SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
+
+
+@click.command("runs", cls=NexusCommand)
+@click.option("--all", "everything", is_flag=True, help="Also those that were landed or cancelled.")
+@with_nexus
+def runs(nexus: "Nexus", everything: bool) -> None:
+    """List runs: status, age, agent, branch, lines, and what waits for you."""
+    from gitnexus.app.runlist import rows_of
+
+    found = rows_of(nexus.state, everything=everything)
+    table = [
+        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, row.agent, row.lines, row.waits,
+         one_line(row.title, 60)]
+        for row in found
+    ]  # fmt: skip
+    text = columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
+    answer({"runs": [row.plain() for row in found]}, text, nexus.described)
+
+
+@click.command("review", cls=NexusCommand)
+@click.argument("run_id", metavar="[RUN]", required=False)
+@with_nexus
+def review(nexus: "Nexus", run_id: str | None) -> None:
+    """Look at what waits for an answer, card by card."""
+    from gitnexus.app.rundesk import open_run
+    from gitnexus.app.runlist import waiting_runs
+
+    desks = [open_run(nexus.state, run_id)] if run_id else waiting_runs(nexus.state)
+    if not can_ask():
+        _listed(nexus, desks)
+        return
+    for desk in desks:
+        for name, one in desk.view().actions.items():
+            if one.status in ("waiting", "unknown", "proposed"):
+                reviewed(desk, name)
+        _went_on(desk)
+    rows = [told(desk, desk.view()) for desk in desks]
+    text = "\n".join(summary(desk, desk.view()) for desk in desks) or "Nothing waits for an answer."
+    answer({"runs": rows}, text, nexus.described)
+
+
+@click.command("approve", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.argument("actions", metavar="[ACTION…]", nargs=-1)
+@click.option("--scope", type=_SCOPES, default="once", show_default=True, help="How far the yes reaches.")
+@with_nexus
+def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -> None:
+    """Say yes to actions of a run, all that wait if none is named, and carry them out."""
+    from gitnexus.app import runpatch
+    from gitnexus.app.rundesk import open_run
+
+    desk = open_run(nexus.state, run_id)
+    for name in _chosen(desk, actions):
+        note(f"{name}: {runpatch.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
+    _went_on(desk)
+    view = desk.view()
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+@click.command("deny", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.argument("actions", metavar="[ACTION…]", nargs=-1)
+@click.option("--reason", default="", metavar="TEXT", help="Why; the agent is told when it goes on.")
+@with_nexus
+def deny(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: str) -> None:
+    """Say no to actions of a run, all that wait if none is named."""
+    from gitnexus.app import runpatch
+    from gitnexus.app.rundesk import open_run
+
+    desk = open_run(nexus.state, run_id)
+    for name in _chosen(desk, actions):
+        note(f"{name}: {runpatch.deny(desk, name, reason)}")
+    _went_on(desk)
+    view = desk.view()
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+@click.command("cancel", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.option("--reason", default="", metavar="TEXT", help="Why.")
+@with_nexus
+def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
+    """End a run where it is. Its branch and its worktree stay; git nexus clean takes care of them."""
+    from gitnexus.app.rundesk import open_run
+    from gitnexus.app.running import cancelled
+
+    desk = open_run(nexus.state, run_id)
+    view = cancelled(desk, reason)
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
+    from gitnexus.base.errors import Failed
+
+    waits = [name for name, one in desk.view().actions.items() if one.status in ("waiting", "unknown", "proposed")]
+    if not actions and not waits:
+        raise Failed(f"nothing of {desk.run.id} waits for an answer", fix=f"git nexus replay {desk.run.id}")
+    return list(actions) or waits
+
+
+def _went_on(desk: "RunDesk") -> None:
+    """Let a run end that had only waited for answers; one whose agent still has work to do is left to `resume`."""
+    from gitnexus.app.runlist import can_end
+    from gitnexus.app.running import driven
+
+    if can_end(desk):
+        driven(desk, lambda said: None, None)
+
+
+def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:
+    rows = [told(desk, desk.view()) for desk in desks]
+    lines = [f"{summary(desk, desk.view())}  {waiting(desk.view())}".rstrip() for desk in desks]
+    answer({"runs": rows}, "\n".join(lines) or "Nothing waits for an answer.", nexus.described)
+    for desk in desks:
+        leave(desk.view())

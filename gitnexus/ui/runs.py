@@ -1,0 +1,99 @@
+"""What commands about runs print and ask."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.asking import asked
+from gitnexus.ui.output import columns, counted
+
+if TYPE_CHECKING:
+    from gitnexus.adapters.protocol import Said
+    from gitnexus.app.rundesk import RunDesk
+    from gitnexus.events.view import RunView
+
+COLOURS = {"completed": "green", "landed": "green", "waiting": "yellow", "blocked": "yellow", "failed": "red",
+           "stopped": "red"}  # fmt: skip
+
+
+def shown(said: "Said") -> None:
+    """Print what an agent says, behind a gutter that it cannot leave."""
+    if said.kind in ("progress", "message", "tool_call", "error") and said.text.strip():
+        words = f"{said.tool}: {said.text}" if said.tool else said.text
+        for line in words.split("\n"):
+            click.echo(f"  │ {one_line(line, 200)}", err=True)
+
+
+def reviewed(desk: "RunDesk", action: str) -> bool:
+    """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
+    from gitnexus.app.cards import card_of
+    from gitnexus.app.runpatch import approve, deny, proposal
+    from gitnexus.policy.request import digest
+
+    found = proposal(desk, action)
+    known = desk.view().actions[action]
+    keeper = desk.keeper(action)
+    card = card_of(desk.repo, found.request, digest(found.request), found.decision, keeper.mode, known.summary,
+                   keeper.around)  # fmt: skip
+    said = asked(card, name=f"{desk.run.id} {action}")
+    if said.verdict == "approved":
+        approve(desk, action, said.scope)
+        click.echo(f"approved {action}", err=True)
+        return True
+    if said.verdict == "denied":
+        deny(desk, action, said.reason)
+        click.echo(f"denied {action}", err=True)
+        return True
+    return False
+
+
+def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
+    """Return a run for JSON."""
+    run = desk.run
+    return {
+        "run": {"id": run.id, "status": view.status, "branch": run.branch, "base": run.base,
+                "head": run.head or run.base, "title": run.title, "agent": run.agent, "worktree": str(desk.place)},
+        "actions": [
+            {"id": name, "kind": one.kind, "summary": one.summary, "verdict": one.verdict, "status": one.status,
+             **({"commit": one.commit} if one.commit else {}), **({"why": one.why} if one.why else {})}
+            for name, one in view.actions.items()
+        ],
+    }  # fmt: skip
+
+
+def summary(desk: "RunDesk", view: "RunView") -> str:
+    """Return where a run stands and what to do next."""
+    run = desk.run
+    lines = [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
+    rows = [
+        [f"  {name}", one.kind, one.status, one.commit[:12] or one_line(one.why, 60)]
+        for name, one in view.actions.items()
+    ]
+    lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
+    lines += [f"  {one_line(view.why, 200)}"] if view.why else []
+    nexts = {
+        "waiting": f"git nexus review {run.id}",
+        "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
+        "failed": f"git nexus replay {run.id}",
+        "running": f"git nexus resume {run.id}",
+        "blocked": f"git nexus resume {run.id}",
+    }
+    if view.status in nexts:
+        lines.append(f"Next: {nexts[view.status]}")
+    return "\n".join(lines)
+
+
+def leave(view: "RunView") -> None:
+    """Leave with the status that tells a script how the run stands."""
+    if view.status in ("waiting", "blocked"):
+        sys.exit(21)
+    if view.status == "failed":
+        sys.exit(1)
+
+
+def waiting(view: "RunView") -> str:
+    """Return how many actions wait, in words."""
+    count = sum(one.status in ("waiting", "unknown") for one in view.actions.values())
+    return counted(count, "action") + " waiting" if count else ""
