@@ -4,10 +4,11 @@ Nothing here starts a program; whoever does puts it into a sandbox first. What a
 made safe to show, and never counted as done.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
 
 from gitnexus.base.errors import Invalid
@@ -142,11 +143,7 @@ def checked(adapter: Adapter, job: Job) -> Job:
         raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")
     if job.model and not _MODEL.fullmatch(job.model):
         raise Invalid(f"{job.model[:60]!r} is no name of a model", hint="letters, digits and . _ : / @ + - [ ]")
-    folder, private = PurePosixPath(job.folder), PurePosixPath(job.private)
-    if not (folder.is_absolute() and private.is_absolute()) or ".." in (*folder.parts, *private.parts):
-        raise Invalid("the folders of a job should be absolute paths without ..")
-    if private == folder or folder in private.parents:
-        raise Invalid("the private folder lies in the folder of the work", hint="an agent could write its own settings")
+    _check_folders(Path(job.folder), Path(job.private))
     if job.denied and not adapter.harness:
         # It has one way to work, and no tool in it can be taken away.
         raise Invalid(
@@ -155,6 +152,21 @@ def checked(adapter: Adapter, job: Job) -> Job:
     if any("\0" in word for word in (job.folder, job.private, job.program, *job.server, *job.command)):
         raise Invalid("a NUL byte cannot stand in a command line")
     return job
+
+
+def _check_folders(folder: Path, private: Path) -> None:
+    if not (folder.is_absolute() and private.is_absolute()) or ".." in (*folder.parts, *private.parts):
+        raise Invalid("the folders of a job should be absolute paths without ..")
+    if private == folder or folder in private.parents:
+        raise Invalid("the private folder lies in the folder of the work", hint="an agent could write its own settings")
+    # Programs look for settings in all folders above the one they start in, up to a repository and beyond. A person
+    # may keep their home in git; what lies there is theirs.
+    above = [one for one in private.parents if one != Path.home() and os.path.lexists(one / ".git")]
+    if ".git" in private.parts or above:
+        raise Invalid(
+            "the private folder lies in a repository, whose settings would be found from there",
+            hint="put it below a folder of the user, such as the cache",
+        )
 
 
 def is_session(text: str) -> bool:

@@ -30,6 +30,7 @@ def job_in(folder: Path) -> Job:
         pytest.param("claude", {"server": ("git\0", "nexus")}, id="206-nul-in-server"),
         pytest.param("gemini", {"folder": "/work,/etc"}, id="206-folder-as-list"),
         pytest.param("claude", {"private": "/w/private", "folder": "/w"}, id="205-settings-where-the-agent-writes"),
+        pytest.param("gemini", {"private": "/w/.git/nexus/r1"}, id="205-private-folder-in-a-git-folder"),
         pytest.param("aider", {"session": "abc"}, id="202-session-of-a-program-that-has-none"),
         pytest.param("aider", {"way": "proposer"}, id="205-proposer-without-tools-of-ours"),
         pytest.param("command", {"way": "proposer", "command": ("true",)}, id="205-any-command-as-proposer"),
@@ -38,6 +39,11 @@ def job_in(folder: Path) -> Job:
 def test_a_job_that_could_slip_something_in_is_refused(name: str, changes: dict[str, object], tmp_path: Path) -> None:
     with pytest.raises(Invalid):
         ADAPTERS[name].launch(replace(job_in(tmp_path), **changes))  # type: ignore[arg-type]
+
+
+def test_205_a_private_folder_below_a_checkout_is_refused(repository: Path, tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="lies in a repository"):
+        ADAPTERS["opencode"].launch(replace(job_in(tmp_path), private=str(repository / "build" / "private")))
 
 
 @pytest.mark.parametrize("file", [".aider.conf.yml", ".env", ".aider.model.settings.yml"])
