@@ -243,12 +243,19 @@ def test_what_a_role_may_not_do_is_not_offered(real: Real, scene: Scene) -> None
     assert not stub.offered() & (unlisted | {"run_shell_command", "replace"})
 
 
-FAULTS: list[Fault] = ["refused"]
+FAULTS: tuple[Fault, ...] = ("refused", "no json", "cut", "empty", "flood")
+# OpenCode asks again for ever when a stream ends early: that is for the time limit of a run.
+ENDLESS = {("opencode", "cut"), ("opencode", "empty")}
+BAD = [
+    (one, fault)
+    for one in REAL.values()
+    for fault in FAULTS
+    if one.name != "aider" and (one.name, fault) not in ENDLESS
+]
 
 
-@pytest.mark.parametrize("real", ALL_BUT_AIDER)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_model_that_refuses_is_an_end_that_is_not_ok(real: Real, scene: Scene, fault: Fault) -> None:
+@pytest.mark.parametrize(("real", "fault"), [pytest.param(one, fault, id=f"{one.name}-{fault}") for one, fault in BAD])
+def test_a_model_that_answers_badly_is_an_end_that_is_not_ok(real: Real, scene: Scene, fault: Fault) -> None:
     with StubModels(fault=fault) as stub:
         _, ended = run(real, job(real, scene, "contained"), stub, fault)
 
