@@ -5,6 +5,7 @@ from typing import Any
 
 from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
 from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.base.errors import Invalid
 
 _TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search", "replace", "write_file")
 _SHELL = "run_shell_command"
@@ -37,8 +38,6 @@ class Gemini:
         argv += [f"--resume={job.session}"] if job.session else []
         if tools and "," in job.folder:
             # The option is a list with commas, and no way to quote one.
-            from gitnexus.base.errors import Invalid
-
             raise Invalid("gemini cannot work in a folder with a comma in its path", hint="move the repository")
         home = f"{HOME}/.gemini"
         return Launch(

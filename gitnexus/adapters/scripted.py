@@ -3,6 +3,7 @@
 As a program: python -P -m gitnexus.adapters.scripted FILE [--state FILE] [--server ARGV-AS-JSON]
 """
 
+import json
 import sys
 from typing import Any
 
@@ -16,7 +17,7 @@ class Scripted:
     program = ""
     harness = ""
     ways: tuple[Way, ...] = ("proposer", "contained")
-    parses = "messages, tool calls, cost, tokens, turns, session"
+    parses = "messages, tool calls, tokens, turns, session"
     resumes = True
 
     def launch(self, job: Job) -> Launch:
@@ -24,8 +25,6 @@ class Scripted:
         checked(self, job)
         if len(job.command) != 1:
             raise Invalid("the scripted agent takes one file", hint="the file holds its steps, in JSON or TOML")
-        import json
-
         argv = [sys.executable, "-P", "-m", "gitnexus.adapters.scripted"]
         argv += [f"--state={below(job, 'scripted.json')}", f"--server={json.dumps(job.server)}", f"--way={job.way}"]
         argv += ["--resume"] if job.session else []

@@ -153,6 +153,21 @@ def test_what_is_used_up_is_told_and_an_unknown_cost_is_no_excuse() -> None:
     assert over(Budget(usd=0.5, tokens=1100), said) is None
 
 
+def test_a_command_is_started_as_it_was_given_and_its_status_decides(job: Job) -> None:
+    launch = ADAPTERS["command"].launch(replace(job, command=("make", "--", "it")))
+    reader = ADAPTERS["command"].reader()
+    said = [one.text for line in (b"one", b"", b"\x1b[2Jtwo\r") for one in reader.feed(line)]
+
+    assert (launch.argv, launch.network, launch.place) == (("make", "--", "it"), "none", "folder")
+    assert said == ["one", "\\x1b[2Jtwo"]
+    assert [reader.end(status).reason for status in (0, 3, -15)] == ["completed", "failed", "killed"]
+
+
+def test_a_command_that_is_none_is_refused(job: Job) -> None:
+    with pytest.raises(Invalid):
+        ADAPTERS["command"].launch(job)
+
+
 def test_a_name_that_is_no_agent_is_refused_with_those_that_are() -> None:
     with pytest.raises(NotFound) as refused:
         adapter_named("cursor")
