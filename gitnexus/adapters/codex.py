@@ -21,7 +21,7 @@ class Codex:
     def launch(self, job: Job) -> Launch:
         """Return how to start it: its home is ours alone, and the folder is not trusted, so its .codex is not read.
 
-        Contained, its own sandbox is off: ours is around it, and one inside the other cannot be set up. Without ours
+        Contained, its own sandbox is off: ours is around it, and one inside the other may not start. Without ours
         it would be free, so a runner that has no sandbox must not start it contained. apply_patch cannot be taken
         away; for a role that may not edit, its own sandbox is on and lets it only read.
         """

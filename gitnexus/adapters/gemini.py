@@ -29,7 +29,7 @@ class Gemini:
         checked(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
-        # In the mode `default` a command with > in it asks, whatever a rule says, and nobody is there to answer. The
+        # In the mode `default` a command with > in it asked although a rule allowed it, and nobody is there to answer. The
         # rules hold in the mode `yolo` as well: those of a user stand above those that a mode brings.
         mode = "yolo" if tools else "default"
         argv = [job.program or self.program, "--output-format=stream-json", f"--approval-mode={mode}", "--skip-trust"]
@@ -44,7 +44,6 @@ class Gemini:
             argv=tuple(argv),
             env={"HOME": below(job, HOME), "GEMINI_CLI_HOME": below(job, HOME), "GEMINI_CLI_NO_RELAUNCH": "true"},
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
-            login=((".gemini/oauth_creds.json", f"{home}/oauth_creds.json"),),
             stdin=_prompt(job, bool(tools)).encode(),
             files={
                 f"{home}/settings.json": json.dumps(_settings(job)).encode(),
