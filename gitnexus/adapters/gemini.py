@@ -29,8 +29,8 @@ class Gemini:
         checked(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
-        # In the mode `default` a command with > in it asked although a rule allowed it, and nobody is there to answer. The
-        # rules hold in the mode `yolo` as well: those of a user stand above those that a mode brings.
+        # In the mode `default` a command with > in it asked although a rule allowed it, and nobody is there to answer.
+        # The rules hold in the mode `yolo` as well: those of a user stand above those that a mode brings.
         mode = "yolo" if tools else "default"
         argv = [job.program or self.program, "--output-format=stream-json", f"--approval-mode={mode}", "--skip-trust"]
         argv += [f"--include-directories={job.folder}"] if tools else []
