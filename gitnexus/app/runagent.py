@@ -31,7 +31,7 @@ Show = Callable[[Said], None]
 def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None) -> Ended:
     """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError."""
     adapter = adapter_named(node.adapter)
-    private = desk.folder / "private"
+    private = desk.private
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     job = Job(
         prompt=node.prompt,

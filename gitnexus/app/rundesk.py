@@ -62,6 +62,11 @@ class RunDesk:
         return Path(real(above)) / hash_of(real(self.repo.main_place)) / self.run.id
 
     @property
+    def private(self) -> Path:
+        """The folder that only this run's agent sees: its home and settings. In no repository: programs look above."""
+        return Path(real(home_folder())) / "private" / self.run.id
+
+    @property
     def worktree(self) -> Repo:
         """The repository as seen from the run's worktree. Raises: NotFound."""
         found = self.repo.common_dir / "worktrees" / self.run.id
