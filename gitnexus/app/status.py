@@ -118,7 +118,7 @@ def _runs(snapshot: Snapshot) -> dict[str, int]:
 
 
 def _mode(nexus: Nexus, snapshot: Snapshot) -> str:
-    """Return the mode in force. The files are only understood if one of them speaks of a mode: status is called often."""
+    """Return the mode in force. The files are only understood if one of them speaks of a mode: that takes time."""
     mine = home_folder() / "policy.md"
     texts = (snapshot.read("policy.md") or b"", mine.read_bytes() if mine.is_file() else b"")
     if not any(b"mode:" in text for text in texts):
