@@ -12,7 +12,7 @@ from gitnexus.git.commits import CommitRow, Range, log, range_of
 from gitnexus.git.merging import clean_merge, is_ancestor
 from gitnexus.git.patchid import patch_ids
 from gitnexus.git.private import EMPTY_TREE, PrivateGit, private
-from gitnexus.git.revisions import commit_of, head_of
+from gitnexus.git.revisions import branch_of, commit_of, head_of
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.signed import Signed, digest
@@ -81,7 +81,7 @@ def verify(
     with private(repo) as git:
         wanted, most = (range_of(repo, git, text), 0) if text is not None else _ahead(repo, git)
         who = digest(approvers.to_bytes())
-        ref = f"{_head_name(repo)} {text or ''}".strip()
+        ref = f"{branch_of(repo) or 'HEAD'} {text or ''}".strip()
         before = cursor.known(repo.common_dir, ref, who, strict=strict) if since_cursor else None
         since = _start(git, before, wanted)
         rows = log(git, Range(wanted.tip, (*wanted.without, *([since] if since else []))), most=most)
@@ -149,21 +149,13 @@ def _ahead(repo: Repo, git: PrivateGit) -> tuple[Range, int]:
 
 
 def _upstreams(repo: Repo) -> list[str]:
-    branch = _head_name(repo).removeprefix("refs/heads/")
+    branch = branch_of(repo).removeprefix("refs/heads/")
     remote, merge = (config.get(repo, f"branch.{branch}.{word}") for word in ("remote", "merge"))
     named = []
     if remote and merge:
         short = merge.removeprefix("refs/heads/")
         named.append(f"refs/heads/{short}" if remote == "." else f"refs/remotes/{remote}/{short}")
     return [*named, "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"]
-
-
-def _head_name(repo: Repo) -> str:
-    try:
-        text = (repo.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return "HEAD"
-    return text.removeprefix("ref: ") if text.startswith("ref: ") else "HEAD"
 
 
 def _start(git: PrivateGit, known: cursor.Cursor | None, wanted: Range) -> str:
