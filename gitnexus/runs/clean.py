@@ -18,7 +18,7 @@ from gitnexus.runs.archive import LOGS, fold
 from gitnexus.runs.ids import BRANCHES, branch_of
 from gitnexus.runs.integrated import Target, containing, integrated
 from gitnexus.runs.model import ENDED, Run
-from gitnexus.runs.parked import left_in, park
+from gitnexus.runs.parked import RESCUE, left_in, park
 from gitnexus.runs.trash import Trash, living
 
 
@@ -138,9 +138,9 @@ def _put_away(around: Around, done: Cleaned, place: Place, tip: str, *, is_workt
     left = left_in(around.git, place.folder, admin, log, tip, look_only=around.look_only)
     wanted = left.commit or ("" if done.integrated else tip)
     if wanted:
-        name = (
-            f"refs/nexus/rescue/{done.run}" if around.look_only else park(around.git, around.objects, done.run, wanted)
-        )
+        name = f"{RESCUE}{done.run}"
+        if not around.look_only:
+            name = park(around.git, around.objects, done.run, wanted)
         done = done.changed(rescue=name, left=done.left + left.files)
     odd = (*done.odd, *(one.path for one in left.odd))
     if not is_worktree:
