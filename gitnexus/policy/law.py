@@ -80,11 +80,10 @@ class Rules:
 
     def runs_for(self, request: CommandRequest) -> Iterator[tuple[Argv, Rule]]:
         """Yield the command rules that match a request."""
-        if self.verdict == "allow":
-            lines = [request.argv]
-        elif not self._runs:
+        if not self._runs:
             return
-        else:
+        lines = [request.argv]
+        if self.verdict != "allow":
             lines = unwrapped(request.argv)
             lines += [(name_of(line[0]), *line[1:]) for line in lines] + [(name_of(request.program), *request.argv[1:])]
         for line in lines:
