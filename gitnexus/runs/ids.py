@@ -10,7 +10,7 @@ from gitnexus.base.errors import Failed, NotFound
 BRANCHES = "refs/heads/nexus/"
 # No vowels that make words, no letters that look like digits.
 _LETTERS = "0123456789bcdfghjkmnpqrstvwxyz"
-FORM = re.compile(rf"\d{{6}}-\d{{4}}-[{_LETTERS}]{{4}}")
+FORM = re.compile(rf"[0-9]{{6}}-[0-9]{{4}}-[{_LETTERS}]{{4}}")
 
 
 def mint(now: datetime, taken: Collection[str] = ()) -> str:
