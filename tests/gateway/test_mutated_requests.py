@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import NexusError
+from gitnexus.gateway.patching import PatchDeed
 from gitnexus.gateway.table import call
 from gitnexus.policy.builtin import why_bad_variable
+from gitnexus.policy.request import digest
 from gitnexus.sandbox.environment import ALLOWED, environment
 from tests.gateway.approved import Room, asked, room_at
 from tests.gateway.scene import everything
@@ -153,3 +155,55 @@ def test_what_the_sandbox_lets_a_request_set_is_not_refused_by_the_gate() -> Non
     assert {name: why_bad_variable(name, value) for name, value in environment(wanted, {}).items()} == dict.fromkeys(
         environment(wanted, {})
     )
+
+
+PATCH = """diff --git a/a.txt b/a.txt
+--- a/a.txt
++++ b/a.txt
+@@ -1,3 +1,4 @@ x
+ one
+-two
++zwei
++drei
+ three
+diff --git a/src/new.py b/src/new.py
+new file mode 100755
+--- /dev/null
++++ b/src/new.py
+@@ -0,0 +1 @@
++print(1)
+"""
+
+
+def bytes_that_do_not_matter(place: Path, step: int, start: int = 0) -> set[int]:
+    """Return where a byte of the diff can be another one, and what would be done is still the same."""
+    room, raw = room_at(place), PATCH.encode()
+    with PatchDeed(room.bench, raw, "").prepared() as (approved, _):
+        token = room.token(approved)
+    found = set()
+    for at in range(start, len(raw), step):
+        wanted = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+        try:
+            with PatchDeed(room.bench, wanted, "").prepared() as (request, _):
+                room.spend(token, request, digest(request))
+        except NexusError:
+            continue
+        assert request == approved, at
+        found.add(at)
+        token = room.token(approved)
+    return found
+
+
+def lines_that_do_not_matter(place: Path, step: int, start: int = 0) -> set[str]:
+    """Return the lines of the diff that such a byte is in."""
+    lines = [line for line in PATCH.splitlines() for _ in f"{line}\n"]
+    return {lines[at] for at in bytes_that_do_not_matter(place, step, start)}
+
+
+# A letter before a path, the bits of a mode that git does not keep, where a hunk begins: not one line of content.
+CONTENT = {" one", "-two", "+zwei", "+drei", " three", "+print(1)"}
+
+
+@pytest.mark.parametrize("start", range(4))
+def test_a_byte_of_a_diff_that_is_another_is_refused_unless_the_result_is_the_same(tmp_path: Path, start: int) -> None:
+    assert not lines_that_do_not_matter(tmp_path, 32, start * 8) & CONTENT

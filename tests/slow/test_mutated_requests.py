@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.test_mutated_requests import attack_a_rule, attack_with_a_token
+from tests.gateway.test_mutated_requests import CONTENT, attack_a_rule, attack_with_a_token, lines_that_do_not_matter
 
 pytestmark = pytest.mark.slow
 
@@ -23,3 +23,7 @@ def test_two_thousand_requests_against_a_rule_with_a_slot(tmp_path: Path, part: 
 
     assert executed + refused == 1000
     assert executed > 0
+
+
+def test_every_byte_of_a_diff_that_is_another_is_refused_unless_the_result_is_the_same(tmp_path: Path) -> None:
+    assert not lines_that_do_not_matter(tmp_path, 1) & CONTENT
