@@ -1,10 +1,12 @@
 """A run from its beginning to its end, and on from wherever it stopped."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitnexus.app import runpatch
 from gitnexus.app.policy import policy_here
+from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runend import keep_end, read_end
@@ -49,7 +51,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
-        id=mint(now(), ids_in(snapshot)),
+        id=_claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
         agent=wish.definition.nodes[0].adapter,
         base=base,
@@ -66,6 +68,18 @@ def started(state: State, wish: Wish) -> RunDesk:
     put(state, run, f"runs: begin {run.id}")
     added(state.repo, desk.place, desk.branch, base, run.id)
     return desk
+
+
+def _claimed(state: State, taken: list[str]) -> str:
+    """Return a new id whose folder is ours alone: of two processes that draw the same, one draws again."""
+    for _ in range(100):
+        found = mint(now(), taken)
+        place = folder_of(state.repo.common_dir, found)
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+            return found
+    raise Failed("no free name for a run was found")
 
 
 def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:

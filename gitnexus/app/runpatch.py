@@ -18,7 +18,7 @@ from gitnexus.git.branches import moved, raw_of, tip
 from gitnexus.git.checkout import indexed
 from gitnexus.git.commits import write
 from gitnexus.git.identity import again
-from gitnexus.git.ondisk import worktree_tree
+from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.rows import LINK, TreeChange, difference, files, targets
 from gitnexus.policy.ledger import Ledger
@@ -31,6 +31,7 @@ from gitnexus.state.format import id_of
 
 GATE = "gate"
 _TOOL = "repo.apply_patch"
+_MOST_ODD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         # What fits into no tree would look like a deletion where there was a file before.
         wrong += [(odd.path, odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
         request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
+    _told_left_out(desk, found.odd, node)
     known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
     if known is not None:
         return known
@@ -71,6 +73,13 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
     propose(desk, action, request, summary, node)
     return action
+
+
+def _told_left_out(desk: RunDesk, odd: tuple[Odd, ...], node: str) -> None:
+    if odd:
+        names = "; ".join(f"{one_line(one.path, 80)}: {one.why}" for one in odd[:_MOST_ODD])
+        more = f" and {len(odd) - _MOST_ODD} more" if len(odd) > _MOST_ODD else ""
+        desk.log.append("agent.progress", GATE, {"text": short(f"left out: {names}{more}", 1000), "node": node})
 
 
 def propose(desk: RunDesk, action: str, request: Request, summary: str, node: str) -> Decision:
