@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound, VerificationFailed
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
@@ -27,6 +27,7 @@ from gitnexus.policy.request import digest, parsed
 from gitnexus.policy.tokens import Claims, checked, proved
 from gitnexus.runs.message import Trailers, message
 from gitnexus.runs.message import read as trailers_of
+from gitnexus.runs.model import ENDED
 from gitnexus.state.format import id_of
 
 GATE = "gate"
@@ -129,6 +130,7 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         found = proposal(desk, action)
         # A new yes is a new token: the one before may have expired. What was begun goes on with its own.
         if known.status != "unknown" or not _has_token(desk, action):
+            _refuse_over(desk)
             _refuse_denied(found)
             _granted(desk, found, scope, by or desk.state.author.name)
         return _carried_out(desk, found)
@@ -189,6 +191,7 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
         return "executed"
     commit = _committed_already(desk, action, request)
     if commit is None:
+        _refuse_over(desk)
         _refuse_denied(found)
     token = _token(desk, action)
     claims = _checked(desk, found, token, begun=known.status == "unknown")
@@ -207,6 +210,12 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
         ]
     )
     return "executed"
+
+
+def _refuse_over(desk: RunDesk) -> None:
+    status = desk.view().status
+    if status in ENDED:
+        raise Failed(f"{desk.run.id} is {status}", hint="start a new run for it")
 
 
 def _refuse_denied(found: Proposal) -> None:

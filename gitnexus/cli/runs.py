@@ -110,10 +110,11 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
 def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
     from gitnexus.app.runlist import can_end
     from gitnexus.base.errors import Failed
+    from gitnexus.runs.model import ENDED
 
     open_ = ("waiting", "unknown", "proposed", "approved")
     waits = [name for name, one in desk.view().actions.items() if one.status in open_]
-    if not actions and not waits and not can_end(desk):
+    if not actions and (not waits or desk.view().status in ENDED) and not can_end(desk):
         raise Failed(f"nothing of {desk.run.id} waits for an answer", fix=f"git nexus replay {desk.run.id}")
     return list(actions) or waits
 
