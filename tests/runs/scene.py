@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import pty
 import random
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,3 +126,46 @@ def gone_on(nexus: Nexus, *argv: str) -> None:
     """Run a command that must end well, or with something to be approved."""
     done = nexus(*argv)
     assert done.returncode in (0, ASKED), f"{argv} → {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def events(place: Path, run: str, kind: str) -> list[dict[str, Any]]:
+    """Return the bodies of the events of a kind."""
+    raw = (folder(place, run) / "events.jsonl").read_bytes()
+    found = [json.loads(line) for line in raw.split(b"\n") if line]
+    return [event["body"] for event in found if event["kind"] == kind]
+
+
+def artifact(place: Path, run: str, digest: str) -> Path:
+    """Return the file of an artifact."""
+    (found,) = [path for path in folder(place, run).rglob("*") if path.name == digest.removeprefix("sha256:")]
+    return found
+
+
+@contextlib.contextmanager
+def held(place: Path, run: str) -> Iterator[None]:
+    """Keep the branch of a run from moving, as a stopped git would."""
+    lock = place / ".git" / "refs" / "heads" / "nexus" / f"{run}.lock"
+    lock.touch()
+    try:
+        yield
+    finally:
+        lock.unlink()
+
+
+def typed(place: Path, keys: str, *argv: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """Run a command on a terminal, type a line at each question, and return its status and what it drew."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(place)
+        os.environ.update({"TERM": "xterm-256color", "PAGER": "cat", **(env or {})})
+        os.execvp(argv[0], list(argv))
+    shown, answered, lines = b"", 0, keys.split("\n")
+    with contextlib.suppress(OSError):
+        while piece := os.read(fd, 65536):
+            shown += piece
+            if shown.endswith((b"] ", b"? ", b": ")) and answered < len(lines):
+                os.write(fd, f"{lines[answered]}\n".encode())
+                answered += 1
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(fd)
+    return status, shown.decode()
