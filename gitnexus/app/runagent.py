@@ -59,6 +59,11 @@ def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, networ
     return ended
 
 
+def goes_on(desk: RunDesk, node: Node) -> bool:
+    """True if the agent of a node takes up where it was, instead of beginning again."""
+    return adapter_named(node.adapter).resumes and bool(desk.view().session)
+
+
 def _spec(
     desk: RunDesk, sandbox: Sandbox, launch: Launch, private: Path, definition: Definition, network: Network | None
 ) -> Spec:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound, VerificationFailed
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
@@ -20,7 +20,7 @@ from gitnexus.git.branches import moved, raw_of, tip
 from gitnexus.git.checkout import indexed
 from gitnexus.git.commits import write
 from gitnexus.git.identity import again
-from gitnexus.git.ondisk import worktree_tree
+from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.rows import LINK, TreeChange, difference, files, targets
 from gitnexus.policy.ledger import Ledger
@@ -29,10 +29,12 @@ from gitnexus.policy.request import digest, parsed
 from gitnexus.policy.tokens import Claims, checked, proved
 from gitnexus.runs.message import Trailers, message
 from gitnexus.runs.message import read as trailers_of
+from gitnexus.runs.model import ENDED
 from gitnexus.state.format import id_of
 
 GATE = "gate"
 _TOOL = "repo.apply_patch"
+_MOST_ODD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +58,31 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         if not found.changes:
             return None
         git.keep(found.result_tree)
-        present = list(files(git, found.base_tree))
+        present = list(files(git, found.result_tree))
         links = targets(git, (entry.oid for entry in present if entry.mode == LINK))
         by_path = {entry.path: links[entry.oid] for entry in present if entry.mode == LINK}
         wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
+        # What fits into no tree would look like a deletion where there was a file before.
+        wrong += [(odd.path, odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
         request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
+    _told_left_out(desk, found.odd, node)
     known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
     if known is not None:
         return known
     action = f"a{len(desk.view().actions) + 1}"
     if wrong:
-        path, why = wrong[0]
+        path, *_, why = wrong[0]
         desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
         raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
     propose(desk, action, request, summary, node)
     return action
+
+
+def _told_left_out(desk: RunDesk, odd: tuple[Odd, ...], node: str) -> None:
+    if odd:
+        names = "; ".join(f"{one_line(one.path, 80)}: {one.why}" for one in odd[:_MOST_ODD])
+        more = f" and {len(odd) - _MOST_ODD} more" if len(odd) > _MOST_ODD else ""
+        desk.log.append("agent.progress", GATE, {"text": short(f"left out: {names}{more}", 1000), "node": node})
 
 
 def propose(
@@ -127,11 +139,10 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         if known.status in ("executed", "denied"):
             return known.status
         found = proposal(desk, action)
-        if found.decision.verdict == "deny":
-            raise DeniedByPolicy(
-                f"{found.decision.rule} denies it: {found.decision.why}", hint=found.decision.instead or None
-            )
-        if known.status in ("proposed", "waiting") or not _has_token(desk, action):
+        # A new yes is a new token: the one before may have expired. What was begun goes on with its own.
+        if known.status != "unknown" or not _has_token(desk, action):
+            _refuse_over(desk)
+            _refuse_denied(found)
             _granted(desk, found, scope, by or desk.state.author.name)
         return _carried_out(desk, found)
 
@@ -153,11 +164,10 @@ def allowed(desk: RunDesk, action: str) -> bool:
         known = _action(desk, action)
         if known.status in ("executed", "denied"):
             return known.status == "executed"
+        found = proposal(desk, action)
         if known.status == "approved" and known.by and known.by != "policy":
-            found = proposal(desk, action)
             _carried_out(desk, found)
             return True
-        found = proposal(desk, action)
         if found.decision.verdict != "allow":
             return False
         if not _has_token(desk, action):
@@ -190,12 +200,15 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     known = _action(desk, action)
     if known.status == "executed":
         return "executed"
+    commit = _committed_already(desk, action, request)
+    if commit is None:
+        _refuse_over(desk)
+        _refuse_denied(found)
     token = _token(desk, action)
     claims = _checked(desk, found, token, begun=known.status == "unknown")
     if known.status != "unknown":
         body = {"action": action, "tool": _TOOL, "digest": of, "nonce": claims.nonce}
         desk.log.append("tool.intended", GATE, body)
-    commit = _committed_already(desk, action)
     if commit is None:
         _spend(desk, claims)
         commit = _commit(desk, request, action, known, token)
@@ -208,6 +221,20 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
         ]
     )
     return "executed"
+
+
+def _refuse_over(desk: RunDesk) -> None:
+    status = desk.view().status
+    if status in ENDED:
+        raise Failed(f"{desk.run.id} is {status}", hint="start a new run for it")
+
+
+def _refuse_denied(found: Proposal) -> None:
+    """Refuse what the policy denies by now, whoever approved it before. Raises: DeniedByPolicy."""
+    if found.decision.verdict == "deny":
+        raise DeniedByPolicy(
+            f"{found.decision.rule} denies it: {found.decision.why}", hint=found.decision.instead or None
+        )
 
 
 def _checked(desk: RunDesk, found: Proposal, token: str, *, begun: bool) -> Claims:
@@ -249,16 +276,22 @@ def _commit(desk: RunDesk, request: PatchRequest, action: str, known: ActionView
     return commit
 
 
-def _committed_already(desk: RunDesk, action: str) -> str | None:
+def _committed_already(desk: RunDesk, action: str, request: PatchRequest) -> str | None:
+    """Return the commit that we made before a kill: this tree on this base with this token, not what only says so."""
     at = tip(desk.repo, desk.branch)
-    text = raw_of(desk.repo, at).partition(b"\n\n")[2].decode("utf-8", "replace") if at else ""
-    found = trailers_of(text)
-    return at if found is not None and found.run == desk.run.id and action in found.actions else None
+    of = _token_digest(desk, action)
+    if at is None or at == request.base or of is None:
+        return None
+    head, _, text = raw_of(desk.repo, at).partition(b"\n\n")
+    made = f"tree {request.result_tree}\nparent {request.base}\nauthor ".encode()
+    found = trailers_of(text.decode("utf-8", "replace"))
+    wanted = Trailers(desk.run.id, (action,), desk.run.agent, (_token(desk, action),))
+    return at if head.startswith(made) and found == wanted else None
 
 
 def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
     """Return the request as the objects tell it now. Raises: Conflict where it is another one."""
-    committed = _committed_already(desk, _action_of(desk, digest(request)))
+    committed = _committed_already(desk, _action_of(desk, digest(request)), request)
     base = request.base if committed else _tip(desk)
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)

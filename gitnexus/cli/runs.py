@@ -1,5 +1,6 @@
 """`git nexus runs`, `review`, `approve`, `deny`, `cancel`: how runs stand, and what a person says."""
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -107,10 +108,13 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
 
 
 def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
+    from gitnexus.app.runlist import can_end
     from gitnexus.base.errors import Failed
+    from gitnexus.runs.model import ENDED
 
-    waits = [name for name, one in desk.view().actions.items() if one.status in ("waiting", "unknown", "proposed")]
-    if not actions and not waits:
+    open_ = ("waiting", "unknown", "proposed", "approved")
+    waits = [name for name, one in desk.view().actions.items() if one.status in open_]
+    if not actions and (not waits or desk.view().status in ENDED) and not can_end(desk):
         raise Failed(f"nothing of {desk.run.id} waits for an answer", fix=f"git nexus replay {desk.run.id}")
     return list(actions) or waits
 
@@ -119,9 +123,11 @@ def _went_on(desk: "RunDesk") -> None:
     """Let a run end that had only waited for answers; one whose agent still has work to do is left to `resume`."""
     from gitnexus.app.runlist import can_end
     from gitnexus.app.running import driven
+    from gitnexus.base.errors import Busy
 
     if can_end(desk):
-        driven(desk, lambda said: None, None)
+        with contextlib.suppress(Busy):  # who came first brings it to its end
+            driven(desk, lambda said: None, None)
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:

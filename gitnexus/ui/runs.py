@@ -90,7 +90,7 @@ def leave(view: "RunView") -> None:
     if view.status in ("waiting", "blocked"):
         sys.exit(21)
     if view.status == "failed":
-        sys.exit(1)
+        sys.exit(20 if any(one.verdict == "deny" for one in view.actions.values()) else 1)
 
 
 def waiting(view: "RunView") -> str:
