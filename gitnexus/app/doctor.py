@@ -279,7 +279,7 @@ def _settings(state: State, _fix: bool) -> Iterator[Finding]:
 
     snapshot = state.latest()
     settings_of(section(snapshot, "memory", state.trusts))
-    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "sandbox"))
+    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "runs", "sandbox"))
     for path, name in strange:
         yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
     if not strange:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gitnexus.app import runpatch
 from gitnexus.app.runagent import Show, worked
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runsetup import prepared
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import Failed, NexusError, NotFound
 from gitnexus.base.text import one_line
@@ -68,11 +69,16 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
     with desk.driving():
         definition = desk.definition()
-        if desk.view().status in ENDED:
-            return desk.view()
+        view = desk.view()
+        if view.status == "failed" and not view.nodes:
+            # It ended in its set-up, and its agent has done nothing yet.
+            by = short(desk.state.author.name, 200)
+            desk.log.append("run.resumed", "user", {"by": by, "definition": desk.run.definition})
+        elif view.status in ENDED:
+            return view
         if not (desk.place / ".git").exists():
             added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
-        failed = ""
+        failed = prepared(desk, definition, show, network)
         for node in definition.nodes:
             failed = failed or _worked(desk, definition, node, show, network)
         waits = _answered(desk, definition, review)
@@ -94,7 +100,7 @@ def recorded(desk: RunDesk) -> RunView:
     def change(before: Run) -> Run:
         if before.status == "landed":
             return before
-        ended = before.ended or (stamp(now()) if over else "")
+        ended = (before.ended or stamp(now())) if over else ""
         return before.changed(status=view.status, head=head if head != before.base else "", ended=ended)
 
     desk.run = changed(desk.state, desk.run.id, change, f"runs: {desk.run.id} is {view.status}")

@@ -18,6 +18,8 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
     "memory.gc.automatic": (False,),
     "policy.mode": ("default",),
     "policy": (),
+    "runs.copy": ([],),
+    "runs.setup": ([],),
     "sandbox": (),
 }
 

@@ -76,7 +76,7 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     nexts = {
         "waiting": f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
-        "failed": f"git nexus replay {run.id}",
+        "failed": f"git nexus replay {run.id}" if view.nodes else f"git nexus resume {run.id}",
         "running": f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }
