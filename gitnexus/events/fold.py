@@ -148,7 +148,7 @@ def _judged(run: _Folding, event: Event) -> None:
         action["status"] = _AFTER[verdict]
     action["verdict"] = verdict
     if verdict == "deny":
-        action["by"] = event.body["rule"]
+        action |= {"by": event.body["rule"], "why": event.body["why"]}
 
 
 def _granted(run: _Folding, event: Event) -> None:
