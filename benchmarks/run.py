@@ -20,6 +20,7 @@ import redaction
 import sandbox
 import state_write
 import tokens
+import verify
 
 CHAPTERS = {
     "state": state_write.ratios,
@@ -32,6 +33,7 @@ CHAPTERS = {
     "sandbox": sandbox.ratios,
     "tokens": tokens.ratios,
     "events": events.ratios,
+    "verify": verify.ratios,
 }
 
 

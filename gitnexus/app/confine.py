@@ -1,8 +1,8 @@
 """The sandbox as the gateway needs it: for one worktree, at the level that the policy asks for."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -85,15 +85,20 @@ class Sandbox:
         return Ran(status=done.status, seconds=round(done.seconds, 3), level=done.level, signal=done.signal,
                    ended_by=done.ended_by, cut=cut)  # fmt: skip
 
-    def hidden(self, level: Level) -> tuple[str, ...]:
-        """Return what no command may see, whatever lies around it."""
+    def hidden(self, level: Level, *kept: Path) -> tuple[str, ...]:
+        """Return what no command may see, whatever folder around it is within reach; the worktree and `kept` are left.
+
+        Where one of those lies in a folder that is to be hidden, as a run's worktree does in NEXUS_HOME beside the
+        keys, all that lies beside the way to it is hidden instead.
+        """
         found = [home_folder(), self._repo.common_dir, Path.home()]
         if level in ("L2", "L3") or not self._repo.is_linked:
             found.append(Path(self._root, ".git"))
         if level in ("L2", "L3"):
             found += [Path(self._root, ".nexus"), *self._denied]
-        real = (path.resolve() for path in found if path.exists())
-        return tuple(dict.fromkeys(str(path) for path in real if not Path(self._root).is_relative_to(path)))
+        left = [Path(self._root), *(path.resolve() for path in kept)]
+        real = dict.fromkeys(path.resolve() for path in found if path.exists())
+        return tuple(dict.fromkeys(str(one) for path in real for one in _beside(path, left)))
 
     @cached_property
     def _denied(self) -> list[Path]:
@@ -116,7 +121,7 @@ class Sandbox:
         """Return the folders that the user's own programs lie in, each with what stands beside its `bin`."""
         return tuple(folder.removesuffix("/bin") for folder in self.folders)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _kept_link(self) -> Iterator[None]:
         """Keep the file `.git` of a linked worktree as it is: below L2 a command could make it lead elsewhere."""
         link = Path(self._root, ".git")
@@ -128,3 +133,16 @@ class Sandbox:
                 if link.is_dir() and not link.is_symlink():
                     link.rename(link.with_name(f".git-{token(6)}"))
                 replace(link, before)
+
+
+def _beside(path: Path, left: list[Path]) -> Iterator[Path]:
+    """Yield `path`, or what lies in it beside the ways to the folders that are left."""
+    if path in left:
+        return
+    if not any(one.is_relative_to(path) for one in left):
+        yield path
+        return
+    with contextlib.suppress(OSError):
+        for child in sorted(path.iterdir()):
+            if not child.is_symlink():
+                yield from _beside(child, left)

@@ -83,6 +83,7 @@ class Recorder:
             "digest": fields["digest"],
             "artifact": kept.digest,
             **({"node": self._node} if self._node else {}),
+            **({"claims": fields["claims"]} if fields.get("claims") else {}),
         }
         verdict = {
             "action": action,

@@ -83,7 +83,7 @@ def spec_of(
         env={name: value for name, value in env.items() if name != "HOME"},
         readable=_readable(program, folders),
         writable=(str(private),),
-        hidden=_outside(sandbox.hidden(level), private),
+        hidden=sandbox.hidden(level, private),
         network=network or launch.network,
         limits=Limits(seconds=seconds, cpu_seconds=seconds, output=_MOST_OUTPUT),
         stdin=launch.stdin,
@@ -110,10 +110,6 @@ def _readable(program: str, folders: tuple[str, ...]) -> tuple[str, ...]:
     if program == os.path.realpath(sys.executable):
         homes += [sys.prefix, sys.base_prefix, str(Path(__file__).resolve().parents[2])]
     return tuple(dict.fromkeys(os.path.realpath(home) for home in homes if home not in ("", "/")))
-
-
-def _outside(hidden: tuple[str, ...], private: Path) -> tuple[str, ...]:
-    return tuple(path for path in hidden if not private.is_relative_to(path) or path == str(private))
 
 
 class _Ears:

@@ -3,7 +3,9 @@
 Whatever was killed in between, the log says how far it came; what is done is never done twice.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.clock import now
@@ -22,7 +24,7 @@ from gitnexus.git.ondisk import worktree_tree
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.rows import LINK, TreeChange, difference, files, targets
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.model import Change, Decision, PatchRequest, Request, Scope
+from gitnexus.policy.model import Change, Decision, PatchRequest, ProposedAction, Request, Scope
 from gitnexus.policy.request import digest, parsed
 from gitnexus.policy.tokens import Claims, checked, proved
 from gitnexus.runs.message import Trailers, message
@@ -71,17 +73,26 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
     return action
 
 
-def propose(desk: RunDesk, action: str, request: Request, summary: str, node: str) -> Decision:
-    """Write a request into the log with the gate's answer. Raises: NexusError."""
-    keeper = desk.keeper(action)
+def propose(
+    desk: RunDesk, action: str, request: Request, summary: str, node: str, claims: Mapping[str, Any] | None = None
+) -> Decision:
+    """Write a request into the log with the gate's answer. What an agent `claims` of it is only logged.
+
+    Raises: NexusError.
+    """
+    asked = ProposedAction(
+        id=action, kind=request.kind, summary=summary, details=request.plain(), claims=dict(claims or {})
+    )
+    keeper = desk.keeper(asked.id)
     decision = keeper.decide(request)
     desk.recorder(keeper, desk.run.agent, node).note(
         "action.proposed",
         {
             "digest": digest(request),
-            "kind": request.kind,
-            "summary": summary,
-            "request": request.plain(),
+            "kind": asked.kind,
+            "summary": asked.summary,
+            "request": asked.details,
+            "claims": asked.claims,
             "verdict": decision.verdict,
             "rule": decision.rule,
             "why": decision.why,

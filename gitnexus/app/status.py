@@ -15,7 +15,8 @@ from gitnexus.git import exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.git.worktrees import worktrees
 from gitnexus.policy.signed import Signed
-from gitnexus.state import STATE_REF
+from gitnexus.state import STATE_REF, Snapshot
+from gitnexus.state.home import home_folder
 from gitnexus.state.intake import left_aside, own_projection
 
 # The rooms of the state tree that a person counts in files.
@@ -41,6 +42,8 @@ class Standing:
     copies: list[str]
     left_out: dict[str, str]
     untrusted: dict[str, str]
+    runs: dict[str, int]
+    mode: str
     warnings: list[str]
     next_steps: list[str]
 
@@ -56,6 +59,7 @@ def standing(nexus: Nexus) -> Standing:
     missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
     untrusted = Signed(snapshot, nexus.repo.common_dir).untrusted()
+    runs = _runs(snapshot)
     return Standing(
         commit=commit,
         changes=count,
@@ -70,8 +74,10 @@ def standing(nexus: Nexus) -> Standing:
         copies=copies,
         left_out=left_out,
         untrusted=untrusted,
+        runs=runs,
+        mode=_mode(nexus, snapshot),
         warnings=warnings,
-        next_steps=_next(nexus, copies, missing, warnings, untrusted),
+        next_steps=_next(nexus, copies, missing, warnings, untrusted, runs),
     )
 
 
@@ -99,6 +105,32 @@ def _cycle(nexus: Nexus) -> dict[str, Any]:
     return found
 
 
+def _runs(snapshot: Snapshot) -> dict[str, int]:
+    """Return how many runs there are of each status, as their records say."""
+    if not snapshot.names("runs"):
+        return {}
+    from gitnexus.runs.store import runs_in  # most projects have none yet
+
+    found: dict[str, int] = {}
+    for run in runs_in(snapshot):
+        found[run.status] = found.get(run.status, 0) + 1
+    return found
+
+
+def _mode(nexus: Nexus, snapshot: Snapshot) -> str:
+    """Return the mode in force. The files are only understood if one of them speaks of a mode: that takes time."""
+    mine = home_folder() / "policy.md"
+    texts = (snapshot.read("policy.md") or b"", mine.read_bytes() if mine.is_file() else b"")
+    if not any(b"mode:" in text for text in texts):
+        return "default"
+    from gitnexus.app.policy import policy_here
+
+    try:
+        return policy_here(nexus.state).law.mode
+    except Invalid:
+        return "default"
+
+
 def _warnings(nexus: Nexus) -> list[str]:
     said = [f"git fetch {remote} would overwrite {STATE_REF}" for remote in remotes.overwriting(nexus.repo)]
     if nexus.repo.worktree and not nexus.settled.tracked and not exclude.is_listed(nexus.repo):
@@ -107,9 +139,16 @@ def _warnings(nexus: Nexus) -> list[str]:
 
 
 def _next(
-    nexus: Nexus, copies: list[str], missing: list[str], warnings: list[str], untrusted: dict[str, str]
+    nexus: Nexus,
+    copies: list[str],
+    missing: list[str],
+    warnings: list[str],
+    untrusted: dict[str, str],
+    runs: dict[str, int],
 ) -> list[str]:
     steps = []
+    if runs.get("waiting") or runs.get("blocked"):
+        steps.append("git nexus review shows what waits for your answer")
     if copies:
         steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
     if nexus.settled.held:

@@ -39,8 +39,10 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
     commit on that branch whose trailers prove the approval. Your own checkout is not touched.
     """
     from gitnexus.app.running import Wish, driven, started
+    from gitnexus.app.runready import refuse_unready
 
     definition, title = _wanted(words, asked)
+    refuse_unready(nexus.state, definition)
     wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
     desk = started(nexus.state, wish)
     note(f"{desk.run.id} works in {desk.place}")

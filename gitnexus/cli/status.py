@@ -40,6 +40,8 @@ def _payload(found: "Standing") -> dict[str, object]:
         "copies": found.copies,
         "leftOut": [{"path": path, "why": why} for path, why in found.left_out.items()],
         "untrusted": [{"path": path, "why": why} for path, why in found.untrusted.items()],
+        "runs": found.runs,
+        "mode": found.mode,
         "warnings": found.warnings,
         "next": found.next_steps,
     }
@@ -57,6 +59,10 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
         ["files", counts],
         ["hooks", _hooks(nexus, found)],
     ]  # fmt: skip
+    if found.runs:
+        rows.append(["runs", ", ".join(f"{count} {status}" for status, count in sorted(found.runs.items()))])
+    if found.mode != "default":
+        rows.append(["mode", click.style(found.mode, fg="red" if found.mode == "bypass" else "yellow", bold=True)])
     if found.worktrees > 1:
         rows.append(["trees", f"{found.worktrees} worktrees share this state"])
     rows += [["look", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]

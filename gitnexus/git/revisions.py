@@ -37,3 +37,9 @@ def commit_of(repo: Repo, git: PrivateGit, revision: str) -> str:
     if asked.returncode != 0:
         raise NotFound(f"there is no commit {revision}")
     return asked.stdout.decode("ascii").split()[-1]
+
+
+def branch_of(repo: Repo) -> str:
+    """Return the whole name of the branch that is checked out here, empty where HEAD names a commit itself."""
+    asked = run("symbolic-ref", "--quiet", "HEAD", git_dir=repo.git_dir)
+    return asked.stdout.decode("utf-8", "replace").strip() if asked.returncode == 0 else ""

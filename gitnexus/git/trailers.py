@@ -4,6 +4,8 @@ import re
 
 PREFIX = "Nexus-"
 _TRAILER = re.compile(r"^([A-Za-z0-9][A-Za-z0-9-]*): (.*)$")
+# What `git cherry-pick -x` writes among the trailers.
+_PICKED = re.compile(r"^\(cherry picked from commit [0-9a-f]{7,64}\)$")
 _SCISSORS = re.compile(r"^\S+ -{24} >8 -{24}$")
 
 
@@ -15,7 +17,7 @@ def last_paragraph(message: str) -> list[tuple[str, str]]:
         row = _TRAILER.match(line)
         if row:
             found.append((row[1], row[2].strip()))
-        elif not (found and line[:1] in (" ", "\t")):
+        elif not (found and (line[:1] in (" ", "\t") or _PICKED.match(line))):
             return []
     return found
 

@@ -75,7 +75,7 @@ class Trusted(Protocol):
 
     @property
     def project(self) -> str:
-        """The project's id."""
+        """The project's own id."""
 
     def public_of(self, key_id: str) -> str:
         """Return the public key of an approver. Raises: VerificationFailed for one unknown or revoked."""

@@ -39,6 +39,16 @@ def message(summary: str, body: str, trailers: Trailers) -> str:
     return "\n\n".join(part for part in (subject, said, last) if part) + "\n"
 
 
+def landing(title: str, messages: Sequence[str], trailers: Trailers) -> str:
+    """Return the message of one commit that stands for several: their first lines are its body."""
+    return message(title, "\n".join(f"- {first_line(text)}" for text in messages), trailers)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a message, safe to show."""
+    return one_line(text.strip().partition("\n")[0], 72)
+
+
 def read(text: str) -> Trailers | None:
     """Return the trailers of a message, None where it has no approval. They prove nothing by themselves."""
     rows = last_paragraph(text)

@@ -67,10 +67,7 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     """Return where a run stands and what to do next."""
     run = desk.run
     lines = [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
-    rows = [
-        [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)]
-        for name, one in view.actions.items()
-    ]
+    rows = [[f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)] for name, one in view.actions.items()]
     lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
     nexts = {

@@ -17,9 +17,13 @@ class Unittest:
 
     def plan(self, files: frozenset[str], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return the command if there are Python files that look like tests."""
-        if not any(re.search(r"(^|/)test[^/]*\.py$", path) for path in files):
+        tests = sorted(path for path in files if re.search(r"(^|/)test[^/]*\.py$", path))
+        if not tests:
             return None
-        return ("python3", "-m", "unittest", *(operands(wanted) or ("discover",)))
+        folder = tests[0].rpartition("/")[0]
+        # Without a package the folder has to be named; with one, and at the top, they are found.
+        start = ("-s", folder) if all("/" in path for path in tests) and f"{folder}/__init__.py" not in files else ()
+        return ("python3", "-m", "unittest", *(operands(wanted) or ("discover", *start)))
 
     def parse(self, output: bytes, status: int) -> TestReport:
         """Return the counts of the last run."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from gitnexus.base.errors import Invalid, NotFound
@@ -13,6 +14,9 @@ from gitnexus.gateway.door import masked, passed
 from gitnexus.gateway.patching import PatchDeed
 from gitnexus.gateway.paths import why_unwritable
 from gitnexus.gateway.testrun.protocol import Runner, TestReport
+
+_DEEPEST = 3
+_MOST_NAMES = 10_000
 
 
 def apply_patch(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,15 +75,35 @@ def _command(bench: Bench, argv: Sequence[str], params: Mapping[str, Any]) -> Co
 
 
 def _planned(bench: Bench, wanted: str, files: list[str]) -> tuple[str, Runner, Sequence[str]]:
-    present = frozenset(os.listdir(bench.worktree))
+    present = _present(bench.worktree)
     if wanted and wanted not in bench.runners:
         raise Invalid(f"there is no runner {one_line(wanted, 40)!r}", hint=f"there are: {', '.join(bench.runners)}")
+    missing: NotFound | None = None
     for name, runner in bench.runners.items():
-        if wanted in ("", name):
-            argv = runner.plan(present, tuple(files))
-            if argv is not None:
-                return name, runner, argv
+        argv = runner.plan(present, tuple(files)) if wanted in ("", name) else None
+        if argv is None:
+            continue
+        try:
+            bench.confine.resolved(argv[0], bench.worktree)
+        except NotFound as exc:
+            missing = missing or exc  # another runner may know these tests, too
+            continue
+        return name, runner, argv
+    if missing is not None:
+        raise missing
     raise NotFound("no runner knows how tests are run here", hint="give argv; then only the exit status counts")
+
+
+def _present(worktree: Path) -> frozenset[str]:
+    """Return the names of files near the top, by which a runner knows a project."""
+    found: list[str] = []
+    for folder, names, files in os.walk(worktree):
+        below = Path(folder).relative_to(worktree)
+        names[:] = [name for name in names if not name.startswith(".") and name != "node_modules"]
+        if len(below.parts) >= _DEEPEST or len(found) > _MOST_NAMES:
+            names.clear()
+        found += [str(below / name) for name in files]
+    return frozenset(found[:_MOST_NAMES])
 
 
 def _operand(path: str) -> str:

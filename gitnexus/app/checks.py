@@ -1,0 +1,54 @@
+"""The project's own checks before a landing: which, and run in a sandbox on exactly what would land."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gitnexus.base.errors import Failed, Invalid
+from gitnexus.base.text import visible_bytes
+from gitnexus.git.private import PrivateGit
+from gitnexus.state import State
+from gitnexus.state.settings import section
+
+# Runs one check on a tree. Raises: Failed if it does.
+Check = Callable[[PrivateGit, str, tuple[str, ...]], None]
+_LINES = 20
+
+
+def checks_of(state: State) -> list[tuple[str, ...]]:
+    """Return `runs.checks` of the settings, as far as they count; a project's only if signed. Raises: Invalid."""
+    found: Any = section(state.required(), "runs", state.trusts).get("checks", [])
+    if not isinstance(found, list) or not all(_is_argv(row) for row in found):
+        raise Invalid("settings.json: runs.checks should be a list of commands, each a list of words")
+    return [tuple(row) for row in found]
+
+
+def in_sandbox(git: PrivateGit, tree: str, argv: tuple[str, ...]) -> None:
+    """Lay a tree out in a folder of its own and run a check there, without network. Raises: Failed, DeniedByPolicy."""
+    from gitnexus.sandbox.environment import environment  # only who has checks pays
+    from gitnexus.sandbox.levels import best
+    from gitnexus.sandbox.program import resolved
+    from gitnexus.sandbox.run import run
+    from gitnexus.sandbox.spec import Spec
+
+    with tempfile.TemporaryDirectory(prefix="git-nexus-check-") as name:
+        place = str(Path(name).resolve())
+        git.must("read-tree", tree)
+        git.must(f"--work-tree={place}", "checkout-index", "--all", "--force")
+        env = environment({}, os.environ)
+        program = resolved(argv[0], env["PATH"], place, place)
+        done = run(Spec(argv=argv, program=program.path, cwd=place, root=place, env=env, level=best("L1")))
+    if done.status != 0:
+        said = visible_bytes((done.stdout.data + done.stderr.data)[-8000:]).strip().split("\n")[-_LINES:]
+        how = f"status {done.status}" if done.status is not None else f"signal {done.signal}"
+        raise Failed(
+            f"the check {' '.join(argv)} failed with {how}; nothing was landed",
+            hint="its last lines:\n" + "\n".join(f"  {line}" for line in said),
+            context={"argv": list(argv), "output": "\n".join(said)},
+        )
+
+
+def _is_argv(row: object) -> bool:
+    return isinstance(row, list) and bool(row) and all(isinstance(word, str) and word for word in row)

@@ -1,0 +1,40 @@
+"""What has to be there before a run begins: its agents and their programs. A run that cannot start makes nothing."""
+
+import os
+
+from gitnexus.adapters.installed import found
+from gitnexus.adapters.table import adapter_named
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.text import one_line
+from gitnexus.runs.definition import Definition
+from gitnexus.sandbox.program import resolved
+from gitnexus.state import State
+from gitnexus.state.home import home_folder
+
+
+def refuse_unready(state: State, definition: Definition) -> None:
+    """Refuse a definition whose agents cannot be started here. Raises: NotFound, Invalid."""
+    # In a bare repository there is no worktree that a program must not come from.
+    top = os.path.realpath(state.repo.worktree or state.repo.common_dir)
+    for node in definition.nodes:
+        adapter = adapter_named(node.adapter)
+        if node.way not in adapter.ways:
+            raise Invalid(f"{adapter.name} cannot work as {node.way}", hint=f"it can as {' or '.join(adapter.ways)}")
+        path = os.environ.get("PATH", os.defpath)
+        if adapter.name == "command" and "/" not in node.argv[0]:
+            _refuse_missing(node.argv[0], path, top)
+        elif adapter.program and found(adapter.program, path, home_folder() / "cache" / "programs.json") is None:
+            raise NotFound(
+                f"the program {adapter.program} is not installed, and {adapter.name} needs it",
+                hint="docs/how-to/run-an-agent.md tells where it comes from",
+            )
+
+
+def _refuse_missing(name: str, path: str, top: str) -> None:
+    try:
+        resolved(name, path, top, top)
+    except NotFound as exc:
+        raise NotFound(
+            f"there is no program {one_line(name, 80)}",
+            hint="is it on your PATH? after -- stands a command, not a shell line",
+        ) from exc

@@ -1,0 +1,83 @@
+"""`git nexus verify`: which commits were approved, proved from the commits and the approvers' keys."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.commands import NexusCommand, invocation
+from gitnexus.ui.output import answer, columns, counted, start_folder
+
+if TYPE_CHECKING:
+    from gitnexus.app.verifying import Verified
+    from gitnexus.runs.verify import Proof
+
+_COLOURS = {"approved": "green", "unapproved": "yellow", "invalid": "red"}
+_SHOWN = 200
+
+
+@click.command("verify", cls=NexusCommand)
+@click.argument("commits", metavar="[RANGE]", required=False)
+@click.option("--require-approval", is_flag=True, help="Fail also for commits that carry no approval.")
+@click.option("--since-cursor", is_flag=True, help="Begin where the last good pass over the same range ended.")
+@click.option("--approvers", "file", metavar="FILE", help="Take the approvers from this copy of .nexus/approvers.")
+@click.option("--root", metavar="KEYID", help="The first approver, for a machine that does not know them.")
+@click.pass_context
+def verify(
+    ctx: click.Context, commits: str | None, require_approval: bool, since_cursor: bool, file: str | None,
+    root: str | None,
+) -> None:  # fmt: skip
+    """Say of each commit whether it was approved, and why.
+
+    RANGE is A..B, or B for all that B reaches. Without it: what HEAD has and its upstream or the default branch has
+    not; where nothing is ahead, the last 100 commits. Leaves with status 22 if one is invalid: its approval does not
+    hold for what it does.
+    """
+    from gitnexus.app.keepers import open_state
+    from gitnexus.app.open import described
+    from gitnexus.app.verifying import approvers_for
+    from gitnexus.app.verifying import verify as look
+    from gitnexus.git import discover
+
+    start = start_folder(invocation(ctx))
+    state = open_state(discover(start, inherit=True))
+    try:
+        whose = approvers_for(state, start / Path(file).expanduser() if file else None, root)
+        found = look(state, whose, commits, strict=require_approval, since_cursor=since_cursor)
+        answer(lambda: _payload(found), lambda: _text(found), lambda: described(state.repo))
+    finally:
+        state.close()
+    sys.exit(22 if found.wrong else 0)
+
+
+def _payload(found: "Verified") -> dict[str, Any]:
+    return {
+        "ok": not found.wrong,
+        "commits": [proof.plain() for proof in found.proofs],
+        "tip": found.tip,
+        "since": found.since or None,
+        "root": found.root,
+    }
+
+
+def _text(found: "Verified") -> str:
+    newest = found.proofs[::-1]
+    wrong = {proof.commit for proof in found.wrong}
+    shown = [proof for at, proof in enumerate(newest) if at < _SHOWN or proof.commit in wrong]
+    more = [f"… {len(newest) - len(shown)} more, all good"] if len(newest) > len(shown) else []
+    counts = [
+        f"{sum(proof.status == status for proof in newest)} {status}"
+        for status in _COLOURS
+        if any(proof.status == status for proof in newest)
+    ]
+    since = f" since {found.since[:9]}, where the last pass ended" if found.since else ""
+    tail = f"{counted(len(newest), 'commit')}{since}: {', '.join(counts)}" if newest else f"No commits{since}."
+    return "\n".join([columns([_row(proof) for proof in shown], indent=""), *more, tail] if shown else [tail])
+
+
+def _row(proof: "Proof") -> list[str]:
+    who = f"{proof.run} {proof.action}".strip()
+    status = click.style(proof.status, fg=_COLOURS[proof.status])
+    return [proof.commit[:9], status, one_line(who, 40), one_line(proof.reason, 120)]

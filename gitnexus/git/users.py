@@ -1,0 +1,71 @@
+"""The user's own git, in the user's own checkout: for what they asked for there. Their config and hooks count."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from gitnexus.base.errors import Failed
+from gitnexus.git.child import GitFailed, reason
+from gitnexus.git.discovery import Repo
+
+# Where a hook or an outer git put us must not become where we work.
+_PLACES = frozenset((
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_LITERAL_PATHSPECS",
+))  # fmt: skip
+_UNDER_WAY = {
+    "MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase", "rebase-apply": "a rebase",
+}  # fmt: skip
+
+
+def run(
+    place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run the user's git to its end; no editor opens. The caller judges the status."""
+    kept = {name: value for name, value in os.environ.items() if name not in _PLACES}
+    fixed = {"LC_ALL": "C.UTF-8", "LANGUAGE": "C", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
+    try:
+        return subprocess.run(
+            ["git", *argv],
+            cwd=place,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            env={**kept, **fixed, **(env or {})},
+        )
+    except FileNotFoundError as exc:
+        raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+
+
+def must(place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+    """Run the user's git and return its output. Raises: GitFailed."""
+    done = run(place, *argv, stdin=stdin, env=env)
+    if done.returncode != 0:
+        raise GitFailed(f"git {argv[0]} failed: {reason(done.stderr or done.stdout)}")
+    return done.stdout
+
+
+def under_way(repo: Repo) -> str | None:
+    """Return what the checkout is in the middle of, None if nothing."""
+    for name, words in _UNDER_WAY.items():
+        if (repo.git_dir / name).exists():
+            return words
+    return None
+
+
+def uncommitted(place: Path) -> tuple[set[str], set[str]]:
+    """Return the tracked paths that differ from HEAD, and those of them that are staged."""
+    fields = must(place, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames").split(b"\0")[:-1]
+    changed = {os.fsdecode(row[3:]) for row in fields}
+    return changed, {os.fsdecode(row[3:]) for row in fields if row[:1] not in (b" ", b"?")}
+
+
+def committed(place: Path, tree: str, parent: str, message: str, author: Mapping[str, str]) -> str:
+    """Return a commit as the user's git makes one, signed if they sign; it moves no ref. Raises: GitFailed."""
+    asked = run(place, "config", "--type=bool", "--get", "commit.gpgSign")
+    sign = ["-S"] if asked.stdout.strip() == b"true" else []
+    made = must(place, "-c", "i18n.commitEncoding=UTF-8", "commit-tree", *sign, "-p", parent, "-F", "-", tree,
+                stdin=message.encode(), env=author)  # fmt: skip
+    return made.decode("ascii").strip()

@@ -1,0 +1,174 @@
+"""What landing a run would do: which commits, with which tree, and why not. Decides in a private git; acts nowhere."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from gitnexus.base.errors import Conflict, Failed, VerificationFailed
+from gitnexus.base.text import one_line
+from gitnexus.git.commits import CommitRow, read
+from gitnexus.git.merging import clean_merge, is_ancestor, replayed, tree
+from gitnexus.git.patchid import PatchIds
+from gitnexus.git.private import PrivateGit
+from gitnexus.runs.message import Trailers, first_line, landing
+from gitnexus.runs.message import read as trailers_of
+from gitnexus.runs.model import Run
+from gitnexus.runs.verify import Proof
+
+Way = Literal["merge", "rebase", "squash"]
+ACTION = "land"
+# Signs that from one tree to another, by this patch, is what was approved. Raises: ApprovalNeeded.
+Vouch = Callable[[str, str, str], str]
+
+
+class Written(NamedTuple):
+    """A commit that is to be made, on the one before it."""
+
+    tree: str
+    message: str
+    author: dict[str, str]
+
+
+class Plan(NamedTuple):
+    """How a run lands on `head`: by merging or moving on to `target`, or by the commits that are `written` first."""
+
+    head: str
+    result: str
+    target: str
+    written: tuple[Written, ...] = ()
+
+
+def refuse_unready(run: Run, tip: str) -> None:
+    """Refuse a run that is not at its end, or whose branch is not where it left it. Raises: Failed, …"""
+    if run.status in ("waiting", "blocked"):
+        raise Failed(f"{run.id} waits for an approval", hint=f"git nexus review {run.id} shows what waits",
+                     fix=f"git nexus review {run.id}")  # fmt: skip
+    if run.status == "running":
+        raise Failed(f"{run.id} has not ended", hint=f"git nexus runs shows it; git nexus resume {run.id} goes on",
+                     fix="git nexus runs")  # fmt: skip
+    if run.status in ("failed", "cancelled"):
+        raise Failed(f"{run.id} is {run.status}, so it does not land as a whole",
+                     hint=f"what was approved is on {run.branch}: merge or cherry-pick that yourself")  # fmt: skip
+    if run.head and tip != run.head:
+        raise VerificationFailed(
+            f"{run.branch} is not where the run left it: {tip[:12]} instead of {run.head[:12]}",
+            hint=f"somebody moved it; git reflog {run.branch} tells when",
+        )
+
+
+def refuse_unproved(run: Run, rows: Sequence[CommitRow], proofs: Sequence[Proof]) -> None:
+    """Refuse a branch that is more, less or other than a line of this run's approved commits."""
+    if not rows:
+        raise Failed(f"{run.id} changed nothing, there is nothing to land")
+    before = run.base
+    for row, proof in zip(rows, proofs, strict=True):
+        if row.parents != (before,):
+            raise VerificationFailed(f"{run.branch} is no straight line from where the run began ({row.id[:12]})")
+        if proof.status != "approved":
+            raise VerificationFailed(
+                f"{row.id[:12]} on {run.branch} is {proof.status}: {proof.reason}",
+                hint=f"git nexus verify {run.base[:12]}..{run.branch}",
+                fix=f"git nexus verify {run.base[:12]}..{run.branch}",
+            )
+        if proof.run != run.id:
+            raise VerificationFailed(f"{row.id[:12]} on {run.branch} was approved for another run, {proof.run}")
+        before = row.id
+
+
+def planned(
+    git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, way: Way, vouch: Vouch
+) -> Plan:
+    """Return how proved commits come onto `head` by one of the ways. Raises: Conflict, ApprovalNeeded."""
+    tip, onto = rows[-1].id, tree(git, head)
+    if head == run.base and (way == "rebase" or (way == "squash" and len(rows) == 1)):
+        return Plan(head, rows[-1].tree, tip)
+    if way == "merge":
+        return Plan(head, _merged(git, ids, run, rows, head, onto), tip)
+    if way == "rebase":
+        written = []
+        for row in rows:
+            onto = _fitted(git, ids, run, onto, row.parent_trees[0], row.tree)
+            written.append(Written(onto, row.message, author_of(read(git, row.id))))
+        return Plan(head, onto, "", tuple(written))
+    before = rows[0].parent_trees[0]
+    result = _fitted(git, ids, run, onto, before, rows[-1].tree)
+    found = _gathered(run, rows)
+    if len(rows) > 1 and onto != before:
+        token = vouch(onto, result, ids.of(onto, result))
+        found = found._replace(actions=(*found.actions, ACTION), approvals=(*found.approvals, token))
+    text = rows[0].message if len(rows) == 1 else landing(run.title, [row.message for row in rows], found)
+    return Plan(head, result, "", (Written(result, text, author_of(read(git, tip))),))
+
+
+def landed_at(run: Run, rows: Sequence[CommitRow], proofs: Sequence[Proof], wanted: Sequence[str]) -> str:
+    """Return the last of the approved commits that together carry all of a run's approvals, empty if some lack."""
+    found: set[str] = set()
+    last = ""
+    for row, proof in zip(rows, proofs, strict=True):
+        said = trailers_of(row.message)
+        if said is not None and said.run == run.id and proof.status == "approved":
+            found.update(said.approvals)
+            last = row.id
+    return last if wanted and found.issuperset(wanted) else ""
+
+
+def approvals_of(rows: Sequence[CommitRow]) -> list[str]:
+    """Return the tokens of commits, in their order."""
+    found = (trailers_of(row.message) for row in rows)
+    return [token for said in found if said is not None for token in said.approvals]
+
+
+def author_of(raw: bytes) -> dict[str, str]:
+    """Return the author of a raw commit as git takes one from its environment."""
+    line = next(line for line in raw.split(b"\n") if line.startswith(b"author "))
+    person, _, when = line.removeprefix(b"author ").decode("utf-8", "replace").rpartition("> ")
+    name, _, email = person.partition(" <")
+    return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": f"@{when}"}
+
+
+def _merged(
+    git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, onto: str
+) -> str:  # fmt: skip
+    if not is_ancestor(git, run.base, head):
+        raise Conflict(
+            f"this branch does not have the commit that {run.id} began at, and a merge would bring more than the run",
+            hint="land it on the branch that it began on, or land it with --rebase or --squash",
+        )
+    before = rows[0].parent_trees[0]
+    fits = _fitted(git, ids, run, onto, before, rows[-1].tree)
+    found = clean_merge(git, head, rows[-1].id)
+    if found is not None and found != fits:
+        raise _outdated(run, "git would merge it into something else than was approved")
+    return fits
+
+
+def _fitted(git: PrivateGit, ids: PatchIds, run: Run, onto: str, old: str, new: str) -> str:
+    """Return the change on another tree, if it is still the change that was approved."""
+    try:
+        result = replayed(git, onto, old, new)
+    except Conflict as exc:
+        raise _outdated(run, exc.message) from exc
+    if ids.of(onto, result) != ids.of(old, new):
+        raise _outdated(run, "on what is there now it would be another change than was approved")
+    return result
+
+
+def _outdated(run: Run, words: str) -> Conflict:
+    return Conflict(
+        f"{run.id} needs a new approval, since its base moved: {one_line(words, 300)}",
+        hint="run it again from where your branch is now, and approve that",
+        context={"run": run.id},
+    )
+
+
+def _gathered(run: Run, rows: Sequence[CommitRow]) -> Trailers:
+    found = [said for said in (trailers_of(row.message) for row in rows) if said is not None]
+    actions = tuple(dict.fromkeys(action for said in found for action in said.actions))
+    return Trailers(run.id, actions, found[-1].agent, tuple(token for said in found for token in said.approvals))
+
+
+def merge_message(run: Run, count: int) -> str:
+    """Return the message of the merge commit: which run, and how to look at it."""
+    subject = f"Merge run {run.id}: {first_line(run.title)}"
+    noun = "commit" if count == 1 else "commits"
+    body = f"{count} approved {noun} of {one_line(run.agent, 60)}; git nexus verify proves it."
+    return f"{one_line(subject, 100)}\n\n{body}\n"

@@ -1,0 +1,126 @@
+"""A project with a run in it, as `git nexus run` leaves one: a worktree, a branch, commits with real tokens."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from gitnexus.app.keepers import open_state
+from gitnexus.base.clock import now, stamp
+from gitnexus.git import Author, discover
+from gitnexus.git.commits import write
+from gitnexus.git.patchid import patch_id
+from gitnexus.git.private import private
+from gitnexus.policy.keys import Signer, own_signer
+from gitnexus.policy.ledger import Ledger
+from gitnexus.policy.tokens import Expected, approved, issue
+from gitnexus.runs import store
+from gitnexus.runs.message import Trailers, message
+from gitnexus.runs.model import Run
+from gitnexus.state.format import id_of
+from tests.conftest import run_git
+
+RUN = "261116-1503-k7fb"
+AGENT = Author("scripted", "scripted@agents.invalid", 1_794_000_000)
+
+
+@dataclass
+class RunScene:
+    """One run; `commit` is what the gateway and a person's approval make of an edit."""
+
+    project: Path
+    id: str = RUN
+    worktree: Path = field(init=False)
+    base: str = field(init=False)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.worktree = self.project.parent / f"run-{self.id}"
+        self.base = run_git(self.project, "rev-parse", "HEAD").strip()
+        run_git(self.project, "worktree", "add", "-q", "--lock", "-b", f"nexus/{self.id}", str(self.worktree))
+        state = open_state(self.project)
+        onto = run_git(self.project, "symbolic-ref", "HEAD").strip()
+        run = Run(id=self.id, title="mend it", agent="scripted", base=self.base, definition="sha256:0",
+                  created=stamp(now()), onto=onto)  # fmt: skip
+        store.put(state, run, f"runs: start {self.id}")
+        state.close()
+
+    @property
+    def tip(self) -> str:
+        return run_git(self.project, "rev-parse", f"refs/heads/nexus/{self.id}").strip()
+
+    def edit(self, files: dict[str, str | None]) -> None:
+        for name, text in files.items():
+            path = self.worktree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                path.unlink()
+            else:
+                path.write_text(text)
+
+    def commit(self, files: dict[str, str | None], summary: str = "mend it", body: str = "", **changed: Any) -> str:
+        """Approve an edit and commit it on the run's branch."""
+        self.edit(files)
+        self.count += 1
+        run_git(self.worktree, "add", "-A")
+        tree = run_git(self.worktree, "write-tree").strip()
+        tip = self.tip
+        token = self.token(f"a{self.count}", tree_of(self.project, tip), tree, **changed)
+        trailers = Trailers(self.id, (f"a{self.count}",), "scripted", (token,))
+        made = commit_tree(self.project, tree, [tip], message(summary, body, trailers))
+        run_git(self.project, "update-ref", f"refs/heads/nexus/{self.id}", made, tip)
+        return made
+
+    def token(self, action: str, base: str, result: str, signer: Signer | None = None, **changed: Any) -> str:
+        repo = discover(self.project)
+        state = open_state(repo)
+        project = id_of(state.latest()) or ""
+        state.close()
+        with private(repo) as git:
+            named = patch_id(git, base, result)
+        said: dict[str, Any] = {
+            "project": project, "run": self.id, "action": action, "kind": "patch", "request": "sha256:" + "1" * 64,
+            "mode": "default", "base": base, "result": result, "patch_id": named, "role": "engineer",
+        }  # fmt: skip
+        expected = Expected(**{**said, **changed})
+        key = signer or own_signer()
+        ledger = Ledger(repo.common_dir).begin(now())
+        claims = approved(expected, scope="once", ledger=ledger, approver=key.key_id, now=now(),
+                          lasts=timedelta(hours=1))  # fmt: skip
+        return issue(claims, key)
+
+    def end(self, status: str = "completed") -> "RunScene":
+        state = open_state(self.project)
+        store.changed(
+            state, self.id, lambda run: run.changed(status=status, head=self.tip, ended=stamp(now())), f"runs: {status}"
+        )
+        state.close()
+        return self
+
+    def record(self) -> Run:
+        state = open_state(self.project)
+        try:
+            return store.read(state.latest(), self.id)
+        finally:
+            state.close()
+
+
+def commit_tree(project: Path, tree: str, parents: list[str], text: str) -> str:
+    person = Author("Test Person", "test@example.com", 1_794_000_100)
+    with private(discover(project)) as git:
+        return write(git, tree, parents, text, AGENT, person)
+
+
+def tree_of(project: Path, commit: str) -> str:
+    return run_git(project, "rev-parse", f"{commit}^{{tree}}").strip()
+
+
+def raw_message(project: Path, commit: str) -> str:
+    return run_git(project, "log", "-1", "--format=%B", commit)
+
+
+def commit_file(project: Path, name: str, text: str, words: str = "by hand") -> str:
+    (project / name).write_text(text)
+    run_git(project, "add", "--", name)
+    run_git(project, "commit", "-qm", words)
+    return run_git(project, "rev-parse", "HEAD").strip()
