@@ -229,4 +229,24 @@ say "The whole story, from a log in which each event holds the digest of the one
 run "git nexus replay $slow --verify"
 expect 'all hold'
 
+say "Landed: approved work comes into your branch, as it was approved or not at all."
+before=$(git rev-parse --short HEAD)
+run "git nexus land $fix"
+run "git nexus land $slow"
+run 'cat calc.py readme.txt'
+expect 'return a + b'
+expect 'Try: add(2, 2)'
+
+say "Anyone who has the commits and your public key can verify them."
+run "git nexus verify --require-approval ${before}.."
+expect '4 commits: 4 approved'
+run 'git log --graph --format="%h %an: %s"'
+
+say "A commit that was changed after the yes keeps its trailers, and is found out."
+run "git checkout --quiet --detach nexus/$fix && echo 'import os  # a little extra' >> calc.py"
+run 'git commit --quiet --amend --all --no-edit'
+refused "git nexus verify HEAD~..HEAD"
+expect 'not what was approved'
+git checkout --quiet main
+
 say "Everything is as it should be; the scratch folder is removed now."
