@@ -1,5 +1,6 @@
 #!/bin/sh
-# What `make demo` runs: the main job in a scratch repository, shown like a terminal session.
+# What `make demo` runs: the main job in a scratch repository, shown like a terminal session. The agent is a script, so
+# that no model and no network is needed; all else is what you get with a real one.
 # Nothing of yours is read or written: home, git config and NEXUS_HOME are folders that go away at the end.
 # Leaves with a status other than 0 as soon as something is not as it should be.
 set -eu
@@ -52,9 +53,10 @@ trap 'cd / && rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-mkdir "$scratch/home" "$scratch/my project"
+mkdir "$scratch/home" "$scratch/my project" "$scratch/tmp"
+export TMPDIR="$scratch/tmp" # what is killed below cannot tidy up after itself
 export HOME="$scratch/home" XDG_CONFIG_HOME="$scratch/home/.config" NEXUS_HOME="$scratch/home/nexus"
-export GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 LC_ALL=C.UTF-8
+export GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 LC_ALL=C.UTF-8 TERM=dumb NO_COLOR=1
 cat >"$HOME/.gitconfig" <<'END'
 [user]
 	name = Demo Person
@@ -78,84 +80,173 @@ for candidate in "$(sed -n '1s/^#!//p' "$program")" "$(dirname "$program")/pytho
 done
 [ -n "$python" ] || fail "no Python found that has gitnexus"
 
-say "A repository with one commit becomes a project."
-run 'git init --quiet && echo hello > readme.txt && git add . && git commit --quiet -m first'
+# Print a command, run it on a terminal, type a letter at its question, show both.
+at_terminal() {
+	printf '$ %s\n' "$1"
+	status=0
+	"$python" "$scratch/person.py" "$2" "$1" >"$scratch/said" 2>&1 || status=$?
+	cat "$scratch/said"
+	[ "$status" -eq 0 ] || fail "that should have worked, and left with status $status"
+}
+
+# The run that the last command began, and where it works.
+begun() {
+	id=$(sed -n 's/ works in .*//p' "$scratch/said")
+	worktree=$(sed -n 's/.* works in //p' "$scratch/said")
+	[ -n "$id" ] && [ -d "$worktree" ] || fail "that should have begun a run"
+}
+
+cat >"$scratch/person.py" <<'END'
+import os
+import pty
+import sys
+
+letter, command = sys.argv[1:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp("sh", ["sh", "-c", command])
+shown, typed = b"", False
+while True:
+    try:
+        piece = os.read(terminal, 65536)
+    except OSError:  # the other side is closed
+        break
+    if not piece:
+        break
+    shown += piece
+    if not typed and b"Approve?" in shown:
+        os.write(terminal, letter.encode() + b"\n")
+        typed = True
+sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+
+say "A project with a bug, and a test that shows it."
+mkdir agent
+cat >calc.py <<'END'
+def add(a, b):
+    return a - b
+END
+cat >test_calc.py <<'END'
+import unittest
+
+from calc import add
+
+
+class Adding(unittest.TestCase):
+    def test_two_and_two_is_four(self):
+        self.assertEqual(add(2, 2), 4)
+END
+cat >agent/fix.json <<'END'
+{"steps": [
+  {"do": "say", "text": "add subtracts; I change the sign."},
+  {"do": "write", "path": "calc.py", "text": "def add(a, b):\n    return a + b\n"},
+  {"do": "say", "text": "Done: add adds."}
+]}
+END
+cat >agent/greedy.json <<'END'
+{"steps": [
+  {"do": "say", "text": "I release it right away."},
+  {"do": "write", "path": "release/version.txt", "text": "9.9.9\n"}
+]}
+END
+cat >agent/slow.json <<'END'
+{"steps": [
+  {"do": "write", "path": "readme.txt", "text": "calc adds numbers.\n"},
+  {"do": "say", "text": "I have half of it and think about the rest."},
+  {"do": "wait", "path": "build/idea", "seconds": 120},
+  {"do": "write", "path": "readme.txt", "text": "calc adds numbers.\nTry: add(2, 2)\n"},
+  {"do": "say", "text": "Done: the readme tells how."}
+]}
+END
+printf '%s\n' /build/ __pycache__/ >.gitignore
+run 'git init --quiet && git add . && git commit --quiet -m "calc, which cannot add" && cat calc.py'
 run 'git nexus init --name demo'
-expect 'made refs/nexus/state'
 expect 'registered as demo'
 
-say "Two processes count in one record of the state, at once, twenty times each."
-cat >"$scratch/count.py" <<'END'
-import signal
-import sys
-import time
-from pathlib import Path
+say "What agents may do: run the tests without asking. What they may never do: touch release/."
+# Commands run with the system's programs; where its folders have no python3, yours is named to git nexus.
+if ! PATH=/usr/local/bin:/usr/bin:/bin command -v python3 >/dev/null; then
+	git config --global nexus.toolPath "$("$python" -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))')"
+fi
+run 'git nexus policy add allow --user -- python3 -m unittest discover'
+run "git nexus policy add deny --user --write 'release/**' --why 'people release'"
 
-from gitnexus.base.canonical import document, parse
-from gitnexus.state import Change, Snapshot, State
+say "An agent gets a prompt. It works in a sandbox, in a worktree of its own (here it is a script, agent/fix.json).
+# What it changed comes back as a card. The person reads it and types y."
+at_terminal 'git nexus run --agent scripted agent/fix.json "Make add() add"' y
+expect 'Approve?'
+expect 'completed'
+begun
+fix=$id
 
-ME, OTHER = sys.argv[1:]
-RECORD = "context/counter.json"
+say "The yes is in the commit: its author is the agent, its committer is you, and the token proves what you approved."
+run "git log -1 --format='%h %s%nauthor    %an%ncommitter %cn%n%n%(trailers)' nexus/$fix | cut -c 1-80"
+expect 'author    scripted (agent)'
+expect 'Nexus-Approval: nx1.'
 
+say "Your own checkout was not touched."
+run 'git status --short --branch && cat calc.py'
+expect 'return a - b'
 
-def count(tip: Snapshot) -> Change[None]:
-    raw = tip.read(RECORD)
-    total = parse(raw)["total"] + 1 if raw else 1
-    return Change({RECORD: document({"total": total})}, f"demo: {ME} counts to {total}", None)
+say "The tests, in the run's worktree and through the gateway: the policy allows them, the sandbox holds them."
+run 'git nexus -C "$worktree" tool tests.run "{\"runner\": \"unittest\"}"'
+expect '"passed": 1'
 
+say "What no rule speaks about waits for a person, and what is denied stays denied."
+refused 'git nexus -C "$worktree" tool cmd.run "{\"argv\": [\"git\", \"push\", \"--force\"]}"'
+refused 'git nexus run --agent scripted agent/greedy.json "Release it"'
+expect '(people release)'
 
-signal.alarm(60)  # wait for nobody for ever
-state = State.open(Path.cwd(), life="long")
-Path("..", ME).touch()
-while not Path("..", OTHER).exists():  # start together
-    time.sleep(0.001)
-for _ in range(20):
-    state.transact(count)
-state.close()
-END
-run 'cat ../count.py'
-printf '$ %s\n' 'python ../count.py first second & python ../count.py second first & wait'
-"$python" ../count.py first second &
-first=$!
-"$python" ../count.py second first &
-second=$!
-wait "$first" || fail "the first process failed"
-wait "$second" || fail "the second process failed"
-
-say "Where things stand, and the diary: one commit for each change, with its reason."
-run 'git nexus status'
-expect '41 changes'
-run 'git nexus log -n 5'
-expect 'counts to 40'
-
-say "Nothing was lost. The state is plain git: no tool of ours is needed to read it."
-run 'git show refs/nexus/state:context/counter.json'
-expect '{"total":40}'
-total=$(sed 's/[^0-9]//g' "$scratch/said")
-printf '# %s of 40 increments kept\n' "$total"
-for name in first second; do
-	kept=$(git log --format=%s refs/nexus/state | grep -c "^demo: $name counts to ") || :
-	[ "$kept" -eq 20 ] || fail "of the $name process only $kept of 20 commits are there"
+say "An agent is killed in the middle of its work, and git nexus with it: kill -9."
+printf '$ %s\n' 'git nexus run --agent scripted agent/slow.json "Write a readme" &'
+git-nexus run --agent scripted agent/slow.json "Write a readme" >"$scratch/said" 2>&1 &
+driver=$!
+waited=0
+until grep -q 'half of it' "$scratch/said"; do
+	waited=$((waited + 1))
+	[ "$waited" -lt 600 ] || fail "the agent did not begin"
+	sleep 0.1
 done
-run 'cat .nexus/context/counter.json'
-expect '{"total":40}'
-run 'git fsck --strict --no-progress'
+cat "$scratch/said"
+printf '$ kill -9 %s\n' "$driver"
+{ kill -9 "$driver" && wait "$driver"; } 2>/dev/null || : # some shells tell of it
+begun
+slow=$id
+run 'git nexus runs'
+expect 'stopped'
 
-say "A file edited by hand in .nexus/ is taken in by the next command, as a commit of its own."
-run 'mkdir .nexus/memory && echo "We deploy on Tuesdays." > .nexus/memory/deploy.md'
-run 'git nexus log -n 1'
-expect 'took in what you changed in .nexus/: memory/deploy.md'
-expect 'take in the edit of memory/deploy.md'
-run 'git show refs/nexus/state:memory/deploy.md'
-expect 'We deploy on Tuesdays.'
+say "Resumed, it goes on at the step that was not complete. This time nobody is at the terminal, so the patch waits."
+mkdir "$worktree/build" && touch "$worktree/build/idea"
+refused "git nexus resume $slow"
+expect 'waiting'
+run "git nexus approve $slow"
+expect 'completed'
+run "git show nexus/$slow:readme.txt"
+expect 'Try: add(2, 2)'
 
-say "Branches never see any of it, and a commit that would take it along is refused."
-run 'git add --all && git status --short'
-[ ! -s "$scratch/said" ] || fail "git status should have had nothing to tell"
-run 'git add --force .nexus'
-refused 'git commit -m "with state"'
-expect 'refused: .nexus/memory/deploy.md is state'
-run 'git reset --quiet -- .nexus'
-[ "$(git rev-list --count HEAD)" -eq 1 ] || fail "the branch should still have one commit"
+say "The whole story, from a log in which each event holds the digest of the one before; --verify proves it."
+run "git nexus replay $slow --verify"
+expect 'all hold'
+
+say "Landed: approved work comes into your branch, as it was approved or not at all."
+before=$(git rev-parse --short HEAD)
+run "git nexus land $fix"
+run "git nexus land $slow"
+run 'cat calc.py readme.txt'
+expect 'return a + b'
+expect 'Try: add(2, 2)'
+
+say "Anyone who has the commits and your public key can verify them."
+run "git nexus verify --require-approval ${before}.."
+expect '4 commits: 4 approved'
+run 'git log --graph --format="%h %an: %s"'
+
+say "A commit that was changed after the yes keeps its trailers, and is found out."
+run "git checkout --quiet --detach nexus/$fix && echo 'import os  # a little extra' >> calc.py"
+run 'git commit --quiet --amend --all --no-edit'
+refused "git nexus verify HEAD~..HEAD"
+expect 'not what was approved'
+git checkout --quiet main
 
 say "Everything is as it should be; the scratch folder is removed now."

@@ -47,7 +47,7 @@ def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, networ
     for name, data in launch.files.items():
         replace(private / name, data, 0o600)
     sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
-    spec = _spec(desk, sandbox, launch, private, definition, network)
+    spec = spec_of(desk, sandbox, launch, private, definition, network)
     ears = _Ears(desk, node, adapter.reader(), show)
     done = run(spec, ears.hear)
     ears.finish()
@@ -64,9 +64,10 @@ def goes_on(desk: RunDesk, node: Node) -> bool:
     return adapter_named(node.adapter).resumes and bool(desk.view().session)
 
 
-def _spec(
+def spec_of(
     desk: RunDesk, sandbox: Sandbox, launch: Launch, private: Path, definition: Definition, network: Network | None
 ) -> Spec:
+    """Return how a program runs in the worktree of a run. Raises: NotFound, Invalid."""
     root, level = str(desk.place), sandbox.level
     folders = sandbox.folders
     program = _program(launch.argv[0], root, folders)

@@ -29,7 +29,8 @@ class Row(Record):
 def rows_of(state: State, *, everything: bool) -> list[Row]:
     """Return the runs, the newest first."""
     found = []
-    for run in reversed(runs_in(state.required())):
+    # By the second: of two runs of one minute the ids do not tell which is newer.
+    for run in sorted(runs_in(state.required()), key=lambda run: (run.created, run.id), reverse=True):
         if not everything and run.status in _OVER:
             continue
         desk = RunDesk(state, run)

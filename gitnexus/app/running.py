@@ -10,6 +10,7 @@ from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runend import keep_end, read_end
+from gitnexus.app.runsetup import prepared
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
@@ -86,10 +87,16 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
     with desk.driving():
         definition = desk.definition()
+        view = desk.view()
+        if view.status == "failed" and not view.nodes:
+            # It ended in its set-up, and its agent has done nothing yet.
+            by = short(desk.state.author.name, 200)
+            desk.log.append("run.resumed", "user", {"by": by, "definition": desk.run.definition})
         waits: list[str] = []
         failed = ""
         if desk.view().status not in ENDED:
             _at_its_place(desk)
+            failed = prepared(desk, definition, show, network)
             for node in definition.nodes:
                 failed = failed or _worked(desk, definition, node, show, network)
             waits = _answered(desk, review)
@@ -111,7 +118,7 @@ def recorded(desk: RunDesk) -> RunView:
     def change(before: Run) -> Run:
         if before.status == "landed":
             return before
-        ended = before.ended or (stamp(now()) if over else "")
+        ended = (before.ended or stamp(now())) if over else ""
         return before.changed(status=view.status, head=head if head != before.base else "", ended=ended)
 
     desk.run = changed(desk.state, desk.run.id, change, f"runs: {desk.run.id} is {view.status}")

@@ -63,7 +63,7 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         by_path = {entry.path: links[entry.oid] for entry in present if entry.mode == LINK}
         wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
         # What fits into no tree would look like a deletion where there was a file before.
-        wrong += [(odd.path, odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
+        wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
         request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
     _told_left_out(desk, found.odd, node)
     known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)

@@ -81,8 +81,9 @@ def _wanted(words: tuple[str, ...], asked: dict[str, Any]) -> "tuple[Definition,
     role, model = asked.pop("role"), asked.pop("model")
     if agent is None or agent == "command":
         return of_command(words, budgets=budgets), " ".join(words)
-    prompt = " ".join(words)
+    # The scripted agent is told its file first; the prompt after it is for the story alone.
     argv = words[:1] if agent == "scripted" else ()
+    prompt = " ".join(words[len(argv) :] or words)
     definition = of_prompt(prompt, agent, role=role, model=model, argv=argv, budgets=budgets)
     return definition, prompt
 

@@ -19,6 +19,8 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
     "policy.mode": ("default",),
     "policy": (),
     "runs.checks": ([],),
+    "runs.copy": ([],),
+    "runs.setup": ([],),
     "sandbox": (),
 }
 

@@ -12,7 +12,7 @@ from gitnexus.ui.output import columns, counted
 if TYPE_CHECKING:
     from gitnexus.adapters.protocol import Said
     from gitnexus.app.rundesk import RunDesk
-    from gitnexus.events.view import RunView
+    from gitnexus.events.view import ActionView, RunView
 
 COLOURS = {"completed": "green", "landed": "green", "waiting": "yellow", "blocked": "yellow", "failed": "red",
            "stopped": "red"}  # fmt: skip
@@ -67,22 +67,25 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     """Return where a run stands and what to do next."""
     run = desk.run
     lines = [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
-    rows = [
-        [f"  {name}", one.kind, one.status, one.commit[:12] or one_line(one.why, 60)]
-        for name, one in view.actions.items()
-    ]
+    rows = [[f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)] for name, one in view.actions.items()]
     lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
     nexts = {
         "waiting": f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
-        "failed": f"git nexus replay {run.id}",
+        "failed": f"git nexus replay {run.id}" if view.nodes else f"git nexus resume {run.id}",
         "running": f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _said(action: "ActionView") -> str:
+    """Return who said no and why, or why the agent asked."""
+    told = f"by {action.by}: {action.why}" if action.status == "denied" and action.by else action.why
+    return one_line(told.removesuffix(": "), 100)
 
 
 def leave(view: "RunView") -> None:

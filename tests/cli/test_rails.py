@@ -16,12 +16,12 @@ from tests.conftest import Nexus, run_git, terminal
 NAMES = [row[1] for row in COMMANDS]
 
 
-def test_the_help_is_one_screen_in_sections(nexus: Nexus) -> None:
+def test_the_help_fits_a_tall_screen_in_sections(nexus: Nexus) -> None:
     shown = nexus.ok("-h")
 
-    assert len(shown.splitlines()) <= 90
+    assert len(shown.splitlines()) <= 96
     assert all(len(line) <= 80 for line in shown.splitlines())
-    sections = ["Options", "Set up", "Tasks", "Projects", "Cycle", "Runs", "Talk", "Check", "inside"]
+    sections = ["Options", "Set up", "Runs", "Inside a run", "Rules", "Tasks", "Projects", "Cycle", "Talk", "inside"]
     assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == sections
     assert nexus.ok() == shown
 
