@@ -109,6 +109,7 @@ class _Listening:
             down = self._pipe(f"{name}.down", os.O_WRONLY)
             opened.callback(os.close, down)
             if len(self._callers) < MOST_CALLERS:  # one too many finds its pipe closed
+                os.write(down, relay.WELCOME)
                 self._callers.append(
                     subprocess.Popen(
                         self._argv, stdin=up, stdout=down, stderr=self._log, cwd="/", start_new_session=True

@@ -5,10 +5,12 @@ there; whoever listens opens the other ends. Pipes, because no sandbox here lets
 """
 
 import os
+import select
 import sys
 import threading
 
 PIECE = 65536
+WELCOME = b"+"
 
 
 def main(folder: str) -> None:
@@ -24,26 +26,24 @@ def main(folder: str) -> None:
     door = os.open(os.path.join(folder, "door"), os.O_WRONLY | os.O_NONBLOCK)
     os.write(door, f"{name}\n".encode("ascii"))
     os.close(door)
-    threading.Thread(target=_outward, args=(up,), daemon=True).start()
-    _inward(down)
+    if _is_let_in(down):
+        threading.Thread(target=_carry, args=(0, up), daemon=True).start()
+        _carry(down, 1)
 
 
-def _outward(up: int) -> None:
-    while piece := os.read(0, PIECE):
-        _all(up, piece)
-    os.close(up)
-
-
-def _inward(down: int) -> None:
-    import select
-
-    # An end that nobody has opened yet reads as closed; the kernel tells the two apart only when it is asked to wait.
-    waiting = select.poll()
+def _is_let_in(down: int) -> bool:
+    """Wait for the sign that both pipes are open outside: what is written to one before that could be lost."""
+    waiting = select.poll()  # an end that nobody opened yet would read as closed; to wait for it tells the two apart
     waiting.register(down, select.POLLIN)
     waiting.poll()
     os.set_blocking(down, True)
-    while piece := os.read(down, PIECE):
-        _all(1, piece)
+    return os.read(down, 1) == WELCOME
+
+
+def _carry(source: int, target: int) -> None:
+    while piece := os.read(source, PIECE):
+        _all(target, piece)
+    os.close(target)
 
 
 def _all(number: int, piece: bytes) -> None:
