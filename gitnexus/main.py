@@ -46,6 +46,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Runs", "review", "gitnexus.cli.runs:review", "Look at what waits for an answer."),
     ("Runs", "approve", "gitnexus.cli.runs:approve", "Say yes to an action of a run."),
     ("Runs", "deny", "gitnexus.cli.runs:deny", "Say no to an action of a run."),
+    ("Runs", "answer", "gitnexus.cli.runs:answer_command", "Answer a question of a run's agent."),
     ("Runs", "cancel", "gitnexus.cli.runs:cancel", "End a run where it is."),
     ("Runs", "resume", "gitnexus.cli.run:resume", "Go on with a run."),
     ("Runs", "diff", "gitnexus.cli.runlook:diff", "Show what a run changed."),

@@ -75,10 +75,12 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
         failed = ""
         for node in definition.nodes:
             failed = failed or _worked(desk, definition, node, show, network)
+            if desk.view().nodes[node.id].status == "blocked":
+                break
         waits = _answered(desk, definition, review)
         view = desk.view()
-        if not waits and view.status not in ENDED:
-            denied = [name for name, one in view.actions.items() if one.status == "denied"]
+        if not waits and view.status not in (*ENDED, "blocked") and not view.questions:
+            denied = unmet(view)
             why = failed or (f"{', '.join(denied)} denied" if denied else "")
             desk.log.append("run.finished", "nexus", {"ok": not why, **({"why": short(why)} if why else {})})
         desk.checkpointed()
@@ -133,6 +135,13 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     # What it changed is proposed before the step counts as done: a kill in between proposes the same tree again.
     summary = desk.run.title
     runpatch.proposed_tree(desk, summary, node.id)
+    asked = list(desk.view().questions)
+    if ended.ok and asked:
+        why = f"{', '.join(asked)} waits for an answer"
+        desk.log.append(
+            "node.blocked", "nexus", {"node": node.id, "why": why, "needs": f"git nexus answer {desk.run.id}"}
+        )
+        return ""
     if ended.ok:
         desk.log.append("node.completed", "nexus", {"node": node.id, "summary": short(ended.message, 1000)})
         return ""
@@ -153,6 +162,20 @@ def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> l
         elif one.status in ("waiting", "unknown"):
             waits.append(name)
     return [name for name in waits if review is None or not review(desk, name)]
+
+
+def unmet(view: RunView) -> list[str]:
+    """Return the patches that were denied with none done after them: what an agent was denied and did otherwise is met.
+
+    One that its agent gave up for another has nobody who denied it.
+    """
+    found: list[str] = []
+    for name, one in view.actions.items():
+        if one.kind == "patch" and one.status == "executed":
+            found = []
+        elif one.kind == "patch" and one.status == "denied" and one.by:
+            found.append(name)
+    return found
 
 
 def _commit_of(state: State, revision: str) -> str:

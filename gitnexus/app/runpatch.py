@@ -3,8 +3,10 @@
 Whatever was killed in between, the log says how far it came; what is done is never done twice.
 """
 
+import contextlib
 from dataclasses import dataclass
 
+from gitnexus.app import runact
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound, VerificationFailed
@@ -12,6 +14,7 @@ from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
+from gitnexus.gateway.landing import refreshed
 from gitnexus.gateway.paths import refusals
 from gitnexus.git import Author
 from gitnexus.git.branches import moved, raw_of, tip
@@ -48,7 +51,7 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
     The same tree again is the same action, whatever became of it. Raises: NexusError.
     """
     worktree = desk.worktree
-    base = _tip(desk)
+    base = tip_of(desk)
     with private(worktree) as git:
         found = worktree_tree(git, desk.place, base)
         if not found.changes:
@@ -58,17 +61,23 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         links = targets(git, (entry.oid for entry in present if entry.mode == LINK))
         by_path = {entry.path: links[entry.oid] for entry in present if entry.mode == LINK}
         wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
-        request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
-    known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
-    if known is not None:
-        return known
-    action = f"a{len(desk.view().actions) + 1}"
-    if wrong:
-        path, why = wrong[0]
-        desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
-        raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
-    propose(desk, action, request, summary, node)
+        request = request_of(desk, base, found.base_tree, found.result_tree, found.changes)
+    with desk.proposing():
+        known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
+        if known is not None:
+            return known
+        action = next_action(desk)
+        if wrong:
+            path, why = wrong[0]
+            desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
+            raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
+        propose(desk, action, request, summary, node)
     return action
+
+
+def next_action(desk: RunDesk) -> str:
+    """Return the name of the next action; whoever asks is `proposing`."""
+    return f"a{len(desk.view().actions) + 1}"
 
 
 def propose(desk: RunDesk, action: str, request: Request, summary: str, node: str) -> Decision:
@@ -120,7 +129,10 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
             raise DeniedByPolicy(
                 f"{found.decision.rule} denies it: {found.decision.why}", hint=found.decision.instead or None
             )
-        if known.status in ("proposed", "waiting") or not _has_token(desk, action):
+        runact.check(desk, action, found.request)
+        # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
+        again = known.status == "unknown" and not isinstance(found.request, PatchRequest)
+        if known.status in ("proposed", "waiting") or again or not _has_token(desk, action):
             _granted(desk, found, scope, by or desk.state.author.name)
         return _carried_out(desk, found)
 
@@ -149,6 +161,7 @@ def allowed(desk: RunDesk, action: str) -> bool:
         found = proposal(desk, action)
         if found.decision.verdict != "allow":
             return False
+        runact.check(desk, action, found.request)
         if not _has_token(desk, action):
             _granted(desk, found, "once", "policy", found.decision.rule)
         _carried_out(desk, found)
@@ -174,7 +187,8 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
 
 def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if not isinstance(found.request, PatchRequest):
-        raise Invalid(f"{found.request.kind} is carried out by who asked for it")
+        claims = _checked(desk, found, _token(desk, found.action), begun=False)
+        return runact.carried_out(desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims))
     request, action, of = found.request, found.action, digest(found.request)
     known = _action(desk, action)
     if known.status == "executed":
@@ -188,6 +202,7 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = _commit(desk, request, action, known, token)
+    _brought(desk, request)
     indexed(desk.worktree, request.result_tree)
     done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
     desk.log.append_many(
@@ -238,6 +253,21 @@ def _commit(desk: RunDesk, request: PatchRequest, action: str, known: ActionView
     return commit
 
 
+def _brought(desk: RunDesk, request: PatchRequest) -> None:
+    """Bring a commit into the files of the worktree, each that still is what the patch was made from.
+
+    A patch that was made from the files is there already, and what the agent has changed since is its next proposal.
+    """
+    with private(desk.worktree) as git:
+        rows = difference(git, request.base_tree, request.result_tree)
+        try:
+            refreshed(git, desk.place, rows)
+        except Conflict:
+            for row in sorted(rows, key=lambda row: row.new_mode != ""):
+                with contextlib.suppress(Conflict):
+                    refreshed(git, desk.place, (row,))
+
+
 def _committed_already(desk: RunDesk, action: str) -> str | None:
     at = tip(desk.repo, desk.branch)
     text = raw_of(desk.repo, at).partition(b"\n\n")[2].decode("utf-8", "replace") if at else ""
@@ -248,11 +278,11 @@ def _committed_already(desk: RunDesk, action: str) -> str | None:
 def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
     """Return the request as the objects tell it now. Raises: Conflict where it is another one."""
     committed = _committed_already(desk, _action_of(desk, digest(request)))
-    base = request.base if committed else _tip(desk)
+    base = request.base if committed else tip_of(desk)
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)
         same = _tree_of(git, base) == request.base_tree
-    found = _request(desk, base, request.base_tree, request.result_tree, rows)
+    found = request_of(desk, base, request.base_tree, request.result_tree, rows)
     if not same or digest(found) != digest(request):
         raise Conflict(
             "what was proposed is no longer what would be done: the branch moved since",
@@ -265,7 +295,8 @@ def _tree_of(git: PrivateGit, commit: str) -> str:
     return git.must("rev-parse", "--verify", f"{commit}^{{tree}}").decode("ascii").strip()
 
 
-def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+    """Return the request for a patch from one tree to another, on the commit `base`."""
     changes = (
         Change(
             path=row.path,
@@ -288,7 +319,8 @@ def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChang
     )
 
 
-def _tip(desk: RunDesk) -> str:
+def tip_of(desk: RunDesk) -> str:
+    """Return the last commit of the run's branch. Raises: NotFound."""
     found = tip(desk.repo, desk.branch)
     if found is None:
         raise NotFound(f"the branch {desk.run.branch} is gone", hint="git reflog may still know it")

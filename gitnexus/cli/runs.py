@@ -1,4 +1,4 @@
-"""`git nexus runs`, `review`, `approve`, `deny`, `cancel`: how runs stand, and what a person says."""
+"""`git nexus runs`, `review`, `approve`, `deny`, `answer`, `cancel`: how runs stand, and what a person says."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,23 @@ def deny(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: str) -> 
         note(f"{name}: {runpatch.deny(desk, name, reason)}")
     _went_on(desk)
     view = desk.view()
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+@click.command("answer", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.argument("text", metavar="TEXT")
+@click.option("--question", default="", metavar="ID", help="Which question, such as q1, if there are several.")
+@with_nexus
+def answer_command(nexus: "Nexus", run_id: str, text: str, question: str) -> None:
+    """Answer what the agent of a run asked. If it ended to wait for that, git nexus resume lets it go on."""
+    from gitnexus.app.proposing import answered
+    from gitnexus.app.rundesk import open_run
+    from gitnexus.app.running import recorded
+
+    desk = open_run(nexus.state, run_id)
+    note(f"{answered(desk, text, question)} is answered")
+    view = recorded(desk)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
 
 

@@ -60,6 +60,7 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
              **({"commit": one.commit} if one.commit else {}), **({"why": one.why} if one.why else {})}
             for name, one in view.actions.items()
         ],
+        "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
     }  # fmt: skip
 
 
@@ -72,9 +73,10 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
         for name, one in view.actions.items()
     ]
     lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
+    lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
     nexts = {
-        "waiting": f"git nexus review {run.id}",
+        "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
         "failed": f"git nexus replay {run.id}",
         "running": f"git nexus resume {run.id}",
@@ -94,6 +96,8 @@ def leave(view: "RunView") -> None:
 
 
 def waiting(view: "RunView") -> str:
-    """Return how many actions wait, in words."""
+    """Return how many actions and questions wait, in words."""
     count = sum(one.status in ("waiting", "unknown") for one in view.actions.values())
-    return counted(count, "action") + " waiting" if count else ""
+    found = [counted(count, "action")] if count else []
+    found += [counted(len(view.questions), "question")] if view.questions else []
+    return " and ".join(found) + " waiting" if found else ""
