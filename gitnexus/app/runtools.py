@@ -5,15 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.app import proposing
-from gitnexus.app.runact import bench_for
+from gitnexus.app.bench import known_values
+from gitnexus.app.runact import GATE, bench_for
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.errors import Busy, Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.base.tool import Param, Tool, checked
+from gitnexus.events.kinds import short
 from gitnexus.events.view import ActionView
 from gitnexus.gateway.table import TOOLS as GATEWAY
+from gitnexus.redaction.hide import mask
 
 MOST_PATIENCE = 50
+# Every call leaves an event behind; an agent that never stops calling must not fill the disk.
+MOST_EVENTS = 20_000
 _OUTPUT = 32 * 1024
 
 _SUMMARY = Param("summary", "text", "What it is for, in a line. Shown to whoever approves, and not believed.")
@@ -157,7 +162,17 @@ def call(desk: RunDesk, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     tool = TOOLS.get(name)
     if tool is None:
         raise NotFound(f"there is no tool {one_line(name, 40)!r}", hint=f"there are: {', '.join(TOOLS)}")
-    return tool.run(desk, checked(tool, given))
+    last = desk.log.last()
+    if last is not None and last.seq > MOST_EVENTS:
+        raise Busy(f"the log of {desk.run.id} is full", hint="end here; a person can begin another run")
+    try:
+        return tool.run(desk, checked(tool, given))
+    except (Invalid, Conflict, DeniedByPolicy) as exc:
+        if not tool.reads_only:
+            # Never an action, so it has no name of its own; but somebody tried, and that is worth knowing.
+            why = short(mask(exc.message, known_values()), 1000)
+            desk.log.append("action.rejected", GATE, {"action": name, "why": why})
+        raise
 
 
 def told(desk: RunDesk, name: str) -> dict[str, Any]:
