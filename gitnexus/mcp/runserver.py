@@ -26,6 +26,8 @@ from gitnexus.redaction.hide import mask
 # A patch in JSON, and room to spare; a longer line is passed over.
 LONGEST_LINE = 16 * 1024 * 1024
 _LOOK_EVERY = 0.2
+# Also what is approved and begun, by somebody else, and not done yet.
+_UNDERWAY = ("waiting", "approved", "unknown")
 _INSTRUCTIONS = (
     "The tools of this run. You read with read, search and diff. What changes something is proposed: propose_patch, "
     "propose_command, handoff. An answer with status executed is done; denied says why, and the same again is denied "
@@ -79,7 +81,7 @@ class Handlers:
         try:
             found = await self._threaded(self._called, params.name, given)
             patience = _patience(given)
-            while found.get("status") in ("waiting", "approved") and patience > 0:
+            while found.get("status") in _UNDERWAY and patience > 0:
                 await anyio.sleep(_LOOK_EVERY)
                 patience -= _LOOK_EVERY
                 found = await self._threaded(self._looked, found.get("action") or found.get("question"))
