@@ -42,7 +42,7 @@ def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, networ
     private = desk.folder / "private"
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
-    argv = (sys.executable, "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
+    argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
         return _worked(desk, definition, node, show, network, server)
 

@@ -11,7 +11,7 @@ from gitnexus.base.errors import Failed, NexusError, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
-from gitnexus.events.view import RunView
+from gitnexus.events.view import ActionView, RunView
 from gitnexus.git.branches import current, raw_of, tip
 from gitnexus.git.checkout import added
 from gitnexus.git.child import run as git_run
@@ -153,7 +153,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
 def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> list[str]:
     """Carry out what is allowed or approved, ask about the rest; return what still waits."""
     waits = []
-    for name, one in desk.view().actions.items():
+    for name, one in in_order(desk.view()):
         if one.status == "unknown" and one.kind == "patch":
             runpatch.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
@@ -162,6 +162,11 @@ def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> l
         elif one.status in ("waiting", "unknown"):
             waits.append(name)
     return [name for name in waits if review is None or not review(desk, name)]
+
+
+def in_order(view: RunView) -> list[tuple[str, ActionView]]:
+    """Return the actions in the order to carry them out: patches last, for the others were proposed on what is there."""
+    return sorted(view.actions.items(), key=lambda row: row[1].kind == "patch")
 
 
 def unmet(view: RunView) -> list[str]:

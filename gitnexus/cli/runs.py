@@ -41,13 +41,14 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
     """Look at what waits for an answer, card by card."""
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.runlist import waiting_runs
+    from gitnexus.app.running import in_order
 
     desks = [open_run(nexus.state, run_id)] if run_id else waiting_runs(nexus.state)
     if not can_ask():
         _listed(nexus, desks)
         return
     for desk in desks:
-        for name, one in desk.view().actions.items():
+        for name, one in in_order(desk.view()):
             if one.status in ("waiting", "unknown", "proposed"):
                 reviewed(desk, name)
         _went_on(desk)
@@ -105,6 +106,7 @@ def answer_command(nexus: "Nexus", run_id: str, text: str, question: str) -> Non
 
     desk = open_run(nexus.state, run_id)
     note(f"{answered(desk, text, question)} is answered")
+    _went_on(desk)
     view = recorded(desk)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
 
@@ -124,9 +126,10 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
 
 
 def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
+    from gitnexus.app.running import in_order
     from gitnexus.base.errors import Failed
 
-    waits = [name for name, one in desk.view().actions.items() if one.status in ("waiting", "unknown", "proposed")]
+    waits = [name for name, one in in_order(desk.view()) if one.status in ("waiting", "unknown", "proposed")]
     if not actions and not waits:
         raise Failed(f"nothing of {desk.run.id} waits for an answer", fix=f"git nexus replay {desk.run.id}")
     return list(actions) or waits

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -77,12 +78,13 @@ class _Listening:
         os.close(self._stop)
         self._thread.join()
         for end in (None, subprocess.Popen.terminate, subprocess.Popen.kill):
+            until = time.monotonic() + _GRACE
             for caller in self._callers:
                 if end is not None and caller.poll() is None:
                     end(caller)
             for caller in self._callers:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    caller.wait(_GRACE)
+                    caller.wait(max(0.0, until - time.monotonic()))
         for number in (self._door, self._stopped):
             os.close(number)
 
@@ -109,7 +111,9 @@ class _Listening:
             down = self._pipe(f"{name}.down", os.O_WRONLY)
             opened.callback(os.close, down)
             if len(self._callers) < MOST_CALLERS:  # one too many finds its pipe closed
-                os.write(down, relay.WELCOME)
+                os.write(down, relay.WELCOME)  # at once or not at all: a pipe that was filled before is no caller's
+                os.set_blocking(up, True)
+                os.set_blocking(down, True)
                 self._callers.append(
                     subprocess.Popen(
                         self._argv, stdin=up, stdout=down, stderr=self._log, cwd="/", start_new_session=True
@@ -123,7 +127,6 @@ class _Listening:
         if not stat.S_ISFIFO(os.fstat(number).st_mode):
             os.close(number)
             raise OSError("not a pipe")
-        os.set_blocking(number, True)
         return number
 
 

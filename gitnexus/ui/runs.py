@@ -30,6 +30,7 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
     """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
     from gitnexus.app.cards import card_of
     from gitnexus.app.runpatch import approve, deny, proposal
+    from gitnexus.base.errors import Conflict
     from gitnexus.policy.request import digest
 
     found = proposal(desk, action)
@@ -39,7 +40,13 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
                    keeper.around)  # fmt: skip
     said = asked(card, name=f"{desk.run.id} {action}")
     if said.verdict == "approved":
-        approve(desk, action, said.scope)
+        try:
+            approve(desk, action, said.scope)
+        except Conflict as exc:
+            if desk.view().actions[action].status != "denied":
+                raise
+            click.echo(f"{action} is given up: {exc.message}", err=True)
+            return True
         click.echo(f"approved {action}", err=True)
         return True
     if said.verdict == "denied":
