@@ -165,7 +165,7 @@ def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> l
 
 
 def in_order(view: RunView) -> list[tuple[str, ActionView]]:
-    """Return the actions in the order to carry them out: patches last, for the others were proposed on what is there."""
+    """Return the actions in the order to carry them out: patches last, the others were proposed on what is there."""
     return sorted(view.actions.items(), key=lambda row: row[1].kind == "patch")
 
 
