@@ -154,6 +154,12 @@ class RunDesk:
         with self._locked("decision.lock", f"somebody else answers for {self.run.id} right now", _AN_ANSWER):
             yield
 
+    @contextlib.contextmanager
+    def proposing(self) -> Iterator[None]:
+        """Be the one that gives the next action its name. Raises: Busy."""
+        with self._locked("proposal.lock", f"somebody else proposes for {self.run.id} right now", _AN_ANSWER):
+            yield
+
     def is_driven(self) -> bool:
         """True if a process that lives drives the run."""
         try:

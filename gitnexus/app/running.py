@@ -17,7 +17,7 @@ from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
-from gitnexus.events.view import RunView
+from gitnexus.events.view import ActionView, RunView
 from gitnexus.git.branches import current, raw_of, tip
 from gitnexus.git.checkout import added, emptied, filled, is_filled
 from gitnexus.git.child import run as git_run
@@ -99,10 +99,13 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
             failed = prepared(desk, definition, show, network)
             for node in definition.nodes:
                 failed = failed or _worked(desk, definition, node, show, network)
+                known = desk.view().nodes.get(node.id)
+                if known is not None and known.status == "blocked":
+                    break
             waits = _answered(desk, review)
         view = desk.view()
-        if not waits and view.status not in ENDED:
-            denied = [name for name, one in view.actions.items() if one.status == "denied"]
+        if not waits and view.status not in (*ENDED, "blocked") and not view.questions:
+            denied = unmet(view)
             why = failed or (f"{', '.join(denied)} denied" if denied else "")
             desk.log.append("run.finished", "nexus", {"ok": not why, **({"why": short(why)} if why else {})})
         desk.checkpointed()
@@ -157,6 +160,13 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     except Invalid as exc:
         desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
         return exc.message
+    asked = list(desk.view().questions)
+    if ended.ok and asked:
+        why = f"{', '.join(asked)} waits for an answer"
+        desk.log.append(
+            "node.blocked", "nexus", {"node": node.id, "why": why, "needs": f"git nexus answer {desk.run.id}"}
+        )
+        return ""
     if ended.ok:
         desk.log.append("node.completed", "nexus", {"node": node.id, "summary": short(ended.message, 1000)})
         return ""
@@ -183,7 +193,7 @@ def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
 def _answered(desk: RunDesk, review: Review | None) -> list[str]:
     """Carry out what is allowed or approved, ask about the rest; return what still waits."""
     waits = []
-    for name, one in desk.view().actions.items():
+    for name, one in in_order(desk.view()):
         if one.status == "unknown" and one.kind == "patch":
             runpatch.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
@@ -192,6 +202,25 @@ def _answered(desk: RunDesk, review: Review | None) -> list[str]:
         elif one.status in ("waiting", "unknown"):
             waits.append(name)
     return [name for name in waits if review is None or not review(desk, name)]
+
+
+def in_order(view: RunView) -> list[tuple[str, ActionView]]:
+    """Return the actions in the order to carry them out: patches last, the others were proposed on what is there."""
+    return sorted(view.actions.items(), key=lambda row: row[1].kind == "patch")
+
+
+def unmet(view: RunView) -> list[str]:
+    """Return the patches that were denied with none done after them: what an agent was denied and did otherwise is met.
+
+    One that its agent gave up for another has nobody who denied it.
+    """
+    found: list[str] = []
+    for name, one in view.actions.items():
+        if one.kind == "patch" and one.status == "executed":
+            found = []
+        elif one.kind == "patch" and one.status == "denied" and one.by:
+            found.append(name)
+    return found
 
 
 def _commit_of(state: State, revision: str) -> str:

@@ -3,10 +3,12 @@
 Whatever was killed in between, the log says how far it came; what is done is never done twice.
 """
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitnexus.app import runact
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NotFound, VerificationFailed
@@ -14,6 +16,7 @@ from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
+from gitnexus.gateway.landing import refreshed
 from gitnexus.gateway.paths import refusals
 from gitnexus.git import Author
 from gitnexus.git.branches import moved, raw_of, tip
@@ -52,7 +55,7 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
     The same tree again is the same action, whatever became of it. Raises: NexusError.
     """
     worktree = desk.worktree
-    base = _tip(desk)
+    base = tip_of(desk)
     with private(worktree) as git:
         found = worktree_tree(git, desk.place, base)
         if not found.changes:
@@ -64,17 +67,18 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
         # What fits into no tree would look like a deletion where there was a file before.
         wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
-        request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
+        request = request_of(desk, base, found.base_tree, found.result_tree, found.changes)
     _told_left_out(desk, found.odd, node)
-    known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
-    if known is not None:
-        return known
-    action = f"a{len(desk.view().actions) + 1}"
-    if wrong:
-        path, *_, why = wrong[0]
-        desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
-        raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
-    propose(desk, action, request, summary, node)
+    with desk.proposing():
+        known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
+        if known is not None:
+            return known
+        action = next_action(desk)
+        if wrong:
+            path, *_, why = wrong[0]
+            desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
+            raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
+        propose(desk, action, request, summary, node)
     return action
 
 
@@ -83,6 +87,11 @@ def _told_left_out(desk: RunDesk, odd: tuple[Odd, ...], node: str) -> None:
         names = "; ".join(f"{one_line(one.path, 80)}: {one.why}" for one in odd[:_MOST_ODD])
         more = f" and {len(odd) - _MOST_ODD} more" if len(odd) > _MOST_ODD else ""
         desk.log.append("agent.progress", GATE, {"text": short(f"left out: {names}{more}", 1000), "node": node})
+
+
+def next_action(desk: RunDesk) -> str:
+    """Return the name of the next action; whoever asks is `proposing`."""
+    return f"a{len(desk.view().actions) + 1}"
 
 
 def propose(
@@ -139,8 +148,11 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         if known.status in ("executed", "denied"):
             return known.status
         found = proposal(desk, action)
-        # A new yes is a new token: the one before may have expired. What was begun goes on with its own.
-        if known.status != "unknown" or not _has_token(desk, action):
+        runact.check(desk, action, found.request)
+        # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
+        again = known.status == "unknown" and not isinstance(found.request, PatchRequest)
+        # A new yes is a new token: the one before may have expired. A patch that was begun goes on with its own.
+        if known.status != "unknown" or again or not _has_token(desk, action):
             _refuse_over(desk)
             _refuse_denied(found)
             _granted(desk, found, scope, by or desk.state.author.name)
@@ -170,6 +182,7 @@ def allowed(desk: RunDesk, action: str) -> bool:
             return True
         if found.decision.verdict != "allow":
             return False
+        runact.check(desk, action, found.request)
         if not _has_token(desk, action):
             _granted(desk, found, "once", "policy", found.decision.rule)
         _carried_out(desk, found)
@@ -195,7 +208,8 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
 
 def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if not isinstance(found.request, PatchRequest):
-        raise Invalid(f"{found.request.kind} is carried out by who asked for it")
+        claims = _checked(desk, found, _token(desk, found.action), begun=False)
+        return runact.carried_out(desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims))
     request, action, of = found.request, found.action, digest(found.request)
     known = _action(desk, action)
     if known.status == "executed":
@@ -212,6 +226,7 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = _commit(desk, request, action, known, token)
+    _brought(desk, request)
     indexed(desk.worktree, request.result_tree)
     done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
     desk.log.append_many(
@@ -276,6 +291,21 @@ def _commit(desk: RunDesk, request: PatchRequest, action: str, known: ActionView
     return commit
 
 
+def _brought(desk: RunDesk, request: PatchRequest) -> None:
+    """Bring a commit into the files of the worktree, each that still is what the patch was made from.
+
+    A patch that was made from the files is there already, and what the agent has changed since is its next proposal.
+    """
+    with private(desk.worktree) as git:
+        rows = difference(git, request.base_tree, request.result_tree)
+        try:
+            refreshed(git, desk.place, rows)
+        except Conflict:
+            for row in sorted(rows, key=lambda row: row.new_mode != ""):
+                with contextlib.suppress(Conflict):
+                    refreshed(git, desk.place, (row,))
+
+
 def _committed_already(desk: RunDesk, action: str, request: PatchRequest) -> str | None:
     """Return the commit that we made before a kill: this tree on this base with this token, not what only says so."""
     at = tip(desk.repo, desk.branch)
@@ -292,11 +322,11 @@ def _committed_already(desk: RunDesk, action: str, request: PatchRequest) -> str
 def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
     """Return the request as the objects tell it now. Raises: Conflict where it is another one."""
     committed = _committed_already(desk, _action_of(desk, digest(request)), request)
-    base = request.base if committed else _tip(desk)
+    base = request.base if committed else tip_of(desk)
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)
         same = _tree_of(git, base) == request.base_tree
-    found = _request(desk, base, request.base_tree, request.result_tree, rows)
+    found = request_of(desk, base, request.base_tree, request.result_tree, rows)
     if not same or digest(found) != digest(request):
         raise Conflict(
             "what was proposed is no longer what would be done: the branch moved since",
@@ -309,7 +339,8 @@ def _tree_of(git: PrivateGit, commit: str) -> str:
     return git.must("rev-parse", "--verify", f"{commit}^{{tree}}").decode("ascii").strip()
 
 
-def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+    """Return the request for a patch from one tree to another, on the commit `base`."""
     changes = (
         Change(
             path=row.path,
@@ -332,7 +363,8 @@ def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChang
     )
 
 
-def _tip(desk: RunDesk) -> str:
+def tip_of(desk: RunDesk) -> str:
+    """Return the last commit of the run's branch. Raises: NotFound."""
     found = tip(desk.repo, desk.branch)
     if found is None:
         raise NotFound(f"the branch {desk.run.branch} is gone", hint="git reflog may still know it")
