@@ -12,7 +12,10 @@ def landlock(spec: Spec, scratch: str) -> dict[str, Any]:
     """Return what Landlock is to allow besides the system's folders."""
     # Of /proc all: which processes there will be is not known, and Landlock keeps those outside from being looked into.
     # The program by itself, if it lies elsewhere: not what is beside it. Private at L2 and everybody's below: two more.
-    private = ("/dev/shm", "/tmp") if spec.level == "L2" else ()  # noqa: S108
+    # Not /dev/shm where something of ours lies in it: then it is not covered, and everybody's.
+    kept = (spec.root, scratch, *spec.writable, *spec.readable)
+    shared = ["/dev/shm"] if not any(within(path, "/dev/shm") for path in kept) else []  # noqa: S108
+    private = (*shared, "/tmp") if spec.level == "L2" else ()  # noqa: S108
     return {
         "network": spec.network != "none",
         "readable": ["/proc", spec.program, spec.root, *spec.readable],

@@ -563,7 +563,8 @@ def test_150_only_plumbing_of_git_that_runs_nothing_is_called_on_what_an_agent_w
         r'git\.(?:run|must|beginning)\(\s*"([a-z-]+)"', text)}  # fmt: skip
 
     assert called == {
-        "apply", "cat-file", "diff-tree", "ls-files", "ls-tree", "read-tree", "rev-parse", "update-index", "write-tree",
+        "apply", "cat-file", "diff-tree", "hash-object", "ls-files", "ls-tree", "merge-base", "merge-tree", "read-tree",
+        "rev-parse", "update-index", "version", "write-tree",
     }  # fmt: skip
 
 
