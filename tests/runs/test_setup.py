@@ -134,8 +134,9 @@ def test_copied_files_are_there_for_the_agent_and_not_proposed_back(ignoring: Pa
     copied = {str(one.relative_to(place)) for one in place.rglob("*") if one.is_file()}
     assert copied == {".git", ".gitignore", "readme.txt", "build/a.o", "build/deep/run.sh", "dev.local"}
     assert events(nexus, run["id"]) == [
-        "set-up: copied 3 files; left out .env: builtin.secret keeps it from agents; "
-        "left out build/server.key: builtin.secret keeps it from agents"
+        "set-up: copied 3 files",
+        "set-up: left out .env: builtin.secret keeps it from agents",
+        "set-up: left out build/server.key: builtin.secret keeps it from agents",
     ]
     assert nexus.ok("replay", run["id"], "--verify")
 
@@ -146,6 +147,11 @@ def test_nothing_is_copied_or_run_as_long_as_nobody_signed(ignoring: Path, nexus
     told = started(nexus, "sh", "-c", "! test -e build && ! test -e made")
 
     assert told["actions"] == []
+    run = told["run"]
+    assert isinstance(run, dict)
+    assert events(nexus, run["id"]) == [
+        "set-up: passed over runs.copy and runs.setup, which nobody signed: git nexus policy trust"
+    ]
 
 
 def test_the_set_up_runs_before_the_agent_and_only_once(ignoring: Path, nexus: Nexus) -> None:
