@@ -17,6 +17,7 @@ import memory_notes
 import policy
 import projects
 import redaction
+import runs
 import sandbox
 import state_write
 import tokens
@@ -30,6 +31,7 @@ CHAPTERS = {
     "policy": policy.ratios,
     "projects": projects.ratios,
     "redaction": redaction.ratios,
+    "runs": runs.ratios,
     "sandbox": sandbox.ratios,
     "tokens": tokens.ratios,
     "events": events.ratios,

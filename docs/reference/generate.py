@@ -60,6 +60,7 @@ ENVIRONMENT = (
         "the place or the client tells.",
     ),
     ("NEXUS_AGENT", "The agent that claims tasks and reads notes; without it the person whom git names."),
+    ("NEXUS_TOOLS", "Set for the agent of a run: the command line that serves it the run's tools."),
     ("NEXUS_HARNESS", "The program that calls the tools; it names the folder of its agents. Default: git-nexus."),
     ("GIT_DIR, GIT_WORK_TREE", "Name the repository, as they do for git. No other child of git nexus inherits them."),
     ("GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL", "Who is named in the commits on the state ref."),

@@ -17,7 +17,7 @@ from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.door import Door
 from gitnexus.gateway.testrun.table import RUNNERS
 from gitnexus.git import Repo
-from gitnexus.policy.law import why_unreadable
+from gitnexus.policy.law import unreadable_under
 from gitnexus.policy.model import Decision, Mode, Request, Scope
 from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import Redactor, mask
@@ -95,7 +95,7 @@ def bench_of(
         door=door,
         confine=Sandbox(repo, keeper.here.law),
         artifacts=recorder.artifacts.folder,
-        denied=lambda path: why_unreadable(keeper.here.law, path),
+        denied=unreadable_under(keeper.here.law),
         runners=RUNNERS,
     )
 

@@ -42,6 +42,11 @@ def clean_up(state: State, word: str | None, *, dry_run: bool = False, force: bo
                 if word:
                     raise
                 found.append(Cleaned(run=run.id, skipped=exc.message))
+            except OSError as exc:
+                raise Failed(
+                    f"{run.id} could not be put away: {exc.strerror or exc}: {exc.filename}",
+                    hint="nothing is lost; mend that, then clean again",
+                ) from exc
     if word and found[0].skipped and not found[0].branch and not found[0].trash:
         raise Failed(
             f"{found[0].run} is left as it is: {found[0].skipped}",

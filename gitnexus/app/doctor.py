@@ -299,7 +299,23 @@ def _approvals(state: State, fix: bool) -> Iterator[Finding]:
         yield Finding(check, word, words, hint)
 
 
+def _sandbox(state: State, _fix: bool) -> Iterator[Finding]:
+    if not state.exists:
+        return
+    from gitnexus.app.policy import policy_here  # these two only here: each level is tried by running something
+    from gitnexus.sandbox.levels import WORDS, available, chosen
+
+    law = policy_here(state).law
+    level = chosen(law.level, law.minimum)
+    missing = "".join(f"; {row.level} is not there: {row.why}" for row in available() if not row.there)
+    words = f"commands run at {level}: {WORDS[level].removeprefix('and ')}{missing}"
+    if level == "L0":
+        yield Finding("sandbox", "warning", words, "nothing keeps them from your files")
+    else:
+        yield Finding("sandbox", "ok", words)
+
+
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
     _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _backlog, _registry, _settings, _catalog,
-    _approvals,
+    _approvals, _sandbox,
 )  # fmt: skip

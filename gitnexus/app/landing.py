@@ -225,16 +225,21 @@ def _moved(scene: _Scene, run: Run, plan: Plan) -> str:
 
 
 def _as_planned(scene: _Scene, run: Run, plan: Plan) -> str:
+    """Return the commit that HEAD is at now, if it is what was planned. Raises: VerificationFailed."""
     with private(scene.repo) as git:  # a new one: HEAD is not where it was
         commit = head_of(scene.repo, git)
         if tree(git, commit) == plan.result:
             return commit
-    # It keeps what is uncommitted, or does nothing; the commit stays in the reflog.
-    back = users.run(scene.place, "reset", "--keep", "--quiet", plan.head).returncode == 0
+        made = next(iter(log(git, Range(commit), most=1)))
+    words = "it is on your branch, and was not taken back"
+    # Back to what our merge stood on, which may be a commit that somebody made just now. What is uncommitted is kept,
+    # or git does nothing; the merge stays in the reflog.
+    ours = made.parents[1:] == (plan.target,)
+    if ours and users.run(scene.place, "reset", "--keep", "--quiet", made.parents[0]).returncode == 0:
+        words = "your branch is where it was"
     raise VerificationFailed(
         f"{commit[:12]}, which git made of it, holds something else than was approved for {run.id}",
-        hint="a merge driver or a hook of yours changed it; "
-        + ("your branch is where it was" if back else "it is on your branch, and could not be taken back"),
+        hint=f"a merge driver or a hook of yours, or a commit made meanwhile, changed it; {words}",
     )
 
 

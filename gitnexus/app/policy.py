@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -13,8 +14,9 @@ from gitnexus.base import files
 from gitnexus.base.errors import BadUsage, DeniedByPolicy, Invalid, NotFound
 from gitnexus.policy import edit
 from gitnexus.policy.gate import Used, World, decide
-from gitnexus.policy.law import Law, law_of
-from gitnexus.policy.model import CommandRequest, Decision, Level, Mode, Network, PatchRequest, Request, Verdict
+from gitnexus.policy.law import Law, law_of, unreadable_under
+from gitnexus.policy.model import CommandRequest, Decision, Kind, Level, Mode, Network, Request, Verdict
+from gitnexus.policy.request import digest
 from gitnexus.policy.rules import FILE, Layer, Policy, Rule, policy_of
 from gitnexus.policy.signed import Signed
 from gitnexus.state.format import id_of
@@ -142,14 +144,28 @@ class Asked:
     sandbox: Level = "L1"
 
 
-def explained(nexus: Nexus, here: PolicyHere, asked: Asked, cwd: Path) -> tuple[Request, Decision]:
-    """Return the request that was asked about and what the gate says. Raises: BadUsage, NotFound, Conflict."""
+@dataclass(frozen=True)
+class Explained:
+    """What the gate says; `digest` is that of the request, None for a patch that does not come as far as the gate."""
+
+    kind: Kind
+    decision: Decision
+    digest: str | None = None
+
+
+def explained(nexus: Nexus, here: PolicyHere, asked: Asked, cwd: Path) -> Explained:
+    """Return what the gate says to what was asked about. Raises: BadUsage, NotFound, Conflict, Invalid."""
     if (asked.patch is None) == (not asked.argv):
         raise BadUsage("say a command after --, or --patch FILE", hint="git nexus policy explain -- git status")
+    if asked.patch is None:
+        return _judged(nexus, here, asked, _command(nexus, asked, cwd))
+    return _patch(nexus, here, asked, asked.patch)
+
+
+def _judged(nexus: Nexus, here: PolicyHere, asked: Asked, request: Request) -> Explained:
     top = str(nexus.repo.worktree or nexus.repo.place)
-    request = _patch(nexus, asked) if asked.patch is not None else _command(nexus, asked, cwd)
     world = World(worktree=top, executed_changed=asked.sandbox == "L0", used=Used())
-    return request, decide(request, here.law, mode=asked.mode, world=world)
+    return Explained(request.kind, decide(request, here.law, mode=asked.mode, world=world), digest(request))
 
 
 def _command(nexus: Nexus, asked: Asked, cwd: Path) -> CommandRequest:
@@ -174,17 +190,23 @@ def _command(nexus: Nexus, asked: Asked, cwd: Path) -> CommandRequest:
     )
 
 
-def _patch(nexus: Nexus, asked: Asked) -> PatchRequest:
-    from gitnexus.app.proposed import proposed  # only a patch pays
+def _patch(nexus: Nexus, here: PolicyHere, asked: Asked, patch: bytes) -> Explained:
+    # The gateway and git's private folder: only a patch pays.
+    from gitnexus.gateway.bench import ruled
+    from gitnexus.gateway.patching import Refused, checked, request_of
+    from gitnexus.git.private import private
+    from gitnexus.git.revisions import head_of
 
-    found = proposed(nexus.repo, asked.patch or b"")
-    return PatchRequest(
-        **_common(nexus, asked),
-        base=found.base,
-        base_tree=found.base_tree,
-        result_tree=found.result_tree,
-        changes=found.changes,
-    )
+    rule_on = partial(ruled, unreadable_under(here.law))
+    try:
+        with private(nexus.repo) as git:
+            done = checked(git, head_of(nexus.repo, git), patch, rule_on)
+    except (DeniedByPolicy, Refused) as exc:
+        rule = str(exc.context["rule"])
+        instead = f"git nexus policy remove {rule}" if rule.startswith(get_args(Layer)) else "nothing: this is built in"
+        decision = Decision(verdict="deny", rule=rule, why=exc.message, risk=4, tags=(), instead=instead)
+        return Explained("patch", decision)
+    return _judged(nexus, here, asked, request_of(done, **_common(nexus, asked)))
 
 
 def _common(nexus: Nexus, asked: Asked) -> dict[str, str]:

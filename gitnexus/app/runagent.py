@@ -1,6 +1,7 @@
 """The agent of a run at work: started in the sandbox on the run's worktree, listened to, and never believed."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runnews import news
 from gitnexus.base.errors import NotFound
 from gitnexus.base.files import replace
 from gitnexus.events.kinds import short
@@ -17,6 +19,7 @@ from gitnexus.policy.model import Network
 from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.environment import environment
+from gitnexus.sandbox.hatch import hatch, libraries
 from gitnexus.sandbox.program import resolved
 from gitnexus.sandbox.run import run
 from gitnexus.sandbox.spec import Limits, Spec
@@ -26,19 +29,37 @@ _MOST_EVENTS = 200
 _MOST_OUTPUT = 8 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
 Show = Callable[[Said], None]
+# Names the command that serves our tools on its standard input and output, for agents that nobody tells of it.
+TOOLS = "NEXUS_TOOLS"
+_PROPOSER = (
+    "You cannot change files or run programs yourself. Read with the tools of the server nexus, and propose what you "
+    "want with its propose_patch and propose_command; ask a person with its ask."
+)
 
 
 def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None) -> Ended:
     """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError."""
-    adapter = adapter_named(node.adapter)
     private = desk.private
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
+    # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
+    argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
+    with hatch(private, argv, desk.folder / "server.log") as server:
+        return _worked(desk, definition, node, show, network, server)
+
+
+def _worked(
+    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...]
+) -> Ended:
+    adapter = adapter_named(node.adapter)
+    private = desk.private
     job = Job(
-        prompt=node.prompt,
+        prompt=node.prompt + news(desk),
         way=node.way,
         folder=str(desk.place),
         private=str(private),
         role=node.role,
+        instructions=_PROPOSER if node.way == "proposer" else "",
+        server=server,
         command=node.argv,
         model=node.model,
         session=desk.view().session if adapter.resumes else "",
@@ -48,6 +69,8 @@ def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, networ
         replace(private / name, data, 0o600)
     sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
     spec = spec_of(desk, sandbox, launch, private, definition, network)
+    env = {**spec.env, TOOLS: shlex.join(server)}
+    spec = spec.changed(env=env, root_writable=node.way != "proposer")
     ears = _Ears(desk, node, adapter.reader(), show)
     done = run(spec, ears.hear)
     ears.finish()
@@ -57,6 +80,11 @@ def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, networ
     if done.ended_by:
         ended = ended.changed(ok=False, reason="limit", message=f"ended by the limit on {done.ended_by}")
     return ended
+
+
+def goes_on(desk: RunDesk, node: Node) -> bool:
+    """True if the agent of a node takes up where it was, instead of beginning again."""
+    return adapter_named(node.adapter).resumes and bool(desk.view().session)
 
 
 def spec_of(
@@ -108,7 +136,8 @@ def _readable(program: str, folders: tuple[str, ...]) -> tuple[str, ...]:
     if above.name == "bin" and len(above.parts) > 3:  # not /usr/bin, which is within reach anyway
         homes.append(str(above.parent))
     if program == os.path.realpath(sys.executable):
-        homes += [sys.prefix, sys.base_prefix, str(Path(__file__).resolve().parents[2])]
+        homes += [sys.prefix, str(Path(__file__).resolve().parents[2])]
+    homes += libraries()  # for the way to our tools
     return tuple(dict.fromkeys(os.path.realpath(home) for home in homes if home not in ("", "/")))
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +35,9 @@ from gitnexus.state.home import home_folder
 
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
-_MODE = "mode"
+# Who only looks whether a run is driven holds the lock for a moment: that must not turn a driver away.
+_A_LOOK = 0.5
+_AN_ANSWER = 60.0
 
 
 class RunDesk:
@@ -80,11 +83,9 @@ class RunDesk:
         """Return the run as its log tells it. Raises: NotFound, VerificationFailed."""
         return fold(self.log.read())
 
-    def write_definition(self, definition: Definition, mode: Mode) -> str:
-        """Keep what the run is to do, and return its hash."""
+    def write_definition(self, definition: Definition) -> None:
+        """Keep what the run is to do."""
         replace(self.folder / WORKFLOW, document(definition.plain()), 0o600)
-        replace(self.folder / _MODE, f"{mode}\n".encode(), 0o600)
-        return definition_hash(definition.plain())
 
     def definition(self) -> Definition:
         """Return what the run is to do. Raises: VerificationFailed where somebody changed it since it began."""
@@ -110,11 +111,9 @@ class RunDesk:
 
     @property
     def mode(self) -> Mode | None:
-        """The mode that the run was started in, None for the policy's."""
-        with contextlib.suppress(OSError):
-            text = (self.folder / _MODE).read_text(encoding="ascii").strip()
-            if text in ("default", "acceptEdits", "autopilot", "bypass"):
-                return text  # type: ignore[return-value]
+        """The mode that the run was started in, None for one of another machine. Raises: VerificationFailed."""
+        with contextlib.suppress(NotFound):
+            return self.definition().mode
         return None
 
     def keeper(self, action: str = "") -> Gatekeeper:
@@ -146,35 +145,50 @@ class RunDesk:
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
         """Be the one that drives the run. Raises: Busy if another process does."""
-        with self._locked("driver.lock", f"another process drives {self.run.id}"):
+        with self._locked("driver.lock", f"another process drives {self.run.id}", _A_LOOK):
             yield
 
     @contextlib.contextmanager
     def deciding(self) -> Iterator[None]:
         """Be the one that answers and executes: of two people who approve at once, one does. Raises: Busy."""
-        with self._locked("decision.lock", f"somebody else answers for {self.run.id} right now", wait=True):
+        with self._locked("decision.lock", f"somebody else answers for {self.run.id} right now", _AN_ANSWER):
+            yield
+
+    @contextlib.contextmanager
+    def proposing(self) -> Iterator[None]:
+        """Be the one that gives the next action its name. Raises: Busy."""
+        with self._locked("proposal.lock", f"somebody else proposes for {self.run.id} right now", _AN_ANSWER):
             yield
 
     def is_driven(self) -> bool:
         """True if a process that lives drives the run."""
         try:
-            with self.driving():
+            with self._locked("driver.lock", "", 0):
                 return False
         except Busy:
             return True
 
     @contextlib.contextmanager
-    def _locked(self, name: str, words: str, *, wait: bool = False) -> Iterator[None]:
+    def _locked(self, name: str, words: str, patience: float) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError as exc:
-                raise Busy(words, hint="git nexus runs shows what it does") from exc
+            deadline = time.monotonic() + patience
+            while not _taken(fd):
+                if time.monotonic() >= deadline:
+                    raise Busy(words, hint="git nexus runs shows what it does")
+                time.sleep(0.01)
             yield
         finally:
             os.close(fd)
+
+
+def _taken(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def open_run(state: State, word: str) -> RunDesk:

@@ -77,6 +77,7 @@ def can_end(desk: RunDesk) -> bool:
 
 def _waits(view: RunView) -> str:
     count = sum(one.status in ("waiting", "unknown", "proposed") for one in view.actions.values())
+    count += len(view.questions)
     return f"{count} waiting" if count else ""
 
 

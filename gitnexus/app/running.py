@@ -1,20 +1,25 @@
 """A run from its beginning to its end, and on from wherever it stopped."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitnexus.app import runpatch
-from gitnexus.app.runagent import Show, worked
+from gitnexus.app.policy import policy_here
+from gitnexus.app.recorder import folder_of
+from gitnexus.app.runagent import Show, goes_on, worked
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runend import keep_end, read_end
 from gitnexus.app.runsetup import prepared
+from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
-from gitnexus.base.errors import Failed, NexusError, NotFound
+from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
-from gitnexus.events.view import RunView
+from gitnexus.events.view import ActionView, RunView
 from gitnexus.git.branches import current, raw_of, tip
-from gitnexus.git.checkout import added
+from gitnexus.git.checkout import added, emptied, filled, is_filled
 from gitnexus.git.child import run as git_run
 from gitnexus.policy.model import Mode, Network
 from gitnexus.runs.definition import Definition, Node
@@ -42,10 +47,12 @@ class Wish:
 def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
     base = _commit_of(state, wish.base)
-    hash_ = definition_hash(wish.definition.plain())
+    # How much is asked is part of what the run is: whoever changes it afterwards is found out.
+    definition = wish.definition.changed(mode=wish.mode or policy_here(state).law.mode)
+    hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
-        id=mint(now(), ids_in(snapshot)),
+        id=_claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
         agent=wish.definition.nodes[0].adapter,
         base=base,
@@ -55,14 +62,25 @@ def started(state: State, wish: Wish) -> RunDesk:
         task=wish.task,
     )
     desk = RunDesk(state, run)
-    mode = wish.mode or desk.keeper().here.law.mode
-    desk.write_definition(wish.definition, mode)
+    desk.write_definition(definition)
     body = {"run": run.id, "definition": hash_, "task": short(run.title), "agent": run.agent,
             "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
     added(state.repo, desk.place, desk.branch, base, run.id)
     return desk
+
+
+def _claimed(state: State, taken: list[str]) -> str:
+    """Return a new id whose folder is ours alone: of two processes that draw the same, one draws again."""
+    for _ in range(100):
+        found = mint(now(), taken)
+        place = folder_of(state.repo.common_dir, found)
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+            return found
+    raise Failed("no free name for a run was found")
 
 
 def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
@@ -74,17 +92,20 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
             # It ended in its set-up, and its agent has done nothing yet.
             by = short(desk.state.author.name, 200)
             desk.log.append("run.resumed", "user", {"by": by, "definition": desk.run.definition})
-        elif view.status in ENDED:
-            return view
-        if not (desk.place / ".git").exists():
-            added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
-        failed = prepared(desk, definition, show, network)
-        for node in definition.nodes:
-            failed = failed or _worked(desk, definition, node, show, network)
-        waits = _answered(desk, definition, review)
+        waits: list[str] = []
+        failed = ""
+        if desk.view().status not in ENDED:
+            _at_its_place(desk)
+            failed = prepared(desk, definition, show, network)
+            for node in definition.nodes:
+                failed = failed or _worked(desk, definition, node, show, network)
+                known = desk.view().nodes.get(node.id)
+                if known is not None and known.status == "blocked":
+                    break
+            waits = _answered(desk, review)
         view = desk.view()
-        if not waits and view.status not in ENDED:
-            denied = [name for name, one in view.actions.items() if one.status == "denied"]
+        if not waits and view.status not in (*ENDED, "blocked") and not view.questions:
+            denied = unmet(view)
             why = failed or (f"{', '.join(denied)} denied" if denied else "")
             desk.log.append("run.finished", "nexus", {"ok": not why, **({"why": short(why)} if why else {})})
         desk.checkpointed()
@@ -121,24 +142,31 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     before = desk.view().nodes.get(node.id)
     if before is not None and before.status in ("completed", "failed"):
         return before.why if before.status == "failed" else ""
-    attempt = before.attempts + 1 if before else 1
-    body = {"node": node.id, "agent": desk.run.agent, "attempt": attempt}
-    desk.log.append("node.started", "nexus", body)
-    try:
-        ended = worked(desk, definition, node, show, network)
-    except NexusError as exc:
-        desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
-        raise
-    spent = {"input": ended.tokens_in, "output": ended.tokens_out, "node": node.id}
-    if ended.cost_usd is not None:
-        spent["cost"] = int(ended.cost_usd * 1_000_000)
-    if ended.session:
-        spent["session"] = short(ended.session, 200)
-    if ended.tokens_in or ended.tokens_out or ended.session:
-        desk.log.append("agent.spent", desk.run.agent, spent)
+    ended = read_end(desk, node, before.attempts) if before else None
+    if ended is None:
+        if before is not None and not goes_on(desk, node):
+            _anew(desk, node, before.attempts)
+        attempt = before.attempts + 1 if before else 1
+        desk.log.append("node.started", "nexus", {"node": node.id, "agent": desk.run.agent, "attempt": attempt})
+        try:
+            ended = worked(desk, definition, node, show, network)
+        except NexusError as exc:
+            desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
+            raise
+        keep_end(desk, node, attempt, ended)
     # What it changed is proposed before the step counts as done: a kill in between proposes the same tree again.
-    summary = desk.run.title
-    runpatch.proposed_tree(desk, summary, node.id)
+    try:
+        runpatch.proposed_tree(desk, desk.run.title, node.id)
+    except Invalid as exc:
+        desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
+        return exc.message
+    asked = list(desk.view().questions)
+    if ended.ok and asked:
+        why = f"{', '.join(asked)} waits for an answer"
+        desk.log.append(
+            "node.blocked", "nexus", {"node": node.id, "why": why, "needs": f"git nexus answer {desk.run.id}"}
+        )
+        return ""
     if ended.ok:
         desk.log.append("node.completed", "nexus", {"node": node.id, "summary": short(ended.message, 1000)})
         return ""
@@ -147,10 +175,25 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     return why
 
 
-def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> list[str]:
+def _at_its_place(desk: RunDesk) -> None:
+    """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
+    if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
+        added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
+
+
+def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
+    """Give an agent that begins again the files that it began with; what the killed one left is set aside."""
+    aside = desk.folder / f"left-{node.id}-{attempt}-{chance(4)}"
+    emptied(desk.worktree, aside)
+    filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    text = f"what attempt {attempt} left lies in {aside}"
+    desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node.id})
+
+
+def _answered(desk: RunDesk, review: Review | None) -> list[str]:
     """Carry out what is allowed or approved, ask about the rest; return what still waits."""
     waits = []
-    for name, one in desk.view().actions.items():
+    for name, one in in_order(desk.view()):
         if one.status == "unknown" and one.kind == "patch":
             runpatch.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
@@ -159,6 +202,25 @@ def _answered(desk: RunDesk, definition: Definition, review: Review | None) -> l
         elif one.status in ("waiting", "unknown"):
             waits.append(name)
     return [name for name in waits if review is None or not review(desk, name)]
+
+
+def in_order(view: RunView) -> list[tuple[str, ActionView]]:
+    """Return the actions in the order to carry them out: patches last, the others were proposed on what is there."""
+    return sorted(view.actions.items(), key=lambda row: row[1].kind == "patch")
+
+
+def unmet(view: RunView) -> list[str]:
+    """Return the patches that were denied with none done after them: what an agent was denied and did otherwise is met.
+
+    One that its agent gave up for another has nobody who denied it.
+    """
+    found: list[str] = []
+    for name, one in view.actions.items():
+        if one.kind == "patch" and one.status == "executed":
+            found = []
+        elif one.kind == "patch" and one.status == "denied" and one.by:
+            found.append(name)
+    return found
 
 
 def _commit_of(state: State, revision: str) -> str:

@@ -3,24 +3,27 @@
 Whatever was killed in between, the log says how far it came; what is done is never done twice.
 """
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitnexus.app import runact
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound, VerificationFailed
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
+from gitnexus.gateway.landing import refreshed
 from gitnexus.gateway.paths import refusals
 from gitnexus.git import Author
 from gitnexus.git.branches import moved, raw_of, tip
 from gitnexus.git.checkout import indexed
 from gitnexus.git.commits import write
 from gitnexus.git.identity import again
-from gitnexus.git.ondisk import worktree_tree
+from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.rows import LINK, TreeChange, difference, files, targets
 from gitnexus.policy.ledger import Ledger
@@ -29,10 +32,12 @@ from gitnexus.policy.request import digest, parsed
 from gitnexus.policy.tokens import Claims, checked, proved
 from gitnexus.runs.message import Trailers, message
 from gitnexus.runs.message import read as trailers_of
+from gitnexus.runs.model import ENDED
 from gitnexus.state.format import id_of
 
 GATE = "gate"
 _TOOL = "repo.apply_patch"
+_MOST_ODD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +55,43 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
     The same tree again is the same action, whatever became of it. Raises: NexusError.
     """
     worktree = desk.worktree
-    base = _tip(desk)
+    base = tip_of(desk)
     with private(worktree) as git:
         found = worktree_tree(git, desk.place, base)
         if not found.changes:
             return None
         git.keep(found.result_tree)
-        present = list(files(git, found.base_tree))
+        present = list(files(git, found.result_tree))
         links = targets(git, (entry.oid for entry in present if entry.mode == LINK))
         by_path = {entry.path: links[entry.oid] for entry in present if entry.mode == LINK}
         wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
-        request = _request(desk, base, found.base_tree, found.result_tree, found.changes)
-    known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
-    if known is not None:
-        return known
-    action = f"a{len(desk.view().actions) + 1}"
-    if wrong:
-        path, why = wrong[0]
-        desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
-        raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
-    propose(desk, action, request, summary, node)
+        # What fits into no tree would look like a deletion where there was a file before.
+        wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
+        request = request_of(desk, base, found.base_tree, found.result_tree, found.changes)
+    _told_left_out(desk, found.odd, node)
+    with desk.proposing():
+        known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
+        if known is not None:
+            return known
+        action = next_action(desk)
+        if wrong:
+            path, *_, why = wrong[0]
+            desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
+            raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
+        propose(desk, action, request, summary, node)
     return action
+
+
+def _told_left_out(desk: RunDesk, odd: tuple[Odd, ...], node: str) -> None:
+    if odd:
+        names = "; ".join(f"{one_line(one.path, 80)}: {one.why}" for one in odd[:_MOST_ODD])
+        more = f" and {len(odd) - _MOST_ODD} more" if len(odd) > _MOST_ODD else ""
+        desk.log.append("agent.progress", GATE, {"text": short(f"left out: {names}{more}", 1000), "node": node})
+
+
+def next_action(desk: RunDesk) -> str:
+    """Return the name of the next action; whoever asks is `proposing`."""
+    return f"a{len(desk.view().actions) + 1}"
 
 
 def propose(
@@ -127,11 +148,13 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         if known.status in ("executed", "denied"):
             return known.status
         found = proposal(desk, action)
-        if found.decision.verdict == "deny":
-            raise DeniedByPolicy(
-                f"{found.decision.rule} denies it: {found.decision.why}", hint=found.decision.instead or None
-            )
-        if known.status in ("proposed", "waiting") or not _has_token(desk, action):
+        runact.check(desk, action, found.request)
+        # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
+        again = known.status == "unknown" and not isinstance(found.request, PatchRequest)
+        # A new yes is a new token: the one before may have expired. A patch that was begun goes on with its own.
+        if known.status != "unknown" or again or not _has_token(desk, action):
+            _refuse_over(desk)
+            _refuse_denied(found)
             _granted(desk, found, scope, by or desk.state.author.name)
         return _carried_out(desk, found)
 
@@ -153,13 +176,13 @@ def allowed(desk: RunDesk, action: str) -> bool:
         known = _action(desk, action)
         if known.status in ("executed", "denied"):
             return known.status == "executed"
+        found = proposal(desk, action)
         if known.status == "approved" and known.by and known.by != "policy":
-            found = proposal(desk, action)
             _carried_out(desk, found)
             return True
-        found = proposal(desk, action)
         if found.decision.verdict != "allow":
             return False
+        runact.check(desk, action, found.request)
         if not _has_token(desk, action):
             _granted(desk, found, "once", "policy", found.decision.rule)
         _carried_out(desk, found)
@@ -185,20 +208,25 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
 
 def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if not isinstance(found.request, PatchRequest):
-        raise Invalid(f"{found.request.kind} is carried out by who asked for it")
+        claims = _checked(desk, found, _token(desk, found.action), begun=False)
+        return runact.carried_out(desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims))
     request, action, of = found.request, found.action, digest(found.request)
     known = _action(desk, action)
     if known.status == "executed":
         return "executed"
+    commit = _committed_already(desk, action, request)
+    if commit is None:
+        _refuse_over(desk)
+        _refuse_denied(found)
     token = _token(desk, action)
     claims = _checked(desk, found, token, begun=known.status == "unknown")
     if known.status != "unknown":
         body = {"action": action, "tool": _TOOL, "digest": of, "nonce": claims.nonce}
         desk.log.append("tool.intended", GATE, body)
-    commit = _committed_already(desk, action)
     if commit is None:
         _spend(desk, claims)
         commit = _commit(desk, request, action, known, token)
+    _brought(desk, request)
     indexed(desk.worktree, request.result_tree)
     done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
     desk.log.append_many(
@@ -208,6 +236,20 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
         ]
     )
     return "executed"
+
+
+def _refuse_over(desk: RunDesk) -> None:
+    status = desk.view().status
+    if status in ENDED:
+        raise Failed(f"{desk.run.id} is {status}", hint="start a new run for it")
+
+
+def _refuse_denied(found: Proposal) -> None:
+    """Refuse what the policy denies by now, whoever approved it before. Raises: DeniedByPolicy."""
+    if found.decision.verdict == "deny":
+        raise DeniedByPolicy(
+            f"{found.decision.rule} denies it: {found.decision.why}", hint=found.decision.instead or None
+        )
 
 
 def _checked(desk: RunDesk, found: Proposal, token: str, *, begun: bool) -> Claims:
@@ -249,21 +291,42 @@ def _commit(desk: RunDesk, request: PatchRequest, action: str, known: ActionView
     return commit
 
 
-def _committed_already(desk: RunDesk, action: str) -> str | None:
+def _brought(desk: RunDesk, request: PatchRequest) -> None:
+    """Bring a commit into the files of the worktree, each that still is what the patch was made from.
+
+    A patch that was made from the files is there already, and what the agent has changed since is its next proposal.
+    """
+    with private(desk.worktree) as git:
+        rows = difference(git, request.base_tree, request.result_tree)
+        try:
+            refreshed(git, desk.place, rows)
+        except Conflict:
+            for row in sorted(rows, key=lambda row: row.new_mode != ""):
+                with contextlib.suppress(Conflict):
+                    refreshed(git, desk.place, (row,))
+
+
+def _committed_already(desk: RunDesk, action: str, request: PatchRequest) -> str | None:
+    """Return the commit that we made before a kill: this tree on this base with this token, not what only says so."""
     at = tip(desk.repo, desk.branch)
-    text = raw_of(desk.repo, at).partition(b"\n\n")[2].decode("utf-8", "replace") if at else ""
-    found = trailers_of(text)
-    return at if found is not None and found.run == desk.run.id and action in found.actions else None
+    of = _token_digest(desk, action)
+    if at is None or at == request.base or of is None:
+        return None
+    head, _, text = raw_of(desk.repo, at).partition(b"\n\n")
+    made = f"tree {request.result_tree}\nparent {request.base}\nauthor ".encode()
+    found = trailers_of(text.decode("utf-8", "replace"))
+    wanted = Trailers(desk.run.id, (action,), desk.run.agent, (_token(desk, action),))
+    return at if head.startswith(made) and found == wanted else None
 
 
 def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
     """Return the request as the objects tell it now. Raises: Conflict where it is another one."""
-    committed = _committed_already(desk, _action_of(desk, digest(request)))
-    base = request.base if committed else _tip(desk)
+    committed = _committed_already(desk, _action_of(desk, digest(request)), request)
+    base = request.base if committed else tip_of(desk)
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)
         same = _tree_of(git, base) == request.base_tree
-    found = _request(desk, base, request.base_tree, request.result_tree, rows)
+    found = request_of(desk, base, request.base_tree, request.result_tree, rows)
     if not same or digest(found) != digest(request):
         raise Conflict(
             "what was proposed is no longer what would be done: the branch moved since",
@@ -276,7 +339,8 @@ def _tree_of(git: PrivateGit, commit: str) -> str:
     return git.must("rev-parse", "--verify", f"{commit}^{{tree}}").decode("ascii").strip()
 
 
-def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
+    """Return the request for a patch from one tree to another, on the commit `base`."""
     changes = (
         Change(
             path=row.path,
@@ -299,7 +363,8 @@ def _request(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChang
     )
 
 
-def _tip(desk: RunDesk) -> str:
+def tip_of(desk: RunDesk) -> str:
+    """Return the last commit of the run's branch. Raises: NotFound."""
     found = tip(desk.repo, desk.branch)
     if found is None:
         raise NotFound(f"the branch {desk.run.branch} is gone", hint="git reflog may still know it")

@@ -15,7 +15,7 @@ _COLOURS = {"ok": "green", "fixed": "green", "warning": "yellow", "problem": "re
 @click.option("--fix", is_flag=True, help="Mend what can be mended without a decision of yours.")
 @click.pass_context
 def doctor(ctx: click.Context, fix: bool) -> None:
-    """Check everything: state, checkout, hooks, remotes, registry.
+    """Check everything: state, checkout, hooks, remotes, registry, approvers, sandbox.
 
     Leaves with status 1 while a problem remains. Warnings do not count.
     """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, with_nexus
+from gitnexus.ui.output import answer, note, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -32,6 +32,8 @@ def land(nexus: "Nexus", run: str, way: "Way") -> None:
 
     done = bring(nexus.state, run, way, in_sandbox)
     branch = done.branch.removeprefix("refs/heads/")
+    if done.run.onto not in ("", done.branch):
+        note(f"it began on {done.run.onto.removeprefix('refs/heads/')}, and landed on {branch}")
     verb = "was on" if done.already else "is on"
     told = {"id": done.run.id, "status": done.run.status, "branch": done.run.branch, "base": done.run.base,
             "head": done.run.head}  # fmt: skip

@@ -64,13 +64,12 @@ def explain(nexus: "Nexus", /, file: Any, argv: tuple[str, ...], **asked: Any) -
     The command stands after --. Nothing is run and nothing is changed.
     """
     from gitnexus.app.policy import Asked, explained, policy_here
-    from gitnexus.policy.request import digest
 
     here = policy_here(nexus.state)
     given = Asked(argv=argv, patch=file.read() if file else None, **asked)
-    request, found = explained(nexus, here, given, start_folder(invocation(click.get_current_context())))
-    mode = given.mode or here.law.mode
-    payload = {**found.plain(), "kind": request.kind, "mode": mode, "request": digest(request)}
+    answered = explained(nexus, here, given, start_folder(invocation(click.get_current_context())))
+    found, mode = answered.decision, given.mode or here.law.mode
+    payload = {**found.plain(), "kind": answered.kind, "mode": mode, "request": answered.digest}
     rows = [
         ["rule", found.rule],
         ["why", found.why],

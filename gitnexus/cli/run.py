@@ -23,6 +23,8 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 @click.option("--agent", metavar="NAME", help="Which agent: claude, codex, gemini, opencode, aider, scripted.")
 @click.option("--role", default="", metavar="ROLE", help="The role it works as, of git nexus agents.")
 @click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
+@click.option("--way", type=click.Choice(["contained", "proposer"]), default="contained", show_default=True,
+              help="It edits its own worktree, or may only propose.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
 @click.option("--task", default="", metavar="REF", help="The task that this is for.")
@@ -78,14 +80,25 @@ def _wanted(words: tuple[str, ...], asked: dict[str, Any]) -> "tuple[Definition,
     from gitnexus.runs.definition import Budgets, of_command, of_prompt
 
     agent, budgets = asked.pop("agent"), Budgets(seconds=asked.pop("seconds"))
-    role, model = asked.pop("role"), asked.pop("model")
+    role, model, way = asked.pop("role"), asked.pop("model"), asked.pop("way")
+    _check_way(agent or "command", way)
     if agent is None or agent == "command":
         return of_command(words, budgets=budgets), " ".join(words)
     # The scripted agent is told its file first; the prompt after it is for the story alone.
     argv = words[:1] if agent == "scripted" else ()
     prompt = " ".join(words[len(argv) :] or words)
-    definition = of_prompt(prompt, agent, role=role, model=model, argv=argv, budgets=budgets)
+    definition = of_prompt(prompt, agent, role=role, way=way, model=model, argv=argv, budgets=budgets)
     return definition, prompt
+
+
+def _check_way(agent: str, way: str) -> None:
+    """Refuse before anything is made what the agent cannot do. Raises: Invalid."""
+    from gitnexus.adapters.table import adapter_named
+    from gitnexus.base.errors import Invalid
+
+    ways = adapter_named(agent).ways
+    if way not in ways:
+        raise Invalid(f"{agent} cannot work as {way}", hint=f"it can as {' or '.join(ways)}; choose another agent")
 
 
 def _detached(desk: "RunDesk", network: str | None) -> None:

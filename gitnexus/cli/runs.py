@@ -1,5 +1,6 @@
-"""`git nexus runs`, `review`, `approve`, `deny`, `cancel`: how runs stand, and what a person says."""
+"""`git nexus runs`, `review`, `approve`, `deny`, `answer`, `cancel`: how runs stand, and what a person says."""
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,13 +42,14 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
     """Look at what waits for an answer, card by card."""
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.runlist import waiting_runs
+    from gitnexus.app.running import in_order
 
     desks = [open_run(nexus.state, run_id)] if run_id else waiting_runs(nexus.state)
     if not can_ask():
         _listed(nexus, desks)
         return
     for desk in desks:
-        for name, one in desk.view().actions.items():
+        for name, one in in_order(desk.view()):
             if one.status in ("waiting", "unknown", "proposed"):
                 reviewed(desk, name)
         _went_on(desk)
@@ -92,6 +94,24 @@ def deny(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: str) -> 
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
 
 
+@click.command("answer", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.argument("text", metavar="TEXT")
+@click.option("--question", default="", metavar="ID", help="Which question, such as q1, if there are several.")
+@with_nexus
+def answer_command(nexus: "Nexus", run_id: str, text: str, question: str) -> None:
+    """Answer what the agent of a run asked. If it ended to wait for that, git nexus resume lets it go on."""
+    from gitnexus.app.proposing import answered
+    from gitnexus.app.rundesk import open_run
+    from gitnexus.app.running import recorded
+
+    desk = open_run(nexus.state, run_id)
+    note(f"{answered(desk, text, question)} is answered")
+    _went_on(desk)
+    view = recorded(desk)
+    answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
 @click.command("cancel", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
 @click.option("--reason", default="", metavar="TEXT", help="Why.")
@@ -107,10 +127,14 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
 
 
 def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
+    from gitnexus.app.runlist import can_end
+    from gitnexus.app.running import in_order
     from gitnexus.base.errors import Failed
+    from gitnexus.runs.model import ENDED
 
-    waits = [name for name, one in desk.view().actions.items() if one.status in ("waiting", "unknown", "proposed")]
-    if not actions and not waits:
+    open_ = ("waiting", "unknown", "proposed", "approved")
+    waits = [name for name, one in in_order(desk.view()) if one.status in open_]
+    if not actions and (not waits or desk.view().status in ENDED) and not can_end(desk):
         raise Failed(f"nothing of {desk.run.id} waits for an answer", fix=f"git nexus replay {desk.run.id}")
     return list(actions) or waits
 
@@ -119,9 +143,11 @@ def _went_on(desk: "RunDesk") -> None:
     """Let a run end that had only waited for answers; one whose agent still has work to do is left to `resume`."""
     from gitnexus.app.runlist import can_end
     from gitnexus.app.running import driven
+    from gitnexus.base.errors import Busy
 
     if can_end(desk):
-        driven(desk, lambda said: None, None)
+        with contextlib.suppress(Busy):  # who came first brings it to its end
+            driven(desk, lambda said: None, None)
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:

@@ -20,6 +20,11 @@ from gitnexus.policy import denied_by
 Land = Callable[[PrivateGit, Applied], dict[str, Any]]
 
 
+def ruled(denied: Denied, path: str) -> str | None:
+    """Return the rule that denies `path`, or what some file system would open for it."""
+    return denied(path) or denied(as_opened(path))
+
+
 @dataclass(frozen=True)
 class Bench:
     """`run` is the run or session that everything here belongs to, `role` the agent's; `artifacts` a folder."""
@@ -44,7 +49,7 @@ class Bench:
 
     def rule_on(self, path: str) -> str | None:
         """Return the rule that denies `path`, or what some file system would open for it, to every reader."""
-        return self.denied(path) or self.denied(as_opened(path))
+        return ruled(self.denied, path)
 
     def hides(self, path: str) -> bool:
         """True if `path` may not be read."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.errors import Conflict, Invalid, NotFound
 from gitnexus.base.text import is_text, one_line
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.door import Act
@@ -40,7 +40,7 @@ class CommandDeed:
     def prepared(self) -> Iterator[tuple[Request, Act]]:
         """Look everything up again: folder, program, its content. Raises: Invalid, NotFound, and what confines."""
         request = self._request()
-        yield request, lambda: self._ran(request)
+        yield request, lambda: ran(self.bench, request, self.stdin)
 
     def _request(self) -> CommandRequest:
         argv = checked_argv(self.argv)
@@ -66,20 +66,38 @@ class CommandDeed:
             sandbox=self.bench.confine.level,
         )
 
-    def _ran(self, request: CommandRequest) -> dict[str, Any]:
-        # Masked before anything is cut: half a secret at a cut would be found by no rule.
-        stream, kept, most = self.bench.door.stream(), bytearray(), request.limits["output"]
-        dropped = 0
 
-        def take(piece: bytes) -> None:
-            nonlocal dropped
-            room = most - len(kept)
-            kept.extend(piece[:room])
-            dropped += max(0, len(piece) - room)
+def ran(bench: Bench, request: CommandRequest, stdin: bytes) -> dict[str, Any]:
+    """Execute exactly this request, and return how it ended with its masked output. Raises: NexusError."""
+    # Masked before anything is cut: half a secret at a cut would be found by no rule.
+    stream, kept, most = bench.door.stream(), bytearray(), request.limits["output"]
+    dropped = 0
 
-        ran = self.bench.confine.run(request, self.stdin, lambda piece: take(stream.feed(piece)))
-        take(stream.finish())
-        return {**ran.plain(), "cut": ran.cut + dropped, "output": bytes(kept).decode("utf-8", "backslashreplace")}
+    def take(piece: bytes) -> None:
+        nonlocal dropped
+        room = most - len(kept)
+        kept.extend(piece[:room])
+        dropped += max(0, len(piece) - room)
+
+    done = bench.confine.run(request, stdin, lambda piece: take(stream.feed(piece)))
+    take(stream.finish())
+    return {**done.plain(), "cut": done.cut + dropped, "output": bytes(kept).decode("utf-8", "backslashreplace")}
+
+
+def found_again(bench: Bench, request: CommandRequest) -> CommandRequest:
+    """Return an earlier request as the world is now: folder, program, its content, commit, level. Raises: NexusError.
+
+    The environment and the limits stay those that were looked at and approved.
+    """
+    root = bench.worktree.resolve()
+    if not Path(request.cwd).is_relative_to(root):
+        raise Conflict("the worktree is not where it was")
+    below = Path(request.cwd).relative_to(root).as_posix()
+    cwd = folder_of(bench.worktree, "" if below == "." else below)
+    program, digest = bench.confine.resolved(request.argv[0], cwd)
+    return request.changed(
+        program=program, program_digest=digest, cwd=str(cwd), base=_base(bench), sandbox=bench.confine.level
+    )
 
 
 def checked_argv(argv: Sequence[str]) -> tuple[str, ...]:

@@ -10,12 +10,17 @@ from gitnexus.base.text import one_line
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.door import Act
 from gitnexus.gateway.landing import refreshed
+from gitnexus.gateway.needs import Denied
 from gitnexus.gateway.paths import is_reserved, refusals
 from gitnexus.git.patches import Applied, HiddenFile, applied_in
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import head_of
 from gitnexus.git.rows import LINK, TreeChange, targets
 from gitnexus.policy.model import Change, PatchRequest, Request
+
+
+class Refused(Invalid):
+    """The patch makes a path or a link that no policy can allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +35,10 @@ class PatchDeed:
     def prepared(self) -> Iterator[tuple[Request, Act]]:
         """Apply it in a private place. Raises: Invalid, Conflict, DeniedByPolicy."""
         with private(self.bench.repo) as git:
-            done = checked(self.bench, git, head_of(self.bench.repo, git), self.patch)
+            done = checked(git, head_of(self.bench.repo, git), self.patch, self.bench.rule_on)
+            request = request_of(done, project=self.bench.project, run=self.bench.run, role=self.bench.role)
             git.keep(done.result_tree)  # whoever is asked, here or at another terminal, is shown these very trees
-            yield request_of(self.bench, done), lambda: self._landed(git, done)
+            yield request, lambda: self._landed(git, done)
 
     def _landed(self, git: PrivateGit, done: Applied) -> dict[str, Any]:
         answer = {
@@ -47,18 +53,18 @@ class PatchDeed:
         return answer
 
 
-def checked(bench: Bench, git: PrivateGit, base: str, patch: bytes) -> Applied:
+def checked(git: PrivateGit, base: str, patch: bytes, rule_on: Denied) -> Applied:
     """Return what a patch makes of `base`, if that is something that may be judged at all.
 
-    Raises: Invalid, Conflict, DeniedByPolicy.
+    Raises: DeniedByPolicy, Refused, Invalid, Conflict.
     """
     try:
-        done = applied_in(git, base, patch, bench.hides)
+        done = applied_in(git, base, patch, lambda path: rule_on(path) is not None)
     except HiddenFile as exc:
-        raise _denied(bench, str(exc.context["path"]), exc.message) from exc
+        raise _denied(rule_on, str(exc.context["path"]), exc.message) from exc
     for row in done.changes:
         if row.reveals:
-            raise _denied(bench, row.reveals, f"{one_line(row.path, 80)} would hold what {row.reveals} holds")
+            raise _denied(rule_on, row.reveals, f"{one_line(row.path, 80)} would hold what {row.reveals} holds")
     if not done.changes:
         raise Invalid("the patch changes nothing")
     links = {}
@@ -66,12 +72,13 @@ def checked(bench: Bench, git: PrivateGit, base: str, patch: bytes) -> Applied:
         entries = [entry for entry in done.present if entry.mode == LINK]
         found = targets(git, (entry.oid for entry in entries))
         links = {entry.path: found[entry.oid] for entry in entries}
-    for path, why in refusals(done.changes, (entry.path for entry in done.present), links):
-        raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path, "why": why})
+    for path, rule, why in refusals(done.changes, (entry.path for entry in done.present), links):
+        context = {"path": path, "rule": rule, "why": why}
+        raise Refused(f"the patch is refused for {one_line(path, 80)!r}: {why}", context=context)
     return done
 
 
-def request_of(bench: Bench, done: Applied) -> PatchRequest:
+def request_of(done: Applied, *, project: str, run: str, role: str) -> PatchRequest:
     """Return the request that a token binds: the two trees, and every row between them."""
     rows = (
         Change(
@@ -86,9 +93,9 @@ def request_of(bench: Bench, done: Applied) -> PatchRequest:
         for row in done.changes
     )
     return PatchRequest(
-        project=bench.project,
-        run=bench.run,
-        role=bench.role,
+        project=project,
+        run=run,
+        role=role,
         base=done.base,
         base_tree=done.base_tree,
         result_tree=done.result_tree,
@@ -107,8 +114,8 @@ def change_of(row: TreeChange) -> str:
     return "changed" if row.old_blob != row.new_blob else "mode changed"
 
 
-def _denied(bench: Bench, path: str, words: str) -> DeniedByPolicy:
-    rule = bench.rule_on(path) or path
+def _denied(rule_on: Denied, path: str, words: str) -> DeniedByPolicy:
+    rule = rule_on(path) or path
     return DeniedByPolicy(
         f"{words}, which {rule} denies",
         hint="no agent reads files that hold credentials",

@@ -75,8 +75,8 @@ def is_reserved(path: str) -> bool:
 
 def refusals(
     changes: Iterable[TreeChange], result: Iterable[str], links: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Yield each path that a patch may not touch, with the reason.
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each path that a patch may not touch, with the gate's name for such a refusal, and the reason.
 
     `result` are all paths of the tree that it makes, `links` those of them that are links, with their targets.
     """
@@ -85,12 +85,13 @@ def refusals(
         # What is there already under an odd name may go away; only it must have a name that a request can hold.
         odd = why_unreachable(row.path) if is_text(row.path) else "it is not UTF-8"
         reason = why_unwritable(row.path) if row.new_mode else odd
-        if reason is None and row.new_mode == LINK:
-            reason = why_astray(row.path, links)
         if reason:
-            yield row.path, reason
+            yield row.path, "builtin.path", reason
+        elif row.new_mode == LINK and (reason := why_astray(row.path, links)):
+            yield row.path, "builtin.link", reason
     added = [row.path for row in rows if row.new_mode and not row.old_mode]
-    yield from _collisions(added, result) if added else ()
+    for path, reason in _collisions(added, result) if added else ():
+        yield path, "builtin.collision", reason
 
 
 def why_astray(link: str, links: Mapping[str, str]) -> str | None:

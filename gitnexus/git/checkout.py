@@ -25,6 +25,7 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
         raise Conflict(f"the branch {branch.removeprefix('refs/heads/')} is there already")
     git_dir = _admin(repo, place)
     if git_dir is None:
+        _forget_half(repo, place)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if place.exists() and (place.is_symlink() or not place.is_dir() or any(place.iterdir())):
             raise Conflict(f"{place} is there already", hint="move it away")
@@ -40,6 +41,24 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
     replace(Worktree(place, git_dir, is_linked=True).run_mark, f"{mark}\n".encode())
     filled(found, base)
     return found
+
+
+def is_filled(repo: Repo) -> bool:
+    """True if a worktree was filled to its end: its index is written last."""
+    return (repo.git_dir / "index").exists()
+
+
+def emptied(repo: Repo, aside: Path) -> None:
+    """Move all that lies in a worktree into a folder elsewhere: nothing of it is lost. Raises: Failed."""
+    if repo.worktree is None:
+        raise Failed("a bare repository has no files")
+    try:
+        aside.mkdir(parents=True, mode=0o700)
+        for path in sorted(repo.worktree.iterdir()):
+            if path.name != ".git":
+                shutil.move(path, aside / path.name)
+    except OSError as exc:
+        raise Failed(f"what lies in {repo.worktree} could not be moved away: {exc.strerror}") from exc
 
 
 def filled(repo: Repo, commit: str) -> None:
@@ -82,4 +101,14 @@ def _admin(repo: Repo, place: Path) -> Path | None:
     named = Path(text.removeprefix("gitdir: ").rstrip("\n"))
     git_dir = (place / named).resolve()
     inside = git_dir.parent == (repo.common_dir / "worktrees").resolve()
-    return git_dir if inside and os.path.lexists(git_dir / "gitdir") else None
+    whole = all(os.path.lexists(git_dir / name) for name in ("gitdir", "commondir", "HEAD"))
+    return git_dir if inside and whole else None
+
+
+def _forget_half(repo: Repo, place: Path) -> None:
+    """Remove what a killed `git worktree add` left: else git would give the next one another name."""
+    half = repo.common_dir / "worktrees" / place.name
+    if not os.path.lexists(place / ".git") or not os.path.lexists(half / "HEAD"):
+        shutil.rmtree(half, ignore_errors=True)
+        if place.is_dir() and [path.name for path in place.iterdir()] == [".git"] and (place / ".git").is_file():
+            (place / ".git").unlink()

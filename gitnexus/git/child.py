@@ -8,11 +8,12 @@ from pathlib import Path
 from gitnexus.base.errors import Failed, NexusError
 
 # Nothing that an agent can write into a repository may make our own git run a program or see other objects:
-# no hooks, no fsmonitor, no replace refs, no lazy fetch, no prompts.
+# no hooks, no fsmonitor, no check of signatures, no replace refs, no lazy fetch, no prompts.
 QUIET = (
     "-c", "core.hooksPath=/dev/null",
     "-c", "hook.reference-transaction.enabled=false",  # config hooks of git 2.54 do not heed hooksPath
     "-c", "core.fsmonitor=false",
+    "-c", "log.showSignature=false",  # gpg.program is anybody's who can write the config
     "-c", "gc.auto=0",
 )  # fmt: skip
 _FIXED = {

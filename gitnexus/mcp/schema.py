@@ -19,10 +19,10 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def described(tool: Tool[Any]) -> types.Tool:
+def described(tool: Tool[Any], prefix: str = PREFIX) -> types.Tool:
     """Return a tool as a client lists it."""
     return types.Tool(
-        name=PREFIX + tool.name,
+        name=prefix + tool.name,
         description=tool.words,
         input_schema=input_schema(tool),
         annotations=types.ToolAnnotations(

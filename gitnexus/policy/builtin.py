@@ -7,14 +7,8 @@ from gitnexus.policy.denied import DENIED, denied_by
 from gitnexus.policy.paths import folded
 from gitnexus.policy.patterns import Wide
 
-# Never read and never written. Those of `denied.py` hold secrets by their name; these by the place they lie in.
-SECRET_PLACES: tuple[str, ...] = (
-    ".ssh/", ".gnupg/", ".aws/", ".azure/", "**/.config/gcloud/", ".kube/", ".password-store/",
-    "**/.docker/config.json", "**/.config/gh/hosts.yml", "**/.cargo/credentials*",
-    "**/.gem/credentials", "**/.terraform.d/credentials*",
-    "*.tfstate", "*.tfstate.backup", ".vault-token", ".pgpass", ".my.cnf", "terraform.tfvars", "*.ovpn", ".secrets/",
-    "**/.circleci/secrets*", "**/.github/secrets*", ".actrc", "proc/*/environ", "proc/*/mem", "proc/*/fd/",
-)  # fmt: skip
+# What a command could read of another process. No file of a repository is meant, so these begin at the root.
+PROCESSES: tuple[str, ...] = ("proc/*/environ", "proc/*/mem", "proc/*/fd")
 # Ours: only our own verbs write there.
 OURS: tuple[str, ...] = (".nexus/",)
 
@@ -55,12 +49,13 @@ GUARDS: tuple[str, ...] = (
 # A name that makes a loader, an interpreter or git itself run or read something else.
 ENVIRONMENT = re.compile(
     r"(?:LD_.*|DYLD_.*|GIT_.*|SSH_ASKPASS|SSH_AUTH_SOCK|PYTHON(?!DONTWRITEBYTECODE$|UNBUFFERED$|HASHSEED$|UTF8$"
-    r"|IOENCODING$).*|PERL5?(?:OPT|LIB|DB)|PERL5DB|RUBYOPT|RUBYLIB|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS)|NPM_CONFIG_.*"
-    r"|BASH_ENV|BASH_FUNC_.*|ENV|PROMPT_COMMAND|PS[0-4]|IFS|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|EDITOR|VISUAL|PAGER"
-    r"|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|MAVEN_OPTS"
-    r"|GRADLE_OPTS|RUSTC(?:_.*)?|RUSTFLAGS|CARGO_.*|GOFLAGS|GOPROXY|GCONV_PATH|LOCPATH|NLSPATH|HOSTALIASES|RES_OPTIONS"
-    r"|TERMINFO.*|MAKEFLAGS|MAKEFILES|GNUMAKEFLAGS|CC|CXX|RIPGREP_CONFIG_PATH|TAR_OPTIONS|GREP_OPTIONS|NEXUS_.*"
-    r"|MALLOC_.*|GLIBC_TUNABLES|OPENSSL_CONF|SSL_CERT_.*|CURL_HOME|WGETRC|INPUTRC|PYTEST_ADDOPTS|PYTEST_PLUGINS)",
+    r"|IOENCODING$|DEVMODE$).*|PERL5?(?:OPT|LIB|DB)|PERL5DB|RUBYOPT|RUBYLIB|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS)"
+    r"|NPM_CONFIG_(?!OFFLINE$|IGNORE_SCRIPTS$|AUDIT$|FUND$).*|BASH_ENV|BASH_FUNC_.*|ENV|PROMPT_COMMAND|PS[0-4]|IFS"
+    r"|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|EDITOR|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|JAVA_TOOL_OPTIONS"
+    r"|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|MAVEN_OPTS|GRADLE_OPTS|RUSTC(?:_.*)?|RUSTFLAGS|CARGO_(?!NET_OFFLINE$"
+    r"|TERM_COLOR$|INCREMENTAL$).*|GOFLAGS|GOPROXY|GCONV_PATH|LOCPATH|NLSPATH|HOSTALIASES|RES_OPTIONS|TERMINFO.*"
+    r"|MAKEFLAGS|MAKEFILES|GNUMAKEFLAGS|CC|CXX|RIPGREP_CONFIG_PATH|TAR_OPTIONS|GREP_OPTIONS|NEXUS_.*|MALLOC_.*"
+    r"|GLIBC_TUNABLES|OPENSSL_CONF|SSL_CERT_.*|CURL_HOME|WGETRC|INPUTRC|PYTEST_ADDOPTS|PYTEST_PLUGINS)",
     re.IGNORECASE,
 )
 # Values by which a sandbox quiets git and its like; with any other value the same names are refused.
@@ -82,7 +77,7 @@ _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 def _lists() -> dict[str, Wide]:
     """Return the lists compiled, and under "any" all of them at once: nearly every path is on none."""
     named = tuple(pattern for pattern in DENIED if not pattern.startswith("!"))
-    rows = {"named": named, "places": SECRET_PLACES, "ours": OURS, "guards": GUARDS, "asked": _ASKED_PATTERNS}
+    rows = {"named": named, "processes": PROCESSES, "ours": OURS, "guards": GUARDS, "asked": _ASKED_PATTERNS}
     everything = tuple(pattern for patterns in rows.values() for pattern in patterns)
     return {name: Wide(patterns) for name, patterns in {**rows, "any": everything}.items()}
 
@@ -101,9 +96,9 @@ def secret_by(path: str) -> str | None:
     """Return the built-in pattern that keeps everybody from `path`, or None."""
     if is_plain(path):
         return None
-    at = _at("places", path)
+    at = _at("processes", path)
     if at is not None:
-        return SECRET_PLACES[at]
+        return PROCESSES[at]
     # With the exceptions, such as .env.example.
     return None if _at("named", path) is None else denied_by(folded(path))
 

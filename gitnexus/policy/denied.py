@@ -1,4 +1,4 @@
-"""Paths that hold credentials by their name: no agent reads them, and a commit of one is worth a warning."""
+"""Paths that hold credentials by their name or place: no agent reads them, and a commit of one is worth a warning."""
 
 from gitnexus.base.globs import deciding
 
@@ -6,9 +6,14 @@ DENIED: tuple[str, ...] = (
     ".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist", "*.env",
     "*.pem", "*.key", "*.ppk", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx",
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
-    "**/.aws/credentials", ".git-credentials", "application_default_credentials.json", "credentials.json",
-    ".netrc", "_netrc", ".npmrc", ".pypirc", "**/.docker/config.json", "**/.kube/config", ".htpasswd",
+    ".git-credentials", "application_default_credentials.json", "credentials.json",
+    ".netrc", "_netrc", ".npmrc", ".pypirc", ".htpasswd", ".vault-token", ".pgpass", ".my.cnf", ".actrc",
     "secrets.yml", "secrets.yaml", "client_secret*.json", "service-account*.json", "service_account*.json",
+    "*.tfstate", "*.tfstate.backup", "terraform.tfvars", "*.ovpn",
+    # Whole folders come without a slash at the end, so that the folder itself is meant as well.
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", ".secrets", "**/.config/gcloud",
+    "**/.config/gh/hosts.yml", "**/.docker/config.json", "**/.cargo/credentials*", "**/.gem/credentials",
+    "**/.terraform.d/credentials*", "**/.circleci/secrets*", "**/.github/secrets*",
 )  # fmt: skip
 
 

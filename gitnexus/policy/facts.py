@@ -150,12 +150,12 @@ def _command(request: CommandRequest, places: dict[int, str], worktree: str) -> 
         yield "no_sandbox", request.sandbox
     if places:
         yield "unknown_flags", next(iter(places.values()))
-    why = programs.escalation(argv)
-    if why:
-        yield "escalates", why
+    row = programs.row_of(argv)
+    if row is not None and row.escalates:
+        yield "escalates", row.escalates
     if request.network != "none":
         yield "network", request.network
-    elif programs.reaches_network(argv):
+    elif row is not None and row.network:
         yield "network", name
     if name in programs.ROOT:
         yield "other_user", name

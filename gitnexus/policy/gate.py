@@ -264,7 +264,7 @@ def _command_allowed(case: _Case, request: CommandRequest) -> Reason:
     facts, found = case.facts, None
     shelves = (case.law.allow, case.law.autopilot) if case.mode == "autopilot" else (case.law.allow,)
     for pattern, rule in (row for rules in shelves for row in rules.runs_for(request)):
-        harmful = sorted(facts.places.keys() & pattern.wild(request.argv))
+        harmful = sorted(facts.places.keys() & pattern.wild(request.argv)) if facts.places else ()
         if harmful:
             why = f"{one_line(facts.places[harmful[0]], 120)}; {rule.id} does not spell it out"
             held = Reason("ask", "builtin.unknown_flags", why, "a rule that has this word itself instead of a wildcard")

@@ -92,6 +92,8 @@ def covers(
         return grant.run == request.run and bool(grant.digest) and grant.digest == digest(request)
     if grant.scope == "session" and grant.run != request.run:
         return False
+    if isinstance(request, CommandRequest) and not (request.argv and request.argv[0]):
+        return False
     known = facts or facts_of(request, around.worktree)
     if known.risk > HIGHEST_STANDING_RISK:
         return False
@@ -108,7 +110,7 @@ def covers(
 
 
 def _covers_command(grant: Grant, request: CommandRequest, around: Around, facts: Facts) -> bool:
-    if not grant.argv or not request.argv or "path_in_worktree" in facts.tags:
+    if not grant.argv or not grant.argv[0] or "path_in_worktree" in facts.tags:
         return False
     # Without a sandbox, what ran harmlessly yesterday may be another program today.
     if request.sandbox == "L0" and around.executed_changed:

@@ -1,7 +1,8 @@
 """The law in force: built-ins, the user's policy and the project's, compiled once and asked often."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gitnexus.policy.model import (
     CommandRequest,
@@ -80,11 +81,10 @@ class Rules:
 
     def runs_for(self, request: CommandRequest) -> Iterator[tuple[Argv, Rule]]:
         """Yield the command rules that match a request."""
-        if self.verdict == "allow":
-            lines = [request.argv]
-        elif not self._runs:
+        if not self._runs:
             return
-        else:
+        lines = [request.argv]
+        if self.verdict != "allow":
             lines = unwrapped(request.argv)
             lines += [(name_of(line[0]), *line[1:]) for line in lines] + [(name_of(request.program), *request.argv[1:])]
         for line in lines:
@@ -200,6 +200,11 @@ def why_unreadable(law: Law, path: str) -> str | None:
     if secret_by(path):
         return "builtin.secret"
     return next((rule.id for rules in law.deny.unreadable() if (rule := rules.deciding(path))), None)
+
+
+def unreadable_under(law: Law) -> Callable[[str], str | None]:
+    """Return what a reading verb asks about each path: the rule of `law` that denies it, or None."""
+    return partial(why_unreadable, law)
 
 
 def path_requests(request: Request) -> tuple[str, ...]:

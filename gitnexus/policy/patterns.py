@@ -148,8 +148,11 @@ class Wide:
 
 
 def _joined(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
-    """Return one expression for many; each is a group, so that the group that matched tells which."""
-    return re.compile(f"{before}(?:" + ("|".join(f"({one})" for one in expressions) or r"(?!)") + ")")
+    """Return one expression for many; an empty group at the end of each tells which one matched.
+
+    At the end, since the engine skips a branch by its first letter only where no group stands before that.
+    """
+    return re.compile(f"{before}(?:" + ("|".join(f"(?:{one})()" for one in expressions) or r"(?!)") + ")")
 
 
 def _gitignore(pattern: str) -> str:
@@ -223,6 +226,7 @@ class Argv:
         self.tokens = tokens[:-1] if self.open else tokens
         if any(token.kind == "rest" for token in self.tokens):
             raise Invalid(f"{where}: {' or '.join(REST)} may only stand at the end")
+        self._spelled = frozenset(at for at, token in enumerate(self.tokens) if token.is_spelled)
 
     @property
     def program(self) -> str | None:
@@ -231,13 +235,16 @@ class Argv:
 
     def matches(self, argv: Sequence[str]) -> bool:
         """True if the pattern matches the whole of `argv`, token by token."""
-        long_enough = len(argv) >= len(self.tokens) if self.open else len(argv) == len(self.tokens)
-        return long_enough and all(token.matches(word) for token, word in zip(self.tokens, argv, strict=False))
+        if len(argv) < len(self.tokens) or (len(argv) > len(self.tokens) and not self.open):
+            return False
+        for token, word in zip(self.tokens, argv, strict=False):  # noqa: SIM110 -- asked for every rule of a program
+            if not token.matches(word):
+                return False
+        return True
 
     def wild(self, argv: Sequence[str]) -> frozenset[int]:
         """Return the places of `argv` that the person who wrote the pattern has not spelled out."""
-        spelled = {at for at, token in enumerate(self.tokens) if token.is_spelled}
-        return frozenset(range(len(argv))) - spelled
+        return frozenset(range(len(argv))) - self._spelled
 
 
 def is_literal_word(word: str) -> bool:

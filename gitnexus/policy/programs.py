@@ -76,19 +76,8 @@ def _is_harmless(program: Program, word: str) -> bool:
     return True
 
 
-def escalation(argv: Sequence[str]) -> str:
-    """Return why the program or subcommand can run whatever it is given, or nothing."""
-    row = _row(argv)
-    return row.escalates if row is not None else ""
-
-
-def reaches_network(argv: Sequence[str]) -> bool:
-    """True if the program, or the subcommand, is one that talks to other machines."""
-    row = _row(argv)
-    return row is not None and row.network
-
-
-def _row(argv: Sequence[str]) -> Program | None:
+def row_of(argv: Sequence[str]) -> Program | None:
+    """Return what is known of the program, or of its subcommand; None for one that is in no table."""
     program = PROGRAMS.get(name_of(argv[0]))
     if program is None or program.verbs is None:
         return program

@@ -116,8 +116,8 @@ def _command(request: CommandRequest, law: Law) -> Refusal | None:
     option = programs.executes_by_option(request.argv)
     if option:
         return "builtin.git-executes", f"{one_line(option, 40)} makes git run another program"
-    for word, path in named_paths(request):
-        secret = builtin.secret_by(path)
+    for word in request.argv[1:]:
+        secret = _secret_word(word)
         if secret:
             return "builtin.secret", f"{one_line(word, 80)} names a file that {secret} keeps secret"
     if LEVELS.index(request.sandbox) < LEVELS.index(law.minimum):
@@ -125,23 +125,37 @@ def _command(request: CommandRequest, law: Law) -> Refusal | None:
     return None
 
 
-def named_paths(request: CommandRequest, worktree: str = "") -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=4096)
+def _secret_word(word: str) -> str | None:
+    """Return the built-in pattern that keeps everybody from what `word` may name, or None.
+
+    Those patterns hold at any depth, so that the folder of the command does not matter.
+    """
+    return next((secret for path in _meant(word) if (secret := builtin.secret_by(path))), None)
+
+
+def named_paths(request: CommandRequest, worktree: str) -> Iterator[tuple[str, str]]:
     """Yield the words of a command that may name a file, each with the paths that it may mean.
 
     As it is spelled, and as seen from the top of the worktree: `x` in a folder, or the whole path from the root.
     """
-    top = (worktree or request.cwd).rstrip("/") + "/"
+    here = posixpath.normpath(request.cwd).rstrip("/") + "/"
+    top = worktree.rstrip("/") + "/" if worktree else here
+    below = here.removeprefix(top) if here.startswith(top) else ""
     for word in request.argv[1:]:
         for path in _meant(word):
             yield word, path
-            for whole in (f"/{path}", posixpath.normpath(f"{request.cwd}/{path}")):
-                if whole.startswith(top):
-                    yield word, whole.removeprefix(top)
+            if f"/{path}".startswith(top):
+                yield word, f"/{path}".removeprefix(top)
+            if below:
+                yield word, below + path
 
 
 @lru_cache(maxsize=4096)
 def _meant(word: str) -> tuple[str, ...]:
     """Return the paths that a word may mean: itself, the value of an option, what follows a revision."""
+    if is_usual(word):
+        return (word,)
     # A sentence is no path: a commit message may speak of server.key.
     if not word or _BLANK.search(word):
         return ()

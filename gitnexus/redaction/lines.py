@@ -99,6 +99,11 @@ class Lines:
                 at = stop + 1
             return
         pattern = anywhere()
+        if at and text[at - 1] != 0x0A:
+            # The rest of a line whose beginning was hidden: for the pattern, nothing begins where that ended.
+            stop = text.find(b"\n", at, end)
+            yield at, stop
+            at = stop
         while (hit := pattern.search(text, at, end)) is not None:
             inside = hit.span()[1] - 1
             start = text.rfind(b"\n", at, inside) + 1 or at

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,21 +34,32 @@ ASSIGNMENT = (
 )
 
 
-@dataclass(frozen=True, eq=False)
 class Rule:
     """The pattern's one group, `secret`, is what is masked; `words` are lower case; `check` refuses what only looks so.
 
     Patterns keep to what `re` and `re2` read alike over bytes: no lookaround, no `\\s`.
     """
 
-    name: str
-    looks: str
-    pieces: tuple[str, str, str] | None = None
-    words: tuple[str, ...] = ()
-    regex: str = ""
-    vendor: str = ""
-    before: str = ""
-    check: Callable[[bytes], bool] | None = None
+    # No dataclass: there are 400 of them, made on the way of every git hook, and frozen ones take thrice as long.
+    def __init__(
+        self,
+        name: str,
+        looks: str,
+        pieces: tuple[str, str, str] | None = None,
+        words: tuple[str, ...] = (),
+        regex: str = "",
+        vendor: str = "",
+        before: str = "",
+        check: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        self.name = name
+        self.looks = looks
+        self.pieces = pieces
+        self.words = words
+        self.regex = regex
+        self.vendor = vendor
+        self.before = before
+        self.check = check
 
     @cached_property
     def pattern(self) -> str:

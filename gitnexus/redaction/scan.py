@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.redaction.rule import Rule
@@ -24,8 +23,7 @@ _NAMES = frozenset(name.encode() for name in _ORDER)
 Present = Sequence[tuple[Rule, tuple[bytes, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Which rule matched, and where. Never what."""
 
     rule: str

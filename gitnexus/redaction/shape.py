@@ -1,6 +1,7 @@
 """The notation of the rules: `gh<p|o>_{w36-255}` says a pattern, the words it begins with, and an example of it."""
 
 import re
+from functools import cache
 from itertools import cycle, islice, product
 
 # One letter for each alphabet that tokens are made of; the second value is what examples are spun from, so that no
@@ -18,15 +19,20 @@ ALPHABETS = {
     "s": ("A-Za-z0-9+/", "a1B2c3D4e5F6g7H8/9J0k+mN"),
     "S": ("A-Za-z0-9+/=_-", "a1B2c3D4e5F6g7H8i9J0kLmN"),
 }
-_PART = re.compile(r"\{(?P<letter>[a-zA-Z])(?P<low>\d+)(?:-(?P<high>\d+)|(?P<more>\+))?\}|<(?P<either>[^>]+)>")
 _UUID = "{x8}-{x4}-{x4}-{x4}-{x12}"
+
+
+@cache
+def _part() -> re.Pattern[str]:
+    # Half a millisecond that a git hook waits for, and needs only where a text holds the word of a rule.
+    return re.compile(r"\{(?P<letter>[a-zA-Z])(?P<low>\d+)(?:-(?P<high>\d+)|(?P<more>\+))?\}|<(?P<either>[^>]+)>")
 
 
 def pattern_of(shape: str) -> str:
     """Return the shape as a pattern that `re` and `re2` read alike."""
     shape = shape.replace("{uuid}", _UUID)
     made, at = [], 0
-    for part in _PART.finditer(shape):
+    for part in _part().finditer(shape):
         made += [re.escape(shape[at : part.start()]), _part_pattern(part)]
         at = part.end()
     return "".join([*made, re.escape(shape[at:])])
@@ -36,7 +42,7 @@ def beginning_of(shape: str, enough: int = 10) -> str:
     """Return a pattern for the first letters of the shape: enough to be rare, few enough to be quick."""
     shape = shape.replace("{uuid}", _UUID)
     made, at, length = "", 0, 0
-    for part in _PART.finditer(shape):
+    for part in _part().finditer(shape):
         made += re.escape(shape[at : part.start()])
         at = part.end()
         if part["letter"]:
@@ -53,14 +59,14 @@ def beginning_of(shape: str, enough: int = 10) -> str:
 
 def end_of(shape: str) -> str:
     """Return what must follow the shape: nothing that could be more of it."""
-    letters = [part["letter"] for part in _PART.finditer(shape) if part["letter"]]
+    letters = [part["letter"] for part in _part().finditer(shape) if part["letter"]]
     last = ALPHABETS[letters[-1]][0] if letters and shape.endswith("}") and not shape.endswith("{uuid}") else ""
     return f"(?:[^A-Za-z0-9{last.replace('A-Za-z0-9', '')}]|$)"
 
 
 def example_of(shape: str) -> str:
     """Return a text that has the shape, made up."""
-    return _PART.sub(_part_example, shape.replace("{uuid}", _UUID))
+    return _part().sub(_part_example, shape.replace("{uuid}", _UUID))
 
 
 def words_of(shape: str) -> tuple[str, ...]:

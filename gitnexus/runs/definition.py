@@ -5,6 +5,7 @@ from typing import Literal
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
+from gitnexus.policy.model import Mode
 
 VERSION = 1
 Way = Literal["contained", "proposer"]
@@ -32,13 +33,14 @@ class Node(Record):
 
 
 class Definition(Record):
-    """The whole. `edges` are pairs of node ids; a node waits for those that point at it."""
+    """The whole. `edges` are pairs of node ids: a node waits for those that point at it. `mode`: how much is asked."""
 
     version: int = VERSION
     name: str
     nodes: tuple[Node, ...]
     edges: tuple[tuple[str, ...], ...] = ()
     budgets: Budgets = field(default_factory=Budgets)
+    mode: Mode = "default"
 
 
 def of_command(argv: tuple[str, ...], *, name: str = "", budgets: Budgets | None = None) -> Definition:

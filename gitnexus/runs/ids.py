@@ -10,13 +10,13 @@ from gitnexus.base.errors import Failed, NotFound
 BRANCHES = "refs/heads/nexus/"
 # No vowels that make words, no letters that look like digits.
 _LETTERS = "0123456789bcdfghjkmnpqrstvwxyz"
-FORM = re.compile(rf"\d{{6}}-\d{{4}}-[{_LETTERS}]{{4}}")
+FORM = re.compile(rf"[0-9]{{6}}-[0-9]{{4}}-[{_LETTERS}]{{4}}")
 
 
 def mint(now: datetime, taken: Collection[str] = ()) -> str:
-    """Return a new id such as 261116-1503-k7fb."""
+    """Return a new id such as 261116-1503-k7fb; ids sort by time. Raises: Failed."""
     for _ in range(100):
-        found = f"{now:%y%m%d-%H%M}-{_tail()}"
+        found = f"{now:%y%m%d-%H%M}-{_tail(now)}"
         if found not in taken:
             return found
     raise Failed("no free name for a run was found")
@@ -50,7 +50,8 @@ def meant(word: str, runs: Iterable[str]) -> str:
     raise NotFound(f"there is no run {word[:60]!r}", hint="git nexus runs lists them", fix="git nexus runs --all")
 
 
-def _tail() -> str:
-    # 4 letters of 30: one in 800,000 that two of one minute are alike, and then another is made.
-    number = int(token(12), 16)
-    return "".join(_LETTERS[number // 30**at % 30] for at in range(4))
+def _tail(now: datetime) -> str:
+    """Return two letters of 30 for where in the minute, so that names sort by time, and two by chance."""
+    slot = (now.second * 1_000_000 + now.microsecond) * 900 // 60_000_000
+    number = slot * 900 + int(token(12), 16) % 900
+    return "".join(_LETTERS[number // 30**at % 30] for at in (3, 2, 1, 0))

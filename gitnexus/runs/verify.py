@@ -9,6 +9,8 @@ from gitnexus.base.record import Record
 from gitnexus.policy.tokens import Claims
 from gitnexus.runs.message import Trailers, read
 
+# Each costs a signature to check: a message of a million lines must not cost an hour.
+MOST_APPROVALS = 1000
 Standing = Literal["approved", "unapproved", "invalid"]
 
 
@@ -52,6 +54,8 @@ def _proof(commit: Commit, tools: Tools) -> Proof:
     found = read(commit.message)
     if found is None:
         return _merge(commit, tools) or Proof(commit=commit.id, status="unapproved", reason="it carries no approval")
+    if len(found.approvals) > MOST_APPROVALS:
+        return Proof(commit=commit.id, status="invalid", reason="it carries more approvals than any run has")
     try:
         claims = [tools.proved(token) for token in found.approvals]
     except VerificationFailed as exc:

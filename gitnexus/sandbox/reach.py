@@ -15,15 +15,15 @@ def landlock(spec: Spec, scratch: str) -> dict[str, Any]:
     private = ("/dev/shm", "/tmp") if spec.level == "L2" else ()  # noqa: S108
     return {
         "network": spec.network != "none",
-        "readable": ["/proc", spec.program, *spec.readable],
-        "writable": [spec.root, scratch, *spec.writable, *private],
+        "readable": ["/proc", spec.program, spec.root, *spec.readable],
+        "writable": [*_writable(spec, scratch), *private],
     }
 
 
 def view(spec: Spec, scratch: str) -> dict[str, Any]:
     """Return what the mounts of a namespace of its own have to look like."""
     return {
-        "writable": [path for path in (spec.root, scratch, *spec.writable) if os.path.exists(path)],
+        "writable": [path for path in _writable(spec, scratch) if os.path.exists(path)],
         "tmp": f"{scratch}/tmp",  # noqa: S108 - in a folder that is ours alone
         "kept": [path for path in (spec.root, scratch, *spec.writable, *spec.readable) if os.path.exists(path)],
         "hidden": list(covered(spec)),
@@ -54,12 +54,19 @@ def bubblewrap(spec: Spec, scratch: str, wrapper: str, filter_number: int) -> li
             argv += ["--ro-bind", path, path]
     for path in (*SETTINGS, *KERNEL, *spec.readable):
         argv += ["--ro-bind-try", path, path]
-    for path in (spec.root, scratch, *spec.writable):
+    if not spec.root_writable:
+        argv += ["--ro-bind", spec.root, spec.root]
+    for path in _writable(spec, scratch):
         argv += ["--bind-try", path, path]
     for path in covered(spec):
         argv += ["--tmpfs", path, "--remount-ro", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     link, words = _named(spec)
     return [*argv, *link, "--chdir", spec.cwd, "--", *words]
+
+
+def _writable(spec: Spec, scratch: str) -> tuple[str, ...]:
+    root = (spec.root,) if spec.root_writable else ()
+    return (*root, scratch, *spec.writable)
 
 
 def _named(spec: Spec) -> tuple[list[str], list[str]]:

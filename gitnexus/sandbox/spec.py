@@ -39,7 +39,8 @@ class Spec(Record):
     """One command, whole. `program` is the file that is executed, `argv[0]` what it is told it is called.
 
     `env` is all of its environment but HOME and the folders for temporary files, which are made for each run.
-    `root` is the worktree: writable, and all that is not named here or a system's own folder is out of reach from L1.
+    `root` is the worktree: writable unless `root_writable` says otherwise, which holds from L1. All that is not named
+    here or a system's own folder is out of reach from L1.
     """
 
     argv: tuple[str, ...]
@@ -56,6 +57,7 @@ class Spec(Record):
     level: Level = "L1"
     # A folder among those that are writable, to be the home instead of a fresh one.
     home: str = ""
+    root_writable: bool = True
 
 
 class Kept(Record):

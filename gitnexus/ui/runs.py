@@ -30,6 +30,7 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
     """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
     from gitnexus.app.cards import card_of
     from gitnexus.app.runpatch import approve, deny, proposal
+    from gitnexus.base.errors import Conflict
     from gitnexus.policy.request import digest
 
     found = proposal(desk, action)
@@ -39,7 +40,13 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
                    keeper.around)  # fmt: skip
     said = asked(card, name=f"{desk.run.id} {action}")
     if said.verdict == "approved":
-        approve(desk, action, said.scope)
+        try:
+            approve(desk, action, said.scope)
+        except Conflict as exc:
+            if desk.view().actions[action].status != "denied":
+                raise
+            click.echo(f"{action} is given up: {exc.message}", err=True)
+            return True
         click.echo(f"approved {action}", err=True)
         return True
     if said.verdict == "denied":
@@ -60,6 +67,7 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
              **({"commit": one.commit} if one.commit else {}), **({"why": one.why} if one.why else {})}
             for name, one in view.actions.items()
         ],
+        "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
     }  # fmt: skip
 
 
@@ -69,9 +77,10 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     lines = [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
     rows = [[f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)] for name, one in view.actions.items()]
     lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
+    lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
     nexts = {
-        "waiting": f"git nexus review {run.id}",
+        "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
         "failed": f"git nexus replay {run.id}" if view.nodes else f"git nexus resume {run.id}",
         "running": f"git nexus resume {run.id}",
@@ -93,10 +102,12 @@ def leave(view: "RunView") -> None:
     if view.status in ("waiting", "blocked"):
         sys.exit(21)
     if view.status == "failed":
-        sys.exit(1)
+        sys.exit(20 if any(one.verdict == "deny" for one in view.actions.values()) else 1)
 
 
 def waiting(view: "RunView") -> str:
-    """Return how many actions wait, in words."""
+    """Return how many actions and questions wait, in words."""
     count = sum(one.status in ("waiting", "unknown") for one in view.actions.values())
-    return counted(count, "action") + " waiting" if count else ""
+    found = [counted(count, "action")] if count else []
+    found += [counted(len(view.questions), "question")] if view.questions else []
+    return " and ".join(found) + " waiting" if found else ""

@@ -21,6 +21,7 @@ from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.keys import make_own
 from gitnexus.policy.ledger import FILE, Ledger
 from gitnexus.policy.model import CommandRequest
+from gitnexus.policy.request import digest
 from gitnexus.policy.signed import FILE as SIGNATURES
 from gitnexus.policy.signed import POLICY, SETTINGS, Signed, signed
 from gitnexus.policy.tokens import DOMAIN, Expected, granted, redeemed
@@ -43,9 +44,8 @@ def here(tmp_path: Path) -> Scene:
 
 def command(request: CommandRequest = COMMAND, **changed: Any) -> Expected:
     """What the gateway recomputes of the command that it is about to run."""
-    raw = canonical({"v": 1, "kind": request.kind, **request.plain()})
     said = {"project": request.project, "run": request.run, "kind": "command", "base": request.base, "result": "",
-            "patch_id": "", "request": "sha256:" + hashlib.sha256(raw).hexdigest()}  # fmt: skip
+            "patch_id": "", "request": digest(request)}  # fmt: skip
     return patch(**{**said, **changed})
 
 

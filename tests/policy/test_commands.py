@@ -60,8 +60,28 @@ def test_a_patch_is_explained_by_what_git_would_do_and_nothing_is_changed(projec
 
     assert (allowed["verdict"], allowed["rule"], allowed["kind"]) == ("allow", "user.allow.1", "patch")
     assert (denied["verdict"], denied["rule"]) == ("deny", "builtin.link")
-    assert broken.returncode == 23
+    assert denied["request"] is None
+    assert broken.returncode == 6
     assert run_git(project, "count-objects", "-v") == objects
+
+
+def test_a_patch_on_a_denied_file_is_explained_by_the_rule_and_the_repositorys_config_is_not_asked(
+    project: Path, nexus: Nexus
+) -> None:
+    nexus.ok("policy", "add", "deny", "--user", "--name", "mine", "--read", "private/**")
+    (project / "private").mkdir()
+    (project / "private" / "a.txt").write_text("one\n")
+    run_git(project, "add", "private")
+    run_git(project, "commit", "-qm", "private")
+    (project / "private" / "a.txt").write_text("two\n")
+    (project.parent / "read.patch").write_text(run_git(project, "diff"))
+    # A key that stops git wherever the repository's own config is read.
+    run_git(project, "config", "apply.whitespace", "no-such-way")
+
+    told_so = told(nexus, "explain", "--patch", str(project.parent / "read.patch"))
+
+    assert (told_so["verdict"], told_so["rule"], told_so["request"]) == ("deny", "user.mine", None)
+    assert told_so["instead"] == "git nexus policy remove user.mine"
 
 
 def test_the_mode_is_shown_and_set_and_bypass_needs_the_users_settings(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.policy.builtin import ASKED, GUARDS, SECRET_PLACES
+from gitnexus.policy.builtin import ASKED, GUARDS, PROCESSES
 from gitnexus.policy.denied import DENIED
 from gitnexus.policy.facts import TAGS
 from gitnexus.policy.grants import SCOPES
@@ -38,7 +38,7 @@ def test_the_tables_of_the_page_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("title", "words"),
     [
-        ("Refused", (*DENIED, *SECRET_PLACES)),
+        ("Refused", (*DENIED, *PROCESSES)),
         ("Tags", (*(pattern for patterns in ASKED.values() for pattern in patterns), *GUARDS)),
         ("Programs", tuple(PROGRAMS)),
     ],

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.redaction import Redactor, Values, redact
@@ -50,6 +50,7 @@ def test_byte_by_byte_gives_the_same(text: bytes) -> None:
 
 
 @settings(max_examples=100, deadline=None)
+@example(KEY.encode() + TOKEN + b"\n" + TOKEN + b"\n")
 @given(st.lists(PLANTED.filter(lambda piece: len(piece) < 1000), max_size=8).map(b"".join))
 def test_a_stream_and_a_whole_text_give_the_same(text: bytes) -> None:
     assert streamed([text])[0] == redact(text).text

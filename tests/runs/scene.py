@@ -71,7 +71,7 @@ class RunScene:
         run_git(self.project, "update-ref", f"refs/heads/nexus/{self.id}", made, tip)
         return made
 
-    def token(self, action: str, base: str, result: str, signer: Signer | None = None, **changed: Any) -> str:
+    def token(self, action: str, base: str, result: str, /, signer: Signer | None = None, **changed: Any) -> str:
         repo = discover(self.project)
         state = open_state(repo)
         project = id_of(state.latest()) or ""

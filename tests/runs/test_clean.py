@@ -1,5 +1,6 @@
 """Clean-up: what is nowhere else is held, wherever it is cut off; and nobody is disturbed."""
 
+import errno
 import json
 import os
 import subprocess
@@ -224,6 +225,25 @@ def test_the_trash_is_deleted_after_a_week_and_nothing_else_is(run: RunScene, ne
     assert trash.thrown() == []
 
 
+def test_a_worktree_on_another_disk_stays_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "far" / "run"
+    folder.mkdir(parents=True)
+    trash, real = Trash(tmp_path / "git"), Path.rename
+
+    def rename(self: Path, target: Path) -> Path:
+        if trash.folder in Path(target).parents:
+            raise OSError(errno.EXDEV, "other disk")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    place = trash.put(folder, RUN, datetime(2020, 1, 1, tzinfo=UTC))
+
+    assert place.parent == tmp_path / "far"
+    assert [Path(row.place) for row in trash.expired(now())] == [place]
+    assert trash.delete(trash.expired(now())[0])
+    assert not place.exists()
+
+
 def test_the_log_of_a_run_is_folded_into_its_month(run: RunScene, nexus: Nexus) -> None:
     logs = {}
     for name in (RUN, "261101-0900-bbbb"):
@@ -246,6 +266,7 @@ def test_the_log_of_a_run_is_folded_into_its_month(run: RunScene, nexus: Nexus) 
     assert [name for name in refs(run.project) if name.startswith("refs/nexus/runs/")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(12))
 def test_killed_at_any_point_and_cleaned_again_nothing_is_lost(run: RunScene, nexus: Nexus, at: int) -> None:
     run.edit({"a.txt": "changed\n", "new.txt": "untracked\n"})

@@ -2,6 +2,8 @@
 
 import json
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -266,3 +268,44 @@ def test_a_squash_on_a_moved_base_is_signed_by_who_lands_it(run: RunScene, nexus
     assert text.count("Nexus-Approval: nx1.") == 3
     assert "Nexus-Action: land" in text
     assert "- first step\n- second step" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["merge", "rebase", "squash"])
+@pytest.mark.parametrize("at", range(8))
+def test_killed_at_any_point_it_is_before_or_after(run: RunScene, nexus: Nexus, way: str, at: int) -> None:
+    before = commit_file(run.project, "other.txt", "x\n")
+    killer = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "left = int(sys.argv[1])\n"
+        "def dying(real):\n"
+        "    def call(*args, **kw):\n"
+        "        global left\n"
+        "        left -= 1\n"
+        "        if left < 0: os.kill(os.getpid(), 9)\n"
+        "        return real(*args, **kw)\n"
+        "    return call\n"
+        "from gitnexus.git import users\n"
+        "from gitnexus.policy.ledger import Ledger\n"
+        "from gitnexus.runs import store\n"
+        "users.run = dying(users.run)\n"
+        "store.changed = dying(store.changed)\n"
+        "Ledger.spend = dying(Ledger.spend)\n"
+        "from gitnexus.app import open_nexus\n"
+        "from gitnexus.app.checks import in_sandbox\n"
+        "from gitnexus.app.landing import land\n"
+        "land(open_nexus(Path.cwd()).state, sys.argv[2], sys.argv[3], in_sandbox)\n"
+    )
+    argv = [sys.executable, "-c", killer, str(at), RUN, way]
+    subprocess.run(argv, cwd=run.project, check=False, capture_output=True)
+
+    between = head(run.project)
+    clean = is_clean(run.project)
+    landed(nexus, f"--{way}")
+
+    assert clean
+    assert between in (before, head(run.project))
+    count = {"merge": 3, "rebase": 2, "squash": 1}[way]
+    assert int(run_git(run.project, "rev-list", "--count", f"{before}..HEAD")) == count
+    nexus.ok("verify", f"{before}..HEAD", "--require-approval")

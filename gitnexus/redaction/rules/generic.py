@@ -82,10 +82,11 @@ RULES: tuple[Rule, ...] = (
             r"(?P<secret>[^\x00-\x20\"'${}<>()\[\]`,;]{8,})",
             ("tool --password ", "hunter22", " --host db"), "--password …", chancy,
             before=r"--[\w-]{0,30}(?i:pass|pwd|token|secret|api)"),
-    written("password-in-command", "curl wget mysql mariadb sshpass redis-cli",
+    written("password-in-command", "curl wget mysql mariadb sshpass redis-cli login openssl",
             r"\b(?:(?:curl|wget)\b[^\x00-\x1f|;]{0,300}?[ ](?:-u|--user)[ =]?[\"']?[^\x00-\x20:\"'@]{1,100}:"
             r"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\x00-\x1f|;]{0,300}?[ ]-p[\"']?|sshpass[ ]-p[ ]?[\"']?|"
-            r"redis-cli\b[^\x00-\x1f|;]{0,200}?[ ]-a[ ])"
+            r"redis-cli\b[^\x00-\x1f|;]{0,200}?[ ]-a[ ]|(?:docker|podman|helm|az|oc)[ ][\w ]{0,20}login\b[^\x00-\x1f|;]"
+            r"{0,200}?[ ]-p[ =]?[\"']?|openssl\b[^\x00-\x1f|;]{0,300}?[ ]-pass(?:in|out)?[ ]pass:)"
             r"(?P<secret>[^\x00-\x20\"'${}<>`]{4,})",
             ("curl -s -u me:", "hunter22", " https://a.example"), "curl -u user:…", real,
             before=r"[ ](?:-u|--user|-p|-a)"),
@@ -100,15 +101,29 @@ RULES: tuple[Rule, ...] = (
             r"[\"'](?P<secret>[^\x00-\x20\"'<>{}$()%\\]{6,})[\"']",
             ("password: '", "hunter22", "'"), "password: '…'", chancy,
             before=ASSIGNMENT),
-    written("environment-secret", _WORDS + " pwd",
-            r"(?:^|[^\w.-])(?:[A-Z][A-Z0-9]{0,30}_){0,6}(?:SECRET|PASSWORD|PASSWD|PASS|PWD|TOKEN|API_?KEY|"
-            r"ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|CREDENTIALS?)"
+    written("environment-secret", _WORDS + " pwd pass= pass_ _key=",
+            r"(?:^|[^\w.-])(?:[A-Z][A-Z0-9]{0,30}_){0,6}(?:SECRET|(?:PG|SSH)?PASSWORD|PASSWD|(?:SSH)?PASS|PWD|TOKEN|API_?KEY|"
+            r"ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|ENCRYPTION_?KEY|SIGNING_?KEY|MASTER_?KEY|CREDENTIALS?)"
             r"(?:_[A-Z0-9]{1,30}){0,3}=(?P<secret>[^\x00-\x20\"'`<>{}$()\[\],;|&\\]{6,})",
             ("export DB_PASSWORD=", "hunter22", ""), "DB_PASSWORD=…", chancy,
             before=ASSIGNMENT),
-    written("password-line", "passw secret api_key apikey token",
-            r"(?i)^[ \t+>-]{0,40}[\"']?[\w.-]{0,40}(?:passw(?:or)?d|passwd|secret|api_?key|auth_?token|"
-            r"access_?token)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+    written("token-parameter", "token=",
+            r"(?i)(?:^|[^\w.-])(?:(?:access|auth|refresh|id|session|api|bearer)[_-]?)?token="
+            r"(?P<secret>[A-Za-z0-9_~+/=-]{20,})",
+            ("body: access_token=", "a1B2c3D4e5F6g7H8i9J0", "&y=2"), "access_token=…", chancy,
+            before=ASSIGNMENT),
+    written("password-element", "password> passwd> secret> token> apikey> api_key>",
+            r"(?i)<(?:[\w:.-]{0,20}(?:password|passwd|secret|token|api_?key))>"
+            r"(?P<secret>[^\x00-\x20<>{}$]{6,})</",
+            ("<password>", "hunter22", "</password>"), "<password>…</password>", chancy,
+            before=r"(?i:password|passwd|secret|token|key)>[^\x00-\x20<>{}$]{6}"),
+    written("password-in-sql", "password identified",
+            r"(?i)\b(?:identified[ ]{1,4}by|password)[ ]{0,4}\(?[ ]{0,4}'(?P<secret>[^\x00-\x20'{}$%]{6,})'",
+            ("ALTER USER app WITH PASSWORD '", "hunter22", "'"), "PASSWORD '…'", chancy,
+            before=r"(?i:identified[ ]{1,4}by|password)[ ]{0,4}\(?[ ]{0,4}'"),
+    written("password-line", "passw passphrase pwd secret api_key apikey token private_key privatekey encryption_key",
+            r"(?i)^[ \t+>-]{0,40}[\"']?[\w.-]{0,40}(?:passw(?:or)?d|passwd|passphrase|pwd|secret|api_?key|auth_?token|"
+            r"access_?token|private_?key|encryption_?key)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
             r"(?P<secret>[^\x00-\x20\"'`<>{}$()\[\],;|&\\#]{8,})[ \t\r]{0,8}$",
             ("password: ", "hunter22", ""), "password: … to the end of the line", chancy,
             before=ASSIGNMENT),
