@@ -16,6 +16,7 @@ from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.files import replace
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
+from gitnexus.events.view import RunView
 from gitnexus.git.private import private
 from gitnexus.git.untracked import Untracked, untracked
 from gitnexus.policy.law import why_unreadable
@@ -34,8 +35,7 @@ _OURS = (f"{SECTION}.copy", f"{SECTION}.setup")
 
 def prepared(desk: RunDesk, definition: Definition, show: Show, network: Network | None) -> str:
     """Make the worktree ready unless it is; return why that failed, nothing if it did not."""
-    # Beside the mark of the run: out of an agent's reach, and gone with the worktree, so that a new one is made ready.
-    done = desk.worktree.git_dir / "nexus" / "ready"
+    done = _mark(desk)
     if done.exists():
         return ""
     try:
@@ -48,6 +48,21 @@ def prepared(desk: RunDesk, definition: Definition, show: Show, network: Network
         return f"the set-up failed: {exc.message}"
     replace(done, b"")
     return ""
+
+
+def unprepared(desk: RunDesk) -> None:
+    """Let the next `prepared` begin again: said before the files go away, so that a kill in between does no harm."""
+    _mark(desk).unlink(missing_ok=True)
+
+
+def failed_in_it(view: RunView) -> bool:
+    """True for a run that ended in its set-up: none of its steps came to an end, good or bad."""
+    return view.status == "failed" and all(node.status == "started" for node in view.nodes.values())
+
+
+def _mark(desk: RunDesk) -> Path:
+    # Beside the mark of the run: out of an agent's reach, and gone with the worktree, so that a new one is made ready.
+    return desk.worktree.git_dir / "nexus" / "ready"
 
 
 def _tell(desk: RunDesk, show: Show, text: str) -> None:

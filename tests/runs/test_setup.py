@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,23 @@ def test_the_set_up_runs_before_the_agent_and_only_once(ignoring: Path, nexus: N
     assert nexus.ok("resume", run["id"]).startswith(f"{run['id']} completed")
     assert run_git(ignoring, "show", f"{run['branch']}:readme.txt") == "once\n"
     assert Path(run["worktree"], "build/log").read_text() == "once\n"
+
+
+def test_an_agent_that_begins_again_finds_its_worktree_set_up_again(ignoring: Path, nexus: Nexus) -> None:
+    settings(ignoring, {"copy": ["build/**"], "setup": [["touch", "build/made"]]})
+    command = "cat build/a.o build/made && rm -r build; test -e ~/again || { touch ~/again && echo half; sleep 600; }"
+    argv = ["git-nexus", "run", "--", "sh", "-c", command]
+    with subprocess.Popen(argv, cwd=ignoring, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as driver:
+        assert driver.stderr is not None
+        assert any("half" in line for line in driver.stderr)
+        driver.kill()
+    run = run_git(ignoring, "branch", "--format=%(refname:lstrip=3)", "--list", "nexus/*").strip()
+
+    done = nexus("resume", run)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert events(nexus, run).count("set-up: copied 2 files") == 2
+    assert done.stderr.count("│ build/a.o") == 1
 
 
 def test_a_set_up_that_fails_ends_the_run_with_the_reason_and_can_be_resumed(ignoring: Path, nexus: Nexus) -> None:
