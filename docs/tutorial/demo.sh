@@ -154,12 +154,12 @@ cat >agent/slow.json <<'END'
 {"steps": [
   {"do": "write", "path": "readme.txt", "text": "calc adds numbers.\n"},
   {"do": "say", "text": "I have half of it and think about the rest."},
-  {"do": "wait", "path": "build/idea", "seconds": 120},
+  {"do": "run", "argv": ["sh", "-c", "test -e ~/idea || { touch ~/idea; sleep 60; }"]},
   {"do": "write", "path": "readme.txt", "text": "calc adds numbers.\nTry: add(2, 2)\n"},
   {"do": "say", "text": "Done: the readme tells how."}
 ]}
 END
-printf '%s\n' /build/ __pycache__/ >.gitignore
+echo __pycache__/ >.gitignore
 run 'git init --quiet && git add . && git commit --quiet -m "calc, which cannot add" && cat calc.py'
 run 'git nexus init --name demo'
 expect 'registered as demo'
@@ -217,7 +217,6 @@ run 'git nexus runs'
 expect 'stopped'
 
 say "Resumed, it goes on at the step that was not complete. This time nobody is at the terminal, so the patch waits."
-mkdir "$worktree/build" && touch "$worktree/build/idea"
 refused "git nexus resume $slow"
 expect 'waiting'
 run "git nexus approve $slow"

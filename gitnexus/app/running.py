@@ -10,7 +10,7 @@ from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runend import keep_end, read_end
-from gitnexus.app.runsetup import prepared
+from gitnexus.app.runsetup import failed_in_it, prepared, unprepared
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
@@ -88,8 +88,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
-        if view.status == "failed" and not view.nodes:
-            # It ended in its set-up, and its agent has done nothing yet.
+        if failed_in_it(view):
             by = short(desk.state.author.name, 200)
             desk.log.append("run.resumed", "user", {"by": by, "definition": desk.run.definition})
         waits: list[str] = []
@@ -146,6 +145,8 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     if ended is None:
         if before is not None and not goes_on(desk, node):
             _anew(desk, node, before.attempts)
+            if failed := prepared(desk, definition, show, network):
+                return failed
         attempt = before.attempts + 1 if before else 1
         desk.log.append("node.started", "nexus", {"node": node.id, "agent": desk.run.agent, "attempt": attempt})
         try:
@@ -184,6 +185,7 @@ def _at_its_place(desk: RunDesk) -> None:
 def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
     """Give an agent that begins again the files that it began with; what the killed one left is set aside."""
     aside = desk.folder / f"left-{node.id}-{attempt}-{chance(4)}"
+    unprepared(desk)
     emptied(desk.worktree, aside)
     filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
     text = f"what attempt {attempt} left lies in {aside}"

@@ -16,6 +16,7 @@ from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.files import replace
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
+from gitnexus.events.view import RunView
 from gitnexus.git.private import private
 from gitnexus.git.untracked import Untracked, untracked
 from gitnexus.policy.law import why_unreadable
@@ -24,23 +25,23 @@ from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.runs.definition import Definition
 from gitnexus.runs.setup import SECTION, Chosen, chosen, may_lie_below, settings_of
 from gitnexus.sandbox.run import run
-from gitnexus.state.settings import section
+from gitnexus.state.settings import FILE, loosening, section
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 1024 * 1024
 _NAMED = 5
+_OURS = (f"{SECTION}.copy", f"{SECTION}.setup")
 
 
 def prepared(desk: RunDesk, definition: Definition, show: Show, network: Network | None) -> str:
     """Make the worktree ready unless it is; return why that failed, nothing if it did not."""
-    # Beside the mark of the run: out of an agent's reach, and gone with the worktree, so that a new one is made ready.
-    done = desk.worktree.git_dir / "nexus" / "ready"
+    done = _mark(desk)
     if done.exists():
         return ""
     try:
         asked = settings_of(section(desk.state.required(), SECTION, desk.state.trusts))
-        if asked.copy:
-            _tell(desk, show, _copied(desk, asked.copy))
+        for line in [*_unsigned(desk), *(_copied(desk, asked.copy) if asked.copy else [])]:
+            _tell(desk, show, line)
         for number, argv in enumerate(asked.setup, 1):
             _ran(desk, definition, show, number, argv, network)
     except NexusError as exc:
@@ -49,17 +50,43 @@ def prepared(desk: RunDesk, definition: Definition, show: Show, network: Network
     return ""
 
 
+def unprepared(desk: RunDesk) -> None:
+    """Let the next `prepared` begin again: said before the files go away, so that a kill in between does no harm."""
+    _mark(desk).unlink(missing_ok=True)
+
+
+def failed_in_it(view: RunView) -> bool:
+    """True for a run that ended in its set-up: none of its steps came to an end, good or bad."""
+    return view.status == "failed" and all(node.status == "started" for node in view.nodes.values())
+
+
+def _mark(desk: RunDesk) -> Path:
+    # Beside the mark of the run: out of an agent's reach, and gone with the worktree, so that a new one is made ready.
+    return desk.worktree.git_dir / "nexus" / "ready"
+
+
 def _tell(desk: RunDesk, show: Show, text: str) -> None:
     words = f"set-up: {mask(text, known_values())}"
     show(Said(kind="progress", text=words))
     desk.log.append("agent.progress", "nexus", {"text": short(words)})
 
 
-def _copied(desk: RunDesk, patterns: tuple[str, ...]) -> str:
+def _unsigned(desk: RunDesk) -> list[str]:
+    """Say which settings about this do not count, so that nobody wonders where the files are."""
+    snapshot = desk.state.required()
+    raw = snapshot.read(FILE)
+    if raw is None or not (keys := [key for key in loosening(raw) if key in _OURS]):
+        return []
+    if desk.state.trusts(snapshot, raw):
+        return []
+    return [f"passed over {' and '.join(keys)}, which nobody signed: git nexus policy trust"]
+
+
+def _copied(desk: RunDesk, patterns: tuple[str, ...]) -> list[str]:
     """Copy what the patterns name from the checkout that the run is driven from; return that in words."""
     checkout = desk.repo.worktree
     if checkout is None:
-        return "there is no checkout to copy from"
+        return ["there is no checkout to copy from"]
     law = desk.keeper().here.law
     try:
         with private(desk.repo) as git:
@@ -73,14 +100,13 @@ def _copied(desk: RunDesk, patterns: tuple[str, ...]) -> str:
     return _in_words(taken)
 
 
-def _in_words(taken: Chosen) -> str:
+def _in_words(taken: Chosen) -> list[str]:
     count = len(taken.files)
     words = [f"copied {count} {'file' if count == 1 else 'files'}"]
     words += [f"left out {one_line(path, 200)}: {why}" for path, why in taken.left_out[:_NAMED]]
     if len(taken.left_out) > _NAMED:
         words.append(f"left out {len(taken.left_out) - _NAMED} more")
-    words += [f"{one_line(pattern, 200)} names no file" for pattern in taken.idle]
-    return "; ".join(words)
+    return [*words, *(f"{one_line(pattern, 200)} names no file" for pattern in taken.idle[:_NAMED])]
 
 
 def _copy(checkout: Path, place: Path, one: Untracked) -> None:

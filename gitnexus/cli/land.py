@@ -32,8 +32,9 @@ def land(nexus: "Nexus", run: str, way: "Way") -> None:
 
     done = bring(nexus.state, run, way, in_sandbox)
     branch = done.branch.removeprefix("refs/heads/")
-    if done.run.onto not in ("", done.branch):
-        note(f"it began on {done.run.onto.removeprefix('refs/heads/')}, and landed on {branch}")
+    began = done.run.onto.removeprefix("refs/heads/")
+    if began not in ("", branch):
+        note(f"it began on {began}, and landed on {branch}")
     verb = "was on" if done.already else "is on"
     told = {"id": done.run.id, "status": done.run.status, "branch": done.run.branch, "base": done.run.base,
             "head": done.run.head}  # fmt: skip

@@ -73,6 +73,8 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
 
 def summary(desk: "RunDesk", view: "RunView") -> str:
     """Return where a run stands and what to do next."""
+    from gitnexus.app.runsetup import failed_in_it
+
     run = desk.run
     lines = [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
     rows = [[f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)] for name, one in view.actions.items()]
@@ -82,7 +84,7 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     nexts = {
         "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
-        "failed": f"git nexus replay {run.id}" if view.nodes else f"git nexus resume {run.id}",
+        "failed": f"git nexus {'resume' if failed_in_it(view) else 'replay'} {run.id}",
         "running": f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }

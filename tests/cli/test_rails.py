@@ -26,6 +26,10 @@ def test_the_help_fits_a_tall_screen_in_sections(nexus: Nexus) -> None:
     assert nexus.ok() == shown
 
 
+def test_no_command_stands_twice_in_the_table() -> None:
+    assert sorted(NAMES) == sorted(set(NAMES))
+
+
 def test_the_root_help_imports_no_command() -> None:
     code = (
         "import sys; sys.argv = ['git-nexus', '-h']\n"

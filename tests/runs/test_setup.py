@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -134,8 +135,9 @@ def test_copied_files_are_there_for_the_agent_and_not_proposed_back(ignoring: Pa
     copied = {str(one.relative_to(place)) for one in place.rglob("*") if one.is_file()}
     assert copied == {".git", ".gitignore", "readme.txt", "build/a.o", "build/deep/run.sh", "dev.local"}
     assert events(nexus, run["id"]) == [
-        "set-up: copied 3 files; left out .env: builtin.secret keeps it from agents; "
-        "left out build/server.key: builtin.secret keeps it from agents"
+        "set-up: copied 3 files",
+        "set-up: left out .env: builtin.secret keeps it from agents",
+        "set-up: left out build/server.key: builtin.secret keeps it from agents",
     ]
     assert nexus.ok("replay", run["id"], "--verify")
 
@@ -146,6 +148,11 @@ def test_nothing_is_copied_or_run_as_long_as_nobody_signed(ignoring: Path, nexus
     told = started(nexus, "sh", "-c", "! test -e build && ! test -e made")
 
     assert told["actions"] == []
+    run = told["run"]
+    assert isinstance(run, dict)
+    assert events(nexus, run["id"]) == [
+        "set-up: passed over runs.copy and runs.setup, which nobody signed: git nexus policy trust"
+    ]
 
 
 def test_the_set_up_runs_before_the_agent_and_only_once(ignoring: Path, nexus: Nexus) -> None:
@@ -159,6 +166,23 @@ def test_the_set_up_runs_before_the_agent_and_only_once(ignoring: Path, nexus: N
     assert nexus.ok("resume", run["id"]).startswith(f"{run['id']} completed")
     assert run_git(ignoring, "show", f"{run['branch']}:readme.txt") == "once\n"
     assert Path(run["worktree"], "build/log").read_text() == "once\n"
+
+
+def test_an_agent_that_begins_again_finds_its_worktree_set_up_again(ignoring: Path, nexus: Nexus) -> None:
+    settings(ignoring, {"copy": ["build/**"], "setup": [["touch", "build/made"]]})
+    command = "cat build/a.o build/made && rm -r build; test -e ~/again || { touch ~/again && echo half; sleep 600; }"
+    argv = ["git-nexus", "run", "--", "sh", "-c", command]
+    with subprocess.Popen(argv, cwd=ignoring, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as driver:
+        assert driver.stderr is not None
+        assert any("half" in line for line in driver.stderr)
+        driver.kill()
+    run = run_git(ignoring, "branch", "--format=%(refname:lstrip=3)", "--list", "nexus/*").strip()
+
+    done = nexus("resume", run)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert events(nexus, run).count("set-up: copied 2 files") == 2
+    assert done.stderr.count("│ build/a.o") == 1
 
 
 def test_a_set_up_that_fails_ends_the_run_with_the_reason_and_can_be_resumed(ignoring: Path, nexus: Nexus) -> None:
