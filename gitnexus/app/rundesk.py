@@ -141,16 +141,21 @@ class RunDesk:
 
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
-        """Be the one that drives the run. Raises: Busy if another process does."""
+        """Be the one that drives the run. Raises: Busy if another process does, VerificationFailed."""
         with self._locked(_DRIVER, f"another process drives {self.run.id}", _A_LOOK) as fd:
             os.ftruncate(fd, 0)
             os.pwrite(fd, process(os.getpid()).encode(), 0)
+            self.log.last()  # what was cut off is found before anything is decided on what is left
             yield
 
     @contextlib.contextmanager
     def deciding(self) -> Iterator[None]:
-        """Be the one that answers and executes: of two people who approve at once, one does. Raises: Busy."""
+        """Be the one that answers and executes: of two people who approve at once, one does.
+
+        Raises: Busy, VerificationFailed.
+        """
         with self._locked("decision.lock", f"somebody else answers for {self.run.id} right now", _AN_ANSWER):
+            self.log.last()
             yield
 
     def is_driven(self) -> bool:
