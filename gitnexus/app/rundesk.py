@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import signal
 import time
 from collections.abc import Iterator
 from functools import cached_property
@@ -35,6 +36,7 @@ from gitnexus.state.home import home_folder
 
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
+_DRIVER = "driver.lock"
 # Who only looks whether a run is driven holds the lock for a moment: that must not turn a driver away.
 _A_LOOK = 0.5
 _AN_ANSWER = 60.0
@@ -144,14 +146,21 @@ class RunDesk:
 
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
-        """Be the one that drives the run. Raises: Busy if another process does."""
-        with self._locked("driver.lock", f"another process drives {self.run.id}", _A_LOOK):
+        """Be the one that drives the run. Raises: Busy if another process does, VerificationFailed."""
+        with self._locked(_DRIVER, f"another process drives {self.run.id}", _A_LOOK) as fd:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, process(os.getpid()).encode(), 0)
+            self.log.last()  # what was cut off is found before anything is decided on what is left
             yield
 
     @contextlib.contextmanager
     def deciding(self) -> Iterator[None]:
-        """Be the one that answers and executes: of two people who approve at once, one does. Raises: Busy."""
+        """Be the one that answers and executes: of two people who approve at once, one does.
+
+        Raises: Busy, VerificationFailed.
+        """
         with self._locked("decision.lock", f"somebody else answers for {self.run.id} right now", _AN_ANSWER):
+            self.log.last()
             yield
 
     @contextlib.contextmanager
@@ -163,13 +172,27 @@ class RunDesk:
     def is_driven(self) -> bool:
         """True if a process that lives drives the run."""
         try:
-            with self._locked("driver.lock", "", 0):
+            with self._locked(_DRIVER, "", 0):
                 return False
         except Busy:
             return True
 
+    def stop_driver(self) -> None:
+        """End the process that drives the run, if there is one; its agent ends with it."""
+        with contextlib.suppress(OSError, ValueError):
+            words = (self.folder / _DRIVER).read_text(encoding="ascii")
+            number = int(words.split()[0]) if words else 0
+            # Without /proc nobody knows if the number still means the same process: then it is left alone.
+            if (
+                number not in (0, os.getpid())
+                and not words.endswith("?")
+                and self.is_driven()
+                and process(number) == words
+            ):
+                os.kill(number, signal.SIGTERM)
+
     @contextlib.contextmanager
-    def _locked(self, name: str, words: str, patience: float) -> Iterator[None]:
+    def _locked(self, name: str, words: str, patience: float) -> Iterator[int]:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -178,9 +201,18 @@ class RunDesk:
                 if time.monotonic() >= deadline:
                     raise Busy(words, hint="git nexus runs shows what it does")
                 time.sleep(0.01)
-            yield
+            yield fd
         finally:
             os.close(fd)
+
+
+def process(number: int) -> str:
+    """Return a process's number and when it began, which no other process of that number has."""
+    try:
+        rest = Path(f"/proc/{number}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return f"{number} ?"
+    return f"{number} {rest[19]}"
 
 
 def _taken(fd: int) -> bool:

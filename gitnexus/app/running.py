@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runpatch
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
@@ -13,7 +14,7 @@ from gitnexus.app.runend import keep_end, read_end
 from gitnexus.app.runsetup import failed_in_it, prepared, unprepared
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
-from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
+from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
@@ -133,6 +134,7 @@ def cancelled(desk: RunDesk, reason: str, by: str = "") -> RunView:
         raise Failed(f"{desk.run.id} is {desk.view().status} already")
     body = {"by": short(by or desk.state.author.name, 200), "why": short(reason)}
     desk.log.append("run.cancelled", "user", body)
+    desk.stop_driver()
     return recorded(desk)
 
 
@@ -147,14 +149,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
             _anew(desk, node, before.attempts)
             if failed := prepared(desk, definition, show, network):
                 return failed
-        attempt = before.attempts + 1 if before else 1
-        desk.log.append("node.started", "nexus", {"node": node.id, "agent": desk.run.agent, "attempt": attempt})
-        try:
-            ended = worked(desk, definition, node, show, network)
-        except NexusError as exc:
-            desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
-            raise
-        keep_end(desk, node, attempt, ended)
+        ended = _attempted(desk, definition, node, before.attempts if before else 0, show, network)
     # What it changed is proposed before the step counts as done: a kill in between proposes the same tree again.
     try:
         runpatch.proposed_tree(desk, desk.run.title, node.id)
@@ -174,6 +169,25 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     why = f"{desk.run.agent} {ended.reason}: {ended.message}" if ended.message else f"{desk.run.agent} {ended.reason}"
     desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(why)})
     return why
+
+
+def _attempted(
+    desk: RunDesk, definition: Definition, node: Node, before: int, show: Show, network: Network | None
+) -> Ended:
+    """Let a node's agent work, for the first time or again, and keep how that ended. Raises: NexusError."""
+    body = {"node": node.id, "agent": desk.run.agent, "attempt": before + 1}
+    desk.log.append("node.started", "nexus", body)
+    try:
+        ended = worked(desk, definition, node, show, network)
+    except (NotFound, Invalid, DeniedByPolicy) as exc:
+        # It never began. Anything else, such as a full disk, is left to be gone on with.
+        why = short(exc.message)
+        desk.log.append("node.failed", "nexus", {"node": node.id, "why": why})
+        desk.log.append("run.finished", "nexus", {"ok": False, "why": why})
+        recorded(desk)
+        raise
+    keep_end(desk, node, before + 1, ended)
+    return ended
 
 
 def _at_its_place(desk: RunDesk) -> None:

@@ -23,6 +23,7 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
         must("update-ref", "--create-reflog", branch, base, "0" * len(base), git_dir=repo.common_dir)
     elif tip.stdout.decode().strip() != base:
         raise Conflict(f"the branch {branch.removeprefix('refs/heads/')} is there already")
+    _mend_link(repo, place)
     git_dir = _admin(repo, place)
     if git_dir is None:
         _forget_half(repo, place)
@@ -101,8 +102,18 @@ def _admin(repo: Repo, place: Path) -> Path | None:
     named = Path(text.removeprefix("gitdir: ").rstrip("\n"))
     git_dir = (place / named).resolve()
     inside = git_dir.parent == (repo.common_dir / "worktrees").resolve()
-    whole = all(os.path.lexists(git_dir / name) for name in ("gitdir", "commondir", "HEAD"))
-    return git_dir if inside and whole else None
+    return git_dir if inside and _is_whole(git_dir) else None
+
+
+def _is_whole(git_dir: Path) -> bool:
+    return all(os.path.lexists(git_dir / name) for name in ("gitdir", "commondir", "HEAD"))
+
+
+def _mend_link(repo: Repo, place: Path) -> None:
+    """Write the file `.git` of a worktree anew where only that is gone: what else lies there is somebody's work."""
+    known = repo.common_dir / "worktrees" / place.name
+    if _is_whole(known) and place.is_dir() and any(place.iterdir()) and not os.path.lexists(place / ".git"):
+        replace(place / ".git", b"gitdir: %s\n" % os.fsencode(known))
 
 
 def _forget_half(repo: Repo, place: Path) -> None:

@@ -105,17 +105,25 @@ def test_what_was_altered_before_the_yes_is_not_committed(
 
 
 @pytest.mark.parametrize(
-    ("alter", "status"),
+    ("again", "alter", "status"),
     [
-        *ALTERED,
-        pytest.param(edit_the_token, UNPROVED, id="186-token-edited"),
-        pytest.param(swap_the_token, UNPROVED, id="186-token-swapped"),
-        pytest.param(remove_the_token, 4, id="186-token-removed"),
+        pytest.param("approve", edit_the_request, UNPROVED, id="186-request-edited"),
+        pytest.param("resume", swap_the_request, UNPROVED, id="186-request-swapped"),
+        pytest.param("approve", edit_the_log, UNPROVED, id="185-log-edited"),
+        pytest.param("resume", cut_the_log, UNPROVED, id="181-log-cut"),
+        pytest.param("approve", move_the_branch, CONFLICT, id="branch-moved"),
+        pytest.param("resume", move_the_branch, CONFLICT, id="branch-moved-and-resumed"),
+        pytest.param("approve", deny_by_policy, DENIED, id="policy-denies-by-now"),
+        pytest.param("resume", deny_by_policy, DENIED, id="policy-denies-by-now-and-resumed"),
+        pytest.param("resume", edit_the_definition, UNPROVED, id="definition-edited"),
+        pytest.param("approve", loosen_the_mode, UNPROVED, id="mode-loosened"),
+        pytest.param("approve", edit_the_token, UNPROVED, id="186-token-edited"),
+        pytest.param("resume", swap_the_token, UNPROVED, id="186-token-swapped"),
+        pytest.param("approve", remove_the_token, 4, id="186-token-removed"),
     ],
 )
-@pytest.mark.parametrize("again", ["approve", "resume"])
 def test_what_was_altered_between_the_yes_and_the_commit_is_not_committed(
-    nexus: Nexus, project: Path, alter: Alter, status: int, again: str
+    nexus: Nexus, project: Path, again: str, alter: Alter, status: int
 ) -> None:
     run = begun(nexus, "echo more >> readme.txt")
     with held(project, run):

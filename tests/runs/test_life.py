@@ -1,6 +1,7 @@
 """The life of a run, by the commands that a person types."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,52 @@ def test_a_run_keeps_its_log_out_of_the_reach_of_its_agent(nexus: Nexus, project
 
     assert "reached" not in nexus.ok("diff", run)
     nexus.ok("replay", run, "--verify")
+
+
+def test_cancelling_a_run_ends_the_agent_that_works_for_it(nexus: Nexus, project: Path) -> None:
+    with subprocess.Popen(
+        ["git-nexus", "run", "--", "sh", "-c", "echo ready; exec sleep 600"], cwd=project, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stderr is not None
+        said = iter(child.stderr.readline, b"")
+        assert any(b"ready" in line for line in said)
+        (run,) = listed(nexus)
+
+        nexus.ok("cancel", run)
+        status = child.wait()
+
+    assert status != 0
+    assert listed(nexus)[run]["status"] == "cancelled"
+    assert json.loads(nexus.ok("resume", run, "--json"))["run"]["status"] == "cancelled"
+
+
+def test_an_agent_that_is_not_there_ends_its_run(nexus: Nexus, project: Path) -> None:
+    nexus("run", "--", "no-such-program")
+
+    (row,) = listed(nexus).values()
+    assert row["status"] == record(project, row["id"])["status"] == "failed"
+
+
+def test_what_a_killed_attempt_left_is_set_aside_and_the_agent_begins_on_the_files_of_its_base(
+    nexus: Nexus, project: Path
+) -> None:
+    script = "echo more >> readme.txt; echo x > half; if test -e wait/here; then echo ready; exec sleep 600; fi"
+    (project / "wait").mkdir()
+    (project / "wait" / "here").write_text("")
+    run_git(project, "add", ".")
+    run_git(project, "commit", "-qm", "wait")
+    with subprocess.Popen(["git-nexus", "run", "--", "sh", "-c", script], cwd=project, stderr=subprocess.PIPE) as child:
+        assert child.stderr is not None
+        assert any(b"ready" in line for line in iter(child.stderr.readline, b""))
+        child.kill()
+    (run,) = listed(nexus)
+    stopped = listed(nexus)[run]["status"]
+    run_git(project, "update-ref", f"refs/heads/nexus/{run}", "HEAD~1")
+
+    assert nexus("resume", run).returncode == ASKED
+    nexus.ok("approve", run)
+
+    (left,) = folder(project, run).glob("left-main-1-*")
+    assert stopped == "stopped"
+    assert (left / "readme.txt").read_text() == "hello\nmore\n"
+    assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"

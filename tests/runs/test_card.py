@@ -1,0 +1,108 @@
+"""The card that a person decides by, and the keys that answer it."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from gitnexus.app.cards import Card, FileRow
+from gitnexus.ui.card import drawn
+from tests.conftest import Nexus
+from tests.runs.live import ASKED, begun, commits, events, listed, typed
+
+CARD = Card(
+    kind="patch",
+    summary="tidy the parser",
+    verdict="ask",
+    rule="silence",
+    why="no rule allows to write src/a.py",
+    risk=2,
+    tags=("build", "ci"),
+    mode="default",
+    digest="sha256:" + "0" * 64,
+    facts=(("base", "0123456789ab"),),
+    files=(FileRow("src/a.py", "changed", 2, 1), FileRow("logo.png", "new, binary")),
+    body=("diff --git a/src/a.py b/src/a.py", "@@ -1 +1,2 @@", "-old", "+new", "+newer"),
+    warnings=("pаypal: letters of two scripts",),
+)
+GOLDEN = """\
+┌ patch r1 a1  risk 2 of 4  ask
+│ tidy the parser
+│ rule     silence: no rule allows to write src/a.py
+│ base     0123456789ab
+│ tags     build, ci
+│ digest   sha256:0000000000000000000000000000000000000000000000000000000000000000
+│ src/a.py  +2 −1        changed
+│ logo.png  binary       new, binary
+│ 2 files, +2 −1
+│ look twice: pаypal: letters of two scripts
+│
+│ diff --git a/src/a.py b/src/a.py
+│ @@ -1 +1,2 @@
+│ -old
+│ +new
+│ +newer
+└"""
+
+
+def test_a_card_is_drawn_as_ever() -> None:
+    assert click.unstyle("\n".join(drawn(CARD, name="r1 a1"))) == GOLDEN
+
+
+def test_a_long_card_is_folded_and_says_so_and_is_shown_whole_when_asked() -> None:
+    long = CARD.__class__(**{name: getattr(CARD, name) for name in CARD.__slots__} | {"body": ("+x",) * 100})
+
+    folded = click.unstyle("\n".join(drawn(long)))
+    whole = click.unstyle("\n".join(drawn(long, whole=True)))
+
+    assert "│ 60 more lines are folded; v shows all of it" in folded
+    assert (folded.count("│ +x"), whole.count("│ +x")) == (40, 100)
+
+
+@pytest.mark.parametrize("text", ["a\n└\nApprove? y", "\x1b[2Ja", "a\r└", "x" * 500])
+def test_no_text_leaves_the_frame(text: str) -> None:
+    card = CARD.__class__(**{name: getattr(CARD, name) for name in CARD.__slots__} | {"summary": text, "body": (text,)})
+
+    first, *middle, last = click.unstyle("\n".join(drawn(card))).split("\n")
+
+    assert (first[0], last) == ("┌", "└")
+    assert all(line.startswith(("│", "┆")) for line in middle)
+    assert "\x1b" not in "".join(middle)
+
+
+def test_a_yes_on_the_terminal_commits_at_once(nexus: Nexus, project: Path) -> None:
+    status, shown = typed(project, "y", "git-nexus", "run", "--", "sh", "-c", "echo more >> readme.txt")
+
+    (run,) = listed(nexus)
+    assert status == 0
+    assert "\x1b[32m│ +more" in shown
+    assert len(commits(project, run)) == 1
+
+
+def test_without_colour_a_card_has_none(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus, "echo more >> readme.txt")
+
+    status, shown = typed(project, "q", "git-nexus", "review", run, env={"NO_COLOR": "1"})
+
+    assert "\x1b[3" not in shown
+    assert "\x1b[1" not in shown
+    assert "│ +more" in shown
+    assert status in (0, ASKED)
+    assert commits(project, run) == []
+
+
+def test_a_no_on_the_terminal_keeps_its_reason(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus)
+
+    typed(project, "?\nd\nnot this way", "git-nexus", "review", run)
+
+    assert [body["why"] for body in events(project, run, "permission.denied")] == ["not this way"]
+    assert listed(nexus)[run]["status"] == "failed"
+
+
+def test_enter_alone_answers_nothing(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus)
+
+    typed(project, "\n\nx\nq", "git-nexus", "review", run)
+
+    assert listed(nexus)[run]["status"] == "waiting"

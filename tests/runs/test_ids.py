@@ -1,0 +1,65 @@
+"""Names of runs."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitnexus.base.errors import Failed, NotFound
+from gitnexus.runs.ids import branch_of, is_id, meant, mint
+
+TIMES = st.datetimes(datetime(2020, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC))
+RUNS = ("261116-1503-k7fb", "261116-1503-k8bb", "261117-0900-zzzz")
+
+
+@given(TIMES, st.integers(67, 10**9))
+def test_names_sort_by_time(begin: datetime, milliseconds: int) -> None:
+    later = begin + timedelta(milliseconds=milliseconds)
+
+    assert mint(begin) < mint(later)
+
+
+@given(TIMES)
+def test_a_name_is_known_as_one_and_fits_into_a_ref(now: datetime) -> None:
+    name = mint(now)
+
+    assert is_id(name)
+    assert branch_of(name) == f"refs/heads/nexus/{name}"
+    assert not is_id(f"{name}\n")
+    assert not is_id(f"../{name}")
+
+
+def test_a_name_that_is_taken_is_not_given_again() -> None:
+    now = datetime(2026, 11, 16, 15, 3, tzinfo=UTC)
+    taken: set[str] = set()
+
+    for _ in range(300):
+        taken.add(mint(now, taken))
+
+    assert len(taken) == 300
+
+
+@pytest.mark.parametrize(
+    ("word", "run"),
+    [
+        pytest.param(RUNS[0], RUNS[0], id="whole"),
+        pytest.param("261117", RUNS[2], id="beginning"),
+        pytest.param("k7fb", RUNS[0], id="end"),
+        pytest.param(f"nexus/{RUNS[1]}", RUNS[1], id="branch"),
+        pytest.param(f"refs/heads/nexus/{RUNS[1]}", RUNS[1], id="ref"),
+    ],
+)
+def test_a_word_means_the_one_run_that_it_fits(word: str, run: str) -> None:
+    assert meant(word, RUNS) == run
+
+
+@pytest.mark.parametrize("word", ["", "nexus/", "7fb", "261116-1503-k7fb2", "*", "--all"])
+def test_a_word_that_fits_none_is_told(word: str) -> None:
+    with pytest.raises(NotFound):
+        meant(word, RUNS)
+
+
+def test_a_word_that_fits_several_names_them() -> None:
+    with pytest.raises(Failed, match="261116-1503-k7fb, 261116-1503-k8bb"):
+        meant("261116", RUNS)
