@@ -1,7 +1,7 @@
 """The law that is built in: files nobody touches for an agent, files that are asked about, names no command may get."""
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from gitnexus.policy.denied import DENIED, denied_by
 from gitnexus.policy.paths import folded
@@ -73,18 +73,18 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
-@lru_cache(maxsize=1)
-def _lists() -> dict[str, Wide]:
-    """Return the lists compiled, and under "any" all of them at once: nearly every path is on none."""
+@cache
+def _list(name: str) -> Wide:
+    """Return a list compiled, when it is needed; "any" is all of them at once: nearly every path is on none."""
     named = tuple(pattern for pattern in DENIED if not pattern.startswith("!"))
     rows = {"named": named, "processes": PROCESSES, "ours": OURS, "guards": GUARDS, "asked": _ASKED_PATTERNS}
     everything = tuple(pattern for patterns in rows.values() for pattern in patterns)
-    return {name: Wide(patterns) for name, patterns in {**rows, "any": everything}.items()}
+    return Wide(everything if name == "any" else rows[name])
 
 
 @lru_cache(maxsize=8192)
 def _at(name: str, path: str) -> int | None:
-    return _lists()[name].first(path)
+    return _list(name).first(path)
 
 
 def is_plain(path: str) -> bool:
