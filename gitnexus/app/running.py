@@ -143,7 +143,11 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     before = desk.view().nodes.get(node.id)
     if before is not None and before.status in ("completed", "failed"):
         return before.why if before.status == "failed" else ""
-    ended = read_end(desk, node, before.attempts) if before else None
+    asked_before = before is not None and before.status == "blocked"
+    if asked_before and desk.view().questions:
+        return ""
+    # Who ended with a question is started again once it is answered; who was killed after its end is not.
+    ended = read_end(desk, node, before.attempts) if before and not asked_before else None
     if ended is None:
         if before is not None and not goes_on(desk, node):
             _anew(desk, node, before.attempts)

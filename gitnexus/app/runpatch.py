@@ -25,7 +25,7 @@ from gitnexus.git.commits import write
 from gitnexus.git.identity import again
 from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.rows import LINK, TreeChange, difference, files, targets
+from gitnexus.git.rows import TreeChange, difference, files
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import Change, Decision, PatchRequest, ProposedAction, Request, Scope
 from gitnexus.policy.request import digest, parsed
@@ -61,10 +61,8 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         if not found.changes:
             return None
         git.keep(found.result_tree)
-        present = list(files(git, found.result_tree))
-        links = targets(git, (entry.oid for entry in present if entry.mode == LINK))
-        by_path = {entry.path: links[entry.oid] for entry in present if entry.mode == LINK}
-        wrong = list(refusals(found.changes, (entry.path for entry in present), by_path))
+        # Where links lead is the gate's to judge: a tree that was read from the disk has nothing below a link.
+        wrong = list(refusals(found.changes, (entry.path for entry in files(git, found.result_tree)), {}))
         # What fits into no tree would look like a deletion where there was a file before.
         wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
         request = request_of(desk, base, found.base_tree, found.result_tree, found.changes)

@@ -1,6 +1,7 @@
 """The backlog on a real state ref: one record a file, many processes at once, hand edits, and broken records."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_a_task_is_one_canonical_record_one_commit_and_one_file(project: Path) -
     assert raw.encode() == made.to_bytes()
     assert raw == file(project, "T1").read_text()
     assert run_git(project, "log", "-1", "--format=%s", REF) == "backlog: add T1 Größe prüfen\n"
-    assert run_git(project, "ls-tree", "-r", "--name-only", REF).splitlines()[-2:] == ["backlog/T1.json", "format.json"]
+    assert run_git(project, "ls-tree", "-r", "--name-only", REF).splitlines()[2:4] == ["backlog/T1.json", "format.json"]
     assert len(json.loads(raw)["uid"]) == 16
 
 
@@ -193,7 +194,7 @@ def test_a_broken_record_on_the_ref_stops_nobody_but_who_asks_for_it(project: Pa
 def test_the_doctor_names_broken_records_and_cycles(project: Path, nexus: Nexus) -> None:
     here = backlog(project)
     titled(here, "one")
-    assert "ok  backlog   1 task\n" in nexus.ok("doctor")
+    assert re.search(r"^ok  backlog +1 task$", nexus.ok("doctor"), re.MULTILINE)
     here.state.write(
         {
             "backlog/T1.json": b'{"id": "T1", "title": "one", "depends": ["T2"]}\n',
