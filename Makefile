@@ -31,7 +31,7 @@ check: $(READY) ## format, lint, types, floors
 	@$(BIN)/lint-imports --no-logo
 
 slow: $(READY) ## run the tests that need peers, a network or minutes
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m slow
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto -m slow
 
 bench: $(READY) ## print every measured ratio
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py

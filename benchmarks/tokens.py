@@ -89,6 +89,6 @@ def ratios() -> Iterator[Ratio]:
             lambda: redeemed(tokens.pop(), expected, approvers, moment, ledger),
             "two small files written and synced",
             lambda: fsynced(Path(folder)),
-            3.0,
+            6.0,
             40,
         )
