@@ -26,7 +26,7 @@ def job_in(folder: Path) -> Job:
         pytest.param("gemini", {"model": "--yolo"}, id="206-model-as-option"),
         pytest.param("opencode", {"model": "a\n--auto"}, id="206-model-with-newline"),
         pytest.param("claude", {"folder": "work"}, id="206-folder-not-absolute"),
-        pytest.param("claude", {"folder": "/work/../etc"}, id="206-folder-with-dots"),
+        pytest.param("claude", {"folder": "/scratch/../etc"}, id="206-folder-with-dots"),
         pytest.param("claude", {"server": ("git\0", "nexus")}, id="206-nul-in-server"),
         pytest.param("gemini", {"folder": "/work,/etc"}, id="206-folder-as-list"),
         pytest.param("claude", {"private": "/w/private", "folder": "/w"}, id="205-settings-where-the-agent-writes"),
