@@ -24,7 +24,8 @@ from gitnexus.git.checkout import indexed
 from gitnexus.git.commits import write
 from gitnexus.git.identity import again
 from gitnexus.git.ondisk import Odd, worktree_tree
-from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.patches import tree_of
+from gitnexus.git.private import private
 from gitnexus.git.rows import TreeChange, difference, files
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import Change, Decision, PatchRequest, ProposedAction, Request, Scope
@@ -323,7 +324,7 @@ def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
     base = request.base if committed else tip_of(desk)
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)
-        same = _tree_of(git, base) == request.base_tree
+        same = tree_of(git, base) == request.base_tree
     found = request_of(desk, base, request.base_tree, request.result_tree, rows)
     if not same or digest(found) != digest(request):
         raise Conflict(
@@ -331,10 +332,6 @@ def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
             hint=f"git nexus resume {desk.run.id} proposes it anew; that needs a new approval",
         )
     return found
-
-
-def _tree_of(git: PrivateGit, commit: str) -> str:
-    return git.must("rev-parse", "--verify", f"{commit}^{{tree}}").decode("ascii").strip()
 
 
 def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, DENIED, begun, commits, folder, listed, record, untouched
 
@@ -240,3 +241,13 @@ def test_what_a_killed_attempt_left_is_set_aside_and_the_agent_begins_on_the_fil
     assert stopped == "stopped"
     assert (left / "readme.txt").read_text() == "hello\nmore\n"
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
+
+
+def test_the_mode_that_asks_nobody_is_refused_unless_enabled_and_told_where_it_is(nexus: Nexus, project: Path) -> None:
+    refused = nexus("run", "--mode", "bypass", "--", "sh", "-c", "echo x > new")
+    assert (refused.returncode, "mode.bypass" in nexus.ok("replay", *listed(nexus))) == (20, True)
+
+    (home_folder() / "settings.json").write_text('{"policy": {"bypass": true}}')
+    done = nexus.ok("run", "--mode", "bypass", "--", "sh", "-c", "echo x > new")
+
+    assert done.startswith("mode bypass: nobody is asked\n")
