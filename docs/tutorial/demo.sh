@@ -93,7 +93,7 @@ at_terminal() {
 begun() {
 	id=$(sed -n 's/ works in .*//p' "$scratch/said")
 	worktree=$(sed -n 's/.* works in //p' "$scratch/said")
-	[ -n "$id" ] && [ -d "$worktree" ] || fail "that should have begun a run"
+	if [ -z "$id" ] || [ ! -d "$worktree" ]; then fail "that should have begun a run"; fi
 }
 
 cat >"$scratch/person.py" <<'END'
@@ -190,10 +190,12 @@ run 'git status --short --branch && cat calc.py'
 expect 'return a - b'
 
 say "The tests, in the run's worktree and through the gateway: the policy allows them, the sandbox holds them."
+# shellcheck disable=SC2016 # what is printed shows the name, and the shell that runs it fills it in
 run 'git nexus -C "$worktree" tool tests.run "{\"runner\": \"unittest\"}"'
 expect '"passed": 1'
 
 say "What no rule speaks about waits for a person, and what is denied stays denied."
+# shellcheck disable=SC2016 # as above
 refused 'git nexus -C "$worktree" tool cmd.run "{\"argv\": [\"git\", \"push\", \"--force\"]}"'
 refused 'git nexus run --agent scripted agent/greedy.json "Release it"'
 expect '(people release)'
