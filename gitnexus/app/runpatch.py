@@ -21,10 +21,9 @@ from gitnexus.gateway.paths import refusals
 from gitnexus.git import Author
 from gitnexus.git.branches import moved, raw_of, tip
 from gitnexus.git.checkout import indexed
-from gitnexus.git.commits import write
+from gitnexus.git.commits import tree_of, write
 from gitnexus.git.identity import again
 from gitnexus.git.ondisk import Odd, worktree_tree
-from gitnexus.git.patches import tree_of
 from gitnexus.git.private import private
 from gitnexus.git.rows import TreeChange, difference, files
 from gitnexus.policy.ledger import Ledger

@@ -4,6 +4,7 @@ import re
 
 from gitnexus.base.errors import Conflict
 from gitnexus.git.child import GitFailed, reason
+from gitnexus.git.commits import tree_of
 from gitnexus.git.private import PrivateGit
 
 _VERSION = re.compile(rb"git version (\d+)\.(\d+)")
@@ -25,9 +26,9 @@ def merge_base(git: PrivateGit, one: str, other: str) -> str | None:
 def clean_merge(git: PrivateGit, ours: str, theirs: str) -> str | None:
     """Return the tree that git makes of two commits by itself; None for a conflict, or a git that cannot tell."""
     if is_ancestor(git, ours, theirs):
-        return tree(git, theirs)
+        return tree_of(git, theirs)
     if is_ancestor(git, theirs, ours):
-        return tree(git, ours)
+        return tree_of(git, ours)
     if not can_simulate(git):
         return None
     done = git.run("merge-tree", "--write-tree", "--no-messages", ours, theirs)
@@ -38,11 +39,6 @@ def can_simulate(git: PrivateGit) -> bool:
     """True if this git can merge without a checkout."""
     found = _VERSION.match(git.must("version"))
     return found is not None and (int(found[1]), int(found[2])) >= _WRITES_TREES
-
-
-def tree(git: PrivateGit, commit: str) -> str:
-    """Return the tree of a commit given by its id. Raises: GitFailed."""
-    return git.must("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}").decode("ascii").strip()
 
 
 def replayed(git: PrivateGit, onto: str, old: str, new: str) -> str:
