@@ -4,10 +4,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.app import runpatch
 from gitnexus.app.bench import known_values
 from gitnexus.app.runact import bench_for
+from gitnexus.app.runapproval import allowed
+from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runproposal import GATE, next_action, propose, request_of
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import LONGEST_TEXT, short
@@ -36,9 +38,9 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
         waits = [name for name, one in desk.view().actions.items() if one.kind == "patch" and one.status == "waiting"]
         if replaces and replaces not in waits:
             raise NotFound(f"no patch {one_line(replaces, 40)} waits", hint=f"waiting: {', '.join(waits) or 'none'}")
-        done = checked(git, runpatch.tip_of(desk), text, bench.rule_on)
+        done = checked(git, tip_of(desk), text, bench.rule_on)
         git.keep(done.result_tree)
-        request = runpatch.request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
+        request = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
         of = digest(request)
         known = next((name for name, one in desk.view().actions.items() if one.digest == of), None)
         if known is not None:
@@ -52,7 +54,7 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
             )
         action = _proposed(desk, request, summary)
         if replaces:
-            desk.log.append("action.rejected", runpatch.GATE, {"action": replaces, "why": f"{action} replaces it"})
+            desk.log.append("action.rejected", GATE, {"action": replaces, "why": f"{action} replaces it"})
     return _done_if_allowed(desk, action)
 
 
@@ -144,8 +146,8 @@ def _proposed(desk: RunDesk, request: Request, summary: str) -> str:
     waiting = sum(one.status == "waiting" for one in desk.view().actions.values())
     if waiting >= MOST_WAITING:
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
-    action = runpatch.next_action(desk)
-    runpatch.propose(desk, action, request, mask(summary, known_values()), _node(desk))
+    action = next_action(desk)
+    propose(desk, action, request, mask(summary, known_values()), _node(desk))
     return action
 
 
@@ -157,7 +159,7 @@ def _refuse_ended(desk: RunDesk) -> None:
 
 def _done_if_allowed(desk: RunDesk, action: str) -> str:
     if desk.view().actions[action].verdict == "allow":
-        runpatch.allowed(desk, action)
+        allowed(desk, action)
     return action
 
 

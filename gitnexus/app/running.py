@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitnexus.adapters.protocol import Ended
-from gitnexus.app import runpatch
+from gitnexus.app import runapproval
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runend import keep_end, read_end
+from gitnexus.app.runproposal import proposed_tree
 from gitnexus.app.runsetup import failed_in_it, prepared, unprepared
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
@@ -156,7 +157,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
         ended = _attempted(desk, definition, node, before.attempts if before else 0, show, network)
     # What it changed is proposed before the step counts as done: a kill in between proposes the same tree again.
     try:
-        runpatch.proposed_tree(desk, desk.run.title, node.id)
+        proposed_tree(desk, desk.run.title, node.id)
     except Invalid as exc:
         desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
         return exc.message
@@ -215,9 +216,9 @@ def _answered(desk: RunDesk, review: Review | None) -> list[str]:
     waits = []
     for name, one in in_order(desk.view()):
         if one.status == "unknown" and one.kind == "patch":
-            runpatch.unknown(desk, name)
+            runapproval.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
-            if not runpatch.allowed(desk, name):
+            if not runapproval.allowed(desk, name):
                 waits.append(name)
         elif one.status in ("waiting", "unknown"):
             waits.append(name)

@@ -65,12 +65,12 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
 @with_nexus
 def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -> None:
     """Say yes to actions of a run, all that wait if none is named, and carry them out."""
-    from gitnexus.app import runpatch
+    from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
 
     desk = open_run(nexus.state, run_id)
     for name in _chosen(desk, actions):
-        note(f"{name}: {runpatch.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
+        note(f"{name}: {runapproval.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
     _went_on(desk)
     view = desk.view()
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
@@ -83,12 +83,12 @@ def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -
 @with_nexus
 def deny(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: str) -> None:
     """Say no to actions of a run, all that wait if none is named."""
-    from gitnexus.app import runpatch
+    from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
 
     desk = open_run(nexus.state, run_id)
     for name in _chosen(desk, actions):
-        note(f"{name}: {runpatch.deny(desk, name, reason)}")
+        note(f"{name}: {runapproval.deny(desk, name, reason)}")
     _went_on(desk)
     view = desk.view()
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)

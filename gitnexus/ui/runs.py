@@ -30,7 +30,8 @@ def shown(said: "Said") -> None:
 def reviewed(desk: "RunDesk", action: str) -> bool:
     """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
     from gitnexus.app.cards import card_of
-    from gitnexus.app.runpatch import approve, deny, proposal
+    from gitnexus.app.runapproval import approve, deny
+    from gitnexus.app.runproposal import proposal
     from gitnexus.base.errors import Conflict
     from gitnexus.policy.request import digest
 
