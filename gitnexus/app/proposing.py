@@ -9,7 +9,7 @@ from gitnexus.app.runact import bench_for
 from gitnexus.app.runapproval import allowed
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import GATE, next_action, propose, request_of
+from gitnexus.app.runproposal import next_action, propose, request_of
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import LONGEST_TEXT, short
@@ -52,9 +52,7 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
                 f"{left[0]} still waits for an answer, and this patch would not fit after it",
                 hint=f"wait for it, or propose one patch for both with replaces: {left[0]}",
             )
-        action = _proposed(desk, request, summary)
-        if replaces:
-            desk.log.append("action.rejected", GATE, {"action": replaces, "why": f"{action} replaces it"})
+        action = _proposed(desk, request, summary, replaces)
     return _done_if_allowed(desk, action)
 
 
@@ -141,13 +139,13 @@ def answered(desk: RunDesk, text: str, question: str = "", by: str = "") -> str:
     return question
 
 
-def _proposed(desk: RunDesk, request: Request, summary: str) -> str:
+def _proposed(desk: RunDesk, request: Request, summary: str, replaces: str = "") -> str:
     _refuse_ended(desk)
     waiting = sum(one.status == "waiting" for one in desk.view().actions.values())
     if waiting >= MOST_WAITING:
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
     action = next_action(desk)
-    propose(desk, action, request, mask(summary, known_values()), _node(desk))
+    propose(desk, action, request, mask(summary, known_values()), _node(desk), replaces=replaces)
     return action
 
 

@@ -83,7 +83,7 @@ class Recorder:
             "digest": fields["digest"],
             "artifact": kept.digest,
             **({"node": self._node} if self._node else {}),
-            **({"claims": fields["claims"]} if fields.get("claims") else {}),
+            **{name: fields[name] for name in ("claims", "replaces", "by") if fields.get(name)},
         }
         verdict = {
             "action": action,

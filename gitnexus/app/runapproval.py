@@ -3,14 +3,17 @@
 Whatever was killed in between, the log says how far it came; what is done is never done twice.
 """
 
+from collections.abc import Iterator
+
 from gitnexus.app import runact
 from gitnexus.app.runcommit import brought, committed, committed_already, has_token, token_of
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import GATE, Proposal, action_of, proposal
+from gitnexus.app.runproposal import GATE, Proposal, action_of, proposal, proposed_request
 from gitnexus.base.clock import now
 from gitnexus.base.errors import DeniedByPolicy, Failed, VerificationFailed
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
+from gitnexus.events.view import ActionView
 from gitnexus.git.checkout import indexed
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import PatchRequest, Scope
@@ -106,7 +109,7 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = committed(desk, request, action, known, token)
-    brought(desk, request)
+    brought(desk, request, [old.result_tree for old in _replaced(desk, known)])
     indexed(desk.worktree, request.result_tree)
     done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
     desk.log.append_many(
@@ -116,6 +119,14 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
         ]
     )
     return "executed"
+
+
+def _replaced(desk: RunDesk, known: ActionView) -> Iterator[PatchRequest]:
+    """Yield the patches that one was put in the place of, one after the other."""
+    while known.replaces:
+        request, known = proposed_request(desk, known.replaces), action_of(desk, known.replaces)
+        if isinstance(request, PatchRequest):
+            yield request
 
 
 def _refuse_over(desk: RunDesk) -> None:

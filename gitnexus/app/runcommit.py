@@ -1,6 +1,7 @@
 """An approved patch as a commit on the run's branch: made, brought into the files, and found again after a kill."""
 
 import contextlib
+from collections.abc import Sequence
 
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import Conflict, NotFound, VerificationFailed
@@ -25,7 +26,8 @@ def committed(desk: RunDesk, request: PatchRequest, action: str, known: ActionVi
         one_line(f"{desk.run.agent} (agent)", 80), "agent@nexus.invalid", person.seconds, person.offset_minutes
     )
     trailers = Trailers(desk.run.id, (action,), desk.run.agent, (token,))
-    text = message(known.summary, "", trailers)
+    edited = f"Edited by {one_line(known.edited, 80)} before it was approved." if known.edited else ""
+    text = message(known.summary, edited, trailers)
     with private(desk.repo) as git:
         commit = write(git, request.result_tree, [request.base], text, agent, person)
     if not moved(desk.repo, desk.branch, request.base, commit, f"nexus: {action}"):
@@ -36,19 +38,21 @@ def committed(desk: RunDesk, request: PatchRequest, action: str, known: ActionVi
     return commit
 
 
-def brought(desk: RunDesk, request: PatchRequest) -> None:
+def brought(desk: RunDesk, request: PatchRequest, instead: Sequence[str] = ()) -> None:
     """Bring a commit into the files of the worktree, each that still is what the patch was made from.
 
     A patch that was made from the files is there already, and what the agent has changed since is its next proposal.
+    `instead` are the trees of proposals that this one was put in the place of: the files may be as in one of them.
     """
     with private(desk.worktree) as git:
-        rows = difference(git, request.base_tree, request.result_tree)
-        try:
-            refreshed(git, desk.place, rows)
-        except Conflict:
-            for row in sorted(rows, key=lambda row: row.new_mode != ""):
-                with contextlib.suppress(Conflict):
-                    refreshed(git, desk.place, (row,))
+        for before in (request.base_tree, *instead):
+            rows = difference(git, before, request.result_tree)
+            try:
+                refreshed(git, desk.place, rows)
+            except Conflict:
+                for row in sorted(rows, key=lambda row: row.new_mode != ""):
+                    with contextlib.suppress(Conflict):
+                        refreshed(git, desk.place, (row,))
 
 
 def committed_already(desk: RunDesk, action: str, request: PatchRequest) -> str | None:

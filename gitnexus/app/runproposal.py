@@ -3,9 +3,7 @@
 The same trees again are the same action; a kill in between proposes nothing new.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from gitnexus.app.runcommit import committed_already, tip_of
 from gitnexus.app.rundesk import RunDesk
@@ -79,25 +77,24 @@ def next_action(desk: RunDesk) -> str:
 
 
 def propose(
-    desk: RunDesk, action: str, request: Request, summary: str, node: str, claims: Mapping[str, Any] | None = None
+    desk: RunDesk, action: str, request: Request, summary: str, node: str, *, replaces: str = "", by: str = ""
 ) -> Decision:
-    """Write a request into the log with the gate's answer. What an agent `claims` of it is only logged.
+    """Write a request into the log with the gate's answer. `replaces` is given up for it, `by` edited that.
 
     Raises: NexusError.
     """
-    asked = ProposedAction(
-        id=action, kind=request.kind, summary=summary, details=request.plain(), claims=dict(claims or {})
-    )
+    asked = ProposedAction(id=action, kind=request.kind, summary=summary, details=request.plain())
     keeper = desk.keeper(asked.id)
     decision = keeper.decide(request)
-    desk.recorder(keeper, desk.run.agent, node).note(
+    desk.recorder(keeper, "user" if by else desk.run.agent, node).note(
         "action.proposed",
         {
             "digest": digest(request),
             "kind": asked.kind,
             "summary": asked.summary,
             "request": asked.details,
-            "claims": asked.claims,
+            "replaces": replaces,
+            "by": short(by, 200),
             "verdict": decision.verdict,
             "rule": decision.rule,
             "why": decision.why,
@@ -108,8 +105,8 @@ def propose(
     return decision
 
 
-def proposal(desk: RunDesk, action: str) -> Proposal:
-    """Return an action as it would be judged now, its request made again from the objects. Raises: NexusError."""
+def proposed_request(desk: RunDesk, action: str) -> Request:
+    """Return a request as it was proposed. Raises: NotFound, VerificationFailed."""
     known = action_of(desk, action)
     for event in desk.log.read():
         if event.kind == "action.proposed" and event.body["action"] == action:
@@ -119,15 +116,21 @@ def proposal(desk: RunDesk, action: str) -> Proposal:
         raise NotFound(f"{desk.run.id} has no action {action}")
     if digest(request) != known.digest:
         raise VerificationFailed(f"the request of {action} is not the one that was proposed")
+    return request
+
+
+def proposal(desk: RunDesk, action: str) -> Proposal:
+    """Return an action as it would be judged now, its request made again from the objects. Raises: NexusError."""
+    request = proposed_request(desk, action)
     if isinstance(request, PatchRequest):
-        request = _recomputed(desk, request)
+        request = _recomputed(desk, action, request)
     keeper = desk.keeper(action)
     return Proposal(action, request, keeper.decide(request))
 
 
-def _recomputed(desk: RunDesk, request: PatchRequest) -> PatchRequest:
+def _recomputed(desk: RunDesk, action: str, request: PatchRequest) -> PatchRequest:
     """Return the request as the objects tell it now. Raises: Conflict where it is another one."""
-    committed = committed_already(desk, _named_by(desk, digest(request)), request)
+    committed = committed_already(desk, action, request)
     base = request.base if committed else tip_of(desk)
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)
@@ -171,7 +174,3 @@ def action_of(desk: RunDesk, action: str) -> ActionView:
     if found is None:
         raise NotFound(f"{desk.run.id} has no action {action[:40]!r}", hint=f"git nexus review {desk.run.id}")
     return found
-
-
-def _named_by(desk: RunDesk, of: str) -> str:
-    return next((name for name, one in desk.view().actions.items() if one.digest == of), "")

@@ -129,7 +129,20 @@ def _proposed(run: _Folding, event: Event) -> None:
         "status": "proposed",
         "node": body.get("node", ""),
         "why": body.get("why", ""),
+        "replaces": body.get("replaces", ""),
+        "edited": body.get("by", ""),
     }
+    if "replaces" in body:
+        _given_up(run, event, body["replaces"])
+
+
+def _given_up(run: _Folding, event: Event, name: str) -> None:
+    """One event puts an action in another's place: a kill never leaves both, or neither."""
+    action = run.actions.get(name)
+    if action is None or action["status"] not in ("proposed", "waiting"):
+        run.strange(event, f"{event.body['action']} replaces {name}, which does not wait")
+        return
+    action |= {"status": "denied", "by": "", "why": f"{event.body['action']} replaces it"}
 
 
 _AFTER = {"allow": "approved", "ask": "waiting", "deny": "denied"}

@@ -21,7 +21,10 @@ class NodeView(Record):
 
 
 class ActionView(Record):
-    """What was asked for and what came of it. `unknown`: it was begun, and nobody saw it end."""
+    """What was asked for and what came of it. `unknown`: it was begun, and nobody saw it end.
+
+    `replaces` was given up for it; `edited` is the person who made it out of that.
+    """
 
     kind: str
     summary: str
@@ -33,6 +36,8 @@ class ActionView(Record):
     by: str = ""
     ok: bool | None = None
     commit: str = ""
+    replaces: str = ""
+    edited: str = ""
 
 
 class RunView(Record):

@@ -48,11 +48,27 @@ def replayed(git: PrivateGit, onto: str, old: str, new: str) -> str:
     """
     if onto == old:
         return new
-    patch = git.must("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
-                     "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", old, new, "--")  # fmt: skip
+    return _applied(git, onto, patch_between(git, old, new))
+
+
+def patch_between(git: PrivateGit, old: str, new: str) -> bytes:
+    """Return the whole difference of two trees as a patch that git applies, binary files too."""
+    return git.must("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
+                    "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", old, new, "--")  # fmt: skip
+
+
+def recounted(git: PrivateGit, onto: str, patch: bytes) -> bytes:
+    """Return a patch to the tree `onto` that was edited by hand, as git writes it: its hunks need not count right.
+
+    Raises: Conflict where it does not fit.
+    """
+    return patch_between(git, onto, _applied(git, onto, patch, "--recount"))
+
+
+def _applied(git: PrivateGit, onto: str, patch: bytes, *options: str) -> str:
     git.must("read-tree", onto)
     if patch:
-        done = git.run("apply", "--cached", "-p1", "--whitespace=nowarn", "-", stdin=patch)
+        done = git.run("apply", "--cached", *options, "-p1", "--whitespace=nowarn", "-", stdin=patch)
         if done.returncode != 0:
             raise Conflict(f"the change does not fit: {reason(done.stderr)}")
     written = git.run("write-tree")

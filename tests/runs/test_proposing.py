@@ -9,9 +9,9 @@ import pytest
 
 from gitnexus.app import runtools
 from gitnexus.app.proposing import answered
+from gitnexus.app.runapproval import approve, deny
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import unmet
-from gitnexus.app.runapproval import approve, deny
 from gitnexus.app.runtools import call
 from gitnexus.base.errors import Busy, Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.events.view import ActionView, RunView
