@@ -51,14 +51,16 @@ def _worked(
     desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...]
 ) -> Ended:
     adapter = adapter_named(node.adapter)
-    private = desk.private
+    private, law = desk.private, desk.keeper().here.law
+    # The policy may have become stricter since the run was begun; it cannot have become looser for it.
+    way = "proposer" if law.way == "proposer" else node.way
     job = Job(
         prompt=node.prompt + news(desk),
-        way=node.way,
+        way=way,
         folder=str(desk.place),
         private=str(private),
         role=node.role,
-        instructions=_PROPOSER if node.way == "proposer" else "",
+        instructions=_PROPOSER if way == "proposer" else "",
         server=server,
         command=node.argv,
         model=node.model,
@@ -67,10 +69,10 @@ def _worked(
     launch = adapter.launch(job)
     for name, data in launch.files.items():
         replace(private / name, data, 0o600)
-    sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
+    sandbox = Sandbox(desk.worktree, law)
     spec = spec_of(desk, sandbox, launch, private, definition, network)
     env = {**spec.env, TOOLS: shlex.join(server)}
-    spec = spec.changed(env=env, root_writable=node.way != "proposer")
+    spec = spec.changed(env=env, root_writable=way != "proposer")
     ears = _Ears(desk, node, adapter.reader(), show)
     done = run(spec, ears.hear)
     ears.finish()
