@@ -11,6 +11,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import GATE, Proposal, action_of, proposal, proposed_request
 from gitnexus.base.clock import now
 from gitnexus.base.errors import DeniedByPolicy, Failed, VerificationFailed
+from gitnexus.events.fold import POLICY
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
@@ -33,7 +34,7 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         found = proposal(desk, action)
         runact.check(desk, action, found.request)
         # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
-        again = known.status == "unknown" and not isinstance(found.request, PatchRequest)
+        again = known.status == "unknown" and known.kind not in ("patch", "handoff")
         # A new yes is a new token: the one before may have expired. A patch that was begun goes on with its own.
         if known.status != "unknown" or again or not has_token(desk, action):
             _refuse_over(desk)
@@ -60,22 +61,36 @@ def allowed(desk: RunDesk, action: str) -> bool:
         if known.status in ("executed", "denied"):
             return known.status == "executed"
         found = proposal(desk, action)
-        if known.status == "approved" and known.by and known.by != "policy":
+        if known.status == "approved" and known.by and known.by != POLICY:
             _carried_out(desk, found)
             return True
         if found.decision.verdict != "allow":
+            if known.status == "approved":
+                _judged(desk, found)  # the rule that allowed it is gone
             return False
         runact.check(desk, action, found.request)
         if not has_token(desk, action):
-            _granted(desk, found, "once", "policy", found.decision.rule)
+            _granted(desk, found, "once", POLICY, found.decision.rule)
         _carried_out(desk, found)
         return True
 
 
 def unknown(desk: RunDesk, action: str) -> str:
-    """Bring a patch that was begun and not seen to end to its end. Raises: NexusError."""
+    """Bring what was begun and not seen to end to its end: a patch, a handoff. Raises: NexusError."""
     with desk.deciding():
-        return _carried_out(desk, proposal(desk, action))
+        try:
+            return _carried_out(desk, proposal(desk, action))
+        except DeniedByPolicy as exc:
+            body = {"action": action, "by": "the policy", "why": short(exc.message)}
+            desk.log.append("permission.denied", GATE, body)
+            return "denied"
+
+
+def _judged(desk: RunDesk, found: Proposal) -> None:
+    decision = found.decision
+    body = {"action": found.action, "verdict": decision.verdict, "rule": short(decision.rule, 200),
+            "why": short(decision.why), "risk": decision.risk, "tags": list(decision.tags)}  # fmt: skip
+    desk.log.append("action.judged", GATE, body)
 
 
 def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = "") -> None:
@@ -91,8 +106,11 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
 
 def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if not isinstance(found.request, PatchRequest):
-        claims = _checked(desk, found, token_of(desk, found.action), begun=False)
-        return runact.carried_out(desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims))
+        begun = found.request.kind == "handoff" and action_of(desk, found.action).status == "unknown"
+        claims = _checked(desk, found, token_of(desk, found.action), begun=begun)
+        return runact.carried_out(
+            desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims), begun=begun
+        )
     request, action, of = found.request, found.action, digest(found.request)
     known = action_of(desk, action)
     if known.status == "executed":

@@ -21,11 +21,9 @@ from gitnexus.runs.message import read as trailers_of
 
 def committed(desk: RunDesk, request: PatchRequest, action: str, known: ActionView, token: str) -> str:
     """Make the commit and move the branch on to it. Raises: Conflict where that is not where it was."""
-    person = again(desk.state.author)
-    agent = Author(
-        one_line(f"{desk.run.agent} (agent)", 80), "agent@nexus.invalid", person.seconds, person.offset_minutes
-    )
-    trailers = Trailers(desk.run.id, (action,), desk.run.agent, (token,))
+    person, name = again(desk.state.author), desk.agent_at(known.node)
+    agent = Author(one_line(f"{name} (agent)", 80), "agent@nexus.invalid", person.seconds, person.offset_minutes)
+    trailers = Trailers(desk.run.id, (action,), name, (token,))
     edited = f"Edited by {one_line(known.edited, 80)} before it was approved." if known.edited else ""
     text = message(known.summary, edited, trailers)
     with private(desk.repo) as git:
@@ -64,7 +62,8 @@ def committed_already(desk: RunDesk, action: str, request: PatchRequest) -> str 
     head, _, text = raw_of(desk.repo, at).partition(b"\n\n")
     made = f"tree {request.result_tree}\nparent {request.base}\nauthor ".encode()
     found = trailers_of(text.decode("utf-8", "replace"))
-    wanted = Trailers(desk.run.id, (action,), desk.run.agent, (token_of(desk, action),))
+    agent = desk.agent_at(desk.view().actions[action].node)
+    wanted = Trailers(desk.run.id, (action,), agent, (token_of(desk, action),))
     return at if head.startswith(made) and found == wanted else None
 
 

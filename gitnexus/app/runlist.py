@@ -2,6 +2,7 @@
 
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
+from gitnexus.app.runsteps import steps_of
 from gitnexus.base import clock
 from gitnexus.base.errors import NexusError
 from gitnexus.base.record import Record
@@ -24,6 +25,7 @@ class Row(Record):
     lines: str
     waits: str
     title: str
+    step: str = ""
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
@@ -35,7 +37,7 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
             continue
         desk = RunDesk(state, run)
         status: str = run.status
-        waits = ""
+        waits = step = ""
         try:
             view = desk.view()
         except NexusError:
@@ -43,11 +45,12 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
         else:
             status = "landed" if run.status == "landed" else status_of(view, driven=desk.is_driven())
             waits = _waits(view)
+            step = _last_step(view)
         added, removed = lines_changed(desk) if run.head else (0, 0)
         lines = f"+{added} −{removed}" if added or removed else ""
         found.append(
             Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
-                waits=waits, title=run.title)
+                waits=waits, title=run.title, step=step)
         )  # fmt: skip
     return found
 
@@ -71,7 +74,7 @@ def can_end(desk: RunDesk) -> bool:
     """True if all steps of a run are through, nothing waits any more, and nobody drives it."""
     view = desk.view()
     through = {name for name, node in view.nodes.items() if node.status in ("completed", "failed")}
-    wanted = {node.id for node in desk.definition().nodes}
+    wanted = {node.id for node in steps_of(desk, desk.definition())}
     return view.status not in ENDED and wanted <= through and not _waits(view) and not desk.is_driven()
 
 
@@ -79,6 +82,12 @@ def _waits(view: RunView) -> str:
     count = sum(one.status in ("waiting", "unknown", "proposed") for one in view.actions.values())
     count += len(view.questions)
     return f"{count} waiting" if count else ""
+
+
+def _last_step(view: RunView) -> str:
+    """Return who took over last, where somebody did."""
+    name, node = next(reversed(view.nodes.items()), ("", None))
+    return f"{node.agent} ({name})" if node is not None and len(view.nodes) > 1 else ""
 
 
 def _age(created: str) -> str:

@@ -86,7 +86,7 @@ def propose(
     asked = ProposedAction(id=action, kind=request.kind, summary=summary, details=request.plain())
     keeper = desk.keeper(asked.id)
     decision = keeper.decide(request)
-    desk.recorder(keeper, "user" if by else desk.run.agent, node).note(
+    desk.recorder(keeper, "user" if by else desk.agent_at(node), node).note(
         "action.proposed",
         {
             "digest": digest(request),
@@ -139,7 +139,7 @@ def _recomputed(desk: RunDesk, action: str, request: PatchRequest) -> PatchReque
     if not same or digest(found) != digest(request):
         raise Conflict(
             "what was proposed is no longer what would be done: the branch moved since",
-            hint=f"git nexus resume {desk.run.id} proposes it anew; that needs a new approval",
+            hint=f"git nexus resume {desk.run.id} proposes it anew, if it still fits; that needs a new approval",
         )
     return found
 

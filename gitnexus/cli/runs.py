@@ -14,6 +14,7 @@ from gitnexus.ui.runs import COLOURS, leave, reviewed, summary, told, waiting
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
+    from gitnexus.app.runlist import Row
 
 _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
 
@@ -27,7 +28,7 @@ def runs(nexus: "Nexus", everything: bool) -> None:
 
     found = rows_of(nexus.state, everything=everything)
     table = [
-        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, row.agent, row.lines, row.waits,
+        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines, row.waits,
          one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip
@@ -124,6 +125,10 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
     desk = open_run(nexus.state, run_id)
     view = cancelled(desk, reason)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+def _agents(row: "Row") -> str:
+    return f"{row.agent} → {row.step}" if row.step else row.agent
 
 
 def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:

@@ -12,12 +12,13 @@ ActionStatus = Literal["proposed", "waiting", "approved", "denied", "executed", 
 
 
 class NodeView(Record):
-    """A step: how far it is, how often it was begun, why it stands still."""
+    """A step: how far it is, how often it was begun, why it stands still, and the session of its agent."""
 
     status: NodeStatus
     agent: str = ""
     attempts: int = 1
     why: str = ""
+    session: str = ""
 
 
 class ActionView(Record):

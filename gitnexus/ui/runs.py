@@ -32,8 +32,16 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
     """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
     from gitnexus.app.runapproval import allowed, approve, deny
     from gitnexus.app.runcard import run_card
+    from gitnexus.app.runrenew import current
     from gitnexus.base.errors import Conflict
 
+    now = current(desk, action)
+    if now is None:
+        click.echo(f"{action} is given up: {one_line(desk.view().actions[action].why, 300)}", err=True)
+        return True
+    if now != action:
+        click.echo(f"the branch moved, so {now} is proposed in the place of {action}", err=True)
+        return allowed(desk, now) or reviewed(desk, now)
     known = desk.view().actions[action]
     card, reveal = run_card(desk, action)
     editable = known.kind == "patch" and known.status == "waiting"
