@@ -77,7 +77,7 @@ def card_of(
     """
     facts, files, raw, cut = _shown(repo, request)
     masked = redact(raw, reveal=reveal)
-    text = visible_bytes(masked.text, keep="\n")
+    text = visible_bytes(masked.text)
     said = redact(summary, reveal=reveal)
     plain = raw.decode("utf-8", "surrogateescape")
     doubts = suspicious(f"{summary}\n{_added(plain) if isinstance(request, PatchRequest) else plain}")
@@ -106,7 +106,7 @@ def with_text(card: Card, raw: bytes, reveal: Reveal | None = None) -> Card:
     masked, doubts = redact(raw, reveal=reveal), suspicious(raw.decode("utf-8", "surrogateescape"))
     return replace(
         card,
-        body=tuple(visible_bytes(masked.text, keep="\n").split("\n")),
+        body=tuple(visible_bytes(masked.text).split("\n")),
         hidden=card.hidden or masked.told(),
         warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]) or card.warnings,
     )
