@@ -48,6 +48,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Projects", "grant", "gitnexus.cli.permissions:grant", "Let one project read, write or execute in another."),
     ("Projects", "revoke", "gitnexus.cli.permissions:revoke", "Go back to the default between two projects."),
     ("Projects", "permissions", "gitnexus.cli.permissions:permissions", "Who may do what, and who did."),
+    ("Cycle", "agenda", "gitnexus.cli.agenda:agenda", "What the project is about: agenda, phases, what links them."),
     ("Cycle", "plan", "gitnexus.cli.plan:plan", "The open plan: its questions and what was decided."),
     ("Cycle", "cycle", "gitnexus.cli.cycle:cycle", "The tasks of this cycle, and its end."),
     ("Cycle", "history", "gitnexus.cli.history:history", "Search closed cycles: what was decided, and when."),
