@@ -23,6 +23,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Runs", "land", "gitnexus.cli.land:land", "Bring what a run did into the branch you are on."),
     ("Runs", "pr", "gitnexus.cli.pr:pr", "Write and open a pull request for a run."),
     ("Runs", "clean", "gitnexus.cli.clean:clean", "Put away what runs left behind; nothing is lost."),
+    ("Runs", "metrics", "gitnexus.cli.metrics:metrics", "Count how well agents do, from the logs of their runs."),
     ("Inside a run", "diff", "gitnexus.cli.runlook:diff", "Show what a run changed."),
     ("Inside a run", "replay", "gitnexus.cli.runlook:replay", "Tell the story of a run, and prove it."),
     ("Inside a run", "artifacts", "gitnexus.cli.runlook:artifacts", "List what a run kept."),
