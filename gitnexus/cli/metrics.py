@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, note, start_folder, with_nexus
+from gitnexus.ui.output import answer, counted, note, start_folder, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -138,10 +138,14 @@ def _drawn(found: "Metrics", file: Path) -> Path:
     from gitnexus.base.files import replace
     from gitnexus.ui.bars import Group, picture
 
-    names: Any = (("form", "valid", "invalid"), ("applies", "applied", "unfit"), ("tests", "passed", "broken"),
-                  ("ends well", "completed", "failed"))  # fmt: skip
+    names = (
+        ("outputs keep form", "valid", "invalid"),
+        ("patches apply", "applied", "unfit"),
+        ("tests pass", "passed", "broken"),
+        ("runs end well", "completed", "failed"),
+    )
     groups = [
-        Group(name_of(who), f"{tally.runs} runs", tuple(
+        Group(name_of(who), counted(tally.runs, "run"), tuple(
             (label, _fraction(tally, good, bad), _share(good, bad)(tally)) for label, good, bad in names
         ))
         for who, tally in found.workers.items()

@@ -15,7 +15,8 @@ from gitnexus.docgraph.model import Doc, Field, Finding, Item, Link, Section
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-LARGEST = 256 * 1024
+# Text that was made to be slow, such as brackets alone, takes seconds at this size and minutes at ten times of it.
+LARGEST = 128 * 1024
 LABEL_LEVEL = 7
 # Three lines of text; what is longer belongs into a list, or into a document that is linked.
 LONGEST_PROSE = 400
