@@ -1,5 +1,6 @@
 """git nexus metrics: logs from the disk, from refs and from archives, counted once each."""
 
+import contextlib
 import json
 import shutil
 import xml.etree.ElementTree as ET
@@ -12,7 +13,9 @@ import pytest
 from gitnexus.app.keepers import open_state
 from gitnexus.app.metrics import metrics_of, moment
 from gitnexus.app.recorder import folder_of
-from gitnexus.base.errors import Invalid
+from gitnexus.app.runpatch import approve
+from gitnexus.app.runtools import call
+from gitnexus.base.errors import Conflict, Invalid
 from gitnexus.cli.metrics import short, table
 from gitnexus.events import RunLog
 from gitnexus.events.checkpoint import checkpoint
@@ -23,6 +26,7 @@ from gitnexus.git.private import private
 from gitnexus.runs.archive import fold
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git
+from tests.runs.begun import begun, patch_of
 
 WORKFLOW: dict[str, Any] = {"name": "x", "nodes": []}
 HASH = "sha256:" + "a" * 64
@@ -127,6 +131,25 @@ def test_a_run_of_an_agent_is_counted_as_it_happens(project: Path, nexus: Nexus)
 
     assert (row["agent"], row["adapter"], row["runs"], row["completed"]) == ("command", "command", 1, 1)
     assert (row["patches"]["applied"], row["schema"]["valid"], row["steps"], row["retries"]) == (1, 1, 1, 0)
+
+
+def test_what_an_agent_proposes_is_told_by_its_error_and_by_what_it_runs(project: Path) -> None:
+    with begun(project) as desk:
+        for given in ({"patch": "no patch"}, {"patch": patch_of("readme.txt", "something else", "x")}, {}):
+            with contextlib.suppress(Invalid, Conflict):
+                call(desk, "propose_patch", given)
+        call(desk, "propose_patch", {"patch": patch_of("readme.txt", "hello", "x")})
+        approve(desk, "a1")
+        call(desk, "propose_command", {"argv": ["make", "test"]})
+        approve(desk, "a2")
+        bodies = [event.body for event in desk.log.read() if event.kind in ("action.rejected", "tool.executed")]
+
+        found = metrics_of(desk.state).total
+
+    assert [one.get("error", one.get("tests")) for one in bodies] == [
+        "E_VALIDATION_FAILED", "E_CONFLICT", "E_VALIDATION_FAILED", None, "make"
+    ]  # fmt: skip
+    assert (found.valid, found.invalid, found.applied, found.unfit, found.broken) == (2, 2, 1, 1, 1)
 
 
 @pytest.mark.parametrize(("passes", "status"), [("true", 0), ("false", 1)])
