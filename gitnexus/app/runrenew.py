@@ -30,7 +30,7 @@ def current(desk: RunDesk, action: str) -> str | None:
                 git.keep(done.result_tree)
         except (Conflict, Invalid, DeniedByPolicy) as exc:
             why = f"the branch moved since, and on that {exc.message}"
-            desk.log.append("action.rejected", GATE, {"action": action, "why": short(why)})
+            desk.log.append("action.rejected", GATE, {"action": action, "why": short(why), "error": exc.name})
             return None
         new = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
         name = next_action(desk)
