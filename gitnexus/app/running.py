@@ -124,7 +124,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
 def _next(desk: RunDesk, definition: Definition) -> Node | None:
     """Return the first step that was handed over to and is not done, if nothing stands before it."""
     view = desk.view()
-    if view.status in ENDED or view.questions or any(node.status == "blocked" for node in view.nodes.values()):
+    if view.status in ENDED or view.questions:
         return None
     handed = steps_of(desk, definition)[len(definition.nodes) :]
     return next((one for one in handed if one.id not in view.nodes or view.nodes[one.id].status != "completed"), None)
