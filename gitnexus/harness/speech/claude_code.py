@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Answer, Event, Happening, Spoken
-from gitnexus.harness.speech.fields import given, short, text
+from gitnexus.harness.speech.fields import failed, given, short, text
 
 
 class ClaudeCode:
@@ -41,6 +41,7 @@ class ClaudeCode:
             tool=short(payload, "tool_name"),
             given=given(payload, "tool_input"),
             answer=payload.get("tool_response"),
+            failed=failed(payload.get("tool_response")),
             text=text(payload, "prompt", "last_assistant_message"),
             source=short(payload, "source", "trigger", "reason"),
         )

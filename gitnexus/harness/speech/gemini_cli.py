@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Answer, Event, Happening, Spoken
-from gitnexus.harness.speech.fields import given, short, text
+from gitnexus.harness.speech.fields import failed, given, short, text
 
 
 class GeminiCli:
@@ -40,6 +40,7 @@ class GeminiCli:
             tool=short(payload, "tool_name"),
             given=given(payload, "tool_input"),
             answer=payload.get("tool_response"),
+            failed=failed(payload.get("tool_response")),
             text=text(payload, "prompt"),
             source=short(payload, "source", "trigger", "reason"),
         )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Answer, Event, Happening, Spoken
-from gitnexus.harness.speech.fields import given, short, text
+from gitnexus.harness.speech.fields import failed, given, short, text
 
 
 class OpenCode:
@@ -38,6 +38,7 @@ class OpenCode:
             tool=short(payload, "tool"),
             given=given(payload, "args"),
             answer=payload.get("answer"),
+            failed=failed(payload.get("answer")),
             text=text(payload, "text"),
             source=short(payload, "source"),
         )
