@@ -4,6 +4,7 @@ Nothing is executed here, and nothing is confined: the program does it itself, a
 command is judged as one without a sandbox and with the network, unless it is one of those that only look.
 """
 
+import contextlib
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from gitnexus.app.harnessgate import meant, no_opinion
 from gitnexus.app.keepers import open_state
 from gitnexus.app.policy import PolicyHere, policy_here
 from gitnexus.base.clock import now
+from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.git import discover
 from gitnexus.harness import shell
@@ -394,10 +396,18 @@ class Bench:
         return Finding(found.verdict, why, found.rule)
 
     def _granted(self) -> list[Grant]:
+        """Return the standing approvals that hold; none where nobody can tell whose word counts."""
         if self._grants is None:
-            from gitnexus.app.sessions import grants_of
+            common = self._state.repo.common_dir
+            self._grants = []
+            if any((common / "nexus" / "grants").glob("*")):
+                from gitnexus.app.standing import Grants  # the signatures: only who has one pays
+                from gitnexus.policy.ledger import Ledger
+                from gitnexus.policy.signed import Signed
 
-            self._grants = grants_of(self._state)
+                with contextlib.suppress(NexusError):
+                    approvers = Signed(self._state.latest(), common).consented()
+                    self._grants = [one for _, one in Grants(common).holding(approvers, Ledger(common), now())]
         return self._grants
 
 

@@ -16,10 +16,9 @@ from gitnexus.app.harnessgate import meant
 from gitnexus.app.proposing import MOST_WAITING
 from gitnexus.app.rundesk import SESSION, RunDesk
 from gitnexus.app.running import claimed, recorded
-from gitnexus.app.standing import Grants
 from gitnexus.base.canonical import document
 from gitnexus.base.clock import now, stamp
-from gitnexus.base.errors import Busy, Invalid, NexusError, NotFound
+from gitnexus.base.errors import Busy, Invalid, NotFound
 from gitnexus.base.files import replace
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
@@ -31,11 +30,9 @@ from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.rows import difference
 from gitnexus.harness.calls import Call, Patched, Shell, Writes
 from gitnexus.harness.model import Answer, Happening
-from gitnexus.policy.grants import Grant
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import Change, CommandRequest, Decision, PatchRequest, Request
 from gitnexus.policy.request import digest
-from gitnexus.policy.signed import Signed
 from gitnexus.policy.tokens import checked
 from gitnexus.redaction.hide import mask
 from gitnexus.runs.definition import Definition, Node
@@ -77,18 +74,6 @@ def asked(
 def seated(told: Happening) -> bool:
     """True where a person sits before the program and it really asks them: Claude Code in a terminal or an editor."""
     return told.harness == "claude-code" and not told.headless and os.environ.get(ENTRYPOINT, "") in _SEATED
-
-
-def grants_of(state: State) -> list[Grant]:
-    """Return the standing approvals that hold; none where nobody can tell."""
-    stored = Grants(state.repo.common_dir)
-    if stored.is_empty:
-        return []
-    try:
-        approvers = Signed(state.latest(), state.repo.common_dir).consented()
-    except NexusError:
-        return []
-    return [grant for _, grant in stored.holding(approvers, Ledger(state.repo.common_dir), now())]
 
 
 def closed(desk: RunDesk) -> None:
