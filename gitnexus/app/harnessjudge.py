@@ -114,6 +114,8 @@ class Bench:
         worst = max(findings, key=lambda one: _ORDER[one.verdict], default=Finding("", ""))
         if worst.verdict == "ask" and self._is_of_the_run(call):
             worst = Finding("", "")
+        elif worst.verdict == "ask" and self._asks_nobody:
+            worst = Finding("allow", "the mode is bypass, and nothing denies it", "mode.bypass")
         return Judged(worst, request, self._facts)
 
     def _found(self, call: Call) -> tuple[list[Finding], Request | None]:
@@ -140,6 +142,10 @@ class Bench:
             case _:
                 pass
         return findings, request
+
+    @property
+    def _asks_nobody(self) -> bool:
+        return self._here.law.mode == "bypass" and self._here.law.bypass
 
     def _is_of_the_run(self, call: Call) -> bool:
         """True for what is written in the worktree of a run: it is proposed as its patch, and judged then."""

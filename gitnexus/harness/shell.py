@@ -287,6 +287,8 @@ class _Reader:
                 parts.append(text)
                 exact = exact and same
             elif char == "\\":
+                if self.at + 1 >= len(self.text):
+                    self.doubt("it ends in the middle of a word")
                 parts.append(self.text[self.at + 1 : self.at + 2].replace("\n", ""))
                 self.at += 2
             else:
