@@ -283,10 +283,10 @@ class Bench:
 
     def _shell(self, call: Shell) -> tuple[list[Finding], Request]:
         cwd = os.path.realpath(call.cwd)
-        whole = self._command(("sh", "-c", call.text) if call.text else call.argv, cwd)
+        whole = self._command(call.argv or ("sh", "-c", call.text), cwd)
         if call.dialect != "sh":
             return [Finding("ask", f"a text for {call.dialect} is not read here", "harness.shell")], whole
-        text = call.text or (shell.inner_text(call.argv) if call.argv else None)
+        text = shell.inner_text(call.argv) if call.argv else call.text
         try:
             script = shell.read(text) if text is not None else shell.Script((shell.Command(call.argv, True),))
         except shell.TooMuch:
@@ -433,7 +433,7 @@ _RUN_TOOLS = frozenset("propose_patch propose_command handoff ask read search di
 
 def _writes(call: Shell) -> bool:
     """True if a shell call writes files, as far as it can be told."""
-    text = call.text or (shell.inner_text(call.argv) if call.argv else None)
+    text = shell.inner_text(call.argv) if call.argv else call.text
     try:
         commands = shell.read(text).commands if text is not None else (shell.Command(call.argv, True),)
     except shell.TooMuch:
