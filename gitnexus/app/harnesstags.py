@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitnexus.app.catalog import catalog_at
+from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import framed, one_line
-from gitnexus.catalog import Catalog
+from gitnexus.catalog import Catalog, open_catalog
 from gitnexus.catalog.harnesses import harness_named
 from gitnexus.catalog.routing import ActionRoute, SkillRoute, route
 from gitnexus.catalog.tags import TagUse, tags_in
+from gitnexus.git import discover
 
 _MOST, _ANSWER = 10, 1500
 _WIDE = 10_000  # a model has no edge at which a line would break
@@ -27,14 +28,14 @@ class Followed(NamedTuple):
 
 def follow(place: Path, harness: str, message: str) -> Followed | None:
     """Follow the tags of a message, None if it has none. Raises: NexusError."""
-    here = catalog_at(place)
-    uses = tags_in(message, here.catalog.tags)
+    catalog = _catalog(place)
+    uses = tags_in(message, catalog.tags)
     if not uses:
         return None
     context, notices, skill = [], [], ""
     for use in uses[:_MOST]:
-        found = route(here.catalog, use, harness_named(harness))
-        tag = _typed(here.catalog, use)
+        found = route(catalog, use, harness_named(harness))
+        tag = _typed(catalog, use)
         if isinstance(found, SkillRoute):
             skill = f"{found.skill}{f' ({use.variant})' if use.variant else ''}"
             context.append(f"git nexus: the person typed {tag}. Work by this skill until it is done:\n\n{found.text}")
@@ -43,6 +44,15 @@ def follow(place: Path, harness: str, message: str) -> Followed | None:
             context.append(said)
             notices.append(notice)
     return Followed("\n\n".join(context), "\n".join(notices), skill)
+
+
+def _catalog(place: Path) -> Catalog:
+    """Return the catalog of a project as its state has it; a person who waits for an answer waits for nothing more."""
+    state = open_state(discover(place))
+    try:
+        return open_catalog(state.snapshot, place, state.trusts).catalog
+    finally:
+        state.close()
 
 
 def _done(place: Path, harness: str, tag: str, found: ActionRoute) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def _followed(shelf: Shelf, told: Happening) -> "Followed | None":
 def _seen(shelf: Shelf, session: str, skill: str) -> None:
     """Note that the session lives, and the skill that it is in from now on."""
     known = open_sessions.sessions_in(shelf).get(session)
-    if known is not None and not skill and seconds_since(known.seen_at) < _HEARD_OF:
+    if known is not None and skill in ("", known.skill) and seconds_since(known.seen_at) < _HEARD_OF:
         return
     with shelf.exclusive():
         sessions = open_sessions.sessions_in(shelf)
