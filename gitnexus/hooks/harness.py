@@ -35,6 +35,8 @@ _TOLD = 500
 class _TooLate(BaseException):
     """Not an Exception: nobody on the way may take it for a failure of their own and go on."""
 
+    message = f"it took more than {OTHER_SECONDS:g} seconds"
+
 
 def run_harness_hook(args: list[str]) -> int:
     """Answer a program about one event, in its own words; return the exit status.
@@ -44,7 +46,8 @@ def run_harness_hook(args: list[str]) -> int:
     """
     if len(args) != 2 or args[1] not in EVENTS:
         sys.stderr.write(f"git nexus: hook harness takes a harness and one of {', '.join(EVENTS)}\n")
-        return 1  # not 2: that would take a tool's answer away from the agent
+        # Elsewhere 2 would take a tool's answer away from the agent, or a message from the person.
+        return 2 if _GATE in args else 1
     harness, event = args[0], EVENTS[EVENTS.index(args[1])]
     try:
         _alarm(event)
@@ -134,12 +137,11 @@ def _delegated(speech: "Speech", told: "Happening", answer: Answer) -> Answer:
 
 def _alarm(event: Event) -> None:
     def late(_signum: int, _frame: "FrameType | None") -> NoReturn:
-        seconds = GATE_SECONDS if event == _GATE else OTHER_SECONDS
         if event == _GATE:
             # Straight out: no handler on the way up, and no lock that is let go of late, keeps the answer back.
             os.write(2, b"git nexus: refused: this could not be judged in time\n")
             os._exit(2)
-        raise _TooLate(f"it took more than {seconds:g} seconds")
+        raise _TooLate
 
     signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, GATE_SECONDS if event == _GATE else OTHER_SECONDS)
