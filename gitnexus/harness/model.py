@@ -22,6 +22,9 @@ GATE_SECONDS = 4.0
 OTHER_SECONDS = 8.0
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+# Claude Code puts longer words into a file and shows the beginning; for the others it is a good measure too.
+MOST_CONTEXT = 9_500
+
 # `defer` leaves the call waiting for a person elsewhere, and ends the turn; only Claude Code knows it.
 Verdict = Literal["", "allow", "ask", "deny", "defer"]
 
@@ -34,7 +37,7 @@ class Happening(NamedTuple):
     `agent_id` its id: both empty for the agent that the person talks to. `given` is what a tool is called with,
     `answer` what it returned, `failed` that it did not do its work. `text` is the message of the person, or the last
     one of a sub-agent. `source` is why a session or a compaction begins or ends. `headless` is true where nobody can be
-    asked.
+    asked, `hears` where the program takes words for the model, `again` where it goes on because a hook made it.
     """
 
     harness: str
@@ -52,6 +55,13 @@ class Happening(NamedTuple):
     text: str = ""
     source: str = ""
     headless: bool = False
+    hears: bool = False
+    again: bool = False
+
+    @property
+    def reader(self) -> str:
+        """Whose words are meant by what is said to the model here: a sub-agent's, or those of the session's own."""
+        return self.agent_id or self.session
 
 
 class Answer(NamedTuple):
@@ -72,11 +82,16 @@ class Spoken(NamedTuple):
 
 
 class Speech(Protocol):
-    """How one program talks. `events` are its own names for each event; none where it lacks one, and `nearest` says
-    then what is done instead."""
+    """How one program talks.
+
+    `events` are its own names for each event, all of which are to be hooked; none where it lacks one. `nearest` says
+    what is done instead, or what is not quite the same. `delegates` are the tools that start a sub-agent, with the
+    fields that name its role and hold its brief.
+    """
 
     events: Mapping[Event, tuple[str, ...]]
     nearest: Mapping[Event, str]
+    delegates: Mapping[str, tuple[str, str]]
 
     def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
         """Return what was told, whatever the payload holds."""

@@ -95,7 +95,7 @@ def test_a_read_in_another_worktree_is_counted_there(noted: Path, nexus: Nexus, 
     told(nexus, "claude-code", {"tool_name": "Read", "tool_input": {"file_path": str(path)}})
 
     assert (other / ".nexus" / "state" / "claude-code" / "memory-access.jsonl").exists()
-    assert not (nexus.place / ".nexus" / "state" / "claude-code").exists()
+    assert not (nexus.place / ".nexus" / "state" / "claude-code" / "memory-access.jsonl").exists()
 
 
 def test_codex_has_no_read_tool_to_observe() -> None:

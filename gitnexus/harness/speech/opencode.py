@@ -1,4 +1,11 @@
-"""OpenCode: it has plug-ins in place of hooks; ours hands each event on in these words, and throws at a no."""
+"""OpenCode: it has plug-ins in place of hooks; ours hands each event on in these words, and throws at a no.
+
+What the plug-in sends is text unless said otherwise, and what it leaves out counts as empty: `event` (the name of the
+hook or event), `session`, `cwd`, `call`, `tool`, `args` (an object), `answer`, `failed` (true or false), `agent` and
+`agentId` (inside a sub-agent: its role, and its own session, while `session` is the one that started it), `text` (the
+message, the brief of a sub-agent, its last words), `source`. What it gets: `verdict`, `reason`, `context` (for the
+model: added to the message or to the answer of the tool) and `notice` (for the person).
+"""
 
 import json
 from collections.abc import Mapping
@@ -22,14 +29,22 @@ class OpenCode:
         "context_compact": ("session.compacted",),
         "session_end": ("session.deleted",),
     }
-    nearest: Mapping[Event, str] = {}
+    nearest: Mapping[Event, str] = {
+        "session_start": "what is said at the start comes with the first message",
+        "subagent_spawn": "what a sub-agent should know comes with its first message",
+        "context_compact": "the snapshot comes with the next message or answer of a tool",
+        "session_end": "told when a session is deleted; one that is only left is forgotten after a day",
+    }
+    delegates: Mapping[str, tuple[str, str]] = {"task": ("subagent_type", "prompt")}
+    _hears = frozenset({"chat.message", "tool.execute.after"})
 
     def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
         """Return what was told."""
+        name = short(payload, "event") or next(iter(self.events[event]), event)
         return Happening(
             harness=self.harness,
             event=event,
-            name=short(payload, "event") or next(iter(self.events[event]), event),
+            name=name,
             session=short(payload, "session"),
             cwd=text(payload, "cwd"),
             call=short(payload, "call"),
@@ -38,9 +53,10 @@ class OpenCode:
             tool=short(payload, "tool"),
             given=given(payload, "args"),
             answer=payload.get("answer"),
-            failed=failed(payload.get("answer")),
+            failed=payload.get("failed") is True or failed(payload.get("answer")),
             text=text(payload, "text"),
             source=short(payload, "source"),
+            hears=name in self._hears,
         )
 
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
