@@ -12,8 +12,8 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from gitnexus import __version__
 
@@ -29,6 +29,14 @@ class Place(NamedTuple):
     git_dir: str
     common: str
     run: str = ""
+
+
+class Law(NamedTuple):
+    """A law to remember answers under: its sources, the files of the user among them, its part about plain paths."""
+
+    made_of: list[bytes]
+    files: list[str]
+    plain: Callable[[], dict[str, Any]]
 
 
 class Known(NamedTuple):
@@ -103,14 +111,19 @@ class Memo:
         self._common = common
         self._folder = os.path.join(home(), "cache", "gate", _name(common))
 
-    def found(self, key: str) -> Known | None:
-        """Return the answer to the same call under the law in force, None if it must be judged."""
+    def law(self) -> dict[str, Any] | None:
+        """Return what is remembered of the law in force: its name, and its part about plain paths."""
         try:
             index = self._read("index")
             if not isinstance(index, dict) or index.get("version") != __version__ or index.get("tip") != self.tip():
                 return None
-            if any(stamp(path) != seen for path, seen in index["files"].items()):
-                return None
+            return None if any(stamp(path) != seen for path, seen in index["files"].items()) else index
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+    def found(self, index: dict[str, Any], key: str) -> Known | None:
+        """Return the answer to the same call under the law in force, None if it must be judged."""
+        try:
             entry = self._read(f"{index['law']}-{_name(key)}")
             if not isinstance(entry, list):
                 return None
@@ -119,16 +132,19 @@ class Memo:
             return None
         return known if known.verdict in ("", "allow", "deny") and _still_so(known.facts) else None
 
-    def keep(self, key: str, law: Sequence[bytes], tip: str, files: Iterable[str], known: Known) -> None:
+    def keep(self, key: str, law: Law, tip: str, known: Known) -> None:
         """Remember an answer under a law: what it was made of, and the files whose change makes another of it."""
-        name = _name(repr(list(law)))
-        index = {"version": __version__, "tip": tip, "law": name, "files": {path: stamp(path) for path in files}}
+        name = _name(repr(law.made_of))
+        known_law = self.law()
         with contextlib.suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             if len(os.listdir(self._folder)) > _MOST_ENTRIES:
                 self._forget()
             self._write(f"{name}-{_name(key)}", [known.verdict, known.reason, [list(fact) for fact in known.facts]])
-            self._write("index", index)
+            if known_law is None or known_law.get("law") != name:
+                files = {path: stamp(path) for path in law.files}
+                index = {"version": __version__, "tip": tip, "law": name, "files": files, "plain": law.plain()}
+                self._write("index", index)
 
     def tip(self) -> str:
         """Return the commit of the state; empty where only git can tell, and then nothing is remembered."""

@@ -6,8 +6,10 @@ key of an approver lies there.
 """
 
 import os
+import stat
+from typing import Any
 
-from gitnexus.app.gatememo import Memo, Place, home, place_of
+from gitnexus.app.gatememo import Known, Memo, Place, home, place_of
 from gitnexus.harness.calls import (
     Call,
     Harmless,
@@ -41,12 +43,42 @@ def judged(told: Happening) -> Answer:
     if place is None:
         return no_opinion(told)
     memo, key = Memo(place.common), _key(told, call, paths, place)
-    known = memo.found(key) if key else None
-    if known is not None:
-        return no_opinion(told) if known.verdict == "" else _answer(known.verdict, known.reason)
+    law = memo.law() if key else None
+    if law is not None:
+        known = memo.found(law, key) or _plainly(told, call, place, law.get("plain"))
+        if known is not None:
+            return no_opinion(told) if known.verdict == "" else _answer(known.verdict, known.reason)
     from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
 
     return answered(told, call, place, memo, key)
+
+
+def _plainly(told: Happening, call: Call, place: Place, plain: dict[str, Any] | None) -> Known | None:
+    """Return the answer to a call about plain paths that only an allowing rule speaks about, None for all others."""
+    if told.agent or place.run or plain is None or not isinstance(call, (Reads, Writes)):
+        return None
+    from gitnexus.policy.plain import allowing, is_unspoken  # what was judged before needs no expressions
+
+    paths = [below(place, path) for path in _paths(call)]
+    if isinstance(call, Reads):
+        quiet = not call.patterns and all(path is not None and is_unspoken(plain, path) for path in paths)
+        return Known("", "") if quiet else None
+    kind = _mode(_paths(call)[0])
+    if paths[0] is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
+        return None
+    line = allowing(plain, paths[0])
+    return None if line is None else Known("allow", f"allowed: {line}")
+
+
+def below(place: Place, path: str) -> str | None:
+    """Return a real path from the top of the worktree, None for one outside."""
+    top = place.top.rstrip("/") + "/"
+    return path[len(top) :] if path.startswith(top) else "" if path + "/" == top else None
+
+
+def new_text(call: Writes) -> str:
+    """Return all that a call says of what the file will hold."""
+    return call.content if call.content is not None else "".join(edit.new for edit in call.edits)
 
 
 def no_opinion(told: Happening) -> Answer:
@@ -89,8 +121,7 @@ def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> s
     """Return all that an answer depends on besides the law; empty for a call whose answer is never kept."""
     subject: tuple[object, ...]
     if isinstance(call, Writes):
-        whole = call.content if call.content is not None else "".join(edit.new for edit in call.edits)
-        subject = ("write", paths, _mode(paths[0]), "\0" in whole)
+        subject = ("write", paths, _mode(paths[0]), "\0" in new_text(call))
     elif isinstance(call, Reads):
         subject = ("read", paths, call.patterns)
     elif isinstance(call, Shell):

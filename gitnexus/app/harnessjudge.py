@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gitnexus.app.gatememo import Known, Memo, Place, found_on_path
-from gitnexus.app.harnessgate import meant, no_opinion
+from gitnexus.app.gatememo import Known, Law, Memo, Place, found_on_path
+from gitnexus.app.harnessgate import below, meant, new_text, no_opinion
 from gitnexus.app.keepers import open_state
 from gitnexus.app.policy import PolicyHere, policy_here
 from gitnexus.base.clock import now
@@ -39,6 +39,7 @@ from gitnexus.policy.model import (
     Request,
 )
 from gitnexus.policy.paths import enters_git
+from gitnexus.policy.plain import written_out
 from gitnexus.policy.programs import name_of, row_of
 from gitnexus.policy.rules import FILE
 from gitnexus.state import State
@@ -82,8 +83,7 @@ def answered(told: Happening, call: Call, place: Place, memo: Memo, key: str) ->
         verdict, why = found.finding.verdict, found.finding.why
         if verdict != "ask":
             if key and tip and tip == state.snapshot.commit and not found.finding.rule.startswith("grant."):
-                law = bench.made_of()
-                memo.keep(key, law, tip, bench.files(), Known(verdict, why, tuple(found.facts)))
+                memo.keep(key, bench.law(), tip, Known(verdict, why, tuple(found.facts)))
             return no_opinion(told) if verdict == "" else Answer(verdict=verdict, reason=why)
         from gitnexus.app.sessions import asked  # only what asks is written down
 
@@ -160,15 +160,15 @@ class Bench:
         risk, tags = (last.risk, last.tags) if last else (2, ())
         return Decision(verdict="ask", rule=rule, why=found.finding.why, risk=risk, tags=tags)
 
-    def made_of(self) -> list[bytes]:
-        """Return all that the law was made of."""
+    def law(self) -> Law:
+        """Return the law to remember answers under."""
         from gitnexus.policy.signed import FILE as SIGNATURES
         from gitnexus.policy.signed import GUARDED
 
         snapshot = self._state.snapshot
         kept = [snapshot.read(path) or b"" for path in (*GUARDED, SIGNATURES, "approvers")]
         own = [Path(path).read_bytes() if Path(path).is_file() else b"" for path in self.files()]
-        return [self._project.encode(), *kept, *own]
+        return Law([self._project.encode(), *kept, *own], self.files(), lambda: written_out(self._here.law))
 
     def files(self) -> list[str]:
         """Return the files of the user's own that the law depends on."""
@@ -210,16 +210,16 @@ class Bench:
     # Files.
 
     def _below(self, path: str) -> str | None:
-        """Return a real path from the top of the worktree, None for one outside."""
-        top = self._place.top.rstrip("/") + "/"
-        return path[len(top) :] if path.startswith(top) else "" if path + "/" == top else None
+        return below(self._place, path)
 
     def _reading(self, call: Reads) -> Iterator[Finding]:
         for path in map(meant, call.paths):
             self._facts.append(("real", path, path))
-            below = self._below(path)
+            inside = self._below(path)
             # Outside of the worktree what is secret by its name is secret still.
-            secret = secret_by(path.lstrip("/")) if below is None else below and why_unreadable(self._here.law, below)
+            secret = (
+                secret_by(path.lstrip("/")) if inside is None else inside and why_unreadable(self._here.law, inside)
+            )
             if secret:
                 yield Finding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
         for pattern in call.patterns:
@@ -233,17 +233,17 @@ class Bench:
         rows = [(call.path, "update")] if isinstance(call, Writes) else [(row.path, row.what) for row in call.files]
         moved = isinstance(call, Patched) and any(row.what == "move" for row in call.files)
         seen = set()
-        text = "" if isinstance(call, Patched) else _new_text(call)
+        text = "" if isinstance(call, Patched) else new_text(call)
         for path, what in rows:
-            below = self._below(meant(path))
-            if not below or below in seen:
+            place = self._below(meant(path))
+            if not place or place in seen:
                 continue
-            seen.add(below)
+            seen.add(place)
             old = _mode(meant(path))
             gone = what == "delete"
             new = "" if gone else old or "100644"
             yield Change(
-                path=below, old_mode=old or ("100644" if gone or moved else ""), new_mode=new, binary="\0" in text
+                path=place, old_mode=old or ("100644" if gone or moved else ""), new_mode=new, binary="\0" in text
             )
 
     def _patch_of(self, call: Writes | Patched) -> PatchRequest:
@@ -332,13 +332,13 @@ class Bench:
 
     def _written(self, path: str, cwd: str) -> Finding:
         real = meant(posixpath.join(cwd, path) if not path.startswith("~") else path)
-        below = self._below(real)
-        if below is None:
+        place = self._below(real)
+        if place is None:
             return self._elsewhere(real)
-        if not below:
+        if not place:
             return Finding("ask", "it writes to the top of the worktree", "harness.shell")
         old = _mode(real)
-        change = Change(path=below, old_mode=old, new_mode=old or "100644")
+        change = Change(path=place, old_mode=old, new_mode=old or "100644")
         found = self._decided(PatchRequest(**self._common(), base="", base_tree="", result_tree="", changes=(change,)))
         # A path that may be written does not make the command one that may be run.
         return found if found.verdict == "deny" else Finding("ask", found.why, found.rule)
@@ -446,10 +446,6 @@ def _only_looks(argv: tuple[str, ...]) -> bool:
     """True for a program of the tables that neither runs what it is given nor reaches the network."""
     row = row_of(argv)
     return row is not None and not row.escalates and not row.network and name_of(argv[0]) not in _RUN_THE_TREE
-
-
-def _new_text(call: Writes) -> str:
-    return call.content if call.content is not None else "".join(edit.new for edit in call.edits)
 
 
 def _mode(path: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -283,15 +284,15 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
         seen: list[bool] = []
         found = Memo.found
 
-        def looked(memo: Memo, key: str) -> Known | None:
-            known = found(memo, key)
+        def looked(memo: Memo, law: dict[str, Any], key: str) -> Known | None:
+            known = found(memo, law, key)
             seen.append(known is not None)
             return known
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Memo, "found", looked)
             bash(ruled, text)
-        return seen[0]
+        return bool(seen) and seen[0]
 
     assert [known("git status"), known("git status")] == [False, True]
     assert [known("make"), known("make")] == [False, False], "a question is never remembered"
@@ -407,3 +408,18 @@ def test_no_payload_raises_and_none_that_writes_or_runs_passes_in_silence(
 
     if tool in ("Bash", "Write", "Edit", "apply_patch", "NotebookEdit", "shell", "edit", ""):
         assert verdict in ("ask", "deny"), (tool, given_, os.getcwd())
+
+
+def test_plain_paths_that_were_never_seen_need_no_gate(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert said(ruled, "Write", {"file_path": "src/first.py", "content": ""}) == "allow"
+    monkeypatch.setitem(sys.modules, "gitnexus.app.harnessjudge", None)
+
+    assert said(ruled, "Write", {"file_path": "src/second.py", "content": ""}) == "allow"
+    assert said(ruled, "Read", {"file_path": "src/a.py"}) == ""
+    for tool, path in (("Write", "src/locked/x"), ("Write", "src/package.json"), ("Write", "top"), ("Read", ".env")):
+        with pytest.raises(ImportError):
+            said(ruled, tool, {"file_path": path, "content": ""})
+    with pytest.raises(ImportError):
+        said(ruled, "Write", {"file_path": "src/second.py", "content": "\0"})
+    with pytest.raises(ImportError):
+        said(ruled, "Write", {"file_path": "src/second.py", "content": ""}, agent="architect")
