@@ -106,7 +106,7 @@ def test_an_agent_is_tracked_told_its_task_and_its_end_reminds_of_what_nobody_ch
     told = "\n\n".join([BRIEF, limits(name), KNOWN])
     if name == "gemini-cli":
         given = spawned.said["hookSpecificOutput"]["tool_input"]
-        assert given == {"prompt": f"Do task 1.\n\n{told}"}
+        assert given == {"agent_name": "engineer", "prompt": f"Do task 1.\n\n{told}"}
     else:
         assert spawned.context == told
     assert [(row["agent_name"], row["status"]) for row in running] == [("engineer", "running")]
