@@ -37,6 +37,20 @@ def test_a_session_that_ends_forgets_its_own_agents_and_no_others(program: Progr
     assert list(harness.file("sessions.json")["sessions"]) == ["two"]
 
 
+def test_what_waited_for_a_session_that_ended_and_for_its_agents_is_gone_and_no_more(program: Programs) -> None:
+    harness = program("opencode")
+    for session in ("one", "two"):
+        harness("session_start", session=session)
+        harness("pre_tool_use", session=session)
+        harness("subagent_spawn", session=session, agentId=f"{session}-a")
+        harness("pre_tool_use", session=session)
+
+    harness("session_end", session="one")
+
+    left = [json.loads(line) for line in (harness.folder / "mail.jsonl").read_text().splitlines()]
+    assert [(row["to"], row["kind"]) for row in left] == [("two", "note"), ("two-a", "note"), ("two/engineer", "brief")]
+
+
 def test_a_session_that_begins_beside_another_leaves_its_agents_and_calls_nothing_stale(program: Programs) -> None:
     harness = program("claude-code")
     harness("session_start", session_id="one")

@@ -83,7 +83,11 @@ def claude(scene: Scene, stub: StubModels) -> list[list[str]]:
     )
     program = str(_had("claude", REAL["claude"].get))
     base = [program, "--permission-mode", "acceptEdits", "--allowedTools", "Read,Edit,Write,Agent", "-p"]
-    return [[*base, "[m] The build needs an hour on Mondays.\n\nMAINWORK"], [*base, "/compact", "-c"], [*base, "MAINWORK once more", "-c"]]
+    return [
+        [*base, "[m] The build needs an hour on Mondays.\n\nMAINWORK"],
+        [*base, "/compact", "-c"],
+        [*base, "MAINWORK once more", "-c"],
+    ]
 
 
 def codex(scene: Scene, stub: StubModels) -> list[list[str]]:
