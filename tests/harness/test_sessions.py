@@ -53,18 +53,19 @@ def test_a_tool_that_begins_or_ends_a_session_forgets_no_agent_that_hooks_told_o
     assert len(names(harness)) == 1
 
 
-def test_what_waited_for_a_session_that_ended_and_for_its_agents_is_gone_and_no_more(program: Programs) -> None:
-    harness = program("opencode")
+def test_what_waited_for_a_session_that_ended_is_gone_and_no_more(program: Programs) -> None:
+    harness = program("claude-code")
     for session in ("one", "two"):
-        harness("session_start", session=session)
-        harness("pre_tool_use", session=session)
-        harness("subagent_spawn", session=session, agentId=f"{session}-a")
-        harness("pre_tool_use", session=session)
+        harness("session_start", session_id=session)
+        harness("pre_tool_use", session_id=session)
+        started(harness, session, f"{session}-a")
+        harness("subagent_complete", session_id=session, agent_id=f"{session}-a")
+        harness("pre_tool_use", session_id=session)
 
-    harness("session_end", session="one")
+    harness("session_end", session_id="one")
 
     left = [json.loads(line) for line in (harness.folder / "mail.jsonl").read_text().splitlines()]
-    assert [(row["to"], row["kind"]) for row in left] == [("two", "note"), ("two-a", "note"), ("two/engineer", "brief")]
+    assert [(row["to"], row["kind"]) for row in left] == [("two", "note"), ("two/engineer", "brief")]
 
 
 def test_a_session_that_begins_beside_another_leaves_its_agents_and_calls_nothing_stale(program: Programs) -> None:
