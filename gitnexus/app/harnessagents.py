@@ -30,10 +30,7 @@ def began(told: Happening) -> Answer:
         said = advice(shelf, found.task, instead_of=found.agent_id)
         if said:
             mail.put(shelf, told.session, f"git nexus: {said}")
-    context = _context(shelf, found)
-    if not told.hears:
-        mail.put(shelf, found.agent_id, context)
-    return Answer(context=context)
+    return Answer(context=_context(shelf, found))
 
 
 def finished(told: Happening) -> Answer:

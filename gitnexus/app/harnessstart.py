@@ -19,10 +19,6 @@ def started(told: Happening) -> Answer:
     found = begun(shelf, told)
     waits = _waiting(shelf)
     context = "\n".join(part for part in (found.context, waits) if part)[:MOST_CONTEXT]
-    if context and not told.hears:
-        from gitnexus.harness import mail
-
-        mail.put(shelf, told.reader, context)
     return Answer(context=context, notice="\n".join(part for part in (found.warning, waits) if part))
 
 

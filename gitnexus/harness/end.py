@@ -45,7 +45,8 @@ def _nudged(shelf: Shelf, told: Happening) -> Answer:
 
 
 def _put_away(shelf: Shelf, session: str) -> None:
-    mail.forget(shelf, session)
+    mine = open_sessions.sessions_in(shelf).get(session)
+    mail.forget(shelf, session, mine.agents if mine else ())
     with shelf.exclusive():
         before = open_sessions.sessions_in(shelf)
         after = open_sessions.living({key: row for key, row in before.items() if key != session})

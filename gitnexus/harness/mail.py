@@ -4,6 +4,7 @@ Most programs take words for the model at some events only. What is known at ano
 """
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from gitnexus.harness.shelf import Shelf
@@ -33,11 +34,16 @@ def take(shelf: Shelf, to: str, kind: str = "", *, first: bool = False) -> list[
     return [row["text"] for row in mine]
 
 
-def forget(shelf: Shelf, to: str) -> None:
-    """Take away all that waits for somebody who is gone. Raises: Busy, OSError."""
+def forget(shelf: Shelf, session: str, agents: Collection[str]) -> None:
+    """Take away all that waits for a session that is gone, and for its agents. Raises: Busy, OSError."""
     if shelf.has(BOX):
+        gone = {session, *agents}
         with shelf.exclusive():
-            _write(shelf, [row for row in _rows(shelf) if row["to"] != to])
+            # What was kept for an agent that was never started stands under its session and its role.
+            _write(
+                shelf,
+                [row for row in _rows(shelf) if row["to"] not in gone and not row["to"].startswith(f"{session}/")],
+            )
 
 
 def _rows(shelf: Shelf) -> list[dict[str, Any]]:

@@ -153,7 +153,7 @@ RECORDED: dict[str, dict[Event, Payload]] = {
             "tool": "edit",
             "call": "call_1",
             "args": {"filePath": "{place}/a.txt", "oldString": "hello", "newString": "hallo"},
-            "answer": "Edit applied successfully.",
+            "answer": {"title": "a.txt", "output": "Edit applied successfully.", "metadata": {"diff": "…"}},
         },
         "subagent_complete": {**_OPENCODE, **_OPENCODE_AGENT, "event": "session.idle", "text": "sub done"},
         "context_compact": {**_OPENCODE, "event": "session.compacted"},

@@ -66,6 +66,10 @@ def test_a_patch_names_its_files_itself() -> None:
         ),
         ("gemini-cli", {"tool_response": {"error": {"message": "no: ghp_abcdefghijklmnopqrstuvwxyz0123456789"}}}),
         ("opencode", {"failed": True, "answer": "no: ghp_abcdefghijklmnopqrstuvwxyz0123456789"}),
+        (
+            "opencode",
+            {"answer": {"output": "no: ghp_abcdefghijklmnopqrstuvwxyz0123456789", "metadata": {"exit": 3}}},
+        ),
     ],
 )
 def test_a_failure_is_logged_with_its_reason_and_without_the_secret_in_it(

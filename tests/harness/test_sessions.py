@@ -7,6 +7,8 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
+from gitnexus.app.session import open_session
+from gitnexus.cycle import call
 from tests.harness.conftest import Programs
 from tests.harness.payloads import RECORDED, placed
 from tests.harness.programs import Program
@@ -35,6 +37,35 @@ def test_a_session_that_ends_forgets_its_own_agents_and_no_others(program: Progr
 
     assert names(harness) == ["two-a", "two-b"]
     assert list(harness.file("sessions.json")["sessions"]) == ["two"]
+
+
+def test_a_tool_that_begins_or_ends_a_session_forgets_no_agent_that_hooks_told_of(
+    program: Programs, place: Path
+) -> None:
+    harness = program("claude-code")
+    harness("session_start")
+    harness("subagent_spawn")
+    session = open_session(place, "claude-code")
+
+    for tool in ("session_start", "session_end"):
+        call(session, tool, {})
+
+    assert len(names(harness)) == 1
+
+
+def test_what_waited_for_a_session_that_ended_is_gone_and_no_more(program: Programs) -> None:
+    harness = program("claude-code")
+    for session in ("one", "two"):
+        harness("session_start", session_id=session)
+        harness("pre_tool_use", session_id=session)
+        started(harness, session, f"{session}-a")
+        harness("subagent_complete", session_id=session, agent_id=f"{session}-a")
+        harness("pre_tool_use", session_id=session)
+
+    harness("session_end", session_id="one")
+
+    left = [json.loads(line) for line in (harness.folder / "mail.jsonl").read_text().splitlines()]
+    assert [(row["to"], row["kind"]) for row in left] == [("two", "note"), ("two/engineer", "brief")]
 
 
 def test_a_session_that_begins_beside_another_leaves_its_agents_and_calls_nothing_stale(program: Programs) -> None:

@@ -83,7 +83,11 @@ def claude(scene: Scene, stub: StubModels) -> list[list[str]]:
     )
     program = str(_had("claude", REAL["claude"].get))
     base = [program, "--permission-mode", "acceptEdits", "--allowedTools", "Read,Edit,Write,Agent", "-p"]
-    return [[*base, "[m] The build needs an hour on Mondays.\n\nMAINWORK"], [*base, "/compact", "-c"]]
+    return [
+        [*base, "[m] The build needs an hour on Mondays.\n\nMAINWORK"],
+        [*base, "/compact", "-c"],
+        [*base, "MAINWORK once more", "-c"],
+    ]
 
 
 def codex(scene: Scene, stub: StubModels) -> list[list[str]]:
@@ -105,8 +109,14 @@ def gemini(scene: Scene, stub: StubModels) -> list[list[str]]:
     folder = scene.home / ".gemini"
     (folder / "agents").mkdir(parents=True)
     (folder / "agents" / "engineer.md").write_text("---\nname: engineer\ndescription: builds\n---\nYou build.\n")
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "experimental": {"enableAgents": True}}
-    (folder / "settings.json").write_text(json.dumps({**settings, "hooks": grouped("gemini-cli", 20_000)}))
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "experimental": {"enableAgents": True},
+        # Its read tool keeps away from what git ignores, and git ignores .nexus/.
+        "context": {"fileFiltering": {"respectGitIgnore": False}},
+        "hooks": grouped("gemini-cli", 20_000),
+    }
+    (folder / "settings.json").write_text(json.dumps(settings))
     scene.env.update(GOOGLE_GEMINI_BASE_URL=stub.address, GEMINI_API_KEY="stub", GEMINI_CLI_TRUST_WORKSPACE="true")
     program = str(_had("gemini", REAL["gemini"].get))
     words = "[m] The build needs an hour on Mondays.\n\nMAINWORK"
@@ -185,9 +195,9 @@ def test_the_model_of_a_real_program_hears_us_at_every_event(name: str, scene: S
     assert (scene.place / "new.txt").read_text() == "n\n"
     assert len(log) >= 2  # post_tool_use
     if name == "claude-code":
-        assert stub.heard("git nexus: the conversation was compacted") or not more
+        assert stub.heard("git nexus: the conversation was compacted")  # context_compact
         assert any(row.get("agent_name") == "engineer" and row.get("file") == "new.txt" for row in log)
     if name != "codex":
-        assert json.loads((folder / "memory-access.jsonl").read_text())["access_count"] == 1
+        assert json.loads((folder / "memory-access.jsonl").read_text())["access_count"] >= 1
     assert not (folder / "agent-tracker.json").exists()  # session_end
     assert not (folder / "sessions.json").exists()

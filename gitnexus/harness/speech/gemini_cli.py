@@ -73,7 +73,8 @@ class GeminiCli:
     def _told(self, happening: Happening, context: str) -> dict[str, Any]:
         if happening.event == "pre_tool_use":
             field = self.delegates[happening.tool][1]
-            return {"tool_input": {field: f"{text(happening.given, field)}\n\n{context}"}}
+            # All of it: what is left out is not kept, whatever the manual says.
+            return {"tool_input": {**happening.given, field: f"{text(happening.given, field)}\n\n{context}"}}
         # Nothing that we hand on may end the frame that it stands in.
         return {"additionalContext": _CLOSING.sub("<\\\\/", context)}
 

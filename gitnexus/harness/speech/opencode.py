@@ -30,13 +30,15 @@ class OpenCode:
         "session_end": ("session.deleted",),
     }
     nearest: Mapping[Event, str] = {
-        "session_start": "what is said at the start comes with the first message",
-        "subagent_spawn": "what a sub-agent should know comes with its first message",
-        "context_compact": "the snapshot comes with the next message or answer of a tool",
-        "session_end": "told when a session is deleted; one that is only left is forgotten after a day",
+        "session_start": "a session begins with its first message, which carries what is said",
+        "subagent_spawn": "a sub-agent begins with its first message, which carries what it should know",
+        "subagent_complete": "the reminder comes with the next answer of a tool",
+        "context_compact": "the plug-in says the snapshot with every call until the next message",
+        "session_end": "told when a session is deleted and when the program ends",
     }
     delegates: Mapping[str, tuple[str, str]] = {"task": ("subagent_type", "prompt")}
-    _hears = frozenset({"chat.message", "tool.execute.after"})
+    # The plug-in keeps what it cannot say at once; what ends there, nobody listens to any more.
+    _hears = frozenset({"chat.message", "tool.execute.after", "session.created", "session.compacted"})
 
     def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
         """Return what was told."""
@@ -53,7 +55,7 @@ class OpenCode:
             tool=short(payload, "tool"),
             given=given(payload, "args"),
             answer=payload.get("answer"),
-            failed=payload.get("failed") is True or failed(payload.get("answer")),
+            failed=payload.get("failed") is True or failed(payload.get("answer")) or _exited(payload.get("answer")),
             text=text(payload, "text"),
             source=short(payload, "source"),
             hears=name in self._hears,
@@ -61,9 +63,17 @@ class OpenCode:
 
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
         """Return the answer for the plug-in: anything but `allow` is thrown."""
-        said = {"verdict": answer.verdict, "reason": answer.reason, "context": answer.context, "notice": answer.notice}
+        context = answer.context if happening.hears else ""
+        said = {"verdict": answer.verdict, "reason": answer.reason, "context": context, "notice": answer.notice}
         return Spoken(out=json.dumps({key: value for key, value in said.items() if value}).encode())
 
     def refused(self, event: Event, reason: str) -> Spoken:
         """Return a no."""
         return Spoken(err=reason or "git nexus: not allowed", status=2)
+
+
+def _exited(answer: Any) -> bool:
+    """True for a command that did not end well."""
+    metadata = answer.get("metadata") if isinstance(answer, Mapping) else None
+    status = metadata.get("exit") if isinstance(metadata, Mapping) else None
+    return isinstance(status, int) and status != 0
