@@ -51,14 +51,17 @@ def place_of(folder: str) -> Place | None:
     """Return the project that a folder lies in, None where there is none. No child, and nothing is believed of it."""
     top = os.path.realpath(folder)
     while True:
-        found = os.path.join(top, ".git")
-        if os.path.lexists(found):
-            break
+        place = _at(top) if os.path.lexists(os.path.join(top, ".git")) else None
         above = os.path.dirname(top)
-        if above == top:
-            return None
+        # A repository that lies in a project and is none itself belongs to that: else to make one would be a way out.
+        if place is not None or above == top:
+            return place
         top = above
-    git_dir = found
+
+
+def _at(top: str) -> Place | None:
+    """Return the project whose worktree begins here, None for a repository that is none."""
+    git_dir = found = os.path.join(top, ".git")
     if os.path.isfile(found):
         named = _line(found).removeprefix("gitdir:").strip()
         git_dir = os.path.realpath(os.path.join(top, named))

@@ -279,6 +279,16 @@ def test_a_file_of_a_project_is_judged_by_it_wherever_the_program_stands(ruled: 
     assert said(elsewhere, "Write", {"file_path": str(ruled / "src" / "new.py"), "content": ""}) == "allow"
 
 
+def test_a_repository_within_a_project_is_no_way_out_of_it(ruled: Path) -> None:
+    inner = ruled / "src" / "inner"
+    inner.mkdir()
+    run_git(inner, "init", "-q")
+
+    assert bash(inner, "curl x") == "deny"
+    assert said(inner, "Write", {"file_path": ".env", "content": ""}) == "deny"
+    assert said(inner, "Write", {"file_path": "a.py", "content": ""}) == "allow"
+
+
 def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(ruled: Path) -> None:
     def known(text: str) -> bool:
         seen: list[bool] = []
