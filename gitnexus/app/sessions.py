@@ -122,7 +122,7 @@ def _settled(desk: RunDesk, told: Happening, request: Request) -> Answer | None:
 
 def _spent(desk: RunDesk, told: Happening, action: str, request: Request, of: str) -> None:
     """Burn the token of an approved call, before the program may do it. Raises: VerificationFailed, NexusError."""
-    from gitnexus.app.runpatch import token_of
+    from gitnexus.app.runcommit import token_of
 
     keeper = desk.keeper(action)
     ledger = Ledger(desk.repo.common_dir)
@@ -136,7 +136,7 @@ def _spent(desk: RunDesk, told: Happening, action: str, request: Request, of: st
 
 
 def _proposed(desk: RunDesk, told: Happening, call: Call, request: Request, decision: Decision) -> str:
-    from gitnexus.app.runpatch import next_action
+    from gitnexus.app.runproposal import next_action
 
     of = digest(request)
     words = summary_of(told, call)
