@@ -59,7 +59,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
-        id=_claimed(state, ids_in(snapshot)),
+        id=claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
         agent=wish.definition.nodes[0].adapter,
         base=base,
@@ -78,7 +78,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     return desk
 
 
-def _claimed(state: State, taken: list[str]) -> str:
+def claimed(state: State, taken: list[str]) -> str:
     """Return a new id whose folder is ours alone: of two processes that draw the same, one draws again."""
     for _ in range(100):
         found = mint(now(), taken)
@@ -92,6 +92,11 @@ def _claimed(state: State, taken: list[str]) -> str:
 
 def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+    if desk.run.session:
+        raise Failed(
+            f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
+            hint=f"its id there is {desk.run.session}",
+        )
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
