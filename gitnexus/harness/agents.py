@@ -71,7 +71,8 @@ def done(shelf: Shelf, told: Happening) -> Done | None:
         rows, linked = tracker.rows_in(shelf), links.links_in(shelf)
         agent_id = tracker.plain_id(told.agent_id) or _last(shelf, told, rows)
         row = tracker.found(rows, agent_id) if agent_id else None
-        if row is None:  # Claude Code also tells of the agent that compacts, which it never told was started
+        # Claude Code also tells of the agent that compacts, which it never told was started; an end may be told twice.
+        if row is None or row.get("status") == "completed":
             return None
         moment = stamp()
         files = tuple(dict.fromkeys([*toollog.touched_by(shelf, agent_id), *_in_answer(shelf, told)]))

@@ -96,6 +96,12 @@ class Speech(Protocol):
     def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
         """Return what was told, whatever the payload holds."""
 
+    def ended(self, told: Happening) -> str | None:
+        """Return the sub-agent that has ended with a finished call of a tool that starts one, empty if it has no id.
+
+        None where its end is told by an event of its own, or is still to come.
+        """
+
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
         """Return the answer in the program's words."""
 

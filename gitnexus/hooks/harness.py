@@ -118,13 +118,14 @@ def _delegated(speech: "Speech", told: "Happening", answer: Answer) -> Answer:
     This is bookkeeping beside a verdict, or beside what a tool gave: neither is lost if it fails.
     """
     role, brief = (str(told.given.get(field) or "") for field in speech.delegates[told.tool])
-    event: Event = "subagent_spawn" if told.event == _GATE else "subagent_complete"
     if told.event == _GATE and answer.verdict not in ("", "allow"):
         return answer
+    event: Event = "subagent_spawn" if told.event == _GATE else "subagent_complete"
+    agent_id = speech.ended(told) if told.event != _GATE else "" if not speech.events[event] else None
     try:
-        if not speech.events[event]:
+        if agent_id is not None:
             words = brief if event == "subagent_spawn" else ""
-            more = _handled(told._replace(event=event, agent=role, agent_id="", text=words))
+            more = _handled(told._replace(event=event, agent=role, agent_id=agent_id, text=words))
             return answer._replace(context="\n\n".join(part for part in (answer.context, more.context) if part))
         if told.event == _GATE:
             from gitnexus.app.harnessagents import remembered

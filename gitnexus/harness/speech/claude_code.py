@@ -60,6 +60,10 @@ class ClaudeCode:
             again=payload.get("stop_hook_active") is True,
         )
 
+    def ended(self, told: Happening) -> str | None:
+        """Return None: SubagentStop tells it, and a call may return while its agent still works."""
+        return None
+
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
         """Return the answer in the program's words."""
         own: dict[str, str] = {}

@@ -55,6 +55,10 @@ class GeminiCli:
             hears=name in self._hears or (event == "pre_tool_use" and short(payload, "tool_name") in self.delegates),
         )
 
+    def ended(self, told: Happening) -> str | None:
+        """Return that it has ended; it has no id."""
+        return ""
+
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
         """Return the answer; `ask` would hang where nobody sits, so it is a no as well."""
         said: dict[str, Any] = {}

@@ -8,11 +8,15 @@ model: added to the message or to the answer of the tool) and `notice` (for the 
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Answer, Event, Happening, Spoken
 from gitnexus.harness.speech.fields import failed, given, short, text
+
+# `opencode run "some words"` hands the words on in quotation marks of its own.
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
 
 
 class OpenCode:
@@ -32,7 +36,7 @@ class OpenCode:
     nearest: Mapping[Event, str] = {
         "session_start": "a session begins with its first message, which carries what is said",
         "subagent_spawn": "a sub-agent begins with its first message, which carries what it should know",
-        "subagent_complete": "the reminder comes with the next answer of a tool",
+        "subagent_complete": "the answer of the tool task counts as the end, and carries the reminder",
         "context_compact": "the plug-in says the snapshot with every call until the next message",
         "session_end": "told when a session is deleted and when the program ends",
     }
@@ -56,10 +60,15 @@ class OpenCode:
             given=given(payload, "args"),
             answer=payload.get("answer"),
             failed=payload.get("failed") is True or failed(payload.get("answer")) or _exited(payload.get("answer")),
-            text=text(payload, "text"),
+            text=_typed(text(payload, "text")) if event == "user_message" else text(payload, "text"),
             source=short(payload, "source"),
             hears=name in self._hears,
         )
+
+    def ended(self, told: Happening) -> str | None:
+        """Return the session of the sub-agent: who started it should hear of its end now, and the event may be late."""
+        metadata = told.answer.get("metadata") if isinstance(told.answer, Mapping) else None
+        return short(metadata, "sessionId") or None if isinstance(metadata, Mapping) else None
 
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
         """Return the answer for the plug-in: anything but `allow` is thrown."""
@@ -70,6 +79,12 @@ class OpenCode:
     def refused(self, event: Event, reason: str) -> Spoken:
         """Return a no."""
         return Spoken(err=reason or "git nexus: not allowed", status=2)
+
+
+def _typed(words: str) -> str:
+    """Return a message as the person gave it."""
+    quoted = _QUOTED.fullmatch(words)
+    return quoted[1].replace('\\"', '"') if quoted else words
 
 
 def _exited(answer: Any) -> bool:
