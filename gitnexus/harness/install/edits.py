@@ -22,11 +22,12 @@ class Edited:
     puts: list[Keys] = field(default_factory=list)
     appends: list[Keys] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    whole: bool = False
 
     @property
     def has_ours(self) -> bool:
         """True if anything in it is ours."""
-        return bool(self.inserted or self.puts or self.appends)
+        return bool(self.whole or self.inserted or self.puts or self.appends)
 
 
 def digest(text: str | None) -> str | None:
@@ -125,7 +126,7 @@ def _lifted(where: str, held: Held, now: str) -> str | None:
 def _whole(where: str, old: str | None, pieces: Sequence[Piece]) -> Edited:
     text = next(piece.text for piece in pieces if isinstance(piece, Whole))
     if old is None or old == text or ours.is_untouched(old):
-        return Edited(text, inserted=[(0, text)])
+        return Edited(text, whole=True)
     return Edited(old, kept=[f"{where} is not ours, so it stays as it is"])
 
 

@@ -120,7 +120,7 @@ def _changed(
     done = edits.applied(str(path), base, want.kind, want.pieces)
     out.notes += done.kept
     # A file that we write anew was never anybody else's.
-    created = base is None or (want.kind == "whole" and bool(done.inserted))
+    created = base is None or done.whole
     after = done.text if done.has_ours or base is not None else None
     if after != now:
         out.changes.append(FileChange(path, now, after))
