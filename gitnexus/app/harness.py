@@ -18,7 +18,7 @@ from gitnexus.harness.install.programs.claude_code import plugin
 from gitnexus.harness.install.programs.clients import client
 from gitnexus.harness.install.programs.table import Row, row_named
 from gitnexus.harness.install.record import Shelf, read_text
-from gitnexus.harness.install.transition import FileChange, commit, plan_digest, prepared, removed_by_sight
+from gitnexus.harness.install.transition import FileChange, commit, passed_over, plan_digest, prepared, removed_by_sight
 from gitnexus.state.home import home_folder
 
 _IN_FILES = ("whole", "json")
@@ -183,19 +183,19 @@ def _standing(place: Place, row: Row, record: Installed) -> Iterator[Standing]:
     if not owners:
         wants = wants_of(place, row) if row.wants is not None else []
         there = any(edits.present(_quietly(w.path), w.kind, w.pieces, row.id) for w in wants if w.kind in _IN_FILES)
-        waits = _waits(place, row) if there else []
+        waits = _waits(place, row, wants) if there else []
         yield Standing(row, place.scope, "unrecorded" if there else "no", waits=waits)
     for owner in owners:
         program = record.harnesses[owner]
-        current = plan_digest(wants_of(place, row, _client_of(place, owner)))
+        wants = wants_of(place, row, _client_of(place, owner))
         yield Standing(
             row,
             place.scope,
             "yes" if program.whole and not place.shelf.interrupted else "half",
             program.version,
-            stale=program.version != __version__ or program.plan != current,
+            stale=program.version != __version__ or program.plan != plan_digest(wants),
             files=[_file_state(place, held) for held in record.files if owner in held.owners],
-            waits=_waits(place, row),
+            waits=_waits(place, row, wants),
         )
 
 
@@ -212,7 +212,14 @@ def _file_state(place: Place, held: Held) -> FileState:
     return FileState(held.path, "edited since" if word or rest != now else "without ours")
 
 
-def _waits(place: Place, row: Row) -> list[str]:
+def _waits(place: Place, row: Row, wants: list[Want]) -> list[str]:
+    """Return what stands between the files and the program: what it cannot read, and what it was not told yet."""
+    unread = [want.path for want in wants if want.strict and passed_over(_quietly(want.path))]
+    words = [f"{path} has a comment or a comma too many: the program passes over the whole file" for path in unread]
+    return words + _not_told(place, row)
+
+
+def _not_told(place: Place, row: Row) -> list[str]:
     project = place.scope == "project"
     home, environ = Path.home(), os.environ
     if row.id == "claude-code":

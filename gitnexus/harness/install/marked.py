@@ -45,11 +45,11 @@ def toml_value(text: str, where: str) -> dict[str, object]:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as exc:
         place = re.search(r"at line (\d+), column (\d+)", str(exc))
-        context = {"line": int(place[1]), "column": int(place[2])} if place else {}
-        told = f"line {place[1]}, column {place[2]}: " if place else ""
+        lines = text.split("\n")  # without a place it is the end that comes too early
+        line, column = (int(place[1]), int(place[2])) if place else (len(lines), len(lines[-1]) + 1)
         why = re.sub(r"\s*\(at .*\)$", "", str(exc))
         raise Invalid(
-            f"{where} is not TOML: {told}{why[0].lower()}{why[1:]}",
+            f"{where} is not TOML: line {line}, column {column}: {why[0].lower()}{why[1:]}",
             hint="nothing was changed; mend the file, then try again",
-            context={"file": where, **context},
+            context={"file": where, "line": line, "column": column},
         ) from exc

@@ -49,11 +49,12 @@ Piece = Whole | Put | Append | Block
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """One file and what should be in it."""
+    """One file and what should be in it. `strict` if the program passes over the whole file for one comment in it."""
 
     path: Path
     kind: Kind
     pieces: tuple[Piece, ...]
+    strict: bool = False
 
 
 class Held(StoredRecord):

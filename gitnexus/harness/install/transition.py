@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -75,6 +76,11 @@ def removed_by_sight(shelf: Shelf, harness: str, wants: Sequence[Want]) -> Prepa
         )
         if goes or rest != now:
             out.changes.append(FileChange(want.path, now, None if goes else rest))
+    # Git keeps no empty folder, so one that these files leave empty was theirs alone.
+    gone = [change.path for change in out.changes if change.after is None]
+    folders = {folder for path in gone for folder in path.parents if shelf.root in folder.parents}
+    kept = dict.fromkeys([*out.record.folders, *map(shelf.named, folders)])
+    out.record = out.record.changed(folders=tuple(kept))
     return out
 
 
@@ -119,6 +125,8 @@ def _changed(
         return None
     done = edits.applied(str(path), base, want.kind, want.pieces)
     out.notes += done.kept
+    if want.strict and passed_over(done.text):
+        out.notes.append(f"{path} has a comment or a comma too many: the program passes over the whole file")
     # A file that we write anew was never anybody else's.
     created = base is None or done.whole
     after = done.text if done.has_ours or base is not None else None
@@ -155,7 +163,7 @@ def _settled(shelf: Shelf, wants: Sequence[Want]) -> list[Want]:
         pieces: tuple[Piece, ...] = want.pieces
         if before is not None:
             pieces = (*before.pieces, *(piece for piece in want.pieces if piece not in before.pieces))
-        merged[path] = Want(path, want.kind, pieces)
+        merged[path] = Want(path, want.kind, pieces, want.strict)
     return list(merged.values())
 
 
@@ -175,6 +183,15 @@ def _stripped(where: str, now: str, want: Want, harness: str) -> str:
     rest = edits.stripped(where, now, want.kind, puts, appends, [], [harness], every=False)
     # Only what we emptied goes: an empty object of somebody else's stays.
     return edits.stripped(where, rest, want.kind, [], [], made, [], every=False) if rest != now else now
+
+
+def passed_over(text: str | None) -> bool:
+    """True for JSON that only a forgiving reader takes."""
+    try:
+        json.loads((text or "{}").removeprefix("\ufeff"))
+    except ValueError:
+        return True
+    return False
 
 
 def _is_empty(text: str) -> bool:

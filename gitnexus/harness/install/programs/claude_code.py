@@ -23,10 +23,10 @@ def wants(kit: Kit) -> Iterator[Want]:
     """Yield the files at project or user scope."""
     user = kit.scope == "user"
     folder = kit.home("CLAUDE_CONFIG_DIR", ".claude") if user else kit.root / ".claude"
-    yield Want(folder / "settings.json", "json", tuple(hooks(kit, _hook)))
+    yield Want(folder / "settings.json", "json", tuple(hooks(kit, _hook)), strict=True)
     moved = user and kit.environ.get("CLAUDE_CONFIG_DIR")
     servers = (folder if moved else kit.root) / ".claude.json" if user else kit.root / ".mcp.json"
-    yield Want(servers, "json", (Put(("mcpServers", "nexus"), _server(kit)),))
+    yield Want(servers, "json", (Put(("mcpServers", "nexus"), _server(kit)),), strict=True)
     yield from _folders(kit, folder)
     yield Want(folder / "CLAUDE.md" if user else kit.root / "CLAUDE.md", "markdown", (words.block(),))
 

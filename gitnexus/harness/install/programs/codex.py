@@ -20,7 +20,7 @@ def wants(kit: Kit) -> Iterator[Want]:
     folder = kit.home("CODEX_HOME", ".codex") if user else kit.root / ".codex"
     table = "\n".join(["[mcp_servers.nexus]", *_server(kit)])
     yield Want(folder / "config.toml", "toml", (Block(table, ("mcp_servers", "nexus")),))
-    yield Want(folder / "hooks.json", "json", tuple(hooks(kit, _hook)))
+    yield Want(folder / "hooks.json", "json", tuple(hooks(kit, _hook)), strict=True)
     for agent in kit.catalog.agents.values():
         yield Want(folder / "agents" / f"{agent.id}.toml", "whole", (_role(kit, agent),))
     for skill in kit.catalog.skills.values():
