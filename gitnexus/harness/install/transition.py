@@ -56,7 +56,8 @@ def prepared(shelf: Shelf, harness: str, wants: Sequence[Want] | None) -> Prepar
     harnesses = {key: value for key, value in record.harnesses.items() if key != harness}
     if wants is not None:
         harnesses[harness] = Program(version=__version__, plan=plan_digest(wants))
-    folders = dict.fromkeys([*record.folders, *_new_folders(shelf, out.changes)])
+    over = _folders_of(shelf, [want.path for want in wanted.values() if adopting and want.kind == "whole"])
+    folders = dict.fromkeys([*record.folders, *over, *_new_folders(shelf, out.changes)])
     out.record = Installed(harnesses=harnesses, files=tuple(files.values()), folders=tuple(folders))
     return out
 
@@ -77,10 +78,8 @@ def removed_by_sight(shelf: Shelf, harness: str, wants: Sequence[Want]) -> Prepa
         if goes or rest != now:
             out.changes.append(FileChange(want.path, now, None if goes else rest))
     # Git keeps no empty folder, so one that these files leave empty was theirs alone.
-    gone = [change.path for change in out.changes if change.after is None]
-    folders = {folder for path in gone for folder in path.parents if shelf.root in folder.parents}
-    kept = dict.fromkeys([*out.record.folders, *map(shelf.named, folders)])
-    out.record = out.record.changed(folders=tuple(kept))
+    left = _folders_of(shelf, [change.path for change in out.changes if change.after is None])
+    out.record = out.record.changed(folders=tuple(dict.fromkeys([*out.record.folders, *left])))
     return out
 
 
@@ -118,7 +117,8 @@ def _changed(
         if word and want is None:
             return None
     elif adopting and want is not None and now is not None:
-        base = _stripped(str(path), now, want, harness)
+        rest = _stripped(str(path), now, want, harness)
+        base = None if rest != now and _is_empty(rest) else rest
     if want is None:
         if base != now:
             out.changes.append(FileChange(path, now, base))
@@ -196,6 +196,12 @@ def passed_over(text: str | None) -> bool:
 
 def _is_empty(text: str) -> bool:
     return text.strip("\ufeff \t\r\n") in ("", "{}")
+
+
+def _folders_of(shelf: Shelf, paths: Sequence[Path]) -> list[str]:
+    """Return the folders above these files, below the root."""
+    found = dict.fromkeys(folder for path in paths for folder in path.parents if shelf.root in folder.parents)
+    return [shelf.named(folder) for folder in found]
 
 
 def _new_folders(shelf: Shelf, changes: Sequence[FileChange]) -> list[str]:
