@@ -22,6 +22,7 @@ from gitnexus.harness.install.transition import FileChange, commit, passed_over,
 from gitnexus.state.home import home_folder
 
 _IN_FILES = ("whole", "json")
+_UNDO = "git nexus harness uninstall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Outcome:
     changes: list[FileChange]
     notes: list[str]
     next: str = ""
+    undo: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ def install(start: Path, name: str, scope: Scope, given: Client | None, *, dry_r
     step = prepared(place.shelf, _owner(place, row, given), wants_of(place, row, given))
     if not dry_run:
         commit(step)
-    return Outcome(row, scope, step.changes, step.notes, row.needs if step.changes else "")
+    more = " --scope user" if scope == "user" else ""
+    more += f" --config {given.file} --key {given.key}" if given else ""
+    return Outcome(row, scope, step.changes, step.notes, row.needs, f"{_UNDO} {row.id}{more}")
 
 
 def uninstall(start: Path, name: str, scope: Scope, given: Client | None, *, dry_run: bool) -> Outcome:
@@ -149,7 +153,8 @@ def write_plugin(start: Path, folder: Path, *, out: bool, dry_run: bool) -> Outc
     step = prepared(shelf, row.id, None if out else list(plugin(_kit(place, row, ("git", "nexus")), root)))
     if not dry_run:
         commit(step)
-    return Outcome(row, "project", step.changes, step.notes, f"claude --plugin-dir {folder} loads it for a session")
+    then = f"claude --plugin-dir {folder} loads it for a session"
+    return Outcome(row, "project", step.changes, step.notes, then, f"{_UNDO} {row.id} --plugin {folder}")
 
 
 def wants_of(place: Place, row: Row, given: Client | None = None) -> list[Want]:

@@ -27,7 +27,7 @@ _ASKED = {
     "claude-code": ["mcp", "get", "nexus"],
     "codex": ["mcp", "get", "nexus"],
     "gemini-cli": ["mcp", "list"],
-    "opencode": ["debug", "config"],
+    "opencode": ["--pure", "debug", "config"],  # with plugins it waits for the network
 }
 _PLUGIN_CALL = """
 const plugin = await import(process.argv[1])

@@ -49,6 +49,7 @@ def outcome_payload(done: "Outcome", dry_run: bool) -> dict[str, Any]:
         ],
         "notes": done.notes,
         "next": done.next,
+        "undo": done.undo,
     }
 
 
@@ -63,7 +64,7 @@ def outcome_text(done: "Outcome", dry_run: bool, *, out: bool) -> str:
         return "\n".join([head, "", *(diff(change) for change in done.changes), *_notes(done)])
     head = f"{name}: git nexus is out." if out else f"{name}: git nexus is in."
     lines = [[_DONE[word_for(change)][1], _short(change.path)] for change in done.changes]
-    undo = [] if out else ["", f"Undo: git nexus harness uninstall {done.row.id}" + _scoped(done.scope)]
+    undo = [] if out else ["", f"Undo: {done.undo}"]
     then = [f"Next: {done.next}"] if done.next and not out else []
     return visible("\n".join([head, columns(lines), *_notes(done), *undo, *then]))
 

@@ -37,6 +37,7 @@ def plugin(kit: Kit, folder: Path) -> Iterator[Want]:
     about = {
         "name": _PLUGIN,
         "version": __version__,
+        "author": {"name": "git nexus"},
         "description": f"Plan, tasks, memory, roles and the gate of git nexus; {ours.mark()}",
     }
     yield _json(folder / ".claude-plugin" / "plugin.json", about)

@@ -33,7 +33,8 @@ def wants(kit: Kit) -> Iterator[Want]:
 
 
 def _hook(event: Event, line: str) -> dict[str, Any]:
-    seconds = GATE_SECONDS if event == "pre_tool_use" else OTHER_SECONDS
+    # It gives the end of a session three seconds, whatever is asked for, and says so at every start.
+    seconds = {"pre_tool_use": GATE_SECONDS, "session_end": 3}.get(event, OTHER_SECONDS)
     return {"type": "command", "command": line, "timeout": seconds}
 
 
