@@ -15,8 +15,8 @@ from tests.slow.conftest import _had
 from tests.slow.test_adapters_real import REAL
 
 pytestmark = pytest.mark.slow
-# Our own hook refuses whatever carries it, and a hook that fails refuses too: either way the tool does not run.
-COMMAND = "echo git-nexus-canary > ran.txt"
+# Our own hook refuses it whatever the policy says. Here it is a program that leaves a trace, if it is ever run.
+COMMAND = "git-nexus-canary"
 
 
 @dataclass
@@ -130,10 +130,15 @@ def test_a_program_offers_our_tools_and_does_not_run_what_the_hook_refuses(
     nexus = Nexus(short)
     nexus.ok("init")
     nexus.ok("harness", "install", one.harness)
+    trace, canary = tmp_path / "ran", tmp_path / "bin" / COMMAND
+    canary.parent.mkdir()
+    canary.write_text(f"#!/bin/sh\ntouch '{trace}'\n")
+    canary.chmod(0o755)
+    path = f"{canary.parent}:{os.environ['PATH']}"
 
     with StubModels(one.call(short), Step(text="I could not.")) as stub:
         keys = one.tell(sealed, short, stub.address)
-        env = {"PATH": os.environ["PATH"], "HOME": str(sealed), "LANG": "C.UTF-8", **keys}
+        env = {"PATH": path, "HOME": str(sealed), "LANG": "C.UTF-8", **keys}
         done = subprocess.run(
             one.argv(program),
             cwd=short,
@@ -146,13 +151,82 @@ def test_a_program_offers_our_tools_and_does_not_run_what_the_hook_refuses(
     print(done.stdout[-6000:].decode(), done.stderr[-3000:].decode(), sep="\n")
     asked = json.dumps(stub.requests)
 
-    assert not (short / "ran.txt").exists()
+    assert not trace.exists()
     assert one.server in asked
     assert "I could not." in done.stdout.decode()
     # The roles and the instructions reached the model too.
-    assert "Adversarial" in asked or "architect" in asked
+    assert "Technical design. Weighs two or three ways" in asked
     assert "A call that was refused stays refused" in asked
 
     nexus.ok("harness", "uninstall", one.harness)
     left = run_git(short, "status", "--short").splitlines()
     assert [line for line in left if ".opencode/" not in line] == []
+
+
+def test_without_the_hook_the_same_call_is_run(short: Path, sealed: Path, tmp_path: Path) -> None:
+    one, real = PROGRAMS["claude"], REAL["claude"]
+    program = str(_had(real.name, real.get))
+    trace, canary = tmp_path / "ran", tmp_path / "bin" / COMMAND
+    canary.parent.mkdir()
+    canary.write_text(f"#!/bin/sh\ntouch '{trace}'\n")
+    canary.chmod(0o755)
+
+    with StubModels(one.call(short), Step(text="Done.")) as stub:
+        keys = one.tell(sealed, short, stub.address)
+        env = {"PATH": f"{canary.parent}:{os.environ['PATH']}", "HOME": str(sealed), "LANG": "C.UTF-8", **keys}
+        argv = one.argv(program)
+        subprocess.run(
+            argv, cwd=short, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=240, check=False
+        )
+
+    assert trace.exists(), "the test above would pass with any hook, or none"
+
+
+def test_claude_code_takes_the_plugin_folder(short: Path, sealed: Path, tmp_path: Path) -> None:
+    program = str(_had("claude", REAL["claude"].get))
+    folder = tmp_path / "plugin"
+    Nexus(short).ok("harness", "install", "claude-code", "--plugin", str(folder))
+
+    env = {"PATH": os.environ["PATH"], "HOME": str(sealed)}
+    done = subprocess.run(
+        [program, "plugin", "validate", str(folder)], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stdout
+
+
+def test_codex_counts_our_hooks_as_we_do(short: Path, sealed: Path) -> None:
+    program = _had("codex", REAL["codex"].get)
+    nexus = Nexus(short)
+    nexus.ok("harness", "install", "codex")
+    _codex(sealed, short, "http://127.0.0.1:1")
+    path = f"{program.parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "CODEX_HOME": str(sealed / ".codex")}
+
+    def told() -> list[str]:
+        argv = ["git", "nexus", "harness", "doctor", "codex", "--json"]
+        done = subprocess.run(argv, cwd=short, env=env, capture_output=True, text=True, timeout=120, check=False)
+        return [row["message"] for row in json.loads(done.stdout)["findings"] if row["check"] in ("trust", "program")]
+
+    before = told()
+    # As /hooks writes it when a person says yes: the hash that we take is the one that Codex wants.
+    from gitnexus.harness.install import trust
+
+    hooks = short / ".codex" / "hooks.json"
+    value = json.loads(hooks.read_text())["hooks"]
+    rows = []
+    for key in trust.codex_hooks(hooks, {}):
+        label, at, nth = key.rsplit(":", 3)[1:]
+        event = next(name for name in value if trust.label_of(name) == label)
+        group = value[event][int(at)]
+        rows.append(
+            f'[hooks.state."{key}"]\ntrusted_hash = "{trust.codex_hash(label, group, group["hooks"][int(nth)])}"\n'
+        )
+    config = sealed / ".codex" / "config.toml"
+    config.write_text(config.read_text() + "".join(rows))
+    after = told()
+
+    assert "8 of 8 hooks are untrusted and do not run: start codex and open /hooks" in before
+    assert "codex skips 8 of 8 hooks" in before
+    assert after == ["codex knows the server nexus", "codex runs all 8 hooks"]

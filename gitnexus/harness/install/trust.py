@@ -74,14 +74,14 @@ def codex_hooks(path: Path, states: Mapping[str, Any]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for event, groups in _object(_object(json_at(path)).get("hooks")).items():
-        label = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        label = label_of(event)
         for at, group in enumerate(_list(groups)):
             for nth, hook in enumerate(_list(_object(group).get("hooks"))):
                 if not is_our_hook(hook, "codex"):
                     continue
                 key = f"{path}:{label}:{at}:{nth}"
                 state = _object(states.get(key))
-                found[key] = _word(state, _codex_hash(label, _object(group), _object(hook)))
+                found[key] = _word(state, codex_hash(label, _object(group), _object(hook)))
     return found
 
 
@@ -98,7 +98,13 @@ def gemini_waits(home: Path, root: Path, environ: Mapping[str, str]) -> list[str
     return ["the folder is not trusted: start gemini in it and say yes"]
 
 
-def _codex_hash(label: str, group: Mapping[str, Any], hook: Mapping[str, Any]) -> str:
+def label_of(event: str) -> str:
+    """Return an event as Codex spells it in a key: pre_tool_use for PreToolUse."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+
+
+def codex_hash(label: str, group: Mapping[str, Any], hook: Mapping[str, Any]) -> str:
+    """Return what Codex keeps when a person trusts a hook."""
     same = {"type": "command", "command": hook.get("command"), "timeout": hook.get("timeout", 600), "async": False}
     matcher = {"matcher": group["matcher"]} if "matcher" in group else {}
     text = json.dumps({"event_name": label, **matcher, "hooks": [same]}, sort_keys=True, separators=(",", ":"))
