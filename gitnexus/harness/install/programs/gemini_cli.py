@@ -9,9 +9,10 @@ from gitnexus.harness.install.model import Put, Want, Whole
 from gitnexus.harness.install.programs.hooked import hooks
 from gitnexus.harness.model import Event
 
-# A role's tools are a list of what it may call: these, less what it may not. Seen in 0.61.
+# A role's tools are a list of what it may call: these, less what it may not. One name that it does not know, and it
+# passes over the role. Seen in 0.61.
 _TOOLS = (
-    *("run_shell_command", "list_background_processes", "read_background_output", "glob", "grep_search"),
+    *("run_shell_command", "glob", "grep_search"),
     *("list_directory", "read_file", "read_many_files", "replace", "write_file", "ask_user", "write_todos"),
     *(
         "list_mcp_resources",
