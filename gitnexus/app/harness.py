@@ -211,10 +211,10 @@ def _file_state(place: Place, held: Held) -> FileState:
     if edits.digest(now) == held.after:
         return FileState(held.path, "as installed")
     try:
-        rest, word = edits.undone(held.path, held, now)
+        rest = edits.stripped(held.path, now, held.kind, held.puts, held.appends, (), held.owners, every=True)
     except NexusError:
         return FileState(held.path, "does not parse")
-    return FileState(held.path, "edited since" if word or rest != now else "without ours")
+    return FileState(held.path, "edited since" if held.kind == "whole" or rest != now else "without ours")
 
 
 def _waits(place: Place, row: Row, wants: list[Want]) -> list[str]:
@@ -236,7 +236,8 @@ def _not_told(place: Place, row: Row) -> list[str]:
         return trust.codex_waits(own, place.root / ".codex" if project else own, place.root, project=project)
     if row.id == "gemini-cli":
         root = place.root if project else _worktree(place.start)
-        return trust.gemini_waits(Path(environ.get("GEMINI_CLI_HOME") or home), root, environ) if root else []
+        own = Path(environ.get("GEMINI_CLI_HOME") or home)
+        return trust.gemini_waits(own, root, environ, project=project) if root else []
     return []
 
 

@@ -1,9 +1,12 @@
 """`git nexus harness doctor`: whether what was installed is there, loaded by the program, and really stops a call."""
 
+import contextlib
 import json
 import os
+import selectors
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -214,32 +217,36 @@ def _codex_says(program: str, folder: Path) -> Iterator[Finding]:
 
 def _codex_hooks(argv: list[str], asked: str, folder: Path) -> list[dict[str, Any]] | None:
     """Return what the app-server lists. It ends when its stdin does, so that stays open until it has answered."""
-    import selectors
-    import time
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    null = subprocess.DEVNULL
+    server = subprocess.Popen(argv, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=null)
+    if server.stdin is None or server.stdout is None:
+        return None
+    try:
+        server.stdin.write(asked.encode())
+        server.stdin.flush()
+        return _listened(server.stdout.fileno())
+    except OSError:
+        return None
+    finally:
+        server.kill()
+        server.wait()
+        for pipe in (server.stdin, server.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
 
-    with subprocess.Popen(
-        argv, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as server:
-        if server.stdin is None or server.stdout is None:
-            return None
-        try:
-            server.stdin.write(asked.encode())
-            server.stdin.flush()
-            waiting, text, end = selectors.DefaultSelector(), b"", time.monotonic() + GATE_SECONDS
-            waiting.register(server.stdout, selectors.EVENT_READ)
-            while time.monotonic() < end and waiting.select(end - time.monotonic()):
-                piece = os.read(server.stdout.fileno(), 65536)
-                text += piece
-                for line in text.split(b"\n")[:-1]:
-                    found = _answer(line)
-                    if found is not None:
-                        return found
-                if not piece:
-                    break
-        except OSError:
-            return None
-        finally:
-            server.kill()
+
+def _listened(fd: int) -> list[dict[str, Any]] | None:
+    """Return the answer in the lines of a pipe, None if it ends or takes too long without one."""
+    end, text = time.monotonic() + GATE_SECONDS, b""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(fd, selectors.EVENT_READ)
+        while time.monotonic() < end and waiting.select(end - time.monotonic()):
+            piece = os.read(fd, 65536)
+            *lines, text = (text + piece).split(b"\n")
+            found = next((one for one in map(_answer, lines) if one is not None), None)
+            if found is not None or not piece:
+                return found
     return None
 
 

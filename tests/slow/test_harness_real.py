@@ -1,5 +1,6 @@
 """The real programs with git nexus installed into them: what they load, and a call that is really not executed."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -44,7 +45,9 @@ def _codex(home: Path, repo: Path, address: str) -> dict[str, str]:
 
 
 def _gemini(home: Path, repo: Path, address: str) -> dict[str, str]:
-    (home / ".gemini").mkdir(exist_ok=True)
+    said = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in (repo / ".gemini/agents").iterdir()}
+    (home / ".gemini" / "acknowledgments").mkdir(parents=True, exist_ok=True)
+    (home / ".gemini" / "acknowledgments" / "agents.json").write_text(json.dumps({str(repo): said}))
     (home / ".gemini" / "settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
     return {"GOOGLE_GEMINI_BASE_URL": address, "GEMINI_API_KEY": "stub", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
@@ -68,7 +71,7 @@ PROGRAMS = {
         ],
         _claude,
         lambda repo: Step(tool="Bash", given={"command": COMMAND, "description": "d"}),
-        "mcp__nexus__nx_task_list",
+        '"mcp_servers":[{"name":"nexus","status":',
     ),
     "codex": Started(
         "codex",
@@ -152,11 +155,12 @@ def test_a_program_offers_our_tools_and_does_not_run_what_the_hook_refuses(
     asked = json.dumps(stub.requests)
 
     assert not trace.exists()
-    assert one.server in asked
+    # Claude Code begins while servers still start, and tells of them and of the roles in its first line.
+    told = done.stdout.decode() if name == "claude" else asked
+    assert one.server in told
     assert "I could not." in done.stdout.decode()
     # The roles and the instructions reached the model too.
-    roles = done.stdout.decode() if name == "claude" else asked  # Claude Code tells of them when it begins
-    assert ('"architect"' if name == "claude" else "Technical design. Weighs two or three ways") in roles
+    assert ('"architect"' if name == "claude" else "Technical design. Weighs two or three ways") in told
     assert "A call that was refused stays refused" in asked
 
     nexus.ok("harness", "uninstall", one.harness)

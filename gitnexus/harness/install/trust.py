@@ -85,8 +85,16 @@ def codex_hooks(path: Path, states: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def gemini_waits(home: Path, root: Path, environ: Mapping[str, str]) -> list[str]:
-    """Return whether Gemini CLI was told to trust a folder; in any other it reads no settings of ours."""
+def gemini_waits(home: Path, root: Path, environ: Mapping[str, str], *, project: bool) -> list[str]:
+    """Return what Gemini CLI was not told yet: to trust the folder, and to take each role that a project brings."""
+    told = _object(_object(json_at(home / ".gemini" / "acknowledgments" / "agents.json")).get(str(root)))
+    roles = sorted((root / ".gemini" / "agents").glob("*.md")) if project else []
+    new = [path.stem for path in roles if told.get(path.stem) != hashlib.sha256(path.read_bytes()).hexdigest()]
+    asked = [f"{len(new)} roles wait for your yes: start gemini in the project"] if new else []
+    return [*_untrusted_folder(home, root, environ), *asked]
+
+
+def _untrusted_folder(home: Path, root: Path, environ: Mapping[str, str]) -> list[str]:
     named = environ.get("GEMINI_CLI_TRUSTED_FOLDERS_PATH")
     rules = _object(json_at(Path(named) if named else home / ".gemini" / "trustedFolders.json"))
     for folder in (root, *root.parents):

@@ -55,7 +55,7 @@ ROWS: dict[str, Row] = {
             "Gemini CLI",
             "gemini",
             gemini_cli.wants,
-            "start gemini in the project and trust the folder; in one that is not trusted it reads none of these files",
+            "start gemini in the project, trust the folder and take the roles; untrusted, it reads none of these files",
             (
                 _BASH,
                 "a hook that runs into its time-out lets the tool run",
