@@ -4,7 +4,7 @@ import json
 import tomllib
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
@@ -14,6 +14,8 @@ from gitnexus.harness.install.model import Append, Block, Held, Kind, Piece, Put
 from gitnexus.harness.install.ours import is_untouched, mark, signed
 from tests.harness.documents import ENDINGS, MARKDOWN, TOML, jsonc
 
+# A machine that is busy draws slowly; how long it takes is not what is tested.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 HOOK = {"hooks": [{"type": "command", "command": "git nexus hook harness codex pre_tool_use || exit 2"}]}
 JSON_PIECES: tuple[Piece, ...] = (
     Put(("mcpServers", "nexus"), {"command": "git", "args": ["nexus", "mcp"]}),
@@ -42,6 +44,7 @@ def value(text: str) -> object:
     return None if node is None else node.value
 
 
+@CALM
 @given(jsonc())
 def test_what_goes_into_json_is_what_was_meant_and_comes_out_to_the_byte(document: tuple[str, object]) -> None:
     text, before = document
@@ -56,6 +59,7 @@ def test_what_goes_into_json_is_what_was_meant_and_comes_out_to_the_byte(documen
     assert undone("f", held("json", text, done), done.text) == (text, None)
 
 
+@CALM
 @given(jsonc(), st.booleans())
 def test_what_somebody_wrote_into_json_meanwhile_stays_and_ours_goes(document: tuple[str, object], first: bool) -> None:
     text, before = document
@@ -80,6 +84,7 @@ def test_what_somebody_wrote_into_json_meanwhile_stays_and_ours_goes(document: t
     assert value(rest) == {**wanted, "zzz": [1]}
 
 
+@CALM
 @given(jsonc())
 def test_comments_survive_where_a_file_was_changed_meanwhile(document: tuple[str, object]) -> None:
     text, _ = document
@@ -93,6 +98,7 @@ def test_comments_survive_where_a_file_was_changed_meanwhile(document: tuple[str
     assert rest.count("// c {") == text.count("// c {")
 
 
+@CALM
 @given(MARKDOWN, ENDINGS, st.booleans())
 def test_a_block_in_markdown_comes_out_to_the_byte_also_beside_new_lines(
     lines: list[str], ending: str, whole: bool
@@ -105,6 +111,7 @@ def test_a_block_in_markdown_comes_out_to_the_byte_also_beside_new_lines(
     assert undone("f", held("markdown", text, done), f"new{ending}{done.text}") == (f"new{ending}{text}", None)
 
 
+@CALM
 @given(TOML, ENDINGS, st.booleans())
 def test_a_table_in_toml_comes_out_to_the_byte(lines: list[str], ending: str, whole: bool) -> None:
     text = ending.join(lines) + (ending if whole else "")

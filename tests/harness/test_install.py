@@ -220,11 +220,9 @@ def test_a_kill_in_between_is_known_and_healed(
         count += 1
         real(path, data)
 
-    monkeypatch.setattr(transition, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(transition, "replace", killed)
         put(repository, "codex")
-    monkeypatch.undo()
-    os.environ["NEXUS_HOME"] = str(repository.parent / "nexus")
     half = next(one for one in standings(repository, ["codex"]) if one.scope == "project")
     if heal == "install":
         put(repository, "codex")
@@ -259,10 +257,9 @@ def test_in_a_clone_it_is_seen_taken_over_and_taken_out(repository: Path, tmp_pa
 
 
 def test_an_older_plan_is_stale_and_is_brought_up_to_date(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transition, "__version__", "0.0.1")
-    put(repository, "claude-code")
-    monkeypatch.undo()
-    os.environ["NEXUS_HOME"] = str(repository.parent / "nexus")
+    with monkeypatch.context() as patched:
+        patched.setattr(transition, "__version__", "0.0.1")
+        put(repository, "claude-code")
 
     old = next(one for one in standings(repository, ["claude-code"]) if one.scope == "project")
     put(repository, "claude-code")
