@@ -362,14 +362,15 @@ def test_codex_hooks_are_untrusted_until_the_person_trusted_just_these(repositor
     trusted(f'[projects."{repository}"]\ntrust_level = "trusted"\n')
     second = waits()
     keys = codex_hooks(path, {})
+    assert len(keys) >= 8
     rows = "".join(f'[hooks.state."{key}"]\ntrusted_hash = "sha256:0"\n' for key in keys)
     trusted(f'[projects."{repository}"]\ntrust_level = "trusted"\n{rows}')
     third = waits()
 
-    untrusted = "8 of 8 hooks are untrusted and do not run: start codex and open /hooks"
+    untrusted = f"{len(keys)} of {len(keys)} hooks are untrusted and do not run: start codex and open /hooks"
     assert first == ["the project is not trusted: start codex in it and say yes", untrusted]
     assert second == [untrusted]
-    assert third == ["8 hooks changed since you trusted them: start codex and open /hooks"]
+    assert third == [f"{len(keys)} hooks changed since you trusted them: start codex and open /hooks"]
 
 
 def test_the_hash_of_a_codex_hook_is_the_one_that_codex_takes(tmp_path: Path) -> None:

@@ -232,6 +232,7 @@ def test_codex_counts_our_hooks_as_we_do(short: Path, sealed: Path) -> None:
     config.write_text(config.read_text() + "".join(rows))
     after = told()
 
-    assert "8 of 8 hooks are untrusted and do not run: start codex and open /hooks" in before
-    assert "codex skips 8 of 8 hooks" in before
-    assert after == ["codex knows the server nexus", "codex runs all 8 hooks"]
+    count = len(rows)
+    assert f"{count} of {count} hooks are untrusted and do not run: start codex and open /hooks" in before
+    assert f"codex skips {count} of {count} hooks" in before
+    assert after == ["codex knows the server nexus", f"codex runs all {count} hooks"]
