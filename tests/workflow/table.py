@@ -1,0 +1,26 @@
+"""The table of prompts and what people would expect of each, and how a proposal is told in its words."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gitnexus.workflow.proposal import Proposal
+
+SEEN, UNSEEN = (Path(__file__).with_name(f"prompts-{half}.tsv") for half in ("seen", "unseen"))
+
+
+class Row(NamedTuple):
+    expected: str
+    prompt: str
+
+
+def rows(path: Path) -> list[Row]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Row(*line.split("\t", 1)) for line in lines if line and not line.startswith("#")]
+
+
+def told(proposal: Proposal) -> str:
+    """Return `plan-exec`, or `plan@claude > exec@codex` where somebody is named."""
+    nodes = proposal.definition.nodes
+    if any(node.adapter for node in nodes):
+        return " > ".join(f"{node.type}@{node.adapter}" if node.adapter else node.type for node in nodes)
+    return "-".join(node.type for node in nodes)
