@@ -13,6 +13,7 @@ from gitnexus.ui.output import answer, columns, note, start_folder, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
+    from gitnexus.workflow.definition import WorkflowDefinition
     from gitnexus.workflow.packing import Limits
 
 _FILE = click.argument("file", metavar="FILE")
@@ -22,8 +23,9 @@ _FILE = click.argument("file", metavar="FILE")
 @click.argument("words", nargs=-1, required=True, metavar="PROMPT")
 @click.option("--rules", is_flag=True, help="Ask no model, even if the settings name one.")
 @click.option("--output", metavar="FILE", help="Write the workflow to a new file, to be edited and checked.")
+@click.option("--edit", is_flag=True, help="Open the workflow in your editor; what does not hold together is refused.")
 @with_nexus
-def route(nexus: "Nexus", words: tuple[str, ...], rules: bool, output: str | None) -> None:
+def route(nexus: "Nexus", words: tuple[str, ...], rules: bool, output: str | None, edit: bool) -> None:
     """Show which workflow a prompt would become: who does what, how much it may take, and why. Nothing is run.
 
     A prompt that begins with /NAME takes that workflow; one that says who does what is taken at its word.
@@ -35,9 +37,11 @@ def route(nexus: "Nexus", words: tuple[str, ...], rules: bool, output: str | Non
     for key in unsigned(nexus.state):
         note(f"{key} of the project's settings does not count before git nexus policy trust")
     proposal = proposed(nexus.state, " ".join(words), model=not rules)
+    if edit:
+        proposal = proposal.changed(definition=_edited(proposal.definition))
     told = proposal.told()
     if output is not None:
-        told["output"] = str(_new(output, written(proposal.definition)))
+        told["output"] = str(_new(output, written(proposal.definition).encode()))
         note(f"wrote {told['output']}; check it with: git nexus workflow check {output}")
     answer(told, lambda: card(proposal), nexus.described)
 
@@ -139,6 +143,13 @@ def batches(nexus: "Nexus", /, file: str, base: str, **given: Any) -> None:
     limits = limits._replace(**{key: value for key, value in given.items() if value is not None})
     found = batches_of(nexus.state, _read(file), one_line(file, 200), base, limits)
     answer({**found.plain(), "limits": _told(limits)}, batches_shown(found), nexus.described)
+
+
+def _edited(definition: "WorkflowDefinition") -> "WorkflowDefinition":
+    from gitnexus.workflow.definition import read, written
+
+    typed = click.edit(written(definition), extension=".json")
+    return definition if typed is None else read(typed.encode(), "what you edited")[0]
 
 
 def _place(name: str) -> Path:

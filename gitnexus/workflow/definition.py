@@ -1,11 +1,12 @@
 """What a workflow is to do: nodes, who waits for whom, how much it may take, and the hash that says it is the same."""
 
+import json
 import re
 from dataclasses import field
 from typing import Any, Literal
 
 from gitnexus.adapters.table import ADAPTERS
-from gitnexus.base.canonical import document, parse
+from gitnexus.base.canonical import parse
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.events.model import definition_hash
@@ -150,9 +151,9 @@ def read(raw: bytes, where: str) -> tuple[WorkflowDefinition, str]:
     return definition, found
 
 
-def written(definition: WorkflowDefinition) -> bytes:
-    """Return the file: canonical JSON."""
-    return document(definition.plain())
+def written(definition: WorkflowDefinition) -> str:
+    """Return the file as people edit it. Its hash is over the canonical form, however it is laid out."""
+    return json.dumps(definition.plain(), indent=2, ensure_ascii=False) + "\n"
 
 
 def lifted(run: Definition) -> WorkflowDefinition:

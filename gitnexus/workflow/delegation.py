@@ -19,6 +19,7 @@ AGENTS: dict[str, str] = {
     "opencode": "opencode",
     "aider": "aider",
 }
+MOST_PARTS = 12
 # What comes after a step that was given away without a word about it.
 NEXT: dict[Kind, Kind] = {"research": "plan", "plan": "exec", "exec": "review", "review": "exec"}
 _NAME = "|".join(AGENTS)
@@ -75,7 +76,9 @@ def delegated(text: str) -> Delegated | None:
         kinds = kinds or [_follows(steps, text)]
         steps += [(kind, agent) for kind in kinds]
         said.append(" ".join(match[0].split()).strip(" .,;:!?"))
-    return Delegated(tuple(_named(_merged(steps))), tuple(said), sure)
+    parts = _named(_merged(steps))
+    # Nobody hands work on so often in one breath: it is a text about agents, and the rules read it.
+    return Delegated(tuple(parts), tuple(said), sure) if len(parts) <= MOST_PARTS else None
 
 
 def _kinds(text: str) -> list[Kind]:

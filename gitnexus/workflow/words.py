@@ -47,8 +47,9 @@ VERBS: dict[str, Kind] = {
             "increase reduce set unset configure install uninstall integrate connect wire port migrate "
             "translate rewrite restructure reorganise reorganize deduplicate cache log test cover document annotate "
             "type deploy release publish tag revert undo restore execute do carry commit rebase squash generate "
-            "support allow prevent stop start return use switch swap turn introduce resolve close finish complete suppress let "
-            "downgrade pin unpin vendor import export render parse validate sanitise sanitize escape encode decode "
+            "support allow prevent stop start return use switch swap turn introduce resolve close finish complete "
+            "suppress let downgrade pin unpin vendor import export render parse validate sanitise "
+            "sanitize escape encode decode "
             "implementiere implementieren behebe beheben füge ersetze ersetzen entferne entfernen lösche löschen "
             "benenne schreibe schreiben ändere ändern aktualisiere aktualisieren erstelle erstellen baue bauen "
             "setze umsetzen refaktoriere korrigiere korrigieren repariere reparieren verschiebe mache machen führe "
@@ -82,8 +83,8 @@ QUESTIONS = _words(
 ASKING = _words("is are was were does did do has have can could will would should ist sind hat kann gibt")
 # Said before a request, and no part of it.
 FILLERS = _words(
-    "please then first now just also next afterwards finally and kindly simply so ok okay hey hi bitte dann zuerst nun "
-    "jetzt danach anschließend und mal einfach kurz to"
+    "please then first now only rather instead just also next afterwards finally and kindly simply so ok okay hey hi bitte dann zuerst nun "
+    "jetzt danach anschließend und mal einfach kurz nur lieber to"
 )
 OPENINGS = (
     ("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("i", "want", "you", "to"),

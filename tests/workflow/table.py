@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitnexus.workflow.proposal import Proposal
+from gitnexus.workflow.routing import Known, routed
+from gitnexus.workflow.settings import WorkflowSettings
 
 SEEN, UNSEEN = (Path(__file__).with_name(f"prompts-{half}.tsv") for half in ("seen", "unseen"))
 
@@ -24,3 +26,19 @@ def told(proposal: Proposal) -> str:
     if any(node.adapter for node in nodes):
         return " > ".join(f"{node.type}@{node.adapter}" if node.adapter else node.type for node in nodes)
     return "-".join(node.type for node in nodes)
+
+
+class Accuracy(NamedTuple):
+    right: int
+    total: int
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.right / self.total)
+
+
+def accuracy(path: Path) -> Accuracy:
+    """Return how many prompts of a file get what people expect, from the rules alone."""
+    known = Known({}, WorkflowSettings())
+    found = [told(routed(row.prompt, known, model=False)) == row.expected for row in rows(path)]
+    return Accuracy(sum(found), len(found))
