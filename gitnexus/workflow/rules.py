@@ -10,7 +10,8 @@ from gitnexus.workflow.words import Kind
 
 LONGEST = 20_000
 # A name with a dot, slash, underscore or digits inside is a file, a path or an identifier, and asks for nothing.
-_NAMES = re.compile(r"(?:\S*[/\\_]\S*|\S+\.[A-Za-z]\S*|\S*\d\S*)")
+_NAME = re.compile(r"[/\\_\d]|\S\.[A-Za-z]")
+_TOKEN = re.compile(r"\S+")
 _BOUNDS = re.compile(
     r"[.;:!?\n,()—–]+|\b(?:and|then|afterwards|but|und|dann|danach|anschließend|aber)\b", re.IGNORECASE
 )
@@ -45,7 +46,7 @@ def prose(prompt: str) -> str:
     for start, end in shown(text):
         text = text[:start] + " " * (end - start) + text[end:]
     text = _NOT.sub(lambda found: found[1].ljust(len(found[0]) - 4) + " not", text)
-    return _NAMES.sub(lambda found: " " * len(found[0].rstrip(".,;:!?")) + _tail(found[0]), text)
+    return _TOKEN.sub(lambda found: _blanked(found[0]) if _NAME.search(found[0]) else found[0], text)
 
 
 def reading(text: str) -> Reading:
@@ -152,5 +153,7 @@ def _keyword(word: str) -> Kind | None:
     return "exec" if word in words.EXEC_KEYWORDS else None
 
 
-def _tail(name: str) -> str:
-    return name[len(name.rstrip(".,;:!?")) :]
+def _blanked(name: str) -> str:
+    """Return blanks for a name; what ends a sentence after it stays."""
+    kept = name.rstrip(".,;:!?")
+    return " " * len(kept) + name[len(kept) :]

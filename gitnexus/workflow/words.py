@@ -83,7 +83,8 @@ QUESTIONS = _words(
 ASKING = _words("is are was were does did do has have can could will would should ist sind hat kann gibt")
 # Said before a request, and no part of it.
 FILLERS = _words(
-    "please then first now only rather instead just also next afterwards finally and kindly simply so ok okay hey hi bitte dann zuerst nun "
+    "please then first now only rather instead just also next afterwards finally and kindly simply so ok okay hey "
+    "hi bitte dann zuerst nun "
     "jetzt danach anschließend und mal einfach kurz nur lieber to"
 )
 OPENINGS = (

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.adapters.table import ADAPTERS
@@ -27,6 +27,7 @@ from gitnexus.workflow.schemas import WORKFLOW, text_of
 from tests.workflow.test_definition import definitions
 
 SCHEMA = json.loads(text_of(WORKFLOW))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 RECORDS: list[type[Record]] = [WorkflowNode, NodeInputs, NodeBudget, WorkflowBudgets]
 
 
@@ -74,9 +75,10 @@ def test_the_schema_has_the_limits_and_agents_of_the_program() -> None:
     assert part(WorkflowNode)["properties"]["adapter"]["enum"] == ["", *ADAPTERS]
 
 
+@settings(max_examples=30)
 @given(definitions())
 def test_what_the_program_takes_the_schema_takes(made: WorkflowDefinition) -> None:
-    jsonschema.validate(made.plain(), SCHEMA)
+    VALIDATOR.validate(made.plain())
 
 
 @given(definitions(), st.data())
@@ -85,7 +87,7 @@ def test_what_the_schema_refuses_the_program_refuses(made: WorkflowDefinition, d
     place = data.draw(st.sampled_from([broken, broken["nodes"][0], broken["budgets"], broken["nodes"][0]["inputs"]]))
     key = data.draw(st.sampled_from([*place, "other"]))
     place[key] = data.draw(st.sampled_from([None, 1, -1, "x", "", [], ["x"], [1], {}, {"x": 1}, True, 1.5]))
-    if jsonschema.Draft202012Validator(SCHEMA).is_valid(broken):
+    if VALIDATOR.is_valid(broken):
         return
 
     with pytest.raises(Invalid):
