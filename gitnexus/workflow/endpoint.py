@@ -65,8 +65,11 @@ def _posted(router: RouterSettings, body: dict[str, Any]) -> bytes:
     opener = urllib.request.build_opener(_NoRedirects(), *proxies)
     with opener.open(request, timeout=router.seconds) as response:
         raw: bytes = response.read(LARGEST + 1)
+        left = response.length
     if len(raw) > LARGEST:
         raise Failed(f"the model's answer is larger than {LARGEST // 1024} KiB")
+    if left:  # half an answer may be a whole JSON value, and mean something else
+        raise Failed(f"the answer broke off, {left} bytes before its end")
     return raw
 
 
