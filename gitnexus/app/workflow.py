@@ -6,7 +6,7 @@ from gitnexus.base.errors import Invalid
 from gitnexus.runs.store import runs_in
 from gitnexus.state import State
 from gitnexus.state.settings import FILE, loosening, section
-from gitnexus.workflow.budget import plan_of
+from gitnexus.workflow.budget import Plan, plan_of
 from gitnexus.workflow.commands import commands_in
 from gitnexus.workflow.definition import LARGEST
 from gitnexus.workflow.packing import Limits, Packed, limits_of, packed
@@ -44,16 +44,25 @@ def unsigned(state: State) -> list[str]:
     return [key for key in loosening(raw) if key.split(".")[0] == SECTION]
 
 
-def batches_of(state: State, raw: bytes, where: str, revision: str, limits: Limits | None = None) -> Packed:
-    """Return a plan in batches, counted at a commit. Raises: Invalid, NotFound."""
+def plan_in(raw: bytes, where: str) -> Plan:
+    """Return the plan in a file. Raises: Invalid."""
     if len(raw) > LARGEST:
         raise Invalid(f"{where} is larger than {LARGEST // 1024} KiB")
-    settings = workflow_settings(state)
     try:
-        plan = plan_of(parse(raw), where)
+        return plan_of(parse(raw), where)
     except Invalid as exc:
         raise Invalid(exc.message if exc.message.startswith(where) else f"{where} is {exc.message}") from exc
-    return packed(plan, sizes_at(state, revision), settings.weights, limits or limits_of(settings.budgets))
+
+
+def batches_of(state: State, plan: Plan, revision: str, **given: int | None) -> tuple[Packed, Limits]:
+    """Return a plan in batches, counted at a commit, and the limits: those given, else the settings'.
+
+    Raises: Invalid, NotFound.
+    """
+    settings = workflow_settings(state)
+    said = {name: value for name, value in given.items() if value is not None}
+    limits = limits_of(settings.budgets)._replace(**said)
+    return packed(plan, sizes_at(state, revision), settings.weights, limits), limits
 
 
 def sizes_at(state: State, revision: str) -> dict[str, int]:

@@ -129,20 +129,25 @@ def schema(nexus: "Nexus") -> None:
 @click.option("--steps", type=click.IntRange(0), help="Steps of one batch.")
 @click.option("--ctx-kib", type=click.IntRange(0), help="KiB of context of one batch.")
 @click.option("--risk", type=click.IntRange(0), help="Risk of one batch.")
+@click.option("--output", metavar="FILE", help="Write the plan with its big steps split, as proposed, to a new file.")
 @with_nexus
-def batches(nexus: "Nexus", /, file: str, base: str, **given: Any) -> None:
+def batches(nexus: "Nexus", /, file: str, base: str, output: str | None, **given: Any) -> None:
     """Show a plan in batches, and which of its steps are too big to run.
 
     The size of a step is counted from the plan and the files of the repository; limits not given are the settings'.
     """
-    from gitnexus.app.workflow import batches_of, workflow_settings
+    from gitnexus.app.workflow import batches_of, plan_in
+    from gitnexus.base.canonical import document
     from gitnexus.ui.workflow import batches as batches_shown
-    from gitnexus.workflow.packing import limits_of
+    from gitnexus.workflow.packing import patched
 
-    limits = limits_of(workflow_settings(nexus.state).budgets)
-    limits = limits._replace(**{key: value for key, value in given.items() if value is not None})
-    found = batches_of(nexus.state, _read(file), one_line(file, 200), base, limits)
-    answer({**found.plain(), "limits": _told(limits)}, batches_shown(found), nexus.described)
+    plan = plan_in(_read(file), one_line(file, 200))
+    found, limits = batches_of(nexus.state, plan, base, **given)
+    told = {**found.plain(), "limits": _told(limits)}
+    if output is not None:
+        told["output"] = str(_new(output, document(patched(plan, found.splits).plain())))
+        note(f"wrote {told['output']}")
+    answer(told, batches_shown(found), nexus.described)
 
 
 def _edited(definition: "WorkflowDefinition") -> "WorkflowDefinition":

@@ -71,6 +71,25 @@ def packed(plan: Plan, sizes: Mapping[str, int], weights: Weights, limits: Limit
     )
 
 
+def patched(plan: Plan, splits: Sequence[SplitRequest]) -> Plan:
+    """Return the plan with each step split as proposed: a step for each part, with its commands, risk and questions.
+
+    It is a proposal: a person or the planner may cut otherwise. Steps without parts stay.
+    """
+    parts = {split.step: split.parts for split in splits if split.parts}
+    taken = {step.id for step in plan.steps}
+    steps: list[PlanStep] = []
+    for step in plan.steps:
+        for at, files in enumerate(parts.get(step.id, ()), 1):
+            id_ = f"{step.id}.{at}"
+            while id_ in taken:
+                id_ += "x"
+            taken.add(id_)
+            steps.append(step.changed(id=id_, files=files))
+        steps += [] if step.id in parts else [step]
+    return plan.changed(steps=tuple(steps))
+
+
 def batched(costs: Sequence[Cost], limits: Limits) -> tuple[Batch, ...]:
     """Return the costs in batches: each takes the next step as long as that breaks no limit."""
     found: list[list[Cost]] = []

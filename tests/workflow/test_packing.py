@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
 from gitnexus.workflow.budget import Cost, Counts, Plan, PlanStep, StepContext, Weights, cost_of, cu, plan_of, touched
-from gitnexus.workflow.packing import Batch, Limits, batched, limits_of, over, packed
+from gitnexus.workflow.packing import Batch, Limits, batched, limits_of, over, packed, patched
 
 SIZES = {"a.py": 100, "src/b.py": 2000, "src/c.py": 1500, "src/deep/d.py": 10, "docs/e.md": 5000}
 NONE = Limits(0, 0, 0, 0)
@@ -185,6 +185,22 @@ def test_every_step_is_in_a_batch_or_waits_and_every_proposed_part_fits(steps: l
         if split.parts:
             assert sorted(path for part in split.parts for path in part) == touched(step.files, SIZES)
             assert not any(over(cost_of(step.changed(files=part), SIZES, Weights()), limits) for part in split.parts)
+    again = packed(patched(made, found.splits), SIZES, Weights(), limits)
+    assert [split.step for split in again.splits] == [split.step for split in found.splits if not split.parts]
+
+
+def test_a_plan_can_be_split_as_proposed() -> None:
+    big = PlanStep(id="two", files=("src", "docs/e.md"), commands=(("make",),), risk=1, unknown={"baml": {}})
+    made = plan(PlanStep(id="one"), big, PlanStep(id="two.1"))
+    limits = Limits(cu=18)
+
+    found = patched(made, packed(made, SIZES, Weights(), limits).splits)
+
+    assert [step.id for step in found.steps] == ["one", "two.1x", "two.2", "two.1"]
+    assert found.steps[1].files == ("docs/e.md", "src/b.py", "src/c.py")
+    assert found.steps[2].plain()["baml"] == {}
+    assert all(step.commands == big.commands for step in found.steps[1:3])
+    assert packed(found, SIZES, Weights(), limits).held == ()
 
 
 @pytest.mark.parametrize(
