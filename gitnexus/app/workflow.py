@@ -27,8 +27,14 @@ def known_in(state: State) -> Known:
     """Return what a router chooses from here. Raises: Invalid."""
     settings = workflow_settings(state)
     commands, _ = commands_in(state.snapshot)
+    if not settings.router.url:
+        return Known(commands, settings)
     # Only a model reads what is around; the rules do without, and then nobody pays for looking.
-    return Known(commands, settings, _around(state) if settings.router.url else Surroundings())
+    from gitnexus.app.bench import known_values
+    from gitnexus.redaction import mask
+
+    values = known_values()
+    return Known(commands, settings, _around(state), lambda text: mask(text, values))
 
 
 def proposed(state: State, prompt: str, *, model: bool = True) -> Proposal:

@@ -57,6 +57,8 @@ def _posted(router: RouterSettings, body: dict[str, Any]) -> bytes:
     path = "/api/chat" if router.kind == "ollama" else "/chat/completions"
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if key := key_of(router):
+        if not (key.isascii() and key.isprintable()):  # the error of a header would show it
+            raise Failed(f"{router.key_env} holds no key")
         headers["Authorization"] = f"Bearer {key}"
     url = router.url.rstrip("/") + path
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - http(s), as was checked

@@ -1,7 +1,7 @@
 """From a prompt to a proposed workflow: what is said outright, then a small model if there is one, then the rules."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.base.errors import Failed, Invalid, NotFound
@@ -27,6 +27,8 @@ class Known(NamedTuple):
     commands: Mapping[str, Command]
     settings: WorkflowSettings
     around: Surroundings = Surroundings()
+    # Takes secrets out of what leaves; None: those that look like one.
+    hide: Callable[[str], str] | None = None
 
     def definition(self, name: str, prompt: str) -> WorkflowDefinition:
         """Return the workflow of that name for a prompt. Raises: NotFound, Invalid."""
@@ -53,10 +55,11 @@ def routed(prompt: str, known: Known, *, model: bool = True) -> Proposal:
         return found
     if not (model and known.settings.router.url):
         return _by_rules(prompt, known)
+    from gitnexus.redaction import mask
     from gitnexus.workflow.smallmodel import asked  # urllib: only who has a model pays
 
     try:
-        said = asked(known.settings.router, prompt, known.around, known.offered())
+        said = asked(known.settings.router, prompt, known.around, known.offered(), known.hide or mask)
     except Failed as exc:
         return _by_rules(prompt, known).changed(fallback=exc.message)
     return _by_model(prompt, said, known)

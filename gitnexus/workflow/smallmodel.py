@@ -1,6 +1,6 @@
 """What a small model may say about a prompt: which workflow of the list, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gitnexus.base.errors import Failed, Invalid
@@ -11,6 +11,7 @@ from gitnexus.workflow.endpoint import answered
 from gitnexus.workflow.proposal import Surroundings
 from gitnexus.workflow.settings import RouterSettings
 
+Hide = Callable[[str], str]
 _SYSTEM = """You choose a workflow for a request to a team that works on a software repository. You do not do the work.
 Answer with one JSON object and nothing else:
 {"workflow": NAME, "confidence": whole number 0 to 100, "alternatives": up to 3 other NAMEs, "why": one short sentence}
@@ -46,10 +47,15 @@ def schema_for(names: list[str]) -> dict[str, Any]:
     }
 
 
-def asked(router: RouterSettings, prompt: str, around: Surroundings, offered: Mapping[str, str]) -> Said:
-    """Return what the model says, checked. Raises: Failed, if it says nothing that can be used."""
+def asked(
+    router: RouterSettings, prompt: str, around: Surroundings, offered: Mapping[str, str], hide: Hide = mask
+) -> Said:
+    """Return what the model says, checked. `hide` takes secrets out of all that leaves and comes.
+
+    Raises: Failed, if it says nothing that can be used.
+    """
     table = "\n".join(f"- {name}: {one_line(about, 200)}" for name, about in offered.items())
-    value = answered(router, mask(_SYSTEM % table), mask(_question(prompt, around)), schema_for(list(offered)))
+    value = answered(router, hide(_SYSTEM % table), hide(_question(prompt, around)), schema_for(list(offered)))
     try:
         said = Said.from_value(value, "the answer")
     except Invalid as exc:
@@ -60,7 +66,7 @@ def asked(router: RouterSettings, prompt: str, around: Surroundings, offered: Ma
         raise Failed(f"the model names a workflow that there is not: {one_line(unknown, 60)}")
     if not 0 <= said.confidence <= 100 or len(said.alternatives) > 3 or not said.why.strip():
         raise Failed("what the model wrote has another form: a value is out of its range")
-    return said.changed(why=one_line(mask(" ".join(said.why.split())), 200))
+    return said.changed(why=one_line(hide(" ".join(said.why.split())), 200))
 
 
 def _question(prompt: str, around: Surroundings) -> str:

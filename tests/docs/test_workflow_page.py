@@ -95,7 +95,8 @@ def test_the_page_tells_how_often_the_router_is_right() -> None:
     measured = {name: accuracy(path) for name, path in (("seen", SEEN), ("unseen", UNSEEN))}
 
     assert rows(EXPLANATION, "How often that is right") == [
-        [name, str(found.right), str(found.total), str(found.percent)] for name, found in measured.items()
+        [name, str(found.right), str(found.total), str(found.percent), str(found.beside), str(found.sure)]
+        for name, found in measured.items()
     ]
 
 

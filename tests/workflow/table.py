@@ -29,8 +29,12 @@ def told(proposal: Proposal) -> str:
 
 
 class Accuracy(NamedTuple):
+    """How many are right; of those that are not, how many show the right one beside, and how many claim to be sure."""
+
     right: int
     total: int
+    beside: int
+    sure: int
 
     @property
     def percent(self) -> int:
@@ -40,5 +44,8 @@ class Accuracy(NamedTuple):
 def accuracy(path: Path) -> Accuracy:
     """Return how many prompts of a file get what people expect, from the rules alone."""
     known = Known({}, WorkflowSettings())
-    found = [told(routed(row.prompt, known, model=False)) == row.expected for row in rows(path)]
-    return Accuracy(sum(found), len(found))
+    found = [(row.expected, routed(row.prompt, known, model=False)) for row in rows(path)]
+    wrong = [(expected, proposal) for expected, proposal in found if told(proposal) != expected]
+    beside = sum(expected in [one.name for one in proposal.alternatives] for expected, proposal in wrong)
+    sure = sum(not proposal.is_ambiguous for _, proposal in wrong)
+    return Accuracy(len(found) - len(wrong), len(found), beside, sure)

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from gitnexus.base.canonical import document
 from gitnexus.runs.definition import of_command
 from tests.conftest import Nexus, run_git, trust
@@ -134,6 +136,20 @@ def test_your_own_router_needs_no_signature(project: Path, nexus: Nexus, sealed:
 
         assert "chosen by the small model, 88% sure" in nexus.ok("route", "Onboarding")
     assert stub.paths == ["/api/chat"]
+
+
+def test_a_value_that_the_environment_keeps_secret_does_not_leave(
+    project: Path, nexus: Nexus, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAGING_PASSWORD", "mellow-otter-argues")
+    with served() as stub:
+        value = {"workflow": {"router": {"url": stub.url, "model": "tiny"}}}
+        (sealed / "nexus" / "settings.json").write_text(json.dumps(value))
+        told = json.loads(nexus.ok("route", "Onboarding with mellow-otter-argues", "--json"))
+
+    assert told["source"] == "model"
+    assert "Onboarding with" in stub.asked[0]["messages"][1]["content"]
+    assert "mellow-otter-argues" not in json.dumps(stub.asked)
 
 
 def test_settings_that_break_a_rule_are_told_by_route_and_doctor(project: Path, nexus: Nexus, sealed: Path) -> None:

@@ -163,6 +163,15 @@ def test_a_key_goes_along_only_if_its_variable_is_named_and_set(monkeypatch: pyt
     assert stub.keys == [None, "Bearer k-1", None]
 
 
+def test_a_key_that_is_none_is_neither_sent_nor_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROUTER_KEY", "k-1\nX-Other: y")
+    with served() as stub:
+        found = chosen(stub, keyEnv="ROUTER_KEY")
+
+    assert found.fallback == "ROUTER_KEY holds no key"
+    assert stub.asked == []
+
+
 def test_who_says_outright_what_they_want_is_not_second_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     with served() as stub:
         assert chosen(stub, "/research the parser").source == "macro"
