@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import time
 from pathlib import Path
 
@@ -27,3 +28,18 @@ def answered(place: Path, *argv: str, typed: tuple[str, ...]) -> tuple[int, str]
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     os.close(fd)
     return status, drawn
+
+
+def killed_at(place: Path, *argv: str, seen: str) -> None:
+    """Run a command on a terminal, and kill it once it shows `seen`."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(place)
+        os.execvp(argv[0], list(argv))
+    drawn, deadline = "", time.monotonic() + 60
+    while seen not in drawn and time.monotonic() < deadline:
+        drawn += os.read(fd, 65536).decode("utf-8", "replace")
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(fd)
+    assert seen in drawn
