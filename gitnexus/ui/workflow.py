@@ -39,14 +39,16 @@ def card(proposal: "Proposal") -> str:
 
 
 def nodes(definition: "WorkflowDefinition") -> str:
-    """Return the nodes in the order of the work, one a row."""
-    from gitnexus.workflow.graph import order
+    """Return the nodes one a row; those with one number may work side by side."""
+    from gitnexus.workflow.graph import waves
 
     by_id = {one.id: one for one in definition.nodes}
-    rows = [["node", "work", "who", "after", "makes"]]
-    for id_ in order([one.id for one in definition.nodes], definition.edges):
-        after = ", ".join(first for first, second in definition.edges if second == id_)
-        rows.append([id_, by_id[id_].type, _who(by_id[id_]), after or "-", ", ".join(by_id[id_].outputs) or "-"])
+    rows = [["", "node", "work", "who", "after", "makes"]]
+    for number, group in enumerate(waves(list(by_id), definition.edges, definition.budgets.parallel), 1):
+        for id_ in group:
+            after = ", ".join(first for first, second in definition.edges if second == id_)
+            made = ", ".join(by_id[id_].outputs)
+            rows.append([str(number), id_, by_id[id_].type, _who(by_id[id_]), after or "-", made or "-"])
     return columns(rows)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.base.record import Record
@@ -185,6 +185,3 @@ def _worded(text: str, prompt: str) -> str:
         return prompt
     # One pass: what the prompt itself holds is never taken for the place.
     return text.replace(PLACE, prompt) if PLACE in text else f"{text}\n\n{prompt}".rstrip()
-
-
-NODE_TYPES: tuple[str, ...] = get_args(NodeType)

@@ -24,19 +24,23 @@ MOST_PARTS = 12
 NEXT: dict[Kind, Kind] = {"research": "plan", "plan": "exec", "exec": "review", "review": "exec"}
 _NAME = "|".join(AGENTS)
 _WHO = rf"@?(?P<{{}}>{_NAME})\b"
-_MODAL = r"(?:should|shall|must|can|will|to|soll|kann|muss)"
+_ALSO = rf"(?:\s+(?:and|und)\s+@?(?P<{{0}}2>{_NAME})\b(?:\s+(?:both|beide)\b)?)?"
+_MODAL = r"(?:should|shall|must|can|will|to|for|soll|kann|muss)"
 # Verbs as a third person says them: "Gemini implements the parser".
 _THIRD = "|".join(sorted({verb + end for verb in VERBS for end in ("", "s", "es") if verb.isascii()}))
 _FORMS = (
     # have Codex analyse …, ask Gemini to …, lass Claude …
-    rf"\b(?:have|let|get|ask|tell|lass|lasse|frage|bitte)\s+{_WHO.format('a')}(?:\s+(?:to|dann|danach)\b)?",
+    rf"\b(?:have|let|get|ask|tell|lass|lasse|frage|bitte)\s+{_WHO.format('a')}{_ALSO.format('a')}(?:\s+(?:to|dann|danach)\b)?",
     # send it to Claude, hand the findings over to Claude for …
     rf"\b(?:send|hand|pass|give|forward|delegate|gib|schicke|sende)\b(?:\s+(?!to\b|an\b)\w+){{0,4}}?\s+(?:to|an)\s+"
     rf"{_WHO.format('b')}(?:\s+(?:to|for|for\s+a|zum)\b)?",
     # use aider to …
-    rf"\b(?:use|using|via|nimm|verwende)\s+{_WHO.format('c')}(?:\s+(?:to|for|um)\b)?",
+    rf"\b(?:use|using|via|nimm|verwende)\s+{_WHO.format('c')}{_ALSO.format('c')}(?:\s+(?:to|for|um)\b)?",
     # Claude should fix …, Codex reviews it; at the beginning of a part only
-    rf"(?:^|[.,;:!?\n]\s*|\b(?:and|then|und|dann|danach)\s+){_WHO.format('d')}(?=\s*:|\s+(?:{_MODAL}|{_THIRD})\b)(?:\s+{_MODAL}\b)?",
+    rf"(?:^|[.,;:!?\n]\s*|\b(?:and|then|und|dann|danach)\s+){_WHO.format('d')}{_ALSO.format('d')}"
+    rf"(?=\s*:|\s+(?:{_MODAL}|{_THIRD})\b)(?:\s+{_MODAL}\b)?",
+    # Codex, please write …
+    rf"^\s*{_WHO.format('f')}\s*,(?=\s*(?:(?:please|bitte)\s+)?(?:{_THIRD})\b)",
 )
 _FOUND = re.compile("|".join(f"(?:{form})" for form in _FORMS), re.IGNORECASE)
 # fix it with codex: what stands before it is theirs
@@ -69,12 +73,12 @@ def delegated(text: str) -> Delegated | None:
         said.append(closing[0])
         steps = steps or [("exec", AGENTS[own.lower()])]
     for at, match in enumerate(found):
-        agent = AGENTS[" ".join(next(filter(None, match.groups())).lower().split())]
+        agents = [AGENTS[" ".join(name.lower().split())] for name in match.groups() if name]
         end = found[at + 1].start() if at + 1 < len(found) else len(text)
         kinds = _kinds(text[match.end() : end])
         sure = sure and bool(kinds)
         kinds = kinds or [_follows(steps, text)]
-        steps += [(kind, agent) for kind in kinds]
+        steps += [(kind, agent) for kind in kinds for agent in agents]
         said.append(" ".join(match[0].split()).strip(" .,;:!?"))
     parts = _named(_merged(steps))
     # Nobody hands work on so often in one breath: it is a text about agents, and the rules read it.

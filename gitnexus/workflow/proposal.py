@@ -15,7 +15,6 @@ class Surroundings(Record):
 
     mode: str = "default"
     agenda: str = ""
-    phase: str = ""
     recent: tuple[str, ...] = ()
 
 

@@ -81,11 +81,15 @@ def _delegated(prompt: str, known: Known) -> Proposal | None:
     macro = Macro("-".join(part.type for part in found.parts)[:100], "as you said", found.parts)
     definition = expanded(macro, prompt, known.settings.backed_by(), known.settings.budgets)
     said = ", ".join(f"“{one}”" for one in found.said[:4])
+    rules = _by_rules(prompt, known)
+    beside = [rules.definition.name, *_others(rules.definition.name, reading(prose(prompt)))]
+    names = [] if found.sure else [name for name in beside if name != macro.name][:_MOST_ALTERNATIVES]
     return Proposal(
         definition=definition,
         source="delegation",
-        confidence=95 if found.sure else 75,
-        why=f"you said who does what: {said}",
+        confidence=95 if found.sure else 65,
+        why=f"you said who does what: {said}" + ("" if found.sure else ", but not of each part what it is"),
+        alternatives=tuple(Alternative(name=name, about=MACROS[name].about) for name in names),
     )
 
 
@@ -106,8 +110,9 @@ def _by_model(prompt: str, said: "Said", known: Known) -> Proposal:
 
 def _by_rules(prompt: str, known: Known) -> Proposal:
     read = reading(prose(prompt))
-    # A review that stands alone looks and changes nothing, as research does.
-    kinds = frozenset("research" if kind == "review" and "exec" not in read.kinds else kind for kind in read.kinds)
+    # A review that comes first, or stands alone, looks and changes nothing, as research does.
+    after = "exec" in read.kinds and read.kinds[-1] == "review"
+    kinds = frozenset("research" if kind == "review" and not after else kind for kind in read.kinds)
     macro = MACROS["exec-review"] if kinds == {"exec", "review"} else of_steps(kinds)
     confidence = _confidence(read)
     names = _others(macro.name, read) if confidence < SURE else []

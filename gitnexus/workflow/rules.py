@@ -129,7 +129,13 @@ def _lead(body: Sequence[str]) -> Cue | None:
     planned = next((word for word in rest if word in words.PLANNED), None)
     if first in words.MAKERS and planned is not None:
         return Cue("plan", f"{first} … {planned}", True)
+    told = next((word for word in rest if word in words.TOLD), None)
+    if first in words.TELLERS and told is not None:
+        return Cue("research", f"{first} … {told}", True)
     kind = words.VERBS.get(first)
+    if kind is None and rest and rest[-1].endswith("en"):  # German says the verb last: die Tests reparieren
+        first, kind = rest[-1], words.VERBS.get(rest[-1])
+        kind = "plan" if first in words.MAKERS and planned is not None else kind
     if first == "tell" and "me" not in rest[:1]:
         return None
     return Cue(kind, first, True) if kind is not None else None

@@ -72,6 +72,5 @@ def asked(
 def _question(prompt: str, around: Surroundings) -> str:
     lines = [f"mode of the policy: {around.mode}"]
     lines += [f"agenda: {one_line(around.agenda, 200)}"] if around.agenda else []
-    lines += [f"active phase: {one_line(around.phase, 200)}"] if around.phase else []
     lines += [f"a recent run: {one_line(title, 120)}" for title in around.recent[:5]]
     return "\n".join(["The request:", "<<<", visible(prompt)[:20_000], ">>>", "What is known besides:", *lines])

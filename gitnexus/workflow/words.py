@@ -34,7 +34,7 @@ VERBS: dict[str, Kind] = {
     ),
     **dict.fromkeys(
         _words(
-            "plan outline sketch design propose architect estimate prioritise prioritize schedule decide "
+            "plan outline sketch design propose architect estimate prioritise prioritize schedule decide suggest "
             "plane planen skizziere skizzieren entwirf entwerfen zerlege konzipiere schätze"
         ),
         "plan",
@@ -53,7 +53,7 @@ VERBS: dict[str, Kind] = {
             "implementiere implementieren behebe beheben füge ersetze ersetzen entferne entfernen lösche löschen "
             "benenne schreibe schreiben ändere ändern aktualisiere aktualisieren erstelle erstellen baue bauen "
             "setze umsetzen refaktoriere korrigiere korrigieren repariere reparieren verschiebe mache machen führe "
-            "formatiere erledige"
+            "formatiere erledige mach optimise optimize"
         ),
         "exec",
     ),
@@ -68,14 +68,19 @@ PHRASES: dict[tuple[str, str], Kind] = {
     ("figure", "out"): "research",
     ("look", "up"): "research",
     ("look", "into"): "research",
+    ("take", "look"): "research",
+    ("get", "rid"): "exec",
 }
 # These make whatever they are followed by: a plan makes them planning.
 MAKERS = _words(
-    "write make create draft prepare give produce list add do need want generate suggest provide define describe break "
-    "split schreibe mache machen erstelle erstellen gib brauche"
+    "write make create draft prepare give produce list add do need want generate suggest provide define "
+    "come describe break split schreibe mache machen erstelle erstellen gib brauche"
 )
 # What they make, if planning is meant.
 PLANNED = PLAN_KEYWORDS | _words("proposal estimate")
+# What is told and not made, if one of these writes it.
+TELLERS = _words("write give prepare produce draft provide schreibe gib erstelle")
+TOLD = _words("report summary overview comparison analysis explanation bericht überblick übersicht zusammenfassung")
 QUESTIONS = _words(
     "why what which how where who when whose warum wie was welche welcher welches wo wer wann wieso weshalb wozu ob "
     "whether"
@@ -92,7 +97,7 @@ OPENINGS = (
     ("let", "us"), ("let", "s"),
     ("i", "want", "to"), ("we", "want", "to"), ("we", "need", "to"), ("you", "should"), ("i", "need", "you", "to"),
     ("help", "me", "to"), ("help", "me"), ("lets",), ("kannst", "du"), ("könntest", "du"), ("start", "to"),
-    ("go", "ahead", "and"), ("try", "to"), ("we", "should"),
+    ("go", "ahead", "and"), ("i", "d", "like", "to"), ("i", "would", "like", "to"), ("try", "to"), ("we", "should"),
 )  # fmt: skip
 # After a noun these make a sentence of it: "search should feel better" asks for no search.
 MODALS = _words("should must is are was were fails fail feels seems needs would could can does has soll muss ist sind")

@@ -1,6 +1,7 @@
 """`git nexus route` and `git nexus workflow`, as a person calls them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,9 @@ def test_the_card_says_who_does_what_how_sure_it_is_and_what_else_could_be_meant
         "Workflow  research-exec, chosen by the rules, 60% sure",
         "Why       “implement” asks for a change, “latest” asks for something to find out",
         "",
-        "  node      work      who         after     makes",
-        "  research  research  researcher  -         research.json, research.md",
-        "  exec      exec      executor    research  exec_result.json",
+        "     node      work      who         after     makes",
+        "  1  research  research  researcher  -         research.json, research.md",
+        "  2  exec      exec      executor    research  exec_result.json",
     ]
     assert "Or       exec: make the change" in shown
     assert shown.endswith('Nothing was run. For another one begin with its name: git nexus route "/exec …"\n')
@@ -94,7 +95,11 @@ def test_a_macro_of_the_project_is_listed_shown_named_and_a_broken_one_is_told(p
     assert own == [{"name": "release", "about": "look, decide, and ship", "builtIn": False}]
     assert [row["path"] for row in listed["wrong"]] == ["commands/custom/broken.md", "commands/custom/notes.txt"]
     assert "Ship a release: {prompt}." in nexus.ok("workflow", "show", "release")
-    assert "release, chosen by its name, 100% sure" in nexus.ok("route", "/release 1.2")
+    card = nexus.ok("route", "/release 1.2")
+    assert "release, chosen by its name, 100% sure" in card
+    assert re.findall(r"^  (\d)  (\w+)", card, re.MULTILINE) == [
+        ("1", "look"), ("1", "risks"), ("2", "plan"), ("3", "do"), ("4", "prove")
+    ]  # fmt: skip
     assert "commands/custom/release.md" in run_git(project, "ls-tree", "-r", "--name-only", "refs/nexus/state")
     checked = nexus("workflow", "check")
     assert checked.returncode == 6
