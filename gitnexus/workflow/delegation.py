@@ -57,7 +57,12 @@ class Delegated(NamedTuple):
 
 def delegated(text: str) -> Delegated | None:
     """Return who is named for what in a text as `prose` leaves it; None if it names nobody."""
+    # One blank for many: else whoever sends ten thousand of them makes the patterns below try all their ways.
+    text = re.sub(r"\s+", lambda blank: "\n" if "\n" in blank[0] else " ", text)
     found = list(_FOUND.finditer(text))
+    # Nobody hands work on so often in one breath: it is a text about agents, and the rules read it.
+    if len(found) > MOST_PARTS:
+        return None
     steps: list[tuple[Kind, str]] = []
     said = []
     sure = True
@@ -81,7 +86,6 @@ def delegated(text: str) -> Delegated | None:
         steps += [(kind, agent) for kind in kinds for agent in agents]
         said.append(" ".join(match[0].split()).strip(" .,;:!?"))
     parts = _named(_merged(steps))
-    # Nobody hands work on so often in one breath: it is a text about agents, and the rules read it.
     return Delegated(tuple(parts), tuple(said), sure) if len(parts) <= MOST_PARTS else None
 
 

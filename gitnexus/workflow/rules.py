@@ -15,6 +15,7 @@ _TOKEN = re.compile(r"\S+")
 _BOUNDS = re.compile(
     r"[.;:!?\n,()—–]+|\b(?:and|then|afterwards|but|und|dann|danach|anschließend|aber)\b", re.IGNORECASE
 )
+_END = re.compile(r"[.!?\n;]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _NOT = re.compile(r"\b(do|does|did|is|are|should|must|can)(?:n['’]t|nt)\b", re.IGNORECASE)
 
@@ -72,11 +73,14 @@ def reading(text: str) -> Reading:
 def _clauses(text: str) -> Iterator[tuple[list[str], bool]]:
     """Yield the clauses as words in small letters, and whether each stands in a question."""
     at = 0
+    ends = _END.finditer(text)
+    closing = next(ends, None)
     for bound in [*_BOUNDS.finditer(text), None]:
         end = bound.start() if bound else len(text)
         found = [word.lower() for word in _WORD.findall(text[at:end])]
         if found:
-            closing = re.search(r"[.!?\n;]", text[end:])
+            while closing is not None and closing.start() < end:
+                closing = next(ends, None)
             yield found, closing is not None and closing[0] == "?"
         at = bound.end() if bound else end
 

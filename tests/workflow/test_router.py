@@ -169,5 +169,20 @@ def test_whatever_the_words_too(words: list[str]) -> None:
 
 def test_a_prompt_of_the_longest_length_takes_no_longer_than_reading_it() -> None:
     """Words that every pattern begins with: were one of them quadratic, this would not end."""
-    for word in ("send ", "have ", "codex ", "/a/", "not ", "`", '"', "and ", "x.", "use claude "):
-        proposed((word * 65_536)[:65_000])
+    for word in (
+        "send ",
+        "have ",
+        "codex ",
+        "/a/",
+        "not ",
+        "`",
+        '"',
+        "and ",
+        "x.",
+        "use claude ",
+        "\n",
+        " \n",
+        "claude, ",
+        "send    ",
+    ):
+        proposed((word * 65_536)[:65_000] + "x")
