@@ -36,7 +36,7 @@ def answered(router: RouterSettings, system: str, question: str, schema: dict[st
     worker = threading.Thread(target=ask, daemon=True)
     worker.start()
     worker.join(router.seconds)
-    if not box:
+    if not box or _timed_out(box[0]):
         raise Failed(f"the model did not answer in {router.seconds} s")
     if isinstance(box[0], BaseException):
         raise Failed(_in_words(box[0])) from box[0]
@@ -86,6 +86,10 @@ def _content(kind: str, raw: bytes) -> Any:
     if not isinstance(text, str):
         raise Failed("the answer is not that of a chat")
     return parse(text.encode("utf-8", "surrogatepass"))
+
+
+def _timed_out(found: Any) -> bool:
+    return isinstance(found, TimeoutError) or isinstance(getattr(found, "reason", None), TimeoutError)
 
 
 def _in_words(exc: BaseException) -> str:
