@@ -85,6 +85,11 @@ class RunDesk:
         """Return the run as its log tells it. Raises: NotFound, VerificationFailed."""
         return fold(self.log.read())
 
+    def agent_at(self, node: str) -> str:
+        """Return the agent of a step, or the one that the run began with."""
+        found = self.view().nodes.get(node)
+        return (found.agent if found else "") or self.run.agent
+
     def write_definition(self, definition: Definition) -> None:
         """Keep what the run is to do."""
         replace(self.folder / WORKFLOW, document(definition.plain()), 0o600)

@@ -12,6 +12,8 @@ Mode = Literal["default", "acceptEdits", "autopilot", "bypass"]
 Scope = Literal["once", "session", "repository", "path", "argv", "workflow"]
 Level = Literal["L0", "L1", "L2", "L3"]
 Network = Literal["none", "loopback", "full"]
+# How agents work, the stricter first: they only propose, or edit a worktree of their own.
+Way = Literal["proposer", "contained"]
 
 
 class ProposedAction(Record):

@@ -48,12 +48,12 @@ def node(name: str, what: str = "started", **more: Any) -> tuple[str, dict[str, 
 def test_a_whole_run_is_counted_for_who_did_it(tmp_path: Path) -> None:
     found = counted(
         tmp_path,
-        node("N1", agent="planner", adapter="claude"),
+        node("N1", agent="claude", role="planner"),
         ("agent.spent", {"input": 100, "output": 20, "cost": 1500, "node": "N1"}),
         ("output.checked", {"node": "N1", "schema": "plan", "ok": False}),
         ("output.checked", {"node": "N1", "schema": "plan", "ok": True}),
         node("N1", "completed"),
-        node("N2", agent="codex", adapter="codex"),
+        node("N2", agent="codex"),
         proposed("a1", node="N2"),
         judged("a1", "ask"),
         judged("a1", "ask"),
@@ -102,6 +102,7 @@ def test_who_was_answered_goes_on_and_who_failed_tries_again(tmp_path: Path) -> 
         ([proposed("a1"), ("action.rejected", {"action": "a1", "why": "a2 replaces it"})], 0, 0),
         ([proposed("a1"), ("action.rejected", {"action": "a1", "why": "w", "error": "E_CONFLICT"})], 0, 1),
         ([proposed("a1"), executed("a1", ok=False)], 0, 1),
+        ([("action.rejected", {"action": "edit", "why": "a1: nothing was changed"}), proposed("a2", by="ann")], 0, 0),
     ],
 )
 def test_a_proposal_that_is_none_and_a_patch_that_does_not_fit_are_two_things(
@@ -114,7 +115,7 @@ def test_a_proposal_that_is_none_and_a_patch_that_does_not_fit_are_two_things(
 
 def test_checks_before_a_landing_count_for_who_made_the_last_patch(tmp_path: Path) -> None:
     found = counted(
-        tmp_path, node("N1", agent="planner", adapter="claude"), proposed("a1", node="N1"), executed("a1"),
+        tmp_path, node("N1", agent="claude", role="planner"), proposed("a1", node="N1"), executed("a1"),
         node("N2", agent="codex"), ("checks.ran", {"argv": ["make", "test"], "ok": False}),
     )  # fmt: skip
 
