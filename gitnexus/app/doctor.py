@@ -315,7 +315,15 @@ def _sandbox(state: State, _fix: bool) -> Iterator[Finding]:
         yield Finding("sandbox", "ok", words)
 
 
+def _harnesses(state: State, _fix: bool) -> Iterator[Finding]:
+    if state.repo.worktree is None:
+        return
+    from gitnexus.app.harnesscheck import in_short  # reads what programs have in the home: only here
+
+    yield from in_short(state.repo.worktree)
+
+
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
     _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _backlog, _registry, _settings, _catalog,
-    _approvals, _sandbox,
+    _approvals, _sandbox, _harnesses,
 )  # fmt: skip

@@ -47,7 +47,8 @@ def taken(desk: RunDesk, action: str, by: str = "") -> str:
     What is not taken stays in the draft; what is empty or unchanged does not. Raises: NexusError.
     """
     file = _file(desk, action)
-    text = b"".join(line for line in file.read_bytes().splitlines(keepends=True) if not line.startswith(b"#"))
+    # By line feeds alone: a carriage return in a line ends no line of a patch.
+    text = b"\n".join(line for line in file.read_bytes().split(b"\n") if not line.startswith(b"#"))
     if not text.strip():
         file.unlink()
         raise Invalid("nothing is left of the patch, so nothing happened", hint="d denies it")

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
@@ -60,7 +59,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
-        id=_claimed(state, ids_in(snapshot)),
+        id=claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
         agent=wish.definition.nodes[0].adapter,
         base=base,
@@ -79,7 +78,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     return desk
 
 
-def _claimed(state: State, taken: list[str]) -> str:
+def claimed(state: State, taken: list[str]) -> str:
     """Return a new id whose folder is ours alone: of two processes that draw the same, one draws again."""
     for _ in range(100):
         found = mint(now(), taken)
@@ -93,6 +92,11 @@ def _claimed(state: State, taken: list[str]) -> str:
 
 def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+    if desk.run.session:
+        raise Failed(
+            f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
+            hint=f"its id there is {desk.run.session}",
+        )
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
@@ -125,7 +129,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
 def _next(desk: RunDesk, definition: Definition) -> Node | None:
     """Return the first step that was handed over to and is not done, if nothing stands before it."""
     view = desk.view()
-    if view.status in ENDED or view.questions or any(node.status == "blocked" for node in view.nodes.values()):
+    if view.status in ENDED or view.questions:
         return None
     handed = steps_of(desk, definition)[len(definition.nodes) :]
     return next((one for one in handed if one.id not in view.nodes or view.nodes[one.id].status != "completed"), None)
@@ -211,8 +215,7 @@ def _attempted(
     desk: RunDesk, definition: Definition, node: Node, before: int, show: Show, network: Network | None
 ) -> Ended:
     """Let a node's agent work, for the first time or again, and keep how that ended. Raises: NexusError."""
-    body: dict[str, Any] = {"node": node.id, "agent": node.adapter, "attempt": before + 1}
-    body |= {"role": node.role} if node.role else {}
+    body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter, "attempt": before + 1}
     desk.log.append("node.started", "nexus", body)
     try:
         ended = worked(desk, definition, node, show, network)

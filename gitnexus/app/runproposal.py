@@ -123,7 +123,8 @@ def proposed_request(desk: RunDesk, action: str) -> Request:
 def proposal(desk: RunDesk, action: str) -> Proposal:
     """Return an action as it would be judged now, its request made again from the objects. Raises: NexusError."""
     request = proposed_request(desk, action)
-    if isinstance(request, PatchRequest):
+    # A session has no branch that could move: what it asked about is checked when it asks again.
+    if isinstance(request, PatchRequest) and not desk.run.session:
         request = _recomputed(desk, action, request)
     keeper = desk.keeper(action)
     return Proposal(action, request, keeper.decide(request))

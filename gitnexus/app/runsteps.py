@@ -9,7 +9,6 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposed_request
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.catalog import open_catalog
 from gitnexus.events.fold import step_of
 from gitnexus.policy.model import HandoffRequest
 from gitnexus.runs.definition import Definition, Node
@@ -55,6 +54,8 @@ def refuse_nobody(state: State, sender: Node, receiver: str) -> None:
         raise Invalid("a command cannot be handed over to", hint="propose it with propose_command")
     if receiver in ADAPTERS:
         return
+    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
+
     roles = open_catalog(state.snapshot, state.repo.place, state.trusts).catalog.agents
     if receiver not in roles:
         raise NotFound(

@@ -150,7 +150,11 @@ def _went_on(desk: "RunDesk") -> None:
     from gitnexus.app.running import driven
     from gitnexus.base.errors import Busy
 
-    if can_end(desk):
+    if desk.run.session:
+        from gitnexus.app.sessions import closed
+
+        closed(desk)
+    elif can_end(desk):
         with contextlib.suppress(Busy):  # who came first brings it to its end
             driven(desk, lambda said: None, None)
 

@@ -140,8 +140,8 @@ def _resumed(run: _Measuring, _body: Mapping[str, Any]) -> None:
 
 
 def _node_started(run: _Measuring, body: Mapping[str, Any]) -> None:
-    adapter = str(body.get("agent") or run.first.adapter)
-    run.now = Worker(str(body.get("role") or adapter), adapter)
+    agent = str(body.get("agent") or run.first.agent)
+    run.now = Worker(agent, str(body.get("adapter") or agent))
     before = run.nodes.get(body["node"])
     run.nodes[body["node"]] = (run.now, "started")
     tally = run.of(run.now)

@@ -18,7 +18,7 @@ from gitnexus.policy.model import (
 )
 from gitnexus.policy.patterns import Argv, Narrow, Wide, is_literal
 from gitnexus.policy.programs import name_of, unwrapped
-from gitnexus.policy.rules import Budget, Policy, Rule, SandboxLevel
+from gitnexus.policy.rules import Budget, Policy, Rule, SandboxLevel, Unplanned
 
 LEVELS: tuple[Level, ...] = ("L0", "L1", "L2", "L3")
 NETWORKS = ("none", "loopback", "full")
@@ -137,7 +137,10 @@ def host_matches(pattern: str, host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """All that the gate asks. `mode` is what the files say; `bypass` is whether the user switched that mode on."""
+    """All that the gate asks. `mode` is what the files say; `bypass` is whether the user switched that mode on.
+
+    `unplanned` is about edits while no task is open, None where no file says.
+    """
 
     deny: Rules
     ask: Rules
@@ -151,6 +154,7 @@ class Law:
     minimum: Level = "L0"
     budget: Budget = field(default_factory=Budget)
     bypass: bool = False
+    unplanned: Unplanned | None = None
 
 
 def law_of(
@@ -175,6 +179,9 @@ def law_of(
         minimum=max(mine.minimum, theirs.minimum, key=LEVELS.index),
         budget=_budget(mine.budget, theirs.budget, trusted),
         bypass=bypass,
+        unplanned="require-task"
+        if "require-task" in (mine.unplanned, theirs.unplanned)
+        else (mine.unplanned or loosening.unplanned),
     )
 
 

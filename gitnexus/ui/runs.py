@@ -102,9 +102,17 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
         "running": f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }
+    if run.session and view.status == "running":
+        nexts["running"] = _goes_on(run.agent, run.session)
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _goes_on(agent: str, session: str) -> str:
+    """Return how a program's own session is taken up again: there a call that was approved is let through, once."""
+    commands = {"claude-code": f"claude -p --resume {session}", "codex": f"codex exec resume {session}"}
+    return commands.get(agent, f"go on in {agent}; the same call is let through, once")
 
 
 def _said(action: "ActionView") -> str:

@@ -48,7 +48,7 @@ def node(name: str, what: str = "started", **more: Any) -> tuple[str, dict[str, 
 def test_a_whole_run_is_counted_for_who_did_it(tmp_path: Path) -> None:
     found = counted(
         tmp_path,
-        node("N1", agent="claude", role="planner"),
+        node("N1", agent="planner", adapter="claude"),
         ("agent.spent", {"input": 100, "output": 20, "cost": 1500, "node": "N1"}),
         ("output.checked", {"node": "N1", "schema": "plan", "ok": False}),
         ("output.checked", {"node": "N1", "schema": "plan", "ok": True}),
@@ -115,7 +115,7 @@ def test_a_proposal_that_is_none_and_a_patch_that_does_not_fit_are_two_things(
 
 def test_checks_before_a_landing_count_for_who_made_the_last_patch(tmp_path: Path) -> None:
     found = counted(
-        tmp_path, node("N1", agent="claude", role="planner"), proposed("a1", node="N1"), executed("a1"),
+        tmp_path, node("N1", agent="planner", adapter="claude"), proposed("a1", node="N1"), executed("a1"),
         node("N2", agent="codex"), ("checks.ran", {"argv": ["make", "test"], "ok": False}),
     )  # fmt: skip
 

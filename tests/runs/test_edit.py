@@ -153,6 +153,15 @@ def test_who_was_answered_meanwhile_is_not_edited_any_more(desk: RunDesk) -> Non
     assert list(desk.view().actions) == ["a1"]
 
 
+def test_a_carriage_return_in_a_line_hides_nothing_behind_it(desk: RunDesk) -> None:
+    file = draft(desk, "a1")
+    file.write_bytes(file.read_bytes().replace(b"+goodbye\n", b"+good\r# bye\n"))
+
+    approve(desk, taken(desk, "a1"))
+
+    assert (desk.place / "readme.txt").read_bytes() == b"good\r# bye\n"
+
+
 def test_only_patches_are_edited(desk: RunDesk) -> None:
     call(desk, "propose_command", {"argv": ["true"]})
 

@@ -108,6 +108,21 @@ def test_a_step_that_was_handed_over_to_survives_a_kill(nexus: Nexus, project: P
     assert [body["node"] for body in events(project, run, "node.started")] == ["main", "handoff-a1", "handoff-a1"]
 
 
+def test_who_was_handed_over_to_may_ask_and_goes_on_when_it_is_answered(nexus: Nexus, project: Path) -> None:
+    scripts(project, [HAND], [propose("ask", question="which colour?")])
+    nexus("run", "--agent", "scripted", "first.json")
+    run = the_run(project)
+    nexus.ok("approve", run)
+
+    asked = nexus("resume", run)
+    nexus.ok("answer", run, "green")
+    nexus.ok("resume", run)
+
+    assert asked.returncode == ASKED
+    assert statuses(project, run) == [("main", "completed"), ("handoff-a1", "completed")]
+    assert listed(nexus)[run]["status"] == "completed"
+
+
 def test_a_handoff_that_was_begun_and_not_seen_to_end_is_brought_to_its_end(project: Path) -> None:
     with begun(project) as desk:
         call(desk, "handoff", {"to": "scripted", "message": "second.json"})
