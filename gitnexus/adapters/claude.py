@@ -4,7 +4,20 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, items, mapping, money, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
 
 # What a contained agent gets, by name: a list of what is there stays true when a new version brings more tools.
 _TOOLS = ("Read", "Glob", "Grep", "Edit", "Write", "NotebookEdit", "Bash")
@@ -57,13 +70,14 @@ class Claude:
                 "CLAUDE_CONFIG_DIR": below(job, "claude"),
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1",
+                **({"ANTHROPIC_BASE_URL": job.address} if job.address else {}),
             },
             keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
             login=((".claude/.credentials.json", "claude/.credentials.json"),),
             stdin=asked(job).encode(),
             files=_files(job),
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="folder" if tools else "empty",
         )
 

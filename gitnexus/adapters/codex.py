@@ -4,9 +4,24 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
 
 _HOSTS = ("api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443")
+# Its own provider cannot be led elsewhere by settings, so one of ours stands beside it.
+_PROVIDER = "nexus"
 _SHELL = {"exec_command", "shell_command", "Bash"}
 
 
@@ -46,7 +61,7 @@ class Codex:
             stdin=asked(job).encode(),
             files={"codex/config.toml": _config(job, denied).encode()},
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="empty" if job.way == "proposer" else "folder",
         )
 
@@ -57,9 +72,14 @@ class Codex:
 def _config(job: Job, denied: set[str]) -> str:
     """Return config.toml; a JSON string with its characters spelled literally is a TOML string as well."""
     lines = ['approval_policy = "never"', "project_doc_max_bytes = 0", 'web_search = "disabled"', "notify = []"]
+    if job.address:
+        lines.append(f'model_provider = "{_PROVIDER}"')
     if job.instructions:
         lines.append(f"developer_instructions = {_quoted(job.instructions)}")
     lines += ["", f"[projects.{_quoted(job.folder)}]", 'trust_level = "untrusted"']
+    if job.address:
+        lines += ["", f"[model_providers.{_PROVIDER}]", f'name = "{_PROVIDER}"', f"base_url = {_quoted(job.address)}"]
+        lines += ['env_key = "OPENAI_API_KEY"', 'wire_api = "responses"']
     if job.server:
         own = sorted(name.removeprefix("mcp__nexus__") for name in denied if name.startswith("mcp__nexus__"))
         lines += ["", "[mcp_servers.nexus]", f"command = {_quoted(job.server[0])}"]

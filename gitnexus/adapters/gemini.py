@@ -4,7 +4,20 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
 from gitnexus.base.errors import Invalid
 
 _TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search", "replace", "write_file")
@@ -42,7 +55,12 @@ class Gemini:
         home = f"{HOME}/.gemini"
         return Launch(
             argv=tuple(argv),
-            env={"HOME": below(job, HOME), "GEMINI_CLI_HOME": below(job, HOME), "GEMINI_CLI_NO_RELAUNCH": "true"},
+            env={
+                "HOME": below(job, HOME),
+                "GEMINI_CLI_HOME": below(job, HOME),
+                "GEMINI_CLI_NO_RELAUNCH": "true",
+                **({"GOOGLE_GEMINI_BASE_URL": job.address} if job.address else {}),
+            },
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
             stdin=_prompt(job, bool(tools)).encode(),
             files={
@@ -50,7 +68,7 @@ class Gemini:
                 f"{home}/policies/nexus.toml": _policy(tools, denied).encode(),
             },
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="empty",
         )
 

@@ -1,5 +1,6 @@
 """Clean-up of one run or of all that are done with, and of a trash that is a week old."""
 
+import shutil
 from dataclasses import dataclass
 
 from gitnexus.base.clock import now
@@ -13,6 +14,7 @@ from gitnexus.runs.integrated import Target
 from gitnexus.runs.model import Run
 from gitnexus.runs.trash import Thrown, Trash
 from gitnexus.state import State
+from gitnexus.state.home import home_folder
 
 _USUAL = ("refs/heads/main", "refs/heads/master", "refs/remotes/origin/HEAD")
 
@@ -37,7 +39,11 @@ def clean_up(state: State, word: str | None, *, dry_run: bool = False, force: bo
         with private(state.repo) as git:
             around = Around(state.repo, git, state.objects, state.author, moment, dry_run)
             try:
-                found.append(clean(around, run, _targets(state, git, run), named=word is not None, force=force))
+                done = clean(around, run, _targets(state, git, run), named=word is not None, force=force)
+                found.append(done)
+                if not dry_run and not done.skipped:
+                    # Settings and sessions of the agent's program; all that was worth keeping is in the log.
+                    shutil.rmtree(home_folder() / "private" / run.id, ignore_errors=True)
             except Busy as exc:
                 if word:
                     raise

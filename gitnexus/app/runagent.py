@@ -1,32 +1,29 @@
 """The agent of a run at work: started in the sandbox on the run's worktree, listened to, and never believed."""
 
-import os
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gitnexus.adapters.protocol import Ended, Job, Launch, Reader, Said
+from gitnexus.adapters.protocol import Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
+from gitnexus.app.privatehome import lent, put
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runnews import news
-from gitnexus.base.errors import NotFound
-from gitnexus.base.files import replace
+from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
+from gitnexus.base.errors import DeniedByPolicy
 from gitnexus.events.kinds import short
+from gitnexus.git.config import of_the_user
 from gitnexus.policy.model import Network
 from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.runs.definition import Definition, Node
-from gitnexus.sandbox.environment import environment
-from gitnexus.sandbox.hatch import hatch, libraries
-from gitnexus.sandbox.program import resolved
+from gitnexus.sandbox.hatch import hatch
 from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import Limits, Spec
 
 # What is worth an event of its own; the rest is in the artifact with the whole output.
 _MOST_EVENTS = 200
-_MOST_OUTPUT = 8 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
 Show = Callable[[Said], None]
 # Names the command that serves our tools on its standard input and output, for agents that nobody tells of it.
@@ -63,16 +60,22 @@ def _worked(
         command=node.argv,
         model=node.model,
         session=desk.view().session if adapter.resumes else "",
+        address=address_of(desk, node),
     )
     launch = adapter.launch(job)
+    refuse_hosts(desk, launch, adapter.name, network)
     for name, data in launch.files.items():
-        replace(private / name, data, 0o600)
+        put(private, name, data)
     sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
     spec = spec_of(desk, sandbox, launch, private, definition, network)
     env = {**spec.env, TOOLS: shlex.join(server)}
     spec = spec.changed(env=env, root_writable=node.way != "proposer")
     ears = _Ears(desk, node, adapter.reader(), show)
-    done = run(spec, ears.hear)
+    with lent(private, Path.home(), launch.login if signs_in(desk, node) else ()) as sign_ins:
+        for name in sign_ins:
+            text = f"your sign-in ~/{name} is lent to it until it ends"
+            desk.log.append("agent.progress", "nexus", {"text": text, "node": node.id})
+        done = run(spec, ears.hear)
     ears.finish()
     desk.log.append("agent.progress", desk.run.agent, {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
@@ -82,63 +85,22 @@ def _worked(
     return ended
 
 
+def address_of(desk: RunDesk, node: Node) -> str:
+    """Return where the agent's model is served: what was said for the run, or set for the agent on this machine."""
+    return node.address or of_the_user(desk.repo, f"nexus.{node.adapter}.modelUrl") or ""
+
+
+def signs_in(desk: RunDesk, node: Node) -> bool:
+    """True if the person's own sign-in is to be lent. Raises: DeniedByPolicy."""
+    law = desk.keeper().here.law
+    if node.sign_in and law.signin == "deny":
+        raise DeniedByPolicy("the policy denies lending a sign-in", hint="use a key in the environment")
+    return law.signin == "allow" or (law.signin == "ask" and bool(node.sign_in))
+
+
 def goes_on(desk: RunDesk, node: Node) -> bool:
     """True if the agent of a node takes up where it was, instead of beginning again."""
     return adapter_named(node.adapter).resumes and bool(desk.view().session)
-
-
-def spec_of(
-    desk: RunDesk, sandbox: Sandbox, launch: Launch, private: Path, definition: Definition, network: Network | None
-) -> Spec:
-    """Return how a program runs in the worktree of a run. Raises: NotFound, Invalid."""
-    root, level = str(desk.place), sandbox.level
-    folders = sandbox.folders
-    program = _program(launch.argv[0], root, folders)
-    env = environment({}, os.environ, folders) | dict(launch.env)
-    for name in launch.keys:
-        if name in os.environ:
-            env[name] = os.environ[name]
-    place = root
-    if launch.place == "empty":
-        (private / "empty").mkdir(exist_ok=True, mode=0o700)
-        place = str(private / "empty")
-    seconds = definition.budgets.seconds or Limits().seconds
-    return Spec(
-        argv=launch.argv,
-        program=program,
-        cwd=place,
-        root=root,
-        env={name: value for name, value in env.items() if name != "HOME"},
-        readable=_readable(program, folders),
-        writable=(str(private),),
-        hidden=sandbox.hidden(level, private),
-        network=network or launch.network,
-        limits=Limits(seconds=seconds, cpu_seconds=seconds, output=_MOST_OUTPUT),
-        stdin=launch.stdin,
-        level=level,
-        home=str(private / "home"),
-    )
-
-
-def _program(name: str, root: str, folders: tuple[str, ...]) -> str:
-    """Return the file that the user's own command means: looked up on their PATH, never in the worktree."""
-    path = ":".join((*folders, os.environ.get("PATH", os.defpath)))
-    try:
-        return resolved(name, path, root, root).path
-    except NotFound as exc:
-        raise NotFound(f"there is no program {name[:80]}", hint="is it on your PATH? a path works too") from exc
-
-
-def _readable(program: str, folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where a program outside of the system's folders has its libraries: beside its `bin`."""
-    homes = [folder.removesuffix("/bin") for folder in folders]
-    above = Path(program).parent
-    if above.name == "bin" and len(above.parts) > 3:  # not /usr/bin, which is within reach anyway
-        homes.append(str(above.parent))
-    if program == os.path.realpath(sys.executable):
-        homes += [sys.prefix, str(Path(__file__).resolve().parents[2])]
-    homes += libraries()  # for the way to our tools
-    return tuple(dict.fromkeys(os.path.realpath(home) for home in homes if home not in ("", "/")))
 
 
 class _Ears:
@@ -170,7 +132,7 @@ class _Ears:
             self._desk.log.append("artifact.written", "nexus", body)
 
     def _keep(self, piece: bytes) -> None:
-        self._kept += piece[: max(0, _MOST_OUTPUT - len(self._kept))]
+        self._kept += piece[: max(0, MOST_OUTPUT - len(self._kept))]
 
     def _said(self, line: bytes) -> None:
         for said in self.reader.feed(line):

@@ -40,6 +40,8 @@ def show(nexus: "Nexus") -> None:
     payload = {
         "mode": law.mode,
         "sandbox": {"level": law.level, "minimum": law.minimum},
+        "approval": law.approval,
+        "signin": law.signin,
         "rules": [_row(rule) for rule in law.rules],
         "ignored": [_row(rule) for rule in here.ignored],
         "project": {"exists": here.has_project, "trusted": here.trusted},
@@ -206,6 +208,8 @@ def _screen(here: "PolicyHere") -> str:
     head = [
         ["mode", _mode(law.mode)],
         ["sandbox", f"{law.level}, at least {law.minimum}"],
+        ["approval", law.approval],
+        ["sign-in", law.signin],
         ["project policy", _standing(here)],
     ]
     rows = [[rule.id, one_line(rule.shown, 100), one_line(rule.why, 60)] for rule in law.rules]

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
+from gitnexus.policy.law import law_of
 from gitnexus.policy.paths import folded, why_odd
 from gitnexus.policy.patterns import Argv, Narrow, Wide, literal_word
 from gitnexus.policy.rules import STARTER, Policy, policy_of
@@ -151,3 +152,22 @@ def test_patterns_are_matched_word_by_word() -> None:
     assert not Argv(["a", "{int}"], "x").matches(["a", "-1"])
     assert Argv(["a", "\\*"], "x").matches(["a", "*"])
     assert not Argv(["a", "\\*"], "x").matches(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        ("", "", ("at-end", "ask")),
+        ("approval: per-action\nsignin: allow", "", ("per-action", "allow")),
+        ("approval: at-end\nsignin: allow", "approval: per-action\nsignin: deny", ("per-action", "deny")),
+        ("approval: per-action\nsignin: deny", "approval: at-end\nsignin: allow", ("per-action", "deny")),
+        ("", "signin: allow", ("at-end", "ask")),
+    ],
+)
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_stricter_of_two_files_says_when_is_asked_and_if_a_sign_in_is_lent(
+    mine: str, theirs: str, expected: tuple[str, str], trusted: bool
+) -> None:
+    law = law_of(policy(mine), policy(theirs), trusted=trusted)
+
+    assert (law.approval, law.signin) == expected
