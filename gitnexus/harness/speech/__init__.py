@@ -1,0 +1,1 @@
+"""How each program talks: one file a program, one table."""

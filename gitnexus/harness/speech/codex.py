@@ -1,0 +1,20 @@
+"""Codex: the same words as Claude Code, fewer of them; seen in 0.166."""
+
+from gitnexus.harness.model import Answer, Event, Happening, Spoken
+from gitnexus.harness.speech.claude_code import ClaudeCode
+
+
+class Codex(ClaudeCode):
+    """It runs a tool that a hook wants asked about, and skips hooks that nobody trusted without a word."""
+
+    harness = "codex"
+
+    def spoken(self, happening: Happening, answer: Answer) -> Spoken:
+        """Return the answer; what is not clearly allowed is a no, in the one form that it never passes over."""
+        if happening.event == "pre_tool_use" and answer.verdict in ("ask", "deny", "defer"):
+            return self.refused(happening.event, answer.reason or "git nexus: not allowed")
+        return super().spoken(happening, Answer(context=answer.context, notice=answer.notice))
+
+    def refused(self, event: Event, reason: str) -> Spoken:
+        """Return a no; without a reason on stderr status 2 would not block."""
+        return Spoken(err=reason or "git nexus: not allowed", status=2)
