@@ -22,6 +22,10 @@ from gitnexus.adapters.protocol import (
 # What a contained agent gets, by name: a list of what is there stays true when a new version brings more tools.
 _TOOLS = ("Read", "Glob", "Grep", "Edit", "Write", "NotebookEdit", "Bash")
 _HOSTS = ("api.anthropic.com:443",)
+_WAITS = {
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    **dict.fromkeys(("MCP_CONNECT_TIMEOUT_MS", "CLAUDE_CODE_MCP_STARTUP_WAIT_MS", "MCP_TIMEOUT"), "60000"),
+}
 _LIMITS = ("error_max_turns", "error_max_budget_usd")
 
 
@@ -70,6 +74,8 @@ class Claude:
                 "CLAUDE_CONFIG_DIR": below(job, "claude"),
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1",
+                # It waits five seconds for servers, if at all, and begins without them: a proposer would have no tool.
+                **_WAITS,
                 **({"ANTHROPIC_BASE_URL": job.address} if job.address else {}),
             },
             keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
