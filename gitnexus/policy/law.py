@@ -19,7 +19,7 @@ from gitnexus.policy.model import (
 )
 from gitnexus.policy.patterns import Argv, Narrow, Wide, is_literal
 from gitnexus.policy.programs import name_of, unwrapped
-from gitnexus.policy.rules import Budget, Policy, Rule, SandboxLevel
+from gitnexus.policy.rules import Budget, Policy, Rule, SandboxLevel, Unplanned
 
 LEVELS: tuple[Level, ...] = ("L0", "L1", "L2", "L3")
 NETWORKS = ("none", "loopback", "full")
@@ -143,6 +143,7 @@ class Law:
     """All that the gate asks. `mode` is what the files say; `bypass` is whether the user switched that mode on.
 
     `approval` is when an agent that edits by itself is asked about, `signin` whether it is lent the person's sign-in.
+    `unplanned` is about edits while no task is open, None where no file says.
     """
 
     deny: Rules
@@ -158,6 +159,7 @@ class Law:
     bypass: bool = False
     approval: Approval = "at-end"
     signin: Verdict = "ask"
+    unplanned: Unplanned | None = None
 
 
 def law_of(
@@ -183,6 +185,9 @@ def law_of(
         approval=_strictest(APPROVALS, mine.approval, theirs.approval) or "at-end",
         # It is the person's own: no project gives it away, trusted or not.
         signin=_strictest(VERDICTS, mine.signin or "ask", theirs.signin),
+        unplanned="require-task"
+        if "require-task" in (mine.unplanned, theirs.unplanned)
+        else (mine.unplanned or loosening.unplanned),
     )
 
 

@@ -19,6 +19,8 @@ SUBJECTS = ("read", "write", "run", "hosts", "handoff")
 WHOLE_KINDS: tuple[Kind, ...] = ("handoff", "plan_patch", "agenda_patch")
 Layer = Literal["user", "project"]
 SandboxLevel = Literal["auto", "strict", "L0", "L1", "L2", "L3"]
+# Whether an agent may edit files while no task of the cycle is open.
+Unplanned = Literal["free", "require-task"]
 MOST_RULES = 2000
 # What an editor shows where there is no policy yet.
 STARTER = b"""---
@@ -85,6 +87,7 @@ class Policy(Record):
     level: SandboxLevel | None = None
     minimum: Level = "L0"
     edits: tuple[str, ...] = ()
+    unplanned: Unplanned | None = None
     autopilot: tuple[Rule, ...] = ()
     budget: Budget | None = None
     approval: Approval | None = None
@@ -135,6 +138,7 @@ def _policy(value: Mapping[str, Any], layer: Layer, where: str) -> Policy:
     _known(sandbox, ("level", "minimum"), f"{where}: sandbox")
     autopilot = _mapping(value.get("autopilot") or {}, f"{where}: autopilot")
     _known(autopilot, ("allow", "budget"), f"{where}: autopilot")
+    edits = _edits(value.get("edits"), f"{where}: edits")
     rules = [
         rule for verdict in LAWS for rule in _rules(value.get(verdict), verdict, f"{layer}.{verdict}", layer, where)
     ]
@@ -145,12 +149,21 @@ def _policy(value: Mapping[str, Any], layer: Layer, where: str) -> Policy:
         mode=_choice(value.get("mode"), get_args(Mode), f"{where}: mode"),
         level=_choice(sandbox.get("level"), get_args(SandboxLevel), f"{where}: sandbox.level"),
         minimum=_choice(sandbox.get("minimum"), get_args(Level), f"{where}: sandbox.minimum") or "L0",
-        edits=_paths(value.get("edits") or [], "allow", f"{where}: edits"),
+        edits=_paths(edits.get("paths") or [], "allow", f"{where}: edits"),
+        unplanned=_choice(edits.get("unplanned"), get_args(Unplanned), f"{where}: edits"),
         autopilot=tuple(_rules(autopilot.get("allow"), "allow", f"{layer}.autopilot", layer, f"{where}: autopilot")),
         budget=_budget(budget, f"{where}: autopilot.budget") if budget is not None else None,
         approval=_choice(value.get("approval"), get_args(Approval), f"{where}: approval"),
         signin=_choice(value.get("signin"), LAWS, f"{where}: signin"),
     )
+
+
+def _edits(value: Any, where: str) -> Mapping[str, Any]:
+    """Return both things that `edits` may say: a list is of paths, a word is about edits without a task."""
+    if not isinstance(value, Mapping):
+        return {"unplanned": value} if isinstance(value, str) else {"paths": value}
+    _known(value, ("paths", "unplanned"), where)
+    return value
 
 
 def _rules(value: Any, verdict: Verdict, prefix: str, layer: str, where: str) -> list[Rule]:
