@@ -49,18 +49,20 @@ class OpenCode:
                 "opencode has to be told the model that is served there",
                 hint="--model NAME/MODEL, with any name for who serves it",
             )
-        argv = [job.program or self.program, "run", "--format=json", "--pure"]
-        argv += [f"--model={job.model}"] if job.model else []
-        argv += [f"--session={job.session}"] if job.session else []
-        where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
-        prompt = (where if job.way == "contained" else "") + asked(job, with_instructions=True)
+        argv = [job.program or self.program]
+        if job.live:
+            argv += ["acp", "--pure"]
+        else:
+            argv += ["run", "--format=json", "--pure"]
+            argv += [f"--model={job.model}"] if job.model else []
+            argv += [f"--session={job.session}"] if job.session else []
         return Launch(
             argv=tuple(argv),
             # Its folders are below its home: a runner sets the variables that name them (XDG_…) to those.
             env={"HOME": below(job, HOME), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}},
             keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_API_KEY"),
             login=((_SIGN_IN, f"{HOME}/{_SIGN_IN}"),),
-            stdin=prompt.encode(),
+            stdin=b"" if job.live else prompt_of(job).encode(),
             files={CONFIG: json.dumps(_config(job, denied_tools(self, job))).encode()},
             network="full",
             hosts=reached(job, _HOSTS),
@@ -71,6 +73,12 @@ class OpenCode:
         return OpenCodeReader()
 
 
+def prompt_of(job: Job) -> str:
+    """Return what the model is told: it begins in another folder than that of the work."""
+    where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
+    return (where if job.way == "contained" else "") + asked(job, with_instructions=True)
+
+
 def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
     # The last rule that fits counts, so what is denied stands at the end.
     permission: dict[str, Any] = {"*": "deny"}
@@ -78,9 +86,12 @@ def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
         permission["nexus_*"] = "allow"
     if job.way == "contained":
         permission |= dict.fromkeys(_PERMISSIONS, "allow")
+        permission |= {"edit": "ask", "bash": "ask"} if job.live else {}
         permission["external_directory"] = {"*": "deny", job.folder: "allow", f"{job.folder}/*": "allow"}
     permission |= {"edit" if tool in _WRITES else tool: "deny" for tool in denied}
     config: dict[str, Any] = {"autoupdate": False, "share": "disabled", "permission": permission}
+    if job.live and job.model:
+        config["model"] = job.model
     if job.budget.turns is not None:
         config["agent"] = {"build": {"steps": job.budget.turns}}
     provider, _, model = job.model.partition("/")

@@ -46,7 +46,8 @@ class Job:
 
     `folder` is where the work lies, `private` a folder of ours beside it that only this job sees. `command` is for the
     adapters that are told what to start. `program` is the file that `found` found; without it the name is looked up.
-    `address` is where the model is served, if it is not where the program would ask.
+    `address` is where the model is served, if it is not where the program would ask. `live` wants it to ask before each
+    call, on its standard input and output (adapters/live).
     """
 
     prompt: str
@@ -64,6 +65,7 @@ class Job:
     command: tuple[str, ...] = ()
     program: str = ""
     address: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

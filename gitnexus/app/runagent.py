@@ -1,19 +1,23 @@
 """The agent of a run at work: started in the sandbox on the run's worktree, listened to, and never believed."""
 
+import contextlib
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from gitnexus.adapters.lines import Lines
+from gitnexus.adapters.live import WIRES, wire_for
 from gitnexus.adapters.protocol import Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
+from gitnexus.app.live import Live
 from gitnexus.app.privatehome import lent, put
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runnews import news
 from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
-from gitnexus.base.errors import DeniedByPolicy
+from gitnexus.base.errors import DeniedByPolicy, Invalid
 from gitnexus.events.kinds import short
 from gitnexus.git.config import of_the_user
 from gitnexus.policy.model import Network
@@ -24,7 +28,6 @@ from gitnexus.sandbox.run import run
 
 # What is worth an event of its own; the rest is in the artifact with the whole output.
 _MOST_EVENTS = 200
-_LONGEST_LINE = 1024 * 1024
 Show = Callable[[Said], None]
 # Names the command that serves our tools on its standard input and output, for agents that nobody tells of it.
 TOOLS = "NEXUS_TOOLS"
@@ -61,6 +64,7 @@ def _worked(
         model=node.model,
         session=desk.view().session if adapter.resumes else "",
         address=address_of(desk, node),
+        live=asks_live(desk, node),
     )
     launch = adapter.launch(job)
     refuse_hosts(desk, launch, adapter.name, network)
@@ -70,13 +74,16 @@ def _worked(
     spec = spec_of(desk, sandbox, launch, private, definition, network)
     env = {**spec.env, TOOLS: shlex.join(server)}
     spec = spec.changed(env=env, root_writable=node.way != "proposer")
-    ears = _Ears(desk, node, adapter.reader(), show)
+    wire = wire_for(adapter.name, job) if job.live else None
+    live = Live(desk, node.id, adapter.harness, wire, spec.network) if wire else None
+    ears = _Ears(desk, node, live or adapter.reader(), show)
     with lent(private, Path.home(), launch.login if signs_in(desk, node) else ()) as sign_ins:
         for name in sign_ins:
             text = f"your sign-in ~/{name} is lent to it until it ends"
             desk.log.append("agent.progress", "nexus", {"text": text, "node": node.id})
-        done = run(spec, ears.hear)
-    ears.finish()
+        with live.conversation() if live else contextlib.nullcontext():
+            done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
+            ears.finish()
     desk.log.append("agent.progress", desk.run.agent, {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
     ended = ears.reader.end(status)
@@ -88,6 +95,25 @@ def _worked(
 def address_of(desk: RunDesk, node: Node) -> str:
     """Return where the agent's model is served: what was said for the run, or set for the agent on this machine."""
     return node.address or of_the_user(desk.repo, f"nexus.{node.adapter}.modelUrl") or ""
+
+
+def asks_live(desk: RunDesk, node: Node) -> bool:
+    """True if the agent is to ask before each call: by the policy, or because it was said so. Raises: Invalid."""
+    if node.way != "contained" or not (node.live or desk.keeper().here.law.approval == "per-action"):
+        return False
+    if node.adapter not in WIRES and not node.live and not adapter_named(node.adapter).program:
+        return False  # a command, or a script, is named by the person who starts it: that is the action
+    refuse_unasked(node.adapter)
+    return True
+
+
+def refuse_unasked(adapter: str) -> None:
+    """Refuse an agent that cannot be asked about before each call. Raises: Invalid."""
+    if adapter not in WIRES:
+        raise Invalid(
+            f"{adapter} cannot be asked before each action",
+            hint=f"these can: {', '.join(WIRES)}; or give up approval: per-action in the policy",
+        )
 
 
 def signs_in(desk: RunDesk, node: Node) -> bool:
@@ -103,29 +129,40 @@ def goes_on(desk: RunDesk, node: Node) -> bool:
     return adapter_named(node.adapter).resumes and bool(desk.view().session)
 
 
+class _Stream:
+    def __init__(self) -> None:
+        self.lines, self.redactor = Lines(), Redactor(known_values())
+
+
 class _Ears:
     """Listens to a program: lines to its reader, what it says to the log and the screen, all of it to an artifact."""
 
     def __init__(self, desk: RunDesk, node: Node, reader: Reader, show: Show) -> None:
         self.reader = reader
         self._desk, self._node, self._show = desk, node, show
-        self._redactor, self._kept, self._rest = Redactor(known_values()), bytearray(), b""
+        self._kept = bytearray()
+        self._out, self._err = _Stream(), _Stream()
         self._left = _MOST_EVENTS
 
     def hear(self, piece: bytes) -> None:
         """Take in a piece of output."""
-        self._keep(self._redactor.feed(piece))
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        if len(self._rest) > _LONGEST_LINE:
-            lines, self._rest = [*lines, self._rest], b""
-        for line in lines:
+        self._take(self._out, piece)
+
+    def hear_errors(self, piece: bytes) -> None:
+        """Take in a piece of what it complains: lines of their own, that never cut those of the output in two."""
+        self._take(self._err, piece)
+
+    def _take(self, stream: "_Stream", piece: bytes) -> None:
+        self._keep(stream.redactor.feed(piece))
+        for line in stream.lines.feed(piece):
             self._said(line)
 
     def finish(self) -> None:
         """Take in what is left, and keep the whole."""
-        if self._rest:
-            self._said(self._rest)
-        self._keep(self._redactor.finish())
+        for stream in (self._out, self._err):
+            for line in stream.lines.end():
+                self._said(line)
+            self._keep(stream.redactor.finish())
         if self._kept:
             kept = self._desk.artifacts.write(f"output-{self._node.id}.log", bytes(self._kept))
             body = {"name": kept.name, "digest": kept.digest, "size": kept.size, "node": self._node.id}

@@ -86,6 +86,7 @@ def _claimed(state: State, taken: list[str]) -> str:
 
 def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+    desk.reviewer = review
     with desk.driving():
         definition = desk.definition()
         view = desk.view()

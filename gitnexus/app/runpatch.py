@@ -4,7 +4,7 @@ Whatever was killed in between, the log says how far it came; what is done is ne
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,17 +94,23 @@ def next_action(desk: RunDesk) -> str:
 
 
 def propose(
-    desk: RunDesk, action: str, request: Request, summary: str, node: str, claims: Mapping[str, Any] | None = None
+    desk: RunDesk,
+    action: str,
+    request: Request,
+    summary: str,
+    node: str,
+    claims: Mapping[str, Any] | None = None,
+    refused: Decision | None = None,
 ) -> Decision:
     """Write a request into the log with the gate's answer. What an agent `claims` of it is only logged.
 
-    Raises: NexusError.
+    `refused` is the gate's no to a part of it, if there is one. Raises: NexusError.
     """
     asked = ProposedAction(
         id=action, kind=request.kind, summary=summary, details=request.plain(), claims=dict(claims or {})
     )
     keeper = desk.keeper(asked.id)
-    decision = keeper.decide(request)
+    decision = refused or keeper.decide(request)
     desk.recorder(keeper, desk.run.agent, node).note(
         "action.proposed",
         {
@@ -146,6 +152,8 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         known = _action(desk, action)
         if known.status in ("executed", "denied"):
             return known.status
+        if known.status in ("approved", "unknown") and desk.is_asked_live(action):
+            return "approved"  # its program does it right now
         found = proposal(desk, action)
         runact.check(desk, action, found.request)
         # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
@@ -188,6 +196,42 @@ def allowed(desk: RunDesk, action: str) -> bool:
         return True
 
 
+def handed_over(desk: RunDesk, action: str) -> None:
+    """Burn the token of what was approved, for the program that asked and does it now. Raises: NexusError."""
+    with desk.deciding():
+        found = proposal(desk, action)
+        runact.check(desk, action, found.request)
+        _refuse_over(desk)
+        _refuse_denied(found)
+        claims = _checked(desk, found, _token(desk, action), begun=False)
+        body = {
+            "action": action,
+            "tool": runact.TOOLS["command"],
+            "digest": digest(found.request),
+            "nonce": claims.nonce,
+        }
+        desk.log.append("tool.intended", GATE, body)
+        _spend(desk, claims)
+
+
+def left_waiting(desk: RunDesk, action: str, let_go: Callable[[], None]) -> str:
+    """Return how an action stands; where nobody has answered, `let_go`: whoever does from now on carries it out."""
+    with desk.deciding():
+        status = _action(desk, action).status
+        if status == "waiting":
+            let_go()
+        return status
+
+
+def brought(desk: RunDesk, action: str) -> None:
+    """Bring a patch that was committed for a program into the files, as far as it has not. Raises: NexusError."""
+    for event in desk.log.read():
+        if event.kind == "action.proposed" and event.body["action"] == action:
+            request = parsed(desk.artifacts.read(event.body["artifact"]))
+            if isinstance(request, PatchRequest):
+                _brought(desk, request)
+
+
 def unknown(desk: RunDesk, action: str) -> str:
     """Bring a patch that was begun and not seen to end to its end. Raises: NexusError."""
     with desk.deciding():
@@ -206,7 +250,10 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
 
 
 def _carried_out(desk: RunDesk, found: Proposal) -> str:
+    live = desk.is_asked_live(found.action)
     if not isinstance(found.request, PatchRequest):
+        if live:
+            return "approved"
         claims = _checked(desk, found, _token(desk, found.action), begun=False)
         return runact.carried_out(desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims))
     request, action, of = found.request, found.action, digest(found.request)
@@ -225,7 +272,8 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = _commit(desk, request, action, known, token)
-    _brought(desk, request)
+    if not live:  # a program that asked writes it itself, and would stumble over a file that changed meanwhile
+        _brought(desk, request)
     indexed(desk.worktree, request.result_tree)
     done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
     desk.log.append_many(

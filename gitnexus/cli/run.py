@@ -25,6 +25,7 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 @click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
 @click.option("--model-url", default=None, metavar="URL", help="Where the model is served, if not by its maker.")
 @click.option("--sign-in", is_flag=True, default=None, help="Lend it your own sign-in until it ends.")
+@click.option("--live", is_flag=True, default=None, help="Ask about each of its calls before it is made.")
 @click.option("--way", type=click.Choice(["contained", "proposer"]), default="contained", show_default=True,
               help="It edits its own worktree, or may only propose.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
@@ -80,14 +81,17 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any]) -> "tuple[Definition, str]":
     from gitnexus.adapters.protocol import hosts_of
+    from gitnexus.app.runagent import refuse_unasked
     from gitnexus.runs.definition import Budgets, of_command, of_prompt
 
     agent, budgets = asked.pop("agent"), Budgets(seconds=asked.pop("seconds"))
     role, model, way = asked.pop("role"), asked.pop("model"), asked.pop("way")
-    more = {"address": asked.pop("model_url"), "sign_in": asked.pop("sign_in")}
+    more = {"address": asked.pop("model_url"), "sign_in": asked.pop("sign_in"), "live": asked.pop("live")}
     _check_way(agent or "command", way)
     if more["address"]:
         hosts_of(more["address"])
+    if more["live"] and way == "contained":
+        refuse_unasked(agent or "command")
     if agent is None or agent == "command":
         return of_command(words, budgets=budgets), " ".join(words)
     # The scripted agent is told its file first; the prompt after it is for the story alone.

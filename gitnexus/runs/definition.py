@@ -33,6 +33,7 @@ class Node(Record):
     # None, as in definitions that were written before these were known: their hash stays what it was.
     address: str | None = None
     sign_in: bool | None = None
+    live: bool | None = None
 
 
 class Definition(Record):
