@@ -78,7 +78,7 @@ def _words(job: Job, sandbox: str, off: list[str]) -> list[str]:
 def _config(job: Job, denied: set[str]) -> str:
     """Return config.toml; a JSON string with its characters spelled literally is a TOML string as well."""
     lines = [
-        f'approval_policy = "{"untrusted" if job.live else "never"}"',
+        f'approval_policy = "{"on-request" if job.live else "never"}"',
         "project_doc_max_bytes = 0",
         'web_search = "disabled"',
         "notify = []",

@@ -165,7 +165,7 @@ def _bytes(text: str) -> bytes:
 def _below(desk: RunDesk, path: str) -> str:
     """Return a path from the top of the worktree, folders that are links followed. Raises: Invalid."""
     folder, name = os.path.split(path)
-    if folder.startswith("/") and name and _is_inside(desk, folder):
+    if folder.startswith("/") and name and _is_inside(desk, path) and _is_inside(desk, folder):
         real = Path(os.path.realpath(folder), name)
         if not real.is_symlink() and name not in (".", ".."):
             return str(real.relative_to(desk.place))

@@ -22,6 +22,7 @@ def with_files(git: PrivateGit, base_commit: str, contents: Mapping[str, bytes |
     before = {entry.path: entry.mode for entry in files(git, base_tree)}
     git.must("read-tree", base_tree)
     drop(git, [path for path, content in contents.items() if content is None and path in before])
+    wanted: dict[str, str] = {}
     rows = []
     for path, content in contents.items():
         mode = before.get(path, "100644")
@@ -29,10 +30,17 @@ def with_files(git: PrivateGit, base_commit: str, contents: Mapping[str, bytes |
             raise Invalid(f"{one_line(path, 80)} is no plain file")
         if content is not None:
             oid = git.must("hash-object", "-w", "--stdin", "--no-filters", stdin=content).decode("ascii").strip()
+            wanted[path] = oid
             rows.append(b"%s %s\t%s\0" % (mode.encode(), oid.encode(), os.fsencode(path)))
     done = git.run("update-index", "-z", "--add", "--replace", "--index-info", stdin=b"".join(rows))
     tree = git.run("write-tree") if done.returncode == 0 else done
     if tree.returncode != 0:
         raise Invalid(f"the result is no proper tree: {reason(tree.stderr)}")
     result = tree.stdout.decode("ascii").strip()
-    return Applied(base_commit, base_tree, result, difference(git, base_tree, result), tuple(files(git, result)))
+    made = tuple(files(git, result))
+    # Git passes over a name that some system takes for .git and says so only to a person.
+    held = {entry.path: entry.oid for entry in made}
+    for path, oid in wanted.items():
+        if held.get(path) != oid:
+            raise Invalid(f"{one_line(path, 80)} is refused: git does not take such a name")
+    return Applied(base_commit, base_tree, result, difference(git, base_tree, result), made)
