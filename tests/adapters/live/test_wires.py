@@ -22,8 +22,8 @@ WORDS = (
     "item/started item/completed item/fileChange/requestApproval item/commandExecution/requestApproval fileChange "
     "commandExecution agentMessage turn/completed turn status completed error message thread jsonrpc session/update "
     "update sessionUpdate agent_message_chunk content text tool_call tool_call_update toolCallId toolCall title "
-    "rawInput session/request_permission options optionId allow_once reject_once execute edit newText fs/write_text_file "
-    "stopReason end_turn usage sessionId workdir 1 2 3 0"
+    "rawInput session/request_permission options optionId allow_once reject_once execute edit newText "
+    "fs/write_text_file stopReason end_turn usage sessionId workdir 1 2 3 0"
 ).split()
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-1, 5), st.text(max_size=12), st.sampled_from(WORDS))
 values = st.recursive(
