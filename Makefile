@@ -6,6 +6,9 @@ READY := $(VENV)/.ready
 # The tests wait for the disk at every write that must survive a power cut; in memory they need not.
 SCRATCH := $(shell test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp})
 
+# A machine that forbids compiled modules would compile all of ours anew in each of the thousands of processes here.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test check slow bench format docs clean
 
 help: ## show this

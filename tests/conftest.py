@@ -1,5 +1,6 @@
 """A sealed home for every test: no user config, no GIT_*, no registry of the person who runs them."""
 
+import itertools
 import os
 import pty
 import subprocess
@@ -11,9 +12,17 @@ import pytest
 Git = Callable[..., str]
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the homes of all tests go; pytest itself would count all that are there before it makes one."""
+    place = tmp_path_factory.mktemp("homes")
+    return (place / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("home")
+def sealed(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    home = next(homes)
+    home.mkdir()
     for name in list(os.environ):
         if name.startswith(("GIT_", "NEXUS_", "XDG_")) or name in ("NO_COLOR", "PYTHONPATH"):
             monkeypatch.delenv(name)
@@ -109,6 +118,8 @@ def nexus(repository: Path) -> Nexus:
 
 @pytest.fixture
 def project(nexus: Nexus) -> Path:
-    """An initialised project."""
-    nexus.ok("init")
+    """An initialised project: as `git nexus init` does it, in this process, because most tests need one."""
+    from gitnexus.app.init import initialise
+
+    initialise(nexus.place, name=None, aliases=(), with_hooks=True, local=False).nexus.close()
     return nexus.place

@@ -77,7 +77,7 @@ def card_of(
     """
     facts, files, raw, cut = _shown(repo, request)
     masked = redact(raw, reveal=reveal)
-    text = visible_bytes(masked.text, keep="\n")
+    text = visible_bytes(masked.text)
     said = redact(summary, reveal=reveal)
     plain = raw.decode("utf-8", "surrogateescape")
     doubts = suspicious(f"{summary}\n{_added(plain) if isinstance(request, PatchRequest) else plain}")

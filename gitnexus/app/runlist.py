@@ -34,21 +34,23 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
         if not everything and run.status in _OVER:
             continue
         desk = RunDesk(state, run)
-        status: str = run.status
-        waits = ""
-        try:
-            view = desk.view()
-        except NexusError:
-            pass  # of another machine, or damaged: the record tells what it can
-        else:
-            status = "landed" if run.status == "landed" else status_of(view, driven=desk.is_driven())
-            waits = _waits(view)
+        status, waits = _found_at(desk)
         added, removed = lines_changed(desk) if run.head else (0, 0)
         lines = f"+{added} −{removed}" if added or removed else ""
         found.append(
             Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
                 waits=waits, title=run.title)
         )  # fmt: skip
+    return found
+
+
+def counted(state: State) -> dict[str, int]:
+    """Return how many runs there are of each status."""
+    found: dict[str, int] = {}
+    for run in runs_in(state.required()):
+        # The log of a run that ended says nothing that its record does not.
+        status = run.status if run.status in ENDED else _found_at(RunDesk(state, run))[0]
+        found[status] = found.get(status, 0) + 1
     return found
 
 
@@ -73,6 +75,15 @@ def can_end(desk: RunDesk) -> bool:
     through = {name for name, node in view.nodes.items() if node.status in ("completed", "failed")}
     wanted = {node.id for node in desk.definition().nodes}
     return view.status not in ENDED and wanted <= through and not _waits(view) and not desk.is_driven()
+
+
+def _found_at(desk: RunDesk) -> tuple[str, str]:
+    """Return the status of a run, and what waits in it."""
+    try:
+        view = desk.view()
+    except NexusError:
+        return desk.run.status, ""  # of another machine, or damaged: the record tells what it can
+    return "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven()), _waits(view)
 
 
 def _waits(view: RunView) -> str:

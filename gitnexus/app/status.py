@@ -59,7 +59,7 @@ def standing(nexus: Nexus) -> Standing:
     missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
     untrusted = Signed(snapshot, nexus.repo.common_dir).untrusted()
-    runs = _runs(snapshot)
+    runs = _runs(nexus, snapshot)
     return Standing(
         commit=commit,
         changes=count,
@@ -105,16 +105,12 @@ def _cycle(nexus: Nexus) -> dict[str, Any]:
     return found
 
 
-def _runs(snapshot: Snapshot) -> dict[str, int]:
-    """Return how many runs there are of each status, as their records say."""
+def _runs(nexus: Nexus, snapshot: Snapshot) -> dict[str, int]:
     if not snapshot.names("runs"):
         return {}
-    from gitnexus.runs.store import runs_in  # most projects have none yet
+    from gitnexus.app.runlist import counted  # most projects have none yet
 
-    found: dict[str, int] = {}
-    for run in runs_in(snapshot):
-        found[run.status] = found.get(run.status, 0) + 1
-    return found
+    return counted(nexus.state)
 
 
 def _mode(nexus: Nexus, snapshot: Snapshot) -> str:
@@ -149,6 +145,8 @@ def _next(
     steps = []
     if runs.get("waiting") or runs.get("blocked"):
         steps.append("git nexus review shows what waits for your answer")
+    if runs.get("stopped"):
+        steps.append("git nexus runs shows which run stopped; git nexus resume RUN goes on with it")
     if copies:
         steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
     if nexus.settled.held:

@@ -7,6 +7,8 @@ from functools import cache
 _SPELLED_OUT = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 # Letters and marks that draw nothing: fillers of Hangul, the empty braille cell, joiners, vowels that are not shown.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+# How a tab is drawn in a frame, and how far it goes at most.
+_TAB, _STOP = "\u21e5", 4
 _JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
 
 
@@ -33,10 +35,18 @@ def one_line(text: str, limit: int = 200) -> str:
 def framed(text: str, width: int = 100) -> list[str]:
     """Return the lines of `text` behind a gutter that it cannot write, broken before a terminal would break them."""
     lines = []
-    for line in visible(text, keep="\n").split("\n"):
-        pieces = _broken(line, width)
+    for line in visible(text).split("\n"):
+        pieces = _broken(_with_tabs(line) if "\t" in line or _TAB in line else line, width)
         lines += [f"│ {pieces[0]}", *(f"┆ {piece}" for piece in pieces[1:])]
     return lines
+
+
+def _with_tabs(line: str) -> str:
+    """Return the line with tabs drawn, as wide as they are, and nothing else that looks like one."""
+    drawn = ""
+    for piece in line.replace(_TAB, _spelled(_TAB)).split("\t"):
+        drawn += piece + _TAB.ljust(_STOP - (len(drawn) + len(piece)) % _STOP)
+    return drawn[: drawn.rindex(_TAB)]
 
 
 def _broken(line: str, width: int) -> list[str]:

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitnexus.base.text import one_line, visible
+from gitnexus.base.errors import NexusError
+from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusGroup, invocation
 from gitnexus.ui.output import answer, columns, note, start_folder, with_nexus
 
@@ -107,7 +108,7 @@ def add(nexus: "Nexus", /, verdict: Any, user: bool, argv: tuple[str, ...], **wo
     row = {key: value for key, value in {**words, "run": argv}.items() if value}
     row = {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
     rule = add_rule(nexus, "user" if user else "project", verdict, row)
-    _told(rule.layer)
+    _signed(nexus, rule.layer)
     answer({"rule": _row(rule)}, f"Added {rule.id}: {one_line(rule.shown)}", nexus.described)
 
 
@@ -119,7 +120,7 @@ def remove(nexus: "Nexus", rule_id: str) -> None:
     from gitnexus.app.policy import remove_rule
 
     rule = remove_rule(nexus, rule_id)
-    _told(rule.layer)
+    _signed(nexus, rule.layer)
     answer({"rule": _row(rule)}, f"Removed {rule.id}: {one_line(rule.shown)}", nexus.described)
 
 
@@ -137,7 +138,7 @@ def edit(nexus: "Nexus", user: bool) -> None:
     changed = typed is not None and typed.encode() != before
     if changed:
         replace_text(nexus, layer, before, str(typed).encode())
-        _told(layer)
+        _signed(nexus, layer)
     answer({"changed": changed, "layer": layer}, "Saved." if changed else "Nothing changed.",
            nexus.described)  # fmt: skip
 
@@ -153,7 +154,7 @@ def mode_command(nexus: "Nexus", mode: Any, user: bool) -> None:
     layer: Any = "user" if user else "project"
     if mode is not None:
         set_mode(nexus, layer, mode)
-        _told(layer)
+        _signed(nexus, layer)
     here = policy_here(nexus.state)
     answer({"mode": here.law.mode, "user": here.user.mode, "project": here.project.mode, "trusted": here.trusted},
            f"The mode in force is {_mode(here.law.mode)}.", nexus.described)  # fmt: skip
@@ -170,14 +171,14 @@ def trust_command(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
     signed: sha256: and what sha256sum prints for the file. It takes the private key of an approver.
     """
     from gitnexus.app.trust import trust, waiting
-    from gitnexus.ui.trust import change_of, confirmed
+    from gitnexus.ui.trust import confirmed, showed
 
     files = waiting(nexus.state)
     if not files:
         answer({"signed": []}, "All that must be signed is signed.", nexus.described)
         return
     for file in files:
-        click.echo(visible(change_of(file.path, file.before, file.raw)), err=True)
+        showed(file)
         note(f"{file.path}: {file.why}")
     confirmed("Sign this?", [file.digest for file in files], confirm)
     key = trust(nexus.state, files)
@@ -198,9 +199,23 @@ def _mode(mode: str) -> str:
     return click.style(mode, fg="red", bold=True) if mode == "bypass" else mode
 
 
-def _told(layer: str) -> None:
-    if layer == "project":
-        note("what it allows counts once an approver has signed it: git nexus policy trust")
+def _signed(nexus: "Nexus", layer: str) -> None:
+    """Offer to sign a change of the project's policy; elsewhere, or at a no, say what is still to do."""
+    if layer != "project":
+        return
+    from gitnexus.app.trust import trust, waiting
+    from gitnexus.ui.trust import can_ask, said_yes
+
+    files = waiting(nexus.state)
+    if not files:
+        return
+    try:
+        if can_ask() and said_yes(files):
+            trust(nexus.state, files)
+            return
+    except NexusError as exc:  # the change itself is made
+        note(f"it was not signed: {exc.message}")
+    note("what it allows counts once an approver has signed it: git nexus policy trust")
 
 
 def _screen(here: "PolicyHere") -> str:

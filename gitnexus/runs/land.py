@@ -43,8 +43,9 @@ def refuse_unready(run: Run, tip: str) -> None:
         raise Failed(f"{run.id} waits for an approval", hint=f"git nexus review {run.id} shows what waits",
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status == "running":
-        raise Failed(f"{run.id} has not ended", hint=f"git nexus runs shows it; git nexus resume {run.id} goes on",
-                     fix="git nexus runs")  # fmt: skip
+        raise Failed(f"{run.id} has not ended",
+                     hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} goes on",
+                     fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status in ("failed", "cancelled"):
         raise Failed(f"{run.id} is {run.status}, so it does not land as a whole",
                      hint=f"what was approved is on {run.branch}: merge or cherry-pick that yourself")  # fmt: skip

@@ -1,11 +1,16 @@
 """Before something is signed: the difference that is signed, and the question."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from gitnexus.base.errors import BadUsage
+from gitnexus.base.text import visible
 from gitnexus.ui.commands import invocation, is_terminal
+
+if TYPE_CHECKING:
+    from gitnexus.app.trust import Untrusted
 
 
 def change_of(path: str, before: bytes | None, after: bytes) -> str:
@@ -24,18 +29,36 @@ def confirmed(question: str, meant: Sequence[str], given: Sequence[str]) -> None
         if wrong:
             raise BadUsage(f"--confirm does not name what would be signed: {wrong[0][:90]!r}", hint="look again first")
         return
-    if not is_terminal() or invocation(click.get_current_context()).as_json:
+    if not can_ask():
         raise BadUsage(
             "a person must be asked, and there is no terminal",
             # No command that could be pasted: it would be an agent that pastes it.
             hint="run this at a terminal; in a script of yours --confirm names what you have read",
         )
-    # What was typed ahead was no answer to this question.
     _drop_what_was_typed()
     click.confirm(question, default=False, abort=True, err=True)
 
 
+def said_yes(files: Sequence["Untrusted"]) -> bool:
+    """Show what would be signed, and ask; true for a yes."""
+    for file in files:
+        showed(file)
+    _drop_what_was_typed()
+    return click.confirm("Sign this, so that what it allows counts?", default=False, err=True)
+
+
+def showed(file: "Untrusted") -> None:
+    """Print what changed in a file since it was signed."""
+    click.echo(visible(change_of(file.path, file.before, file.raw)), err=True)
+
+
+def can_ask() -> bool:
+    """True if a person is there to be asked."""
+    return is_terminal() and not invocation(click.get_current_context()).as_json
+
+
 def _drop_what_was_typed() -> None:
+    """What was typed ahead was no answer to this question."""
     import contextlib
     import sys
     import termios

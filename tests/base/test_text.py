@@ -110,3 +110,9 @@ def test_any_text_can_be_looked_at_twice(text: str) -> None:
     for each in suspicious(text):
         assert visible(each.word, keep="") == each.word
         assert visible(each.reason, keep="") == each.reason
+
+
+def test_a_tab_in_a_frame_is_drawn_as_wide_as_it_is_and_nothing_else_looks_like_one() -> None:
+    assert framed("+\tif x:\n+\t\ty\t") == ["│ +⇥  if x:", "│ +⇥  ⇥   y⇥  "]
+    assert framed("a ⇥ b") == ["│ a \\u21e5 b"]
+    assert framed("⇥\t") == ["│ \\u21e5⇥ "]

@@ -1,10 +1,6 @@
 """Tools of the gateway by hand: judged by the policy, shown on a card, confined, masked and written down."""
 
 import json
-import os
-import pty
-import select
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +8,9 @@ import pytest
 
 from gitnexus.sandbox.levels import tried
 from tests.conftest import Nexus, run_git, trust
+from tests.terminal import answered
 
 PATCH = "--- a/readme.txt\n+++ b/readme.txt\n@@ -1 +1 @@\n-hello\n+hello there\n"
-
-
-def answered(place: Path, *argv: str, typed: tuple[str, ...]) -> tuple[int, str]:
-    """Run a command on a terminal, type a line whenever it asks, and return its status and what it drew."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(place)
-        os.environ["NO_COLOR"] = "1"
-        os.execvp(argv[0], list(argv))
-    drawn, left, deadline = "", list(typed), time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([fd], [], [], 0.2)
-        if ready:
-            try:
-                drawn += os.read(fd, 65536).decode("utf-8", "replace")
-            except OSError:
-                break
-        elif left and drawn.rstrip("\n").endswith(("] ", "? ", ": ")):
-            os.write(fd, left.pop(0).encode() + b"\n")
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(fd)
-    return status, drawn
 
 
 def events(place: Path) -> list[tuple[str, dict[str, Any]]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Nexus, run_git
+from tests.terminal import answered
 
 
 def told(nexus: Nexus, *argv: str) -> dict[str, object]:
@@ -39,6 +40,22 @@ def test_a_project_policy_that_nobody_signed_only_tightens(project: Path, nexus:
     assert (pushed["verdict"], pushed["rule"]) == ("deny", "project.deny.1")
     assert "they are mine" in str(pushed["why"])
     assert "policy: add to deny" in nexus.ok("log")
+
+
+def test_at_a_terminal_a_change_of_the_policy_is_shown_and_signed_in_one_go(project: Path, nexus: Nexus) -> None:
+    add = ("git", "nexus", "policy", "add", "allow", "--")
+
+    status, drawn = answered(project, *add, "git", "status", typed=("y",))
+    signed = told(nexus, "show")
+    left, _ = answered(project, *add, "git", "log", typed=("n",))
+    unsigned = told(nexus, "show")
+
+    assert status == left == 0
+    assert '+  - run: ["git", "status"]' in drawn
+    assert signed["project"] == {"exists": True, "trusted": True}
+    assert [rule["id"] for rule in signed["rules"]] == ["project.allow.1"]  # type: ignore[attr-defined]
+    assert unsigned["project"] == {"exists": True, "trusted": False}
+    assert len(unsigned["ignored"]) == 2  # type: ignore[arg-type]
 
 
 def test_a_patch_is_explained_by_what_git_would_do_and_nothing_is_changed(project: Path, nexus: Nexus) -> None:

@@ -9,6 +9,7 @@ import pytest
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, DENIED, begun, commits, folder, listed, record, untouched
+from tests.terminal import killed_at
 
 
 def shown(place: Path, commit: str, form: str) -> str:
@@ -57,6 +58,15 @@ def test_a_denial_has_its_reason_told_and_nothing_is_committed(nexus: Nexus, pro
     assert [(one["status"], one["why"]) for one in told["actions"]] == [("denied", "not today")]
     assert commits(project, run) == []
     assert "not today" in nexus.ok("replay", run)
+
+
+def test_a_run_whose_card_was_closed_without_an_answer_is_told_as_waiting(nexus: Nexus, project: Path) -> None:
+    killed_at(project, "git-nexus", "run", "--", "sh", "-c", "echo more >> readme.txt", seen="Approve?")
+
+    told = json.loads(nexus.ok("status", "--json"))
+
+    assert told["runs"] == {"waiting": 1}
+    assert "git nexus review" in told["next"][0]
 
 
 def test_the_answer_of_run_has_the_shape_that_is_promised(nexus: Nexus, project: Path) -> None:
