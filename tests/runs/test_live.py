@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Nexus, run_git
+from tests.runs.live import listed, typed
 
 # Asks about each call of a list, does what it is allowed, and tells what it heard.
 FAKE = """\
@@ -207,7 +209,7 @@ def test_somebody_answers_in_another_terminal_and_each_is_done_once(nexus: Nexus
     assert not list((project / ".git" / "nexus" / "runs" / run).glob("asking-*"))
 
 
-def _waiting(nexus: Nexus, child: "subprocess.Popen[str]", action: str) -> str:
+def _waiting(nexus: Nexus, child: "subprocess.Popen[Any]", action: str) -> str:
     until = time.monotonic() + 50
     while time.monotonic() < until and child.poll() is None:
         for row in json.loads(nexus("review", "--json").stdout).get("runs", []):
@@ -238,3 +240,50 @@ def test_agents_that_cannot_be_asked_are_refused(nexus: Nexus, project: Path, ho
 
     assert (flag.returncode, named.returncode, other.returncode) == (6, 0, 6)
     assert "cannot be asked before each action" in flag.stderr + other.stderr
+
+
+def test_at_a_terminal_each_call_has_its_card_while_the_program_waits(nexus: Nexus, project: Path, home: Path) -> None:
+    agent(home, ("Write", {"file_path": "new.txt", "content": "new\n"}), ("Bash", {"command": "echo ran > ran.txt"}))
+
+    _, shown = typed(project, "y\nd\nnot this way\ny", "git-nexus", "run", "Do it", "--agent", "claude", "--live")
+    (run,) = listed(nexus)
+
+    assert "+new" in shown
+    assert "echo ran > ran.txt" in shown
+    assert run_git(project, "show", f"nexus/{run}:new.txt") == "new\n"
+    assert [one["behavior"] for one in heard(nexus, run)] == ["allow", "deny"]
+    assert "not this way" in heard(nexus, run)[1]["message"]
+    assert list((home / "nexus" / "worktrees").glob("*/*/ran.txt")) == []
+
+
+def test_left_waiting_at_a_terminal_it_goes_on_without(nexus: Nexus, project: Path, home: Path) -> None:
+    agent(home, ("Bash", {"command": "echo ran > ran.txt"}))
+
+    typed(project, "q\nq", "git-nexus", "run", "Do it", "--agent", "claude", "--live")
+    (run,) = listed(nexus)
+
+    assert listed(nexus)[run]["status"] == "waiting"
+    assert "nobody has answered yet" in heard(nexus, run)[0]["message"]
+
+
+def test_killed_between_a_yes_and_the_writing_nothing_is_undone_at_the_end(
+    nexus: Nexus, project: Path, home: Path
+) -> None:
+    agent(home, ("Write", {"file_path": "new.txt", "content": "new\n"}), wait=60)
+    child = subprocess.Popen(
+        ["git", "nexus", "run", "Do it", "--agent", "claude", "--live", "--json"],
+        cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    run = _waiting(nexus, child, "a1")
+    os.killpg(child.pid, signal.SIGSTOP)  # it holds its lock, and never hands the yes over
+    nexus.ok("approve", run, "a1")
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    nexus("resume", run)
+    view = json.loads(nexus("review", run, "--json").stdout)["runs"]
+
+    assert run_git(project, "show", f"nexus/{run}:new.txt") == "new\n"
+    (worktree,) = (home / "nexus" / "worktrees").glob(f"*/{run}")
+    assert (worktree / "new.txt").read_text() == "new\n"
+    assert [one["status"] for row in view for one in row["actions"]] == ["executed"]
