@@ -73,7 +73,9 @@ def _worked(
     sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
     spec = spec_of(desk, sandbox, launch, private, definition, network)
     env = {**spec.env, TOOLS: shlex.join(server)}
-    spec = spec.changed(env=env, root_writable=node.way != "proposer")
+    # All of it is heard, to the last line, which tells how it ended; how much is kept is bounded by the ears.
+    limits = spec.limits.changed(output=spec.limits.flood)
+    spec = spec.changed(env=env, root_writable=node.way != "proposer", limits=limits)
     wire = wire_for(adapter.name, job) if job.live else None
     live = Live(desk, node.id, adapter.harness, wire, spec.network) if wire else None
     ears = _Ears(desk, node, live or adapter.reader(), show)
