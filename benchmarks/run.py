@@ -12,8 +12,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
 
 import commands
 import events
+import harness
 import mcp_calls
 import memory_notes
+import metrics
 import policy
 import projects
 import redaction
@@ -26,8 +28,10 @@ import verify
 CHAPTERS = {
     "state": state_write.ratios,
     "commands": commands.ratios,
+    "harness": harness.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
+    "metrics": metrics.ratios,
     "policy": policy.ratios,
     "projects": projects.ratios,
     "redaction": redaction.ratios,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from gitnexus.adapters.live.protocol import Asked, Heard, Wire
 from gitnexus.adapters.protocol import Ended, Said
-from gitnexus.app import runpatch
+from gitnexus.app import runapproval, runproposal
 from gitnexus.app.bench import known_values
 from gitnexus.app.livecall import call_asked, command_of, patch_of, refused_part, settled
 from gitnexus.app.rundesk import RunDesk
@@ -78,7 +78,7 @@ class Live:
         """Bring the last patch into the files, if its program was killed between the yes and its writing."""
         done = [name for name, one in self._desk.view().actions.items() if one.kind == "patch" and one.commit]
         if done:
-            runpatch.brought(self._desk, done[-1])
+            runapproval.written(self._desk, done[-1])
 
     def _answer(self, asked: Asked) -> tuple[bool, str]:
         self._asked += 1
@@ -90,7 +90,7 @@ class Live:
             # Never an action, so it has no name of its own; but somebody tried, and that is worth knowing.
             why = mask(f"{exc.message}; {exc.hint}" if exc.hint else exc.message, known_values())
             body = {"action": one_line(asked.tool, 80) or "unknown", "why": short(why, 1000)}
-            self._desk.log.append("action.rejected", runpatch.GATE, body)
+            self._desk.log.append("action.rejected", runproposal.GATE, body)
             return False, why
 
     def _judged(self, asked: Asked) -> tuple[bool, str]:
@@ -113,14 +113,14 @@ class Live:
         with contextlib.ExitStack() as held:
             with desk.proposing():
                 known = self._known(request)
-                action = known or runpatch.next_action(desk)
+                action = known or runproposal.next_action(desk)
                 if known is None or not desk.is_asked_live(action):
                     held.enter_context(desk.asking(action))
                 if known is None:
-                    runpatch.propose(desk, action, request, words, self._node, refused=refused)
+                    runproposal.propose(desk, action, request, words, self._node, refused=refused)
             status = self._settled(action, held.close)
             if status == "approved":
-                runpatch.handed_over(desk, action)
+                runapproval.handed_over(desk, action)
             if status in ("approved", "executed"):
                 self._begun(asked, action, request, held.pop_all())
                 return True, ""
@@ -141,12 +141,12 @@ class Live:
         desk = self._desk
         one = desk.view().actions[action]
         if one.verdict == "allow" and one.status == "approved":
-            runpatch.allowed(desk, action)
+            runapproval.allowed(desk, action)
         elif one.status == "waiting" and desk.reviewer is not None:
             desk.reviewer(desk, action)
         elif one.status == "waiting":
             self._waited(action)
-        return runpatch.left_waiting(desk, action, let_go)
+        return runapproval.left_waiting(desk, action, let_go)
 
     def _waited(self, action: str) -> None:
         """Wait for somebody to answer in another terminal, as long as the patience is."""
@@ -167,7 +167,7 @@ class Live:
         if asked.performs or not asked.call:
             held.close()
             if not is_command:
-                runpatch.brought(self._desk, action)
+                runapproval.written(self._desk, action)
             return
         if asked.call in self._doing:
             self._done(asked.call, False, "the program went on without telling what came of it")
@@ -177,7 +177,7 @@ class Live:
         action, is_command, held = self._doing.pop(call)
         with held:
             if not is_command:
-                runpatch.brought(self._desk, action)
+                runapproval.written(self._desk, action)
                 return
             body = {"action": action, "tool": "cmd.run", "ok": ok, "result": short(mask(told, known_values()), 2000)}
             self._desk.log.append("tool.executed", self._desk.run.agent, body)

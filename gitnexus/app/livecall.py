@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.adapters.live.protocol import Asked, FileDiff
-from gitnexus.app import runpatch
 from gitnexus.app.bench import known_values
 from gitnexus.app.runact import bench_for
+from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runproposal import request_of
 from gitnexus.base import hunks
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid
 from gitnexus.base.text import is_text, one_line
@@ -60,13 +61,13 @@ def patch_of(desk: RunDesk, files: Mapping[str, bytes | None]) -> PatchRequest |
     from gitnexus.git.written import with_files
 
     with private(desk.worktree) as git:
-        made = with_files(git, runpatch.tip_of(desk), files)
+        made = with_files(git, tip_of(desk), files)
         if not made.changes:
             return None
         for path, _, why in refusals(made.changes, (entry.path for entry in made.present), {}):
             raise Invalid(f"{one_line(path, 80)!r} is refused: {why}")
         git.keep(made.result_tree)
-        return runpatch.request_of(desk, made.base, made.base_tree, made.result_tree, made.changes)
+        return request_of(desk, made.base, made.base_tree, made.result_tree, made.changes)
 
 
 def command_of(desk: RunDesk, call: Shell, network: Network) -> CommandRequest:

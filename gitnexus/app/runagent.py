@@ -20,7 +20,7 @@ from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
 from gitnexus.base.errors import DeniedByPolicy, Invalid
 from gitnexus.events.kinds import short
 from gitnexus.git.config import of_the_user
-from gitnexus.policy.model import Network
+from gitnexus.policy.model import Network, Way
 from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.hatch import hatch
@@ -39,43 +39,46 @@ _PROPOSER = (
 
 def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None) -> Ended:
     """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError."""
-    private = desk.private
+    private = _private(desk, definition, node)
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
-        return _worked(desk, definition, node, show, network, server)
+        return _worked(desk, definition, node, show, network, server, private)
 
 
 def _worked(
-    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...]
-) -> Ended:
+    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...],
+    private: Path,
+) -> Ended:  # fmt: skip
     adapter = adapter_named(node.adapter)
-    private = desk.private
+    law = desk.keeper().here.law
+    # The policy may have become stricter since the run was begun; it cannot have become looser for it.
+    way = "proposer" if law.way == "proposer" else node.way
     job = Job(
         prompt=node.prompt + news(desk),
-        way=node.way,
+        way=way,
         folder=str(desk.place),
         private=str(private),
         role=node.role,
-        instructions=_PROPOSER if node.way == "proposer" else "",
+        instructions=_PROPOSER if way == "proposer" else "",
         server=server,
         command=node.argv,
         model=node.model,
-        session=desk.view().session if adapter.resumes else "",
+        session=_session(desk, node) if adapter.resumes else "",
         address=address_of(desk, node),
-        live=asks_live(desk, node),
+        live=asks_live(desk, node, way),
     )
     launch = adapter.launch(job)
     refuse_hosts(desk, launch, adapter.name, network)
     for name, data in launch.files.items():
         put(private, name, data)
-    sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
+    sandbox = Sandbox(desk.worktree, law)
     spec = spec_of(desk, sandbox, launch, private, definition, network)
     env = {**spec.env, TOOLS: shlex.join(server)}
     # All of it is heard, to the last line, which tells how it ended; how much is kept is bounded by the ears.
     limits = spec.limits.changed(output=spec.limits.flood)
-    spec = spec.changed(env=env, root_writable=node.way != "proposer", limits=limits)
+    spec = spec.changed(env=env, root_writable=way != "proposer", limits=limits)
     wire = wire_for(adapter.name, job) if job.live else None
     live = Live(desk, node.id, adapter.harness, wire, spec.network) if wire else None
     ears = _Ears(desk, node, live or adapter.reader(), show)
@@ -86,7 +89,7 @@ def _worked(
         with live.conversation() if live else contextlib.nullcontext():
             done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
             ears.finish()
-    desk.log.append("agent.progress", desk.run.agent, {"text": f"sandbox {done.level}", "node": node.id})
+    desk.log.append("agent.progress", node.adapter, {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
     ended = ears.reader.end(status)
     if done.ended_by:
@@ -99,9 +102,9 @@ def address_of(desk: RunDesk, node: Node) -> str:
     return node.address or of_the_user(desk.repo, f"nexus.{node.adapter}.modelUrl") or ""
 
 
-def asks_live(desk: RunDesk, node: Node) -> bool:
+def asks_live(desk: RunDesk, node: Node, way: Way) -> bool:
     """True if the agent is to ask before each call: by the policy, or because it was said so. Raises: Invalid."""
-    if node.way != "contained" or not (node.live or desk.keeper().here.law.approval == "per-action"):
+    if way != "contained" or not (node.live or desk.keeper().here.law.approval == "per-action"):
         return False
     if node.adapter not in WIRES and not node.live and not adapter_named(node.adapter).program:
         return False  # a command, or a script, is named by the person who starts it: that is the action
@@ -128,7 +131,19 @@ def signs_in(desk: RunDesk, node: Node) -> bool:
 
 def goes_on(desk: RunDesk, node: Node) -> bool:
     """True if the agent of a node takes up where it was, instead of beginning again."""
-    return adapter_named(node.adapter).resumes and bool(desk.view().session)
+    return adapter_named(node.adapter).resumes and bool(_session(desk, node))
+
+
+def _session(desk: RunDesk, node: Node) -> str:
+    """Return the session that the agent of a step has; who takes over from another begins its own."""
+    known = desk.view().nodes.get(node.id)
+    return known.session if known else ""
+
+
+def _private(desk: RunDesk, definition: Definition, node: Node) -> Path:
+    """Return the folder of a step's agent: who takes over finds no settings that the one before laid out for it."""
+    own = node.id not in {one.id for one in definition.nodes}
+    return desk.private.with_name(f"{desk.run.id}.{node.id}") if own else desk.private
 
 
 class _Stream:
@@ -181,5 +196,5 @@ class _Ears:
                 self._left -= 1
                 words = f"{said.tool}: {text}" if said.tool else text
                 self._desk.log.append(
-                    "agent.progress", self._desk.run.agent, {"text": short(words, 1000), "node": self._node.id}
+                    "agent.progress", self._node.adapter, {"text": short(words, 1000), "node": self._node.id}
                 )

@@ -36,6 +36,7 @@ from gitnexus.state.home import home_folder
 
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
+SESSION = "session.json"
 _DRIVER = "driver.lock"
 # Who only looks whether a run is driven holds the lock for a moment: that must not turn a driver away.
 _A_LOOK = 0.5
@@ -63,10 +64,19 @@ class RunDesk:
 
     @cached_property
     def place(self) -> Path:
-        """Where the run's worktree lies or would lie."""
+        """Where the run's worktree lies or would lie; for a session of a program, where that works."""
+        if self.run.session:
+            return self._session_folder()
         named = of_the_user(self.repo, WORKTREES)
         above = Path(named).expanduser() if named else home_folder() / "worktrees"
         return Path(real(above)) / hash_of(real(self.repo.main_place)) / self.run.id
+
+    def _session_folder(self) -> Path:
+        with contextlib.suppress(OSError, Invalid):
+            kept = parse((self.folder / SESSION).read_bytes())
+            if isinstance(kept, dict) and isinstance(kept.get("folder"), str):
+                return Path(kept["folder"])
+        return self.repo.place  # a session of another machine
 
     @property
     def private(self) -> Path:
@@ -86,6 +96,11 @@ class RunDesk:
     def view(self) -> RunView:
         """Return the run as its log tells it. Raises: NotFound, VerificationFailed."""
         return fold(self.log.read())
+
+    def agent_at(self, node: str) -> str:
+        """Return the agent of a step, or the one that the run began with."""
+        found = self.view().nodes.get(node)
+        return (found.agent if found else "") or self.run.agent
 
     def write_definition(self, definition: Definition) -> None:
         """Keep what the run is to do."""

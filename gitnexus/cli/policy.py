@@ -33,13 +33,14 @@ def policy() -> None:
 @policy.command("show")
 @with_nexus
 def show(nexus: "Nexus") -> None:
-    """Show the rules in force, the mode and the sandbox."""
+    """Show the rules in force, the mode, the way agents work and the sandbox."""
     from gitnexus.app.policy import policy_here
 
     here = policy_here(nexus.state)
     law = here.law
     payload = {
         "mode": law.mode,
+        "way": law.way,
         "sandbox": {"level": law.level, "minimum": law.minimum},
         "approval": law.approval,
         "signin": law.signin,
@@ -222,6 +223,7 @@ def _screen(here: "PolicyHere") -> str:
     law = here.law
     head = [
         ["mode", _mode(law.mode)],
+        ["way", law.way],
         ["sandbox", f"{law.level}, at least {law.minimum}"],
         ["approval", law.approval],
         ["sign-in", law.signin],

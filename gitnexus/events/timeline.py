@@ -54,8 +54,10 @@ def told(event: Event, at: str = "") -> Line:
         return Line(
             event.seq, at, _safe(event.actor), f"something this version does not know: {_safe(event.kind)}", "", ""
         )
-    if event.kind in ("tool.executed", "run.finished"):
+    if type(event.body.get("ok")) is bool:
         fields["ended"] = _ended(event.body)
+    if "replaces" in event.body:
+        fields["replaces"] = f" instead of {fields['replaces']}"
     what, why, result = (_filled(template, fields) for template in words)
     return Line(event.seq, at, _safe(event.actor), what, why, result)
 
@@ -111,7 +113,7 @@ WORDS: Mapping[str, _Words] = {
     "node.completed": _Words("completed {node}", "", "{summary}"),
     "node.blocked": _Words("is blocked in {node}", "{why}", "{needs}"),
     "node.failed": _Words("failed in {node}", "{why}"),
-    "action.proposed": _Words("proposes {actionKind} {action}: {summary}", "{why}", "{digest}"),
+    "action.proposed": _Words("{by} proposes {actionKind} {action}{replaces}: {summary}", "{why}", "{digest}"),
     "action.judged": _Words("judges {action}", "{rule}: {why}", "{verdict}"),
     "action.rejected": _Words("rejects {action}", "{why}"),
     "permission.granted": _Words("{by} approved {action} ({scope})", "{why}", "{digest}"),
@@ -126,6 +128,9 @@ WORDS: Mapping[str, _Words] = {
     "policy.changed": _Words("{by} changed the policy", "{why}", "{digest}"),
     "run.checkpointed": _Words("wrote events up to {upto} to the run's ref", "", "{commit:.12}"),
     "run.committed": _Words("committed {action}", "", "{commit:.12}"),
+    "output.checked": _Words("held what {node} gave back against {schema}", "{why}", "{ended}"),
+    "batch.finished": _Words("finished the batch {batch} of {cu} units", "{why}", "{ended}"),
+    "checks.ran": _Words("ran the check {argv}", "", "{ended}"),
     "run.landed": _Words("landed the run on {into} ({how})", "", "{commit:.12}"),
     "run.cancelled": _Words("{by} cancelled the run", "{why}"),
     "run.finished": _Words("finished the run", "{why}", "{ended}"),

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 from gitnexus.git.child import reason
-from gitnexus.git.patches import Applied, tree_of
+from gitnexus.git.commits import tree_of
+from gitnexus.git.patches import Applied
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import difference, drop, files
 

@@ -5,8 +5,7 @@ headline counts as one: a file too many costs a question, one that is missed wou
 """
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 BEGIN = "*** Begin Patch"
 _HEADLINE = re.compile(r"\s*\*\*\*\s*(Add File|Update File|Delete File|Move to)\s*:(.*)", re.IGNORECASE)
@@ -15,8 +14,7 @@ Touch = Literal["add", "update", "delete", "move"]
 _WHAT: dict[str, Touch] = {"add file": "add", "update file": "update", "delete file": "delete", "move to": "move"}
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(NamedTuple):
     """One file of such a text; `move` is the new name of the file before it."""
 
     path: str

@@ -105,7 +105,7 @@ class _Reader:
         """Read commands up to `end`, a closing bracket or the end of the text."""
         before = ""
         while True:
-            operator = self.command(before, end)
+            operator = self.command(before)
             if operator == end and (end or self.at >= len(self.text)):
                 return
             if operator == "" and self.at >= len(self.text):
@@ -130,7 +130,7 @@ class _Reader:
         if inside.why:
             self.doubt(inside.why)
 
-    def command(self, before: str, end: str) -> str:
+    def command(self, before: str) -> str:
         """Read one command; return the operator that ends it, empty at the end of the text."""
         words: list[Word] = []
         writes: list[str] = []
@@ -150,7 +150,7 @@ class _Reader:
                 continue
             if operator:
                 break
-            words.append(self.word(end))
+            words.append(self.word())
         if operator == "\n":
             self.skip_documents()
         self.keep(words, exact, writes, reads, before)
@@ -217,7 +217,7 @@ class _Reader:
         if self.at >= len(self.text):
             self.doubt("a redirection goes nowhere")
             return False
-        target = self.word("")
+        target = self.word()
         if operator in ("<<", "<<-"):
             self.documents.append((target.text, operator == "<<-", target.exact))
             return False
@@ -265,7 +265,7 @@ class _Reader:
                     found.at += 1
             self.doubt(found.why or "it has a here-document with substitutions")
 
-    def word(self, end: str) -> Word:
+    def word(self) -> Word:
         """Read one word, from a place where there is one."""
         parts: list[str] = []
         exact = True
@@ -287,12 +287,9 @@ class _Reader:
                 parts.append(text)
                 exact = exact and same
             elif char == "\\":
-                parts.append(self.text[self.at + 1 : self.at + 2].replace("\n", ""))
-                self.at += 2
+                parts.append(self.escaped())
             else:
-                # What some shell looks for among files, or fills in; and what no name has.
-                if char in "*?[]{}!^~" or (char == "=" and not parts) or ord(char) < 32 or 0x7F <= ord(char) < 0xA0:
-                    exact = False
+                exact = exact and _means_itself(char, first=not parts)
                 parts.append(char)
                 self.at += 1
         if self.at == begin:
@@ -305,6 +302,12 @@ class _Reader:
     def process(self) -> bool:
         """True if a process stands here in place of a file."""
         return self.text[self.at] in "<>" and self.text.startswith("(", self.at + 1)
+
+    def escaped(self) -> str:
+        if self.at + 1 >= len(self.text):
+            self.doubt("it ends in the middle of a word")
+        self.at += 2
+        return self.text[self.at - 1 : self.at].replace("\n", "")
 
     def single(self) -> str:
         close = self.text.find("'", self.at + 1)
@@ -367,6 +370,12 @@ class _Reader:
         if text.startswith("$", at):
             self.doubt("it has a variable")
         return False
+
+
+def _means_itself(char: str, *, first: bool) -> bool:
+    """False for what some shell looks for among files or fills in, and for what no name has."""
+    filled_in = char in "*?[]{}!^~" or (char == "=" and first)
+    return not filled_in and ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0
 
 
 def _assigns(word: str) -> bool:

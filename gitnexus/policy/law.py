@@ -16,6 +16,7 @@ from gitnexus.policy.model import (
     PatchRequest,
     Request,
     Verdict,
+    Way,
 )
 from gitnexus.policy.patterns import Argv, Narrow, Wide, is_literal
 from gitnexus.policy.programs import name_of, unwrapped
@@ -153,6 +154,7 @@ class Law:
     edits: Narrow
     rules: tuple[Rule, ...]
     mode: Mode = "default"
+    way: Way = "contained"
     level: SandboxLevel = "auto"
     minimum: Level = "L0"
     budget: Budget = field(default_factory=Budget)
@@ -178,6 +180,8 @@ def law_of(
         edits=Narrow((*mine.edits, *loosening.edits)),
         rules=rules,
         mode=_mode(mine.mode, loosening.mode),
+        # The stricter of both holds, so it may come from a project that nobody trusts yet.
+        way="proposer" if "proposer" in (mine.way, theirs.way) else "contained",
         level=mine.level or loosening.level or "auto",
         minimum=max(mine.minimum, theirs.minimum, key=LEVELS.index),
         budget=_budget(mine.budget, theirs.budget, trusted),

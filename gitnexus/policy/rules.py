@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
-from gitnexus.policy.model import Approval, Kind, Level, Mode, Network, Verdict
+from gitnexus.policy.model import Approval, Kind, Level, Mode, Network, Verdict, Way
 from gitnexus.policy.patterns import Argv, is_everything, path_pattern
 
 FILE = "policy.md"
@@ -34,9 +34,12 @@ deny:
 
 What agents may do here, and why. Rules stand above between the two lines; this is for people.
 """
-_KNOWN_KEYS = ("version", "mode", "sandbox", "approval", "signin", "allow", "ask", "deny", "edits", "autopilot")
+_KNOWN_KEYS = (
+    *("version", "mode", "way", "sandbox", "approval", "signin"),
+    *("allow", "ask", "deny", "edits", "autopilot"),
+)
 _FENCE = re.compile(rb"---[ \t]*\r?\n")
-_LOST = re.compile(rb"^(?:version|mode|allow|ask|deny|sandbox|approval|signin|autopilot)[ \t]*:", re.MULTILINE)
+_LOST = re.compile(rb"^(?:version|mode|way|allow|ask|deny|sandbox|approval|signin|autopilot)[ \t]*:", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
 
@@ -84,6 +87,7 @@ class Policy(Record):
 
     rules: tuple[Rule, ...] = ()
     mode: Mode | None = None
+    way: Way | None = None
     level: SandboxLevel | None = None
     minimum: Level = "L0"
     edits: tuple[str, ...] = ()
@@ -147,6 +151,7 @@ def _policy(value: Mapping[str, Any], layer: Layer, where: str) -> Policy:
     return Policy(
         rules=tuple(rules),
         mode=_choice(value.get("mode"), get_args(Mode), f"{where}: mode"),
+        way=_choice(value.get("way"), get_args(Way), f"{where}: way"),
         level=_choice(sandbox.get("level"), get_args(SandboxLevel), f"{where}: sandbox.level"),
         minimum=_choice(sandbox.get("minimum"), get_args(Level), f"{where}: sandbox.minimum") or "L0",
         edits=_paths(edits.get("paths") or [], "allow", f"{where}: edits"),

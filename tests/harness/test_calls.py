@@ -86,7 +86,9 @@ TABLE: list[tuple[str, str, dict[str, Any], Call]] = [
 
 @pytest.mark.parametrize(("harness", "tool", "given_", "call"), TABLE)
 def test_a_call_becomes_what_it_would_do(harness: str, tool: str, given_: dict[str, Any], call: Call) -> None:
-    assert call_of(harness, tool, given_, "/repo") == call
+    found = call_of(harness, tool, given_, "/repo")
+
+    assert (type(found), found) == (type(call), call)
 
 
 _JSON = st.recursive(

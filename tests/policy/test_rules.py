@@ -155,6 +155,27 @@ def test_patterns_are_matched_word_by_word() -> None:
 
 
 @pytest.mark.parametrize(
+    ("mine", "theirs", "trusted", "way"),
+    [
+        ("", "", True, "contained"),
+        ("", "way: proposer", False, "proposer"),
+        ("way: proposer", "way: contained", True, "proposer"),
+        ("way: contained", "way: proposer", False, "proposer"),
+        ("way: contained", "", False, "contained"),
+    ],
+)
+def test_of_two_ways_the_stricter_holds(mine: str, theirs: str, trusted: bool, way: str) -> None:
+    user, project = (policy_of(f"---\nversion: 1\n{text}\n---\n".encode(), "user") for text in (mine, theirs))
+
+    assert law_of(user, project, trusted=trusted).way == way
+
+
+def test_a_way_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(Invalid, match="way should be one of proposer, contained"):
+        policy_of(b"---\nversion: 1\nway: careful\n---\n", "user")
+
+
+@pytest.mark.parametrize(
     ("mine", "theirs", "expected"),
     [
         ("", "", ("at-end", "ask")),
