@@ -42,6 +42,8 @@ def show(nexus: "Nexus") -> None:
         "mode": law.mode,
         "way": law.way,
         "sandbox": {"level": law.level, "minimum": law.minimum},
+        "approval": law.approval,
+        "signin": law.signin,
         "rules": [_row(rule) for rule in law.rules],
         "ignored": [_row(rule) for rule in here.ignored],
         "project": {"exists": here.has_project, "trusted": here.trusted},
@@ -224,6 +226,8 @@ def _screen(here: "PolicyHere") -> str:
         ["mode", _mode(law.mode)],
         ["way", law.way],
         ["sandbox", f"{law.level}, at least {law.minimum}"],
+        ["approval", law.approval],
+        ["sign-in", law.signin],
         ["project policy", _standing(here)],
     ]
     rows = [[rule.id, one_line(rule.shown, 100), one_line(rule.why, 60)] for rule in law.rules]

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
-from gitnexus.policy.model import Kind, Level, Mode, Network, Verdict, Way
+from gitnexus.policy.model import Approval, Kind, Level, Mode, Network, Verdict, Way
 from gitnexus.policy.patterns import Argv, is_everything, path_pattern
 
 FILE = "policy.md"
@@ -34,9 +34,12 @@ deny:
 
 What agents may do here, and why. Rules stand above between the two lines; this is for people.
 """
-_KNOWN_KEYS = ("version", "mode", "way", "sandbox", "allow", "ask", "deny", "edits", "autopilot")
+_KNOWN_KEYS = (
+    *("version", "mode", "way", "sandbox", "approval", "signin"),
+    *("allow", "ask", "deny", "edits", "autopilot"),
+)
 _FENCE = re.compile(rb"---[ \t]*\r?\n")
-_LOST = re.compile(rb"^(?:version|mode|way|allow|ask|deny|sandbox|autopilot)[ \t]*:", re.MULTILINE)
+_LOST = re.compile(rb"^(?:version|mode|way|allow|ask|deny|sandbox|approval|signin|autopilot)[ \t]*:", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
 
@@ -93,6 +96,8 @@ class Policy(Record):
     unplanned: Unplanned | None = None
     autopilot: tuple[Rule, ...] = ()
     budget: Budget | None = None
+    approval: Approval | None = None
+    signin: Verdict | None = None
 
 
 def front_matter(raw: bytes, where: str) -> tuple[int, int]:
@@ -155,6 +160,8 @@ def _policy(value: Mapping[str, Any], layer: Layer, where: str) -> Policy:
         unplanned=_choice(edits.get("unplanned"), get_args(Unplanned), f"{where}: edits"),
         autopilot=tuple(_rules(autopilot.get("allow"), "allow", f"{layer}.autopilot", layer, f"{where}: autopilot")),
         budget=_budget(budget, f"{where}: autopilot.budget") if budget is not None else None,
+        approval=_choice(value.get("approval"), get_args(Approval), f"{where}: approval"),
+        signin=_choice(value.get("signin"), LAWS, f"{where}: signin"),
     )
 
 

@@ -175,3 +175,22 @@ def test_of_two_ways_the_stricter_holds(mine: str, theirs: str, trusted: bool, w
 def test_a_way_that_nobody_knows_is_refused() -> None:
     with pytest.raises(Invalid, match="way should be one of proposer, contained"):
         policy_of(b"---\nversion: 1\nway: careful\n---\n", "user")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        ("", "", ("at-end", "ask")),
+        ("approval: per-action\nsignin: allow", "", ("per-action", "allow")),
+        ("approval: at-end\nsignin: allow", "approval: per-action\nsignin: deny", ("per-action", "deny")),
+        ("approval: per-action\nsignin: deny", "approval: at-end\nsignin: allow", ("per-action", "deny")),
+        ("", "signin: allow", ("at-end", "ask")),
+    ],
+)
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_stricter_of_two_files_says_when_is_asked_and_if_a_sign_in_is_lent(
+    mine: str, theirs: str, expected: tuple[str, str], trusted: bool
+) -> None:
+    law = law_of(policy(mine), policy(theirs), trusted=trusted)
+
+    assert (law.approval, law.signin) == expected
