@@ -94,6 +94,7 @@ def explain(nexus: "Nexus", /, file: Any, argv: tuple[str, ...], **asked: Any) -
 @click.option("--kind", metavar="KIND", help="Only requests of this kind.")
 @click.option("--role", metavar="ROLE", help="Only requests of this role.")
 @click.option("--network", type=click.Choice(["loopback", "full"]), help="What network the command may have.")
+@click.option("--unconfined", is_flag=True, help="Also where no sandbox holds it, as in the shell of Claude Code.")
 @click.option("--name", metavar="NAME", help="A name for the rule.")
 @click.option("--why", metavar="TEXT", help="Why it is there; shown when it decides.")
 @_USER

@@ -57,6 +57,7 @@ class Rule(Record):
     role: str = ""
     kind: str = ""
     network: Network = "none"
+    unconfined: bool = False
 
     @cached_property
     def line(self) -> str:
@@ -70,6 +71,7 @@ class Rule(Record):
         what = f"{self.subject} {' '.join(self.patterns)}" if self.subject else "all"
         limits = [f"kind {self.kind}" if self.kind else "", f"role {self.role}" if self.role else ""]
         limits.append(f"network {self.network}" if self.network != "none" else "")
+        limits.append("unconfined" if self.unconfined else "")
         return ", ".join([f"{self.verdict} {what}", *filter(None, limits)])
 
 
@@ -184,7 +186,7 @@ def _rules(value: Any, verdict: Verdict, prefix: str, layer: str, where: str) ->
 def rule_of(row: Any, verdict: Verdict, number: str, layer: str, where: str) -> Rule:
     """Return the rule that a value of the front matter means. Raises: Invalid."""
     given = _mapping(row, where)
-    _known(given, (*SUBJECTS, "name", "why", "role", "kind", "network"), where)
+    _known(given, (*SUBJECTS, "name", "why", "role", "kind", "network", "unconfined"), where)
     subjects = [key for key in SUBJECTS if key in given]
     if len(subjects) > 1:
         raise Invalid(f"{where}: {' and '.join(subjects)} cannot stand in one rule", hint="write two rules")
@@ -200,6 +202,11 @@ def rule_of(row: Any, verdict: Verdict, number: str, layer: str, where: str) -> 
         raise Invalid(f"{where}: the name {name!r} should be small letters, digits, - and _")
     if "network" in given and subject != "run":
         raise Invalid(f"{where}: network belongs to a rule with run")
+    unconfined = given.get("unconfined", False)
+    if not isinstance(unconfined, bool):
+        raise Invalid(f"{where}: unconfined should be true or false")
+    if unconfined and (subject != "run" or verdict != "allow"):
+        raise Invalid(f"{where}: unconfined belongs to a rule that allows to run something")
     return Rule(
         id=f"{layer}.{name}" if name else number,
         layer=layer,
@@ -211,6 +218,7 @@ def rule_of(row: Any, verdict: Verdict, number: str, layer: str, where: str) -> 
         role=_text(given.get("role", ""), f"{where}: role"),
         kind=kind,
         network=_choice(given.get("network"), get_args(Network), f"{where}: network") or "none",
+        unconfined=unconfined,
     )
 
 
