@@ -101,7 +101,9 @@ def _files(job: Job, asks: list[str]) -> dict[str, bytes]:
     servers = {"nexus": {"command": job.server[0], "args": list(job.server[1:])}} if job.server else {}
     files = {
         # By a rule of ours it asks about each call, also about those that it holds for harmless.
-        "settings.json": json.dumps({"disableAllHooks": True, "permissions": {"ask": asks}}).encode(),
+        "settings.json": json.dumps(
+            {"disableAllHooks": True, **({"permissions": {"ask": asks}} if asks else {})}
+        ).encode(),
         "servers.json": json.dumps({"mcpServers": servers}).encode(),
     }
     if job.instructions:
