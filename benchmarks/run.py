@@ -14,6 +14,7 @@ import commands
 import events
 import mcp_calls
 import memory_notes
+import metrics
 import policy
 import projects
 import redaction
@@ -28,6 +29,7 @@ CHAPTERS = {
     "commands": commands.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
+    "metrics": metrics.ratios,
     "policy": policy.ratios,
     "projects": projects.ratios,
     "redaction": redaction.ratios,

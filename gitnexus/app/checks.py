@@ -1,14 +1,18 @@
 """The project's own checks before a landing: which, and run in a sandbox on exactly what would land."""
 
+import contextlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gitnexus.base.errors import Failed, Invalid
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import visible_bytes
+from gitnexus.events.kinds import short
 from gitnexus.git.private import PrivateGit
+from gitnexus.runs.model import Run
 from gitnexus.state import State
 from gitnexus.state.settings import section
 
@@ -48,6 +52,26 @@ def in_sandbox(git: PrivateGit, tree: str, argv: tuple[str, ...]) -> None:
             hint="its last lines:\n" + "\n".join(f"  {line}" for line in said),
             context={"argv": list(argv), "output": "\n".join(said)},
         )
+
+
+@contextlib.contextmanager
+def told(state: State, run: Run, tree: str, argv: tuple[str, ...]) -> Iterator[None]:
+    """Write down how a check ended, where the log of the run is at hand; landing does not depend on that."""
+    try:
+        yield
+    except Failed:
+        _note(state, run, tree, argv, ok=False)
+        raise
+    _note(state, run, tree, argv, ok=True)
+
+
+def _note(state: State, run: Run, tree: str, argv: tuple[str, ...], *, ok: bool) -> None:
+    desk = RunDesk(state, run)
+    if desk.log.path.exists():
+        words = [short(word, 1000) for word in argv[:100]]
+        with contextlib.suppress(NexusError):
+            desk.log.append("checks.ran", "nexus", {"argv": words, "ok": ok, "tree": tree})
+            desk.checkpointed()
 
 
 def _is_argv(row: object) -> bool:

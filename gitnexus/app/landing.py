@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from gitnexus.app.checks import Check, checks_of
+from gitnexus.app.checks import Check, checks_of, told
 from gitnexus.app.trust import signer_of
 from gitnexus.app.verifying import proofs_of
 from gitnexus.base.clock import now, stamp
@@ -95,7 +95,8 @@ def land(state: State, word: str, way: Way, check: Check) -> Landed:
         git.keep(plan.result)
         checks = checks_of(state)
         for argv in checks:
-            check(git, plan.result, argv)
+            with told(state, run, plan.result, argv):
+                check(git, plan.result, argv)
         commit = _merged(scene, run, plan, len(rows)) if way == "merge" else _moved(scene, run, plan)
     words = tuple(" ".join(argv) for argv in checks)
     return Landed(_recorded(state, run, commit), commit, branch, way, False, words)

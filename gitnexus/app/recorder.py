@@ -41,7 +41,7 @@ class Recorder:
             case "action.failed":
                 self._executed(action, fields.get("kind", "command"), fields, ok=False)
             case "action.rejected" if fields["error"] != _WAITS and action:
-                body = {"action": action, "why": short(fields["message"])}
+                body = {"action": action, "why": short(fields["message"]), "error": fields["error"]}
                 self.log.append("action.rejected", GATE, body)
                 self._keeper.action = ""
             case "artifact.written":

@@ -12,6 +12,7 @@ from gitnexus.base.errors import Conflict, Invalid, NexusError
 from gitnexus.events.kinds import short
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.commanding import found_again, ran
+from gitnexus.gateway.testrun.commandline import runner_of
 from gitnexus.policy.model import CommandRequest, HandoffRequest, Request
 from gitnexus.policy.request import digest
 
@@ -33,7 +34,7 @@ def check(desk: RunDesk, action: str, request: Request) -> None:
     try:
         _refuse_change(bench_for(desk), request)
     except Conflict as exc:
-        desk.log.append("action.rejected", GATE, {"action": action, "why": short(exc.message)})
+        desk.log.append("action.rejected", GATE, {"action": action, "why": short(exc.message), "error": exc.name})
         raise
 
 
@@ -61,6 +62,8 @@ def carried_out(desk: RunDesk, action: str, request: Request, nonce: str, spend:
     }
     if isinstance(answer.get("status"), int):
         body["status"] = answer["status"]
+    if isinstance(request, CommandRequest) and (runner := runner_of(request.argv)):
+        body["tests"] = runner
     written = {"name": kept.name, "digest": kept.digest, "size": kept.size, "action": action}
     desk.log.append("artifact.written", "nexus", written)
     desk.log.append("tool.executed", GATE, body)

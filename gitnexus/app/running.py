@@ -179,7 +179,7 @@ def _attempted(
     desk: RunDesk, definition: Definition, node: Node, before: int, show: Show, network: Network | None
 ) -> Ended:
     """Let a node's agent work, for the first time or again, and keep how that ended. Raises: NexusError."""
-    body = {"node": node.id, "agent": desk.run.agent, "attempt": before + 1}
+    body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter, "attempt": before + 1}
     desk.log.append("node.started", "nexus", body)
     try:
         ended = worked(desk, definition, node, show, network)

@@ -75,7 +75,8 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         action = next_action(desk)
         if wrong:
             path, *_, why = wrong[0]
-            desk.log.append("action.rejected", GATE, {"action": action, "why": short(f"{one_line(path, 200)}: {why}")})
+            rejected = {"action": action, "why": short(f"{one_line(path, 200)}: {why}"), "error": Invalid.name}
+            desk.log.append("action.rejected", GATE, rejected)
             raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
         propose(desk, action, request, summary, node)
     return action

@@ -171,7 +171,7 @@ def call(desk: RunDesk, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         if not tool.reads_only:
             # Never an action, so it has no name of its own; but somebody tried, and that is worth knowing.
             why = short(mask(exc.message, known_values()), 1000)
-            desk.log.append("action.rejected", GATE, {"action": name, "why": why})
+            desk.log.append("action.rejected", GATE, {"action": name, "why": why, "error": exc.name})
         raise
 
 

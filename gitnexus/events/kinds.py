@@ -41,7 +41,7 @@ KINDS: Mapping[str, Kind] = {
         "task:text workflow agent project base:hash branch",
     ),
     "run.resumed": _kind("Somebody goes on with a run that had stopped.", "by definition:hash"),
-    "node.started": _kind("A step begins.", "node", "agent op attempt:count"),
+    "node.started": _kind("A step begins.", "node", "agent op attempt:count adapter"),
     "node.completed": _kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
     "node.blocked": _kind("A step cannot go on without something.", "node why:text", "needs:text"),
     "node.failed": _kind("A step went wrong.", "node why:text"),
@@ -55,7 +55,11 @@ KINDS: Mapping[str, Kind] = {
         "action verdict:verdict rule why:text",
         "risk:count tags:names",
     ),
-    "action.rejected": _kind("A proposal that is none: it breaks a rule of form.", "action why:text"),
+    "action.rejected": _kind(
+        "A proposal that is none: it breaks a rule of form, or does not fit; `error` is the name of the error.",
+        "action why:text",
+        "error",
+    ),
     "permission.granted": _kind(
         "A person, or a rule of theirs, said yes to exactly this digest.",
         "action digest:hash by scope",
@@ -68,9 +72,9 @@ KINDS: Mapping[str, Kind] = {
         "nonce argv:names",
     ),
     "tool.executed": _kind(
-        "The effect happened, and how it ended.",
+        "The effect happened, and how it ended; `tests` names the runner, if it was one of tests.",
         "action tool ok:flag",
-        "status:number result:text artifacts:hashes milliseconds:count",
+        "status:number result:text artifacts:hashes milliseconds:count tests",
     ),
     "secret.revealed": _kind("A person had what is hidden on a card shown to them.", "action by why:text"),
     "tool.read": _kind("Something was read; nothing changed.", "tool", "what:text"),
@@ -90,6 +94,17 @@ KINDS: Mapping[str, Kind] = {
         "An approved result became a commit on the run's branch.",
         "action commit:hash tree:hash",
         "branch token",
+    ),
+    "output.checked": _kind(
+        "What a step gave back was held against its schema.", "node schema ok:flag", "why:text attempt:count"
+    ),
+    "batch.finished": _kind(
+        "Steps that were done together are over; `cu` are the complexity units of the batch.",
+        "batch ok:flag cu:count",
+        "node steps:names why:text",
+    ),
+    "checks.ran": _kind(
+        "A check of the project's own ran on what is about to land.", "argv:names ok:flag", "tree:hash by"
     ),
     "run.landed": _kind("The run's commits are on another branch.", "commit:hash into how", "by"),
     "run.cancelled": _kind("Somebody ended the run.", "by", "why:text"),

@@ -54,7 +54,7 @@ def told(event: Event, at: str = "") -> Line:
         return Line(
             event.seq, at, _safe(event.actor), f"something this version does not know: {_safe(event.kind)}", "", ""
         )
-    if event.kind in ("tool.executed", "run.finished"):
+    if type(event.body.get("ok")) is bool:
         fields["ended"] = _ended(event.body)
     what, why, result = (_filled(template, fields) for template in words)
     return Line(event.seq, at, _safe(event.actor), what, why, result)
@@ -126,6 +126,9 @@ WORDS: Mapping[str, _Words] = {
     "policy.changed": _Words("{by} changed the policy", "{why}", "{digest}"),
     "run.checkpointed": _Words("wrote events up to {upto} to the run's ref", "", "{commit:.12}"),
     "run.committed": _Words("committed {action}", "", "{commit:.12}"),
+    "output.checked": _Words("held what {node} gave back against {schema}", "{why}", "{ended}"),
+    "batch.finished": _Words("finished the batch {batch} of {cu} units", "{why}", "{ended}"),
+    "checks.ran": _Words("ran the check {argv}", "", "{ended}"),
     "run.landed": _Words("landed the run on {into} ({how})", "", "{commit:.12}"),
     "run.cancelled": _Words("{by} cancelled the run", "{why}"),
     "run.finished": _Words("finished the run", "{why}", "{ended}"),

@@ -1,0 +1,161 @@
+"""Changing a document by one word or row, and leaving every other byte as the person wrote it.
+
+What comes out is read again, and refused unless it says what it said before and the change, and nothing else.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gitnexus.base.errors import Conflict, Invalid
+from gitnexus.docgraph.frontmatter import rows_of
+from gitnexus.docgraph.model import Doc, Item
+from gitnexus.docgraph.parse import LABEL_LEVEL, parse
+
+_BOX = re.compile(r"((?:[\s>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)+\[)[ xX](?=\])")
+_DASH = re.compile(r"([ \t]*)-[ \t]")
+_PLAIN = re.compile(r"[A-Za-z0-9._/][A-Za-z0-9._/#-]*")
+_END = re.compile(r"[\r\n]+\Z")
+
+
+def with_status(doc: Doc, status: str) -> bytes:
+    """Return the document with another STATUS, in its front matter or in a new one. Raises: Invalid, Conflict."""
+    refuse_unsound(doc)
+    known = doc.fields.get("STATUS")
+    if known is not None:
+        value = status if known.end > known.start else f" {status}"
+        text = doc.text[: known.start] + value + doc.text[known.end :]
+    elif doc.front[1]:
+        at = doc.line_of("ID") if "ID" in doc.fields else doc.front[1] - 1
+        text = _inserted(doc, at, f"STATUS: {status}")
+    else:
+        mark = "\ufeff" if doc.text.startswith("\ufeff") else ""
+        end = _newline(doc)
+        text = f"{mark}---{end}STATUS: {status}{end}---{end}{doc.text[len(mark) :]}"
+    return _read_back(doc, text, lambda shape: shape["fields"].update(STATUS=status))
+
+
+def with_link(doc: Doc, kind: str, target: str) -> bytes:
+    """Return the document with one more row in LINKS; the same bytes if it is there. Raises: Invalid, Conflict."""
+    refuse_unsound(doc)
+    if any((one.kind, one.target) == (kind, target) for one in doc.links):
+        return doc.raw
+    row = f"- {kind}: {target if _PLAIN.fullmatch(target) else json.dumps(target, ensure_ascii=False)}"
+    rows = rows_of(doc.lines, doc.front[1], "LINKS") if doc.front[1] else []
+    known = doc.fields.get("LINKS")
+    if rows:
+        last = max(line for _, _, line in rows)
+        dash = next((found for at in range(last, 1, -1) if (found := _DASH.match(doc.lines[at - 1]))), None)
+        text = _inserted(doc, last, f"{dash[1] if dash else ''}{row}")
+    elif known is not None:
+        emptied = doc.text[: known.start].rstrip(" ") + doc.text[known.end :]
+        text = _inserted(parse(emptied.encode(), doc.path), known.line, f"  {row}")
+    elif doc.front[1]:
+        text = _inserted(doc, doc.front[1] - 1, f"LINKS:{_newline(doc)}  {row}")
+    else:
+        mark = "\ufeff" if doc.text.startswith("\ufeff") else ""
+        end = _newline(doc)
+        text = f"{mark}---{end}LINKS:{end}  {row}{end}---{end}{doc.text[len(mark) :]}"
+    return _read_back(doc, text, lambda shape: shape["links"].append((kind, target)))
+
+
+def with_box(doc: Doc, item: Item, done: bool) -> bytes:
+    """Return the document with the box of a row ticked, or not. Raises: Invalid, Conflict."""
+    refuse_unsound(doc)
+    if item.done is done:
+        return doc.raw
+    at = doc.items.index(item)
+    lines = list(doc.lines)
+    lines[item.first - 1] = _BOX.sub(rf"\g<1>{'x' if done else ' '}", lines[item.first - 1], count=1)
+
+    def change(shape: dict[str, Any]) -> None:
+        text, mark, _ = shape["items"][at]
+        shape["items"][at] = (text, mark, done)
+
+    return _read_back(doc, "".join(lines), change)
+
+
+def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
+    """Return the document with one more row at the end of a section, which is made if it is missing.
+
+    `row` is what stands after the dash, `link` the target that it holds. Raises: Invalid, Conflict.
+    """
+    refuse_unsound(doc)
+    known = next((one for one in doc.sections if one.name == section), None)
+    rows = [one for one in doc.items if one.section == section and one.depth == 1] if known else []
+    if rows:
+        dash = re.match(r"([ \t]*)([-+*]) ", doc.lines[rows[-1].first - 1])
+        text = _inserted(doc, rows[-1].last, f"{dash[1]}{dash[2]} {row}" if dash else f"- {row}")
+    elif known is not None:
+        text = _inserted(doc, known.first, f"- {row}")
+    else:
+        end = _newline(doc)
+        text = _inserted(doc, len(doc.lines), f"{end}{section}:{end}- {row}")
+
+    def change(shape: dict[str, Any]) -> None:
+        shape["links"].append(("", link))
+        after = [(one.text, one.id, one.done) for one in parse(text.encode(), doc.path).items]
+        # Which of them is new is told by the rest being what was there.
+        shape["items"] = next(
+            (after for at in range(len(after)) if after[:at] + after[at + 1 :] == shape["items"]), shape["items"]
+        )
+        if known is None:
+            shape["sections"].append((LABEL_LEVEL, section, ""))
+
+    return _read_back(doc, text, change)
+
+
+def refuse_unsound(doc: Doc) -> None:
+    """Refuse to edit what could not be read. Raises: Conflict in the middle of a merge, else Invalid."""
+    if doc.sound:
+        return
+    found = doc.findings[0]
+    words = f"{doc.path}:{found.line}: {found.message}; it is left as it is"
+    if found.code == "conflict":
+        raise Conflict(words, hint="finish the merge first; git status tells how")
+    raise Invalid(words, hint="correct that first; git nexus agenda check tells all of it")
+
+
+def _inserted(doc: Doc, after: int, line: str) -> str:
+    """Return the text with a line put in after the line of that number, by the document's own line ends."""
+    lines = list(doc.lines)
+    end = _newline(doc)
+    if after and lines and not _END.search(lines[after - 1]):
+        lines.insert(after, f"{end}{line}")
+    else:
+        lines.insert(after, f"{line}{end}")
+    return "".join(lines)
+
+
+def _newline(doc: Doc) -> str:
+    found = _END.search(doc.lines[0]) if doc.lines else None
+    return found[0] if found else "\n"
+
+
+def _read_back(doc: Doc, text: str, change: Callable[[dict[str, Any]], None]) -> bytes:
+    wanted = _shape(doc)
+    change(wanted)
+    raw = text.encode()
+    after = parse(raw, doc.path)
+    found = _shape(after)
+    if not after.sound or _sorted(found) != _sorted(wanted):
+        raise Invalid(
+            f"{doc.path} is written in a way that cannot be changed for you without touching the rest",
+            hint="make the change by hand; git nexus agenda check tells whether it holds together",
+        )
+    return raw
+
+
+def _shape(doc: Doc) -> dict[str, Any]:
+    """Return what a document says, without where it says it."""
+    return {
+        "fields": {name: one.value for name, one in doc.fields.items() if name != "LINKS"},
+        "sections": [(one.level, one.name, one.id) for one in doc.sections],
+        "items": [(one.text, one.id, one.done) for one in doc.items],
+        "links": [(one.kind, one.target) for one in doc.links],
+    }
+
+
+def _sorted(shape: dict[str, Any]) -> dict[str, Any]:
+    return {**shape, "links": sorted(shape["links"])}

@@ -1,0 +1,122 @@
+"""What a document of the graph is once it was read: fields, sections, items, links, each with its line."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gitnexus.base.record import Record
+
+STATUSES = ("planned", "active", "blocked", "done", "dropped")
+Status = Literal["planned", "active", "blocked", "done", "dropped"]
+# A problem makes `agenda check` fail; a hint is told and does not.
+Weight = Literal["problem", "hint"]
+
+
+class Finding(Record):
+    """Something that is wrong, and where: a word for programs, a sentence for people."""
+
+    code: str
+    path: str
+    line: int
+    message: str
+    weight: Weight = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of the front matter. `start` and `end` are its value's place in the text, in characters."""
+
+    name: str
+    value: object
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading (`level` 1 to 6) or a label such as GOAL: (7), and the lines it covers, both ends included."""
+
+    name: str
+    id: str
+    title: str
+    level: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A row of a list. `done` is None for one without a box; `section` is the name of the section it stands in."""
+
+    text: str
+    id: str
+    done: bool | None
+    section: str
+    depth: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where a document points: `kind` is that of a row in LINKS or DEPENDS, or empty for a link in the text."""
+
+    kind: str
+    target: str
+    line: int
+    section: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """One Markdown document. `sound` is False where it could not be read to its end: then nothing edits it."""
+
+    path: str
+    raw: bytes
+    text: str
+    lines: tuple[str, ...]
+    fields: dict[str, Field] = field(default_factory=dict)
+    # The lines between which the front matter stands, fences included; 0 and 0 where there is none.
+    front: tuple[int, int] = (0, 0)
+    sections: tuple[Section, ...] = ()
+    items: tuple[Item, ...] = ()
+    links: tuple[Link, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    sound: bool = True
+    # The id that git gives `raw`, empty where nobody asked git.
+    blob: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its id, empty where it has none."""
+        return self.word("ID")
+
+    @property
+    def status(self) -> str:
+        """Its status as written, empty where it has none."""
+        return self.word("STATUS")
+
+    @property
+    def title(self) -> str:
+        """Its top heading, else what it is called."""
+        heading = next((one.title for one in self.sections if one.level == 1), "")
+        return heading or self.word("TITLE") or self.id or self.path
+
+    def word(self, name: str) -> str:
+        """Return the text of a field, empty where it is missing or no text."""
+        found = self.fields.get(name)
+        return found.value if found is not None and isinstance(found.value, str) else ""
+
+    def line_of(self, name: str) -> int:
+        """Return the line of a field, 1 where it is missing."""
+        found = self.fields.get(name)
+        return found.line if found is not None else 1
+
+    @property
+    def steps(self) -> list[Item]:
+        """The rows with a box."""
+        return [one for one in self.items if one.done is not None]
+
+    def cut(self, first: int, last: int) -> str:
+        """Return lines, counted from 1, both ends included, with their own line ends."""
+        return "".join(self.lines[max(first, 1) - 1 : last])
