@@ -275,13 +275,15 @@ def _catalog(state: State, _fix: bool) -> Iterator[Finding]:
 
 def _settings(state: State, _fix: bool) -> Iterator[Finding]:
     from gitnexus.memory.model import settings_of
+    from gitnexus.prompts.settings import settings_of as prompt_settings_of
     from gitnexus.runs.setup import settings_of as run_settings_of
     from gitnexus.state.settings import section, unknown
 
     snapshot = state.latest()
     settings_of(section(snapshot, "memory", state.trusts))
     run_settings_of(section(snapshot, "runs", state.trusts))
-    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "runs", "sandbox"))
+    prompt_settings_of(section(snapshot, "prompts", state.trusts))
+    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox"))
     for path, name in strange:
         yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
     if not strange:

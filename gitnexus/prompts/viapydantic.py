@@ -25,9 +25,9 @@ class ViaPydanticAi:
 
     def ask(self, question: Question, wire: Wire) -> Any:
         try:
+            import pydantic_ai  # noqa: F401, I001 - with the other two 700 ms and more, and an extra: only who asks pays
             import httpx2  # noqa: F401
             import openai  # noqa: F401
-            import pydantic_ai  # noqa: F401 - the three are 700 ms and more, and an extra: only who asks pays
         except ImportError as exc:
             raise missing("llm", "pydantic-ai") from exc
         schema = schema_of(question.function.output, question.function.name)

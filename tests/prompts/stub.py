@@ -27,7 +27,7 @@ class Stub:
 
 @contextmanager
 def served(*manners: Any) -> Iterator[Stub]:
-    """Serve until the block ends. A manner is a value or text to answer with, or a word of `_answer`."""
+    """Serve until the block ends. A manner is a value to answer with, text: and a text, or a word from below."""
     stub = Stub(manners)
 
     class Handler(BaseHTTPRequestHandler):
@@ -65,6 +65,19 @@ def chat(text: str, ended: str = "stop", **message: Any) -> bytes:
                        "usage": usage}).encode()  # fmt: skip
 
 
+def _bodies() -> dict[str, bytes]:
+    return {
+        "stream": b'data: {"choices":[{"delta":{"content":"{"}}]}\n\ndata: {"cho',
+        "huge": chat("x" * 3_000_000),
+        "empty": chat("  "),
+        "nothing": b"",
+        "no choice": b'{"choices": []}',
+        "refusal": chat("", refusal="I cannot help with that"),
+        "filtered": chat("", "content_filter"),
+        "length": chat('{"question": "q", "summary": "s"}', "length"),
+    }
+
+
 def _answer(handler: BaseHTTPRequestHandler, stub: Stub, manner: Any) -> None:
     if not isinstance(manner, str):
         return _send(handler, 200, chat(json.dumps(manner)))
@@ -76,30 +89,16 @@ def _answer(handler: BaseHTTPRequestHandler, stub: Stub, manner: Any) -> None:
         case "half":
             body = chat('{"question": "q"}')
             return _send(handler, 200, body[: len(body) // 2], length=len(body))
-        case "stream":
-            return _send(handler, 200, b'data: {"choices":[{"delta":{"content":"{"}}]}\n\ndata: {"cho')
         case "silent":
             stub.over.wait(30)
             return None
         case "garbage":
             handler.wfile.write(b"\x00\xff\x00 what is HTTP\r\n\r\n")
             return None
-        case "huge":
-            return _send(handler, 200, chat("x" * 3_000_000))
-        case "empty":
-            return _send(handler, 200, chat("  "))
-        case "nothing":
-            return _send(handler, 200, b"")
-        case "no choice":
-            return _send(handler, 200, b'{"choices": []}')
-        case "refusal":
-            return _send(handler, 200, chat("", refusal="I cannot help with that"))
-        case "filtered":
-            return _send(handler, 200, chat("", "content_filter"))
-        case "length":
-            return _send(handler, 200, chat('{"question": "q", "summary": "s"}', "length"))
+        case "text":
+            return _send(handler, 200, chat(manner[5:]))
         case _:
-            return _send(handler, 200, chat(manner.removeprefix("text:")))
+            return _send(handler, 200, _bodies()[manner])
 
 
 def _send(
