@@ -109,9 +109,10 @@ class Finder:
         return self._filed(str(ref), "doc", part.path, part.first_line, part.last_line)
 
     def _read(self, path: str) -> Blob:
-        found = self._shelf.read(path)
+        # The state is read past the tree, which knows what is denied.
+        found = None if _why_denied(self._base, path) else self._shelf.read(path)
         if found is None:
-            if path.startswith(NEXUS):
+            if path.startswith(NEXUS) and not _why_denied(self._base, path):
                 raise NotFound(f"the state has no {one_line(path.removeprefix(NEXUS), 80)}")
             raise NotFound(self._base.why_not(path) or "it cannot be read")
         if is_binary(found.data):

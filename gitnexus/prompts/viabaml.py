@@ -1,5 +1,6 @@
 """Asking through BAML: it writes the messages and reads the answer, leniently. The request itself is ours."""
 
+import re
 import types
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from baml_py import BamlRuntime
 
 _ROOT = "baml"
+_REASON = re.compile(r'reason: "((?:[^"\\]|\\.)*)"')
 
 
 class ViaBaml:
@@ -80,5 +82,7 @@ def types_text() -> str:
 
 
 def _reason(exc: Exception) -> str:
-    text = str(exc).partition("Stack backtrace")[0]
-    return one_line(" ".join(text.split()), 600)
+    """Return what BAML says, without its own insides: the innermost reasons where it tells any."""
+    text = " ".join(str(exc).partition("Stack backtrace")[0].split())
+    reasons = [found for found in _REASON.findall(text) if not found.startswith("Failed while parsing")]
+    return one_line("; ".join(dict.fromkeys(reasons)) or text, 600)

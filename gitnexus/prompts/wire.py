@@ -111,7 +111,7 @@ class Wire:
             raise Failed("the model refuses: its server filtered the answer")
         if not isinstance(text, str) or not text.strip():
             raise Unfit("it is empty")
-        if ended == "length" or _is_unfinished(text):
+        if ended == "length" or is_unfinished(text):
             raise Unfit("it breaks off before its end; answer shorter", text)
         return text
 
@@ -123,7 +123,7 @@ class Wire:
             self.tokens_out = (self.tokens_out or 0) + counts[1]
 
 
-def _is_unfinished(text: str) -> bool:
+def is_unfinished(text: str) -> bool:
     """True if an object is opened and not closed. Lenient readers close it themselves, and lose its end in silence."""
     depth, quoted, escaped = 0, False, False
     for ch in text[max(text.find("{"), 0) :]:

@@ -1,6 +1,7 @@
 """Packs from a real repository: the budget, the cut, what is left out, and the same again."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from gitnexus.app import open_nexus
 from gitnexus.app.packs import checked, pack_named, pack_of, text_of
+from gitnexus.app.recorder import folder_of
 from gitnexus.base.errors import Invalid, NotFound, VerificationFailed
 from gitnexus.git import discover
 from gitnexus.git.private import private
@@ -208,12 +210,15 @@ def test_a_pack_of_a_project_is_proved_from_the_repository_until_the_policy_says
     assert '"title":"Write it down"' in text_of(pack)
 
     nexus.ok("policy", "add", "deny", "--read", "notes.txt")
+    nexus.ok("policy", "add", "deny", "--read", ".nexus/backlog/**")
     trust(project)
     opened.close()
     opened = open_nexus(project)
     with pytest.raises(VerificationFailed) as refused:
         checked(opened.state, pack)
     assert "file:notes.txt is left out" in refused.value.message
+    refused_too = pack_of(opened.state, ["readme.txt", "task:T1", "file:.nexus/backlog/T1.json"])
+    assert list(out(refused_too).values()) == ["it may not be read: project.deny.2"] * 2
     tampered = replace(pack.pieces[0], text="never said\n")
     with pytest.raises(VerificationFailed):
         checked(opened.state, pack.changed(pieces=(tampered, *pack.pieces[1:])).hashed())
@@ -230,3 +235,17 @@ def test_a_person_builds_shows_and_checks_a_pack(project: Path, nexus: Nexus) ->
     refused = nexus("pack", "build", "gone.txt")
     assert (refused.returncode, refused.stdout) == (4, "")
     assert nexus("pack", "show", "abcd").returncode == 4
+
+
+def test_what_a_run_kept_is_pinned_and_found_on_its_ref_where_the_log_is_gone(project: Path, nexus: Nexus) -> None:
+    nexus.ok("run", "--", "sh", "-c", "echo one; echo two")
+    run = json.loads(nexus.ok("runs", "--all", "--json"))["runs"][0]["id"]
+    nexus.ok("checkpoint", run)
+    opened = open_nexus(project)
+    pack = pack_of(opened.state, [f"artifact:{run}/output-main.log", f"artifact:{run[-4:]}/output-main.log"])
+
+    shutil.rmtree(folder_of(opened.repo.common_dir, run))
+    checked(opened.state, pack)
+    opened.close()
+    assert [(one.text, one.sources[0].path) for one in pack.pieces] == [("one\ntwo\n", f"{run}/output-main.log")]
+    assert pack.refs[0].startswith(f"artifact:{run}/sha256:")

@@ -11,7 +11,9 @@ from jsonschema import Draft202012Validator
 from gitnexus.base.errors import Invalid
 from gitnexus.policy.signed import PROMPTS
 from gitnexus.prompts import FUNCTIONS, function_named
+from gitnexus.prompts.call import framed
 from gitnexus.prompts.schema import schema_of
+from gitnexus.prompts.wire import is_unfinished
 from gitnexus.prompts.words import FOLDER, NAMES, built_in, messages, overlaid, prompt_in
 from tests.prompts.test_contract import BLOCKED, GIVEN, GOOD, STEP
 
@@ -60,6 +62,22 @@ def _out_of_range(value: Any) -> bool:
                   for key, most in (("confidence", 100), ("risk", 3)))  # fmt: skip
         return bad or any(map(_out_of_range, value.values()))
     return isinstance(value, list) and any(map(_out_of_range, value))
+
+
+@given(st.dictionaries(st.text(max_size=5), st.recursive(_LEAF, lambda one: st.lists(one, max_size=3)), max_size=4))
+def test_an_object_that_breaks_off_anywhere_is_noticed(value: dict[str, Any]) -> None:
+    whole = json.dumps(value, ensure_ascii=False)
+
+    assert not is_unfinished(whole) and not is_unfinished(f"Sure: {whole} - done {{")
+    assert all(is_unfinished(whole[:end]) for end in range(1, len(whole)))
+
+
+@given(st.text(max_size=60))
+def test_an_input_stands_between_two_lines_that_it_cannot_hold(text: str) -> None:
+    first, *body, last = framed("name", text).split("\n")
+
+    assert first.startswith("<<< ") and first.endswith(" name") and last == f">>> {first.split(' ')[1]}"
+    assert last[4:] not in "\n".join(body)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
