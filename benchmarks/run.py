@@ -12,6 +12,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
 
 import commands
 import events
+import harness
 import mcp_calls
 import memory_notes
 import metrics
@@ -27,6 +28,7 @@ import verify
 CHAPTERS = {
     "state": state_write.ratios,
     "commands": commands.ratios,
+    "harness": harness.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
     "metrics": metrics.ratios,

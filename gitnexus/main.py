@@ -10,9 +10,17 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "doctor", "gitnexus.cli.doctor:doctor", "Check everything; with --fix mend what can be mended."),
     ("Set up", "log", "gitnexus.cli.log:log", "Read the diary of the state: who changed what, and why."),
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
+    ("Set up", "harness", "gitnexus.cli.harness:harness", "Put git nexus into the program you work in, and out again."),
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
     ("Set up", "completion", "gitnexus.cli.completion:completion", "Print the completion script for a shell."),
     ("Runs", "run", "gitnexus.cli.run:run", "Run an agent in a worktree of its own."),
+    ("Runs", "route", "gitnexus.cli.workflow:route", "Show which workflow a prompt would become; run nothing."),
+    (
+        "Runs",
+        "workflow",
+        "gitnexus.cli.workflow:workflow",
+        "Workflows by name: list, show, check, and plans in batches.",
+    ),
     ("Runs", "runs", "gitnexus.cli.runs:runs", "List runs and what waits."),
     ("Runs", "review", "gitnexus.cli.runs:review", "Look at what waits for an answer."),
     ("Runs", "approve", "gitnexus.cli.runs:approve", "Say yes to an action of a run."),
@@ -75,6 +83,8 @@ def main() -> None:
     arguments = sys.argv[1:]
     if len(arguments) > 1 and arguments[0] == "hook" and arguments[1] in _GIT_HOOKS:
         _leave_for_the_shim(arguments[1:])
+    if arguments[:2] == ["hook", "harness"] and len(arguments) == 4 and not arguments[3].startswith("-"):
+        _leave_with(_harness_hook(arguments[2:]))
     # Nearly all that a command makes lives to its end: to look for garbage at every 700 objects finds none, and costs a
     # list of 10,000 tasks a fifth of its time.
     gc.set_threshold(50_000)
@@ -89,6 +99,27 @@ def _leave_for_the_shim(arguments: list[str]) -> None:
     from gitnexus.base import shim
 
     os.execv("/bin/sh", ["sh", shim.source(), *arguments])  # noqa: S606 - no shell string: a script and its arguments
+
+
+def _harness_hook(arguments: list[str]) -> int:
+    try:
+        from gitnexus.hooks.harness import run_harness_hook
+
+        return run_harness_hook(arguments)
+    except BaseException as exc:  # noqa: BLE001 - a gate that cannot even be loaded does not open
+        sys.stderr.write(f"git nexus: {type(exc).__name__}: {exc}\n")
+        return 2 if arguments[1] == "pre_tool_use" else 0
+
+
+def _leave_with(status: int) -> None:
+    """Leave at once: to take the interpreter apart costs a process that lives 30 ms a tenth of them."""
+    import os
+
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
 
 
 if __name__ == "__main__":

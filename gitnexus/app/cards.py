@@ -1,7 +1,7 @@
 """The card that a person decides by: what would happen, drawn from the request and the two trees that are bound."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitnexus.base.lookalike import suspicious
 from gitnexus.base.text import one_line, visible_bytes
@@ -98,6 +98,17 @@ def card_of(
         cut=cut,
         warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]),
         offers=offers(request, around),
+    )
+
+
+def with_text(card: Card, raw: bytes, reveal: Reveal | None = None) -> Card:
+    """Return a card with what its request names by a digest alone, such as the message of a handoff."""
+    masked, doubts = redact(raw, reveal=reveal), suspicious(raw.decode("utf-8", "surrogateescape"))
+    return replace(
+        card,
+        body=tuple(visible_bytes(masked.text).split("\n")),
+        hidden=card.hidden or masked.told(),
+        warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]) or card.warnings,
     )
 
 

@@ -13,8 +13,8 @@ from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import ApprovalNeeded, Conflict, Failed, NotFound, VerificationFailed
 from gitnexus.git import Repo, users
 from gitnexus.git.child import reason
-from gitnexus.git.commits import CommitRow, Range, log
-from gitnexus.git.merging import is_ancestor, merge_base, tree
+from gitnexus.git.commits import CommitRow, Range, log, tree_of
+from gitnexus.git.merging import is_ancestor, merge_base
 from gitnexus.git.patchid import patch_ids
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import branch_of, head_of
@@ -171,7 +171,7 @@ def _voucher(scene: _Scene, run: Run) -> Vouch:
 def _refuse_in_the_way(scene: _Scene, plan: Plan, way: Way) -> None:
     """Refuse if a file that the landing writes is not as it was committed, or lies there uncommitted."""
     changed, staged = users.uncommitted(scene.place)
-    rows = difference(scene.git, tree(scene.git, plan.head), plan.result)
+    rows = difference(scene.git, tree_of(scene.git, plan.head), plan.result)
     touched = {row.path for row in rows}
     made = [row.path for row in rows if not row.old_mode]
     found = (changed & touched) | {path for path in made if _is_taken(scene.place, path, touched)}
@@ -229,7 +229,7 @@ def _as_planned(scene: _Scene, run: Run, plan: Plan) -> str:
     """Return the commit that HEAD is at now, if it is what was planned. Raises: VerificationFailed."""
     with private(scene.repo) as git:  # a new one: HEAD is not where it was
         commit = head_of(scene.repo, git)
-        if tree(git, commit) == plan.result:
+        if tree_of(git, commit) == plan.result:
             return commit
         made = next(iter(log(git, Range(commit), most=1)))
     words = "it is on your branch, and was not taken back"

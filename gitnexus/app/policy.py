@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from gitnexus.app.open import Nexus
 from gitnexus.base import files
 from gitnexus.base.errors import BadUsage, DeniedByPolicy, Invalid, NotFound
 from gitnexus.policy import edit
@@ -24,6 +23,9 @@ from gitnexus.state.home import home_folder
 from gitnexus.state.settings import user_section
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.state.store import Change, State
+
+if TYPE_CHECKING:
+    from gitnexus.app.open import Nexus  # who only asks the law opens no project
 
 T = TypeVar("T")
 
@@ -71,12 +73,12 @@ def bypass_enabled() -> bool:
     return given.get("bypass") is True
 
 
-def add_rule(nexus: Nexus, layer: Layer, verdict: Verdict, row: dict[str, Any]) -> Rule:
+def add_rule(nexus: "Nexus", layer: Layer, verdict: Verdict, row: dict[str, Any]) -> Rule:
     """Add a rule to one of the two files. Raises: Invalid, Failed."""
     return _changed(nexus, layer, lambda raw, where: edit.added(raw, verdict, row, layer, where), f"add to {verdict}")
 
 
-def remove_rule(nexus: Nexus, rule_id: str) -> Rule:
+def remove_rule(nexus: "Nexus", rule_id: str) -> Rule:
     """Remove a rule by its name or number. Raises: NotFound, Failed."""
     layer = next((one for one in get_args(Layer) if one == rule_id.partition(".")[0]), None)
     if layer is None:
@@ -84,7 +86,7 @@ def remove_rule(nexus: Nexus, rule_id: str) -> Rule:
     return _changed(nexus, layer, lambda raw, where: edit.removed(raw, rule_id, layer, where), f"remove {rule_id}")
 
 
-def set_mode(nexus: Nexus, layer: Layer, mode: Mode) -> None:
+def set_mode(nexus: "Nexus", layer: Layer, mode: Mode) -> None:
     """Write another mode into one of the two files. Raises: DeniedByPolicy, Invalid, Failed."""
     if mode == "bypass" and (layer == "project" or not bypass_enabled()):
         raise DeniedByPolicy(
@@ -94,7 +96,7 @@ def set_mode(nexus: Nexus, layer: Layer, mode: Mode) -> None:
     _changed(nexus, layer, lambda raw, where: (edit.with_mode(raw, mode, layer, where), None), f"mode {mode}")
 
 
-def replace_text(nexus: Nexus, layer: Layer, before: bytes, after: bytes) -> None:
+def replace_text(nexus: "Nexus", layer: Layer, before: bytes, after: bytes) -> None:
     """Put an edited file in place of what was opened. Raises: Invalid, Conflict."""
     from gitnexus.base.errors import Conflict
 
@@ -107,12 +109,12 @@ def replace_text(nexus: Nexus, layer: Layer, before: bytes, after: bytes) -> Non
     _changed(nexus, layer, replaced, "edit")
 
 
-def text_of(nexus: Nexus, layer: Layer) -> bytes:
+def text_of(nexus: "Nexus", layer: Layer) -> bytes:
     """Return one of the two files, empty if it is not there."""
     return _user_raw() if layer == "user" else nexus.state.latest().read(FILE) or b""
 
 
-def _changed(nexus: Nexus, layer: Layer, change: Callable[[bytes, str], tuple[bytes, T]], why: str) -> T:
+def _changed(nexus: "Nexus", layer: Layer, change: Callable[[bytes, str], tuple[bytes, T]], why: str) -> T:
     if layer == "user":
         after, value = change(_user_raw(), str(user_file()))
         files.replace(user_file(), after, 0o600)
@@ -153,7 +155,7 @@ class Explained:
     digest: str | None = None
 
 
-def explained(nexus: Nexus, here: PolicyHere, asked: Asked, cwd: Path) -> Explained:
+def explained(nexus: "Nexus", here: PolicyHere, asked: Asked, cwd: Path) -> Explained:
     """Return what the gate says to what was asked about. Raises: BadUsage, NotFound, Conflict, Invalid."""
     if (asked.patch is None) == (not asked.argv):
         raise BadUsage("say a command after --, or --patch FILE", hint="git nexus policy explain -- git status")
@@ -162,13 +164,13 @@ def explained(nexus: Nexus, here: PolicyHere, asked: Asked, cwd: Path) -> Explai
     return _patch(nexus, here, asked, asked.patch)
 
 
-def _judged(nexus: Nexus, here: PolicyHere, asked: Asked, request: Request) -> Explained:
+def _judged(nexus: "Nexus", here: PolicyHere, asked: Asked, request: Request) -> Explained:
     top = str(nexus.repo.worktree or nexus.repo.place)
     world = World(worktree=top, executed_changed=asked.sandbox == "L0", used=Used())
     return Explained(request.kind, decide(request, here.law, mode=asked.mode, world=world), digest(request))
 
 
-def _command(nexus: Nexus, asked: Asked, cwd: Path) -> CommandRequest:
+def _command(nexus: "Nexus", asked: Asked, cwd: Path) -> CommandRequest:
     place = os.path.realpath(cwd)
     found = shutil.which(asked.argv[0], path=os.defpath if not os.environ.get("PATH") else None)
     if "/" in asked.argv[0]:
@@ -190,7 +192,7 @@ def _command(nexus: Nexus, asked: Asked, cwd: Path) -> CommandRequest:
     )
 
 
-def _patch(nexus: Nexus, here: PolicyHere, asked: Asked, patch: bytes) -> Explained:
+def _patch(nexus: "Nexus", here: PolicyHere, asked: Asked, patch: bytes) -> Explained:
     # The gateway and git's private folder: only a patch pays.
     from gitnexus.gateway.bench import ruled
     from gitnexus.gateway.patching import Refused, checked, request_of
@@ -209,5 +211,5 @@ def _patch(nexus: Nexus, here: PolicyHere, asked: Asked, patch: bytes) -> Explai
     return _judged(nexus, here, asked, request_of(done, **_common(nexus, asked)))
 
 
-def _common(nexus: Nexus, asked: Asked) -> dict[str, str]:
+def _common(nexus: "Nexus", asked: Asked) -> dict[str, str]:
     return {"project": id_of(nexus.state.snapshot) or "unknown", "run": "explain", "role": asked.role}

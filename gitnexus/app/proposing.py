@@ -4,10 +4,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.app import runpatch
 from gitnexus.app.bench import known_values
 from gitnexus.app.runact import bench_for
+from gitnexus.app.runapproval import allowed
+from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runproposal import next_action, propose, request_of
+from gitnexus.app.runready import refuse_unready
+from gitnexus.app.runsteps import next_step, refuse_nobody, steps_of
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import LONGEST_TEXT, short
@@ -36,9 +40,9 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
         waits = [name for name, one in desk.view().actions.items() if one.kind == "patch" and one.status == "waiting"]
         if replaces and replaces not in waits:
             raise NotFound(f"no patch {one_line(replaces, 40)} waits", hint=f"waiting: {', '.join(waits) or 'none'}")
-        done = checked(git, runpatch.tip_of(desk), text, bench.rule_on)
+        done = checked(git, tip_of(desk), text, bench.rule_on)
         git.keep(done.result_tree)
-        request = runpatch.request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
+        request = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
         of = digest(request)
         known = next((name for name, one in desk.view().actions.items() if one.digest == of), None)
         if known is not None:
@@ -50,9 +54,7 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
                 f"{left[0]} still waits for an answer, and this patch would not fit after it",
                 hint=f"wait for it, or propose one patch for both with replaces: {left[0]}",
             )
-        action = _proposed(desk, request, summary)
-        if replaces:
-            desk.log.append("action.rejected", runpatch.GATE, {"action": replaces, "why": f"{action} replaces it"})
+        action = _proposed(desk, request, summary, replaces)
     return _done_if_allowed(desk, action)
 
 
@@ -78,12 +80,17 @@ def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, An
 
 
 def handoff(desk: RunDesk, receiver: str, message: str, summary: str) -> str:
-    """Propose that another role goes on; return the action. Raises: Invalid."""
+    """Propose that another role or agent goes on; return the action. Raises: Invalid, NotFound."""
     raw = mask(message, known_values()).encode("utf-8", "replace")
     if len(raw) > _LARGEST_MESSAGE:
         raise Invalid(f"the message is longer than {_LARGEST_MESSAGE // 1024} KiB")
     definition = desk.definition()
-    sender = next((node.role for node in definition.nodes if node.id == _node(desk)), "") or desk.run.agent
+    steps = steps_of(desk, definition)
+    present = next((node for node in steps if node.id == _node(desk)), steps[-1])
+    refuse_nobody(desk.state, present, receiver)
+    step = next_step(present, "next", receiver, message, desk.run.title)
+    refuse_unready(desk.state, definition.changed(nodes=(step,)))
+    sender = present.role or present.adapter
     with desk.proposing():
         made = sum(one.kind == "handoff" for one in desk.view().actions.values())
         if definition.budgets.handoffs and made >= definition.budgets.handoffs:
@@ -99,7 +106,7 @@ def handoff(desk: RunDesk, receiver: str, message: str, summary: str) -> str:
         kept = desk.artifacts.write("handoff.txt", raw)
         action = _proposed(desk, request, summary or f"handoff to {one_line(receiver, 80)}")
         written = {"name": kept.name, "digest": kept.digest, "size": kept.size, "action": action}
-        desk.log.append("artifact.written", desk.run.agent, written)
+        desk.log.append("artifact.written", present.adapter, written)
     return _done_if_allowed(desk, action)
 
 
@@ -118,7 +125,7 @@ def ask(desk: RunDesk, text: str) -> str:
             raise Busy(f"{len(view.questions)} questions are open already", hint="wait for an answer")
         number = sum(event.kind == "question.asked" for event in desk.log.read()) + 1
         body = {"question": f"q{number}", "text": words, **({"node": _node(desk)} if _node(desk) else {})}
-        desk.log.append("question.asked", desk.run.agent, body)
+        desk.log.append("question.asked", desk.agent_at(_node(desk)), body)
     return f"q{number}"
 
 
@@ -139,13 +146,13 @@ def answered(desk: RunDesk, text: str, question: str = "", by: str = "") -> str:
     return question
 
 
-def _proposed(desk: RunDesk, request: Request, summary: str) -> str:
+def _proposed(desk: RunDesk, request: Request, summary: str, replaces: str = "") -> str:
     _refuse_ended(desk)
     waiting = sum(one.status == "waiting" for one in desk.view().actions.values())
     if waiting >= MOST_WAITING:
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
-    action = runpatch.next_action(desk)
-    runpatch.propose(desk, action, request, mask(summary, known_values()), _node(desk))
+    action = next_action(desk)
+    propose(desk, action, request, mask(summary, known_values()), _node(desk), replaces=replaces)
     return action
 
 
@@ -157,7 +164,7 @@ def _refuse_ended(desk: RunDesk) -> None:
 
 def _done_if_allowed(desk: RunDesk, action: str) -> str:
     if desk.view().actions[action].verdict == "allow":
-        runpatch.allowed(desk, action)
+        allowed(desk, action)
     return action
 
 

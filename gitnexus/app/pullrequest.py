@@ -3,9 +3,9 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitnexus.app.runtests import tests_of
 from gitnexus.app.verifying import proofs_of
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.base.text import one_line
@@ -36,7 +36,7 @@ class Draft:
     onto: str
 
 
-def draft(state: State, word: str, tests: Sequence[str] = ()) -> Draft:
+def draft(state: State, word: str) -> Draft:
     """Return a run's pull request; all its commits are verified first. Raises: NotFound, Failed, VerificationFailed."""
     snapshot = state.required()
     run = store.read(snapshot, word)
@@ -51,7 +51,7 @@ def draft(state: State, word: str, tests: Sequence[str] = ()) -> Draft:
         refuse_unproved(run, rows, proofs)
         stat = git.must("diff-tree", "--stat=100", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "-r",
                         run.base, tip, "--")  # fmt: skip
-    told = Told({key: one.name for key, one in approvers.known.items()}, tests, approvers.root.key)
+    told = Told({key: one.name for key, one in approvers.known.items()}, tests_of(state, run, tip), approvers.root.key)
     text = written(run, rows, proofs, stat.decode("utf-8", "replace"), told)
     remote = next(iter(remotes.names(state.repo)), "")
     return Draft(run, text, remote, _tool(state, remote), run.onto.removeprefix("refs/heads/"))

@@ -13,6 +13,8 @@ from gitnexus.events.log import Draft, RunLog
 from gitnexus.policy.request import VERSION
 
 GATE = "gate"
+# What tests came to, as the gateway counted them.
+TESTS = "tests.json"
 # What a person has not answered yet is no rejection.
 _WAITS = "E_APPROVAL_NEEDED"
 
@@ -46,6 +48,10 @@ class Recorder:
                 self._keeper.action = ""
             case "artifact.written":
                 body = {"name": short(fields["filename"], 200), "digest": fields["digest"], "size": fields["size"]}
+                self.log.append("artifact.written", self._actor, body)
+            case "tests.counted":
+                kept = self.artifacts.write(TESTS, json.dumps(dict(fields), ensure_ascii=True).encode())
+                body = {"name": kept.name, "digest": kept.digest, "size": kept.size}
                 self.log.append("artifact.written", self._actor, body)
             case "tool.read":
                 rest = {key: value for key, value in fields.items() if key != "tool"}
@@ -83,7 +89,7 @@ class Recorder:
             "digest": fields["digest"],
             "artifact": kept.digest,
             **({"node": self._node} if self._node else {}),
-            **({"claims": fields["claims"]} if fields.get("claims") else {}),
+            **{name: fields[name] for name in ("claims", "replaces", "by") if fields.get(name)},
         }
         verdict = {
             "action": action,

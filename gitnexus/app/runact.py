@@ -38,15 +38,21 @@ def check(desk: RunDesk, action: str, request: Request) -> None:
         raise
 
 
-def carried_out(desk: RunDesk, action: str, request: Request, nonce: str, spend: Callable[[], None]) -> str:
-    """Do it, and write down how it ended; `spend` burns the token. Raises: NexusError before anything was done."""
+def carried_out(
+    desk: RunDesk, action: str, request: Request, nonce: str, spend: Callable[[], None], *, begun: bool = False
+) -> str:
+    """Do it, and write down how it ended; `spend` burns the token. Raises: NexusError before anything was done.
+
+    What was `begun` and not seen to end is brought to its end, if it is one that nothing outside of the log notices.
+    """
     tool = TOOLS.get(request.kind)
     if tool is None:
         raise Invalid(f"no run can carry out {request.kind}")
     bench = bench_for(desk)
     _refuse_change(bench, request)
     intended = {"action": action, "tool": tool, "digest": digest(request), "nonce": nonce}
-    desk.log.append("tool.intended", GATE, intended)
+    if not begun:
+        desk.log.append("tool.intended", GATE, intended)
     spend()
     try:
         answer = _done(desk, bench, request)
@@ -85,8 +91,8 @@ def _refuse_change(bench: Bench, request: Request) -> None:
 
 def _done(desk: RunDesk, bench: Bench, request: Request) -> dict[str, Any]:
     if isinstance(request, HandoffRequest):
-        # The message was kept when it was proposed; who works next finds it by its digest.
-        return {"ok": True, "output": f"{request.receiver} may go on from here"}
+        # The message was kept when it was proposed; it is the prompt of the step that this becomes.
+        return {"ok": True, "output": f"{request.receiver} goes on when this step has ended"}
     if not isinstance(request, CommandRequest):
         raise Invalid(f"no run can carry out {request.kind}")
     stdin = desk.artifacts.read(request.stdin_digest) if request.stdin_digest else b""

@@ -5,7 +5,7 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from gitnexus.state.home import home_folder
 
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
+SESSION = "session.json"
 _DRIVER = "driver.lock"
 # Who only looks whether a run is driven holds the lock for a moment: that must not turn a driver away.
 _A_LOOK = 0.5
@@ -53,6 +54,8 @@ class RunDesk:
         self.log = RunLog(self.folder, head=home_folder() / "runs" / project / f"{run.id}.head")
         self.artifacts = Artifacts(self.folder)
         self.branch = branch_of(run.id)
+        # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
+        self.reviewer: Callable[[RunDesk, str], bool] | None = None
 
     @property
     def repo(self) -> Repo:
@@ -61,10 +64,19 @@ class RunDesk:
 
     @cached_property
     def place(self) -> Path:
-        """Where the run's worktree lies or would lie."""
+        """Where the run's worktree lies or would lie; for a session of a program, where that works."""
+        if self.run.session:
+            return self._session_folder()
         named = of_the_user(self.repo, WORKTREES)
         above = Path(named).expanduser() if named else home_folder() / "worktrees"
         return Path(real(above)) / hash_of(real(self.repo.main_place)) / self.run.id
+
+    def _session_folder(self) -> Path:
+        with contextlib.suppress(OSError, Invalid):
+            kept = parse((self.folder / SESSION).read_bytes())
+            if isinstance(kept, dict) and isinstance(kept.get("folder"), str):
+                return Path(kept["folder"])
+        return self.repo.place  # a session of another machine
 
     @property
     def private(self) -> Path:
@@ -84,6 +96,11 @@ class RunDesk:
     def view(self) -> RunView:
         """Return the run as its log tells it. Raises: NotFound, VerificationFailed."""
         return fold(self.log.read())
+
+    def agent_at(self, node: str) -> str:
+        """Return the agent of a step, or the one that the run began with."""
+        found = self.view().nodes.get(node)
+        return (found.agent if found else "") or self.run.agent
 
     def write_definition(self, definition: Definition) -> None:
         """Keep what the run is to do."""
@@ -168,6 +185,29 @@ class RunDesk:
         """Be the one that gives the next action its name. Raises: Busy."""
         with self._locked("proposal.lock", f"somebody else proposes for {self.run.id} right now", _AN_ANSWER):
             yield
+
+    @contextlib.contextmanager
+    def asking(self, action: str) -> Iterator[None]:
+        """Be the program that asked and waits: a yes is handed to it, instead of being carried out by who says it.
+
+        Entered by whoever is `proposing`, so that nobody can answer before. Raises: Busy.
+        """
+        name = f"asking-{action}.lock"
+        with self._locked(name, f"{action} is asked about already", 0):
+            try:
+                yield
+            finally:
+                (self.folder / name).unlink(missing_ok=True)
+
+    def is_asked_live(self, action: str) -> bool:
+        """True if a program that lives waits for the answer to an action, or does what was approved."""
+        if not (self.folder / f"asking-{action}.lock").exists():
+            return False
+        try:
+            with self._locked(f"asking-{action}.lock", "", 0):
+                return False
+        except Busy:
+            return True
 
     def is_driven(self) -> bool:
         """True if a process that lives drives the run."""

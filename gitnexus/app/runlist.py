@@ -2,6 +2,7 @@
 
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
+from gitnexus.app.runsteps import steps_of
 from gitnexus.base import clock
 from gitnexus.base.errors import NexusError
 from gitnexus.base.record import Record
@@ -24,6 +25,7 @@ class Row(Record):
     lines: str
     waits: str
     title: str
+    step: str = ""
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
@@ -34,12 +36,12 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
         if not everything and run.status in _OVER:
             continue
         desk = RunDesk(state, run)
-        status, waits = _found_at(desk)
+        status, waits, step = _found_at(desk)
         added, removed = lines_changed(desk) if run.head else (0, 0)
         lines = f"+{added} −{removed}" if added or removed else ""
         found.append(
             Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
-                waits=waits, title=run.title)
+                waits=waits, title=run.title, step=step)
         )  # fmt: skip
     return found
 
@@ -73,23 +75,30 @@ def can_end(desk: RunDesk) -> bool:
     """True if all steps of a run are through, nothing waits any more, and nobody drives it."""
     view = desk.view()
     through = {name for name, node in view.nodes.items() if node.status in ("completed", "failed")}
-    wanted = {node.id for node in desk.definition().nodes}
+    wanted = {node.id for node in steps_of(desk, desk.definition())}
     return view.status not in ENDED and wanted <= through and not _waits(view) and not desk.is_driven()
 
 
-def _found_at(desk: RunDesk) -> tuple[str, str]:
-    """Return the status of a run, and what waits in it."""
+def _found_at(desk: RunDesk) -> tuple[str, str, str]:
+    """Return the status of a run, what waits in it, and who took it over last."""
     try:
         view = desk.view()
     except NexusError:
-        return desk.run.status, ""  # of another machine, or damaged: the record tells what it can
-    return "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven()), _waits(view)
+        return desk.run.status, "", ""  # of another machine, or damaged: the record tells what it can
+    status = "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven())
+    return status, _waits(view), _last_step(view)
 
 
 def _waits(view: RunView) -> str:
     count = sum(one.status in ("waiting", "unknown", "proposed") for one in view.actions.values())
     count += len(view.questions)
     return f"{count} waiting" if count else ""
+
+
+def _last_step(view: RunView) -> str:
+    """Return who took over last, where somebody did."""
+    name, node = next(reversed(view.nodes.items()), ("", None))
+    return f"{node.agent} ({name})" if node is not None and len(view.nodes) > 1 else ""
 
 
 def _age(created: str) -> str:

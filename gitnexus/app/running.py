@@ -5,13 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitnexus.adapters.protocol import Ended
-from gitnexus.app import runpatch
+from gitnexus.app import runapproval
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runend import keep_end, read_end
+from gitnexus.app.runproposal import proposed_tree
+from gitnexus.app.runrenew import current
 from gitnexus.app.runsetup import failed_in_it, prepared, unprepared
+from gitnexus.app.runsteps import steps_of
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NotFound
@@ -19,9 +22,12 @@ from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
 from gitnexus.events.view import ActionView, RunView
-from gitnexus.git.branches import current, raw_of, tip
+from gitnexus.git.branches import current as branch_here
+from gitnexus.git.branches import raw_of, tip
 from gitnexus.git.checkout import added, emptied, filled, is_filled
 from gitnexus.git.child import run as git_run
+from gitnexus.git.ondisk import worktree_tree
+from gitnexus.git.private import private
 from gitnexus.policy.model import Mode, Network
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.runs.ids import mint
@@ -53,13 +59,13 @@ def started(state: State, wish: Wish) -> RunDesk:
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
-        id=_claimed(state, ids_in(snapshot)),
+        id=claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
         agent=wish.definition.nodes[0].adapter,
         base=base,
         definition=hash_,
         created=stamp(now()),
-        onto=current(state.repo),
+        onto=branch_here(state.repo),
         task=wish.task,
     )
     desk = RunDesk(state, run)
@@ -72,7 +78,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     return desk
 
 
-def _claimed(state: State, taken: list[str]) -> str:
+def claimed(state: State, taken: list[str]) -> str:
     """Return a new id whose folder is ours alone: of two processes that draw the same, one draws again."""
     for _ in range(100):
         found = mint(now(), taken)
@@ -86,6 +92,12 @@ def _claimed(state: State, taken: list[str]) -> str:
 
 def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+    if desk.run.session:
+        raise Failed(
+            f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
+            hint=f"its id there is {desk.run.session}",
+        )
+    desk.reviewer = review
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
@@ -103,13 +115,38 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
                 if known is not None and known.status == "blocked":
                     break
             waits = _answered(desk, review)
+            while not waits and not failed and (step := _next(desk, definition)):
+                failed = _taken_over(desk, definition, step, show, network)
+                waits = _answered(desk, review)
         view = desk.view()
-        if not waits and view.status not in (*ENDED, "blocked") and not view.questions:
+        if not waits and view.status not in ENDED and not view.questions and (failed or view.status != "blocked"):
             denied = unmet(view)
             why = failed or (f"{', '.join(denied)} denied" if denied else "")
             desk.log.append("run.finished", "nexus", {"ok": not why, **({"why": short(why)} if why else {})})
         desk.checkpointed()
     return recorded(desk)
+
+
+def _next(desk: RunDesk, definition: Definition) -> Node | None:
+    """Return the first step that was handed over to and is not done, if nothing stands before it."""
+    view = desk.view()
+    if view.status in ENDED or view.questions:
+        return None
+    handed = steps_of(desk, definition)[len(definition.nodes) :]
+    return next((one for one in handed if one.id not in view.nodes or view.nodes[one.id].status != "completed"), None)
+
+
+def _taken_over(desk: RunDesk, definition: Definition, step: Node, show: Show, network: Network | None) -> str:
+    """Let who was handed over to work; it begins on what is committed, not on what was denied to another."""
+    if step.id not in desk.view().nodes:
+        head = tip(desk.repo, desk.branch) or desk.run.base
+        with private(desk.worktree) as git:
+            differs = bool(worktree_tree(git, desk.place, head).changes)
+        if differs:
+            _anew(desk, step, 0)
+        if failed := prepared(desk, definition, show, network):
+            return failed
+    return _worked(desk, definition, step, show, network)
 
 
 def recorded(desk: RunDesk) -> RunView:
@@ -156,7 +193,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
         ended = _attempted(desk, definition, node, before.attempts if before else 0, show, network)
     # What it changed is proposed before the step counts as done: a kill in between proposes the same tree again.
     try:
-        runpatch.proposed_tree(desk, desk.run.title, node.id)
+        proposed_tree(desk, desk.run.title, node.id)
     except Invalid as exc:
         desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(exc.message)})
         return exc.message
@@ -170,7 +207,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     if ended.ok:
         desk.log.append("node.completed", "nexus", {"node": node.id, "summary": short(ended.message, 1000)})
         return ""
-    why = f"{desk.run.agent} {ended.reason}: {ended.message}" if ended.message else f"{desk.run.agent} {ended.reason}"
+    why = f"{node.adapter} {ended.reason}: {ended.message}" if ended.message else f"{node.adapter} {ended.reason}"
     desk.log.append("node.failed", "nexus", {"node": node.id, "why": short(why)})
     return why
 
@@ -206,18 +243,21 @@ def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
     unprepared(desk)
     emptied(desk.worktree, aside)
     filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
-    text = f"what attempt {attempt} left lies in {aside}"
+    text = f"what {f'attempt {attempt}' if attempt else 'the one before'} left lies in {aside}"
     desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node.id})
 
 
 def _answered(desk: RunDesk, review: Review | None) -> list[str]:
     """Carry out what is allowed or approved, ask about the rest; return what still waits."""
     waits = []
+    for name, one in desk.view().actions.items():
+        if one.kind == "patch" and one.status == "waiting":
+            current(desk, name)
     for name, one in in_order(desk.view()):
-        if one.status == "unknown" and one.kind == "patch":
-            runpatch.unknown(desk, name)
+        if one.status == "unknown" and one.kind in ("patch", "handoff"):
+            runapproval.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
-            if not runpatch.allowed(desk, name):
+            if not runapproval.allowed(desk, name) and desk.view().actions[name].status != "denied":
                 waits.append(name)
         elif one.status in ("waiting", "unknown"):
             waits.append(name)
@@ -254,7 +294,6 @@ def _commit_of(state: State, revision: str) -> str:
 
 def lines_changed(desk: RunDesk) -> tuple[int, int]:
     """Return how many lines the run's branch adds and removes."""
-    from gitnexus.git.private import private
     from gitnexus.git.showing import counts
 
     head = tip(desk.repo, desk.branch)
@@ -267,4 +306,7 @@ def lines_changed(desk: RunDesk) -> tuple[int, int]:
 
 def status_of(view: RunView, *, driven: bool) -> Status | str:
     """Return the status for people: a run that nobody drives and that is not over has stopped."""
-    return "stopped" if view.status == "running" and not driven else view.status
+    if not driven:
+        return "stopped" if view.status == "running" else view.status
+    asks = view.questions or any(one.status == "waiting" for one in view.actions.values())
+    return "running" if view.status in ("waiting", "blocked") and not asks else view.status

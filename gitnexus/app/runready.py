@@ -4,12 +4,25 @@ import os
 
 from gitnexus.adapters.installed import found
 from gitnexus.adapters.table import adapter_named
-from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.app.policy import policy_here
+from gitnexus.base.errors import DeniedByPolicy, Invalid, NotFound
 from gitnexus.base.text import one_line
+from gitnexus.policy.model import Way
 from gitnexus.runs.definition import Definition
 from gitnexus.sandbox.program import resolved
 from gitnexus.state import State
 from gitnexus.state.home import home_folder
+
+
+def way_of(state: State, wanted: Way | None) -> Way:
+    """Return how agents work here: as somebody wants it, unless the policy is stricter. Raises: DeniedByPolicy."""
+    held = policy_here(state).law.way
+    if wanted == "contained" and held == "proposer":
+        raise DeniedByPolicy(
+            "the policy has agents work as proposer, and --way can only be stricter",
+            hint="git nexus policy show; without --way the policy's own way is taken",
+        )
+    return wanted or held
 
 
 def refuse_unready(state: State, definition: Definition) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runpatch import proposal
+from gitnexus.app.runproposal import proposal
 from gitnexus.base.errors import NotFound, VerificationFailed
 from gitnexus.events.anchor import verify
 from gitnexus.events.chain import walk

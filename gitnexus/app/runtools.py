@@ -111,10 +111,16 @@ _ALL: tuple[Tool[RunDesk], ...] = (
     ),
     Tool(
         "handoff",
-        "Propose that another role goes on from here.",
+        "Propose that another agent or role goes on from here, in the same worktree, once you have ended and all "
+        "that you proposed is answered.",
         (
-            Param("to", "text", "The role.", required=True),
-            Param("message", "text", "What it has to know.", required=True),
+            Param(
+                "to",
+                "text",
+                "An agent by its name, such as claude, or a role that your own program takes on.",
+                required=True,
+            ),
+            Param("message", "text", "What it has to do and to know: its prompt.", required=True),
             _SUMMARY,
             _PATIENCE,
         ),
@@ -201,6 +207,8 @@ def _result(desk: RunDesk, action: str) -> dict[str, Any]:
     """Return the gate's reason, and how a command ended with the end of its output."""
     found: dict[str, Any] = {}
     for event in desk.log.read():
+        if event.kind == "action.proposed" and event.body.get("replaces") == action:
+            found["why"] = f"{event.body['action']} replaces it"
         if event.body.get("action") != action:
             continue
         if event.kind == "action.judged" and event.body["verdict"] != "allow":

@@ -143,8 +143,10 @@ def _next(
     runs: dict[str, int],
 ) -> list[str]:
     steps = []
-    if runs.get("waiting") or runs.get("blocked"):
+    if runs.get("waiting"):
         steps.append("git nexus review shows what waits for your answer")
+    if runs.get("blocked"):
+        steps.append("git nexus runs shows which run is answered and can go on; git nexus resume RUN lets it")
     if runs.get("stopped"):
         steps.append("git nexus runs shows which run stopped; git nexus resume RUN goes on with it")
     if copies:

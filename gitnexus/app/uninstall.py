@@ -8,7 +8,7 @@ from pathlib import Path
 from gitnexus.app.keepers import open_state
 from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError
-from gitnexus.git import Repo, exclude, hookfiles, remotes
+from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.policy.keys import keys_folder
 from gitnexus.policy.pins import unpin
@@ -39,6 +39,7 @@ def remove(repo: Repo, *, purge: bool) -> Removed:
         gone = hookfiles.uninstall(repo) if repo.worktree is not None or hookfiles.shim_file(repo).exists() else []
         if gone:
             removed.changes.append(f"removed git hooks: {', '.join(gone)}")
+        _harnesses(state, removed)
         _park(state, removed)
         if exclude.remove(repo):
             removed.changes.append("removed our lines from info/exclude")
@@ -59,6 +60,16 @@ def _settle_everywhere(state: State) -> None:
         here = open_state(projection.worktree.path)
         settle(here)
         here.close()
+
+
+def _harnesses(state: State, removed: Removed) -> None:
+    """Take our part out of the files that programs read, in every worktree."""
+    from gitnexus.app.harness import remove_all  # only where something was installed does this find anything
+
+    for projection in state.projections:
+        done, notes = remove_all(discover(projection.worktree.path))
+        removed.changes += done
+        removed.notes += notes
 
 
 def _park(state: State, removed: Removed) -> None:

@@ -76,6 +76,8 @@ def skill_text(
 
 def _macros(catalog: Catalog, body: str) -> list[str]:
     """Return what `{{name …}}` in a prompt of upstream's means; what a harness does not have, it does by hand."""
+    if "{{" not in body:  # as in our own: then all the other records of a manifest are not needed
+        return []
     return [
         f"{{{{{invocation.id} …}}}} means: {invocation.description.strip()} {invocation.fallback_behavior.strip()}"
         for invocation in catalog.manifest.vocabulary.invocations

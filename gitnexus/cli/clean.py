@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 @click.command("clean", cls=NexusCommand)
 @click.argument("run", required=False)
 @click.option("--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--force", is_flag=True, help="Also a run that never ended, if nobody works in it.")
+@click.option("--force", is_flag=True, help="Also a run that still waits, if nobody works in it.")
 @with_nexus
 def clean(nexus: "Nexus", run: str | None, dry_run: bool, force: bool) -> None:
     """Put away the worktrees and branches of runs that are done with.
 
-    Without RUN: all that are landed, merged otherwise, failed or cancelled. What is nowhere else, uncommitted files
+    Without RUN: all that are landed, merged otherwise, failed or cancelled. With RUN also one that is completed or
+    stopped, because who drove it was killed. What is nowhere else, uncommitted files
     too, is held by refs/nexus/rescue/RUN first. The folder goes into the trash and is deleted a week later.
     """
     from gitnexus.app.cleaning import clean_up
@@ -47,7 +48,7 @@ def _text(done: "CleanUp") -> str:
 def _lines(one: "Cleaned", dry_run: bool) -> list[str]:
     if one.skipped and not one.trash and not one.branch:
         return [f"{one.run}  left as it is: {one_line(one.skipped)}"]
-    if not (one.trash or one.branch or one.rescue or one.archive):
+    if not (one.trash or one.branch or one.rescue or one.archive or one.aside):
         return []
     said = [f"{one.run}  {'would be put away' if dry_run else 'put away'}"]
     said += [f"  its work is safe: {one_line(one.integrated)}"] if one.integrated else []
@@ -58,5 +59,6 @@ def _lines(one: "Cleaned", dry_run: bool) -> list[str]:
         for_good = "stays there" if one.odd else "for a week, with all that git ignores"
         said.append(f"  folder: {one_line(one.trash)} ({for_good})")
     said += [f"  only in that folder: {one_line(', '.join(one.odd[:5]))}"] if one.odd else []
+    said += [f"  left by killed attempts: {one_line(', '.join(one.aside[:3]))}"] if one.aside else []
     said += [f"  log: {one.archive}"] if one.archive else []
     return [*said, *([f"  {one_line(one.skipped)}"] if one.skipped else [])]

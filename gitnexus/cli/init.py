@@ -10,10 +10,19 @@ from gitnexus.ui.output import answer, start_folder
 @click.command("init", cls=NexusCommand)
 @click.option("--name", metavar="NAME", help="What other projects call this one. Default: the folder's name.")
 @click.option("--alias", "aliases", metavar="NAME", multiple=True, help="Another name; may be given more than once.")
+@click.option("--harness", "harnesses", metavar="H", multiple=True,
+              help="Install into a program too, at project scope; may be given more than once.")  # fmt: skip
 @click.option("--no-hooks", is_flag=True, help="Install no git hooks.")
 @click.option("--local", is_flag=True, help="Touch nothing outside this repository: do not register it.")
 @click.pass_context
-def init(ctx: click.Context, name: str | None, aliases: tuple[str, ...], no_hooks: bool, local: bool) -> None:
+def init(
+    ctx: click.Context,
+    name: str | None,
+    aliases: tuple[str, ...],
+    harnesses: tuple[str, ...],
+    no_hooks: bool,
+    local: bool,
+) -> None:
     """Make this repository a project.
 
     Makes the state ref, fills .nexus/ with its files, tells git to ignore that folder, installs hooks and registers
@@ -21,7 +30,17 @@ def init(ctx: click.Context, name: str | None, aliases: tuple[str, ...], no_hook
     """
     from gitnexus.app.init import initialise
 
-    done = initialise(start_folder(invocation(ctx)), name=name, aliases=aliases, with_hooks=not no_hooks, local=local)
+    start = start_folder(invocation(ctx))
+    if harnesses:
+        from gitnexus.app.harness import install
+
+        for harness in harnesses:  # refused now, or not at all
+            install(start, harness, "project", None, dry_run=True)
+    done = initialise(start, name=name, aliases=aliases, with_hooks=not no_hooks, local=local)
+    for harness in harnesses:
+        into = install(start, harness, "project", None, dry_run=False)
+        done.changes += [f"installed into {into.row.name} ({len(into.changes)} files)"] if into.changes else []
+        done.notes += [*into.notes, *([f"{into.row.name}: {into.next}"] if into.next else [])]
     lines = [f"  {change}" for change in done.changes] + [f"  note: {note}" for note in done.notes]
     place = done.nexus.repo.place
     head = f"{place} is a project:" if done.changes else f"{place} was a project already; nothing changed."

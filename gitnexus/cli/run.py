@@ -14,6 +14,7 @@ from gitnexus.ui.runs import leave, reviewed, shown, summary, told
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
+    from gitnexus.policy.model import Way
     from gitnexus.runs.definition import Definition
 
 _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
@@ -23,8 +24,11 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 @click.option("--agent", metavar="NAME", help="Which agent: claude, codex, gemini, opencode, aider, scripted.")
 @click.option("--role", default="", metavar="ROLE", help="The role it works as, of git nexus agents.")
 @click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
-@click.option("--way", type=click.Choice(["contained", "proposer"]), default="contained", show_default=True,
-              help="It edits its own worktree, or may only propose.")  # fmt: skip
+@click.option("--model-url", default=None, metavar="URL", help="Where the model is served, if not by its maker.")
+@click.option("--sign-in", is_flag=True, default=None, help="Lend it your own sign-in until it ends.")
+@click.option("--live", is_flag=True, default=None, help="Ask about each of its calls before it is made.")
+@click.option("--way", type=click.Choice(["contained", "proposer"]),
+              help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
 @click.option("--task", default="", metavar="REF", help="The task that this is for.")
@@ -41,9 +45,9 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
     commit on that branch whose trailers prove the approval. Your own checkout is not touched.
     """
     from gitnexus.app.running import Wish, driven, started
-    from gitnexus.app.runready import refuse_unready
+    from gitnexus.app.runready import refuse_unready, way_of
 
-    definition, title = _wanted(words, asked)
+    definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     refuse_unready(nexus.state, definition)
     wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
     desk = started(nexus.state, wish)
@@ -76,19 +80,26 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
     leave(view)
 
 
-def _wanted(words: tuple[str, ...], asked: dict[str, Any]) -> "tuple[Definition, str]":
+def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":
+    from gitnexus.adapters.protocol import hosts_of
+    from gitnexus.app.runagent import refuse_unasked
     from gitnexus.runs.definition import Budgets, of_command, of_prompt
 
     agent, budgets = asked.pop("agent"), Budgets(seconds=asked.pop("seconds"))
-    role, model, way = asked.pop("role"), asked.pop("model"), asked.pop("way")
+    role, model = asked.pop("role"), asked.pop("model")
+    more = {"address": asked.pop("model_url"), "sign_in": asked.pop("sign_in"), "live": asked.pop("live")}
     _check_way(agent or "command", way)
+    if more["address"]:
+        hosts_of(more["address"])
+    if more["live"] and way == "contained":
+        refuse_unasked(agent or "command")
     if agent is None or agent == "command":
         return of_command(words, budgets=budgets), " ".join(words)
     # The scripted agent is told its file first; the prompt after it is for the story alone.
     argv = words[:1] if agent == "scripted" else ()
     prompt = " ".join(words[len(argv) :] or words)
     definition = of_prompt(prompt, agent, role=role, way=way, model=model, argv=argv, budgets=budgets)
-    return definition, prompt
+    return definition.changed(nodes=(definition.nodes[0].changed(**more),)), prompt
 
 
 def _check_way(agent: str, way: str) -> None:
@@ -98,7 +109,10 @@ def _check_way(agent: str, way: str) -> None:
 
     ways = adapter_named(agent).ways
     if way not in ways:
-        raise Invalid(f"{agent} cannot work as {way}", hint=f"it can as {' or '.join(ways)}; choose another agent")
+        raise Invalid(
+            f"{agent} cannot work as {way}",
+            hint=f"it can as {' or '.join(ways)}; git nexus policy show tells the way",
+        )
 
 
 def _detached(desk: "RunDesk", network: str | None) -> None:

@@ -14,6 +14,7 @@ from gitnexus.ui.runs import COLOURS, leave, reviewed, summary, told, waiting
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
+    from gitnexus.app.runlist import Row
 
 _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
 
@@ -27,7 +28,7 @@ def runs(nexus: "Nexus", everything: bool) -> None:
 
     found = rows_of(nexus.state, everything=everything)
     table = [
-        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, row.agent, row.lines, row.waits,
+        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines, row.waits,
          one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip
@@ -65,12 +66,12 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
 @with_nexus
 def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -> None:
     """Say yes to actions of a run, all that wait if none is named, and carry them out."""
-    from gitnexus.app import runpatch
+    from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
 
     desk = open_run(nexus.state, run_id)
     for name in _chosen(desk, actions):
-        note(f"{name}: {runpatch.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
+        note(f"{name}: {runapproval.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
     _went_on(desk)
     view = desk.view()
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
@@ -83,12 +84,12 @@ def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -
 @with_nexus
 def deny(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: str) -> None:
     """Say no to actions of a run, all that wait if none is named."""
-    from gitnexus.app import runpatch
+    from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
 
     desk = open_run(nexus.state, run_id)
     for name in _chosen(desk, actions):
-        note(f"{name}: {runpatch.deny(desk, name, reason)}")
+        note(f"{name}: {runapproval.deny(desk, name, reason)}")
     _went_on(desk)
     view = desk.view()
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
@@ -126,6 +127,10 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
 
 
+def _agents(row: "Row") -> str:
+    return f"{row.agent} → {row.step}" if row.step else row.agent
+
+
 def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
     from gitnexus.app.runlist import can_end
     from gitnexus.app.running import in_order
@@ -145,7 +150,11 @@ def _went_on(desk: "RunDesk") -> None:
     from gitnexus.app.running import driven
     from gitnexus.base.errors import Busy
 
-    if can_end(desk):
+    if desk.run.session:
+        from gitnexus.app.sessions import closed
+
+        closed(desk)
+    elif can_end(desk):
         with contextlib.suppress(Busy):  # who came first brings it to its end
             driven(desk, lambda said: None, None)
 

@@ -15,7 +15,8 @@ from gitnexus.ui.output import answer, start_folder
 def uninstall(ctx: click.Context, purge: bool, yes: bool) -> None:
     """Take git nexus out of this repository.
 
-    Removes hooks, our lines in info/exclude and the registration, and moves .nexus/ into the git folder's trash.
+    Removes hooks, what harness install added to files of the project, our lines in info/exclude and the registration,
+    and moves .nexus/ into the git folder's trash.
     The state stays on its ref, so that git nexus init brings everything back; --purge deletes it too.
     """
     from gitnexus.app.open import described

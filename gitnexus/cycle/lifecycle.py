@@ -6,6 +6,10 @@ from typing import Any
 from gitnexus.cycle.agents import TRACKER, harness_of
 from gitnexus.cycle.session import PLAN, TASKS, Session
 from gitnexus.cycle.tasks import summary
+from gitnexus.state.layout import SESSION_FOLDER
+
+# Written by the hooks of a harness (gitnexus/harness/sessions.py).
+_SESSIONS = "sessions.json"
 
 
 def begin(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -13,7 +17,8 @@ def begin(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     harness = harness_of(session, params)
     with session.exclusive():
         left = [name for name, found in ((PLAN, session.plan()), (TASKS, session.tasks())) if found is not None]
-        session.put_rows([harness], TRACKER, [])
+        if not _told_by_hooks(session, harness):
+            session.put_rows([harness], TRACKER, [])
     warning = f"an earlier session left {' and '.join(left)}: go on with it, or close it with task_close"
     return {"started": True, "harness_id": harness, "stale": left, **({"warning": warning} if left else {})}
 
@@ -23,10 +28,16 @@ def end(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     harness = harness_of(session, params)
     with session.exclusive():
         plan, file = session.plan(), session.tasks()
-        session.delete(TRACKER, [harness])
+        if not _told_by_hooks(session, harness):
+            session.delete(TRACKER, [harness])
     warnings = []
     if plan is not None and any(issue.status == "pending" for issue in plan.issues):
         warnings.append(f"the plan {plan.topic!r} has issues that are not decided")
     if file is not None and summary(file)["completed"] < len(file.tasks):
         warnings.append(f"{len(file.tasks) - summary(file)['completed']} tasks are not completed")
     return {"ended": True, "harness_id": harness, "warnings": warnings}
+
+
+def _told_by_hooks(session: Session, harness: str) -> bool:
+    """True where hooks tell which session has which agents: nobody who only calls a tool forgets those of another."""
+    return session.load(f"{SESSION_FOLDER}/{harness}/{_SESSIONS}") is not None

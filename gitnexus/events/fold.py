@@ -9,6 +9,8 @@ from gitnexus.events.kinds import readable
 from gitnexus.events.model import Event
 from gitnexus.events.view import ActionView, NodeView, RunView, Status
 
+# Who said yes where no person did.
+POLICY = "policy"
 _ENDS = ("completed", "failed", "cancelled", "landed")
 
 
@@ -79,9 +81,30 @@ class _Folding:
         )
 
     def _standing(self) -> Status:
-        if self.questions or any(action["status"] == "waiting" for action in self.actions.values()):
+        if self.questions or any(map(_waits, self.actions.values())):
             return "waiting"
-        return "blocked" if any(node["status"] == "blocked" for node in self.nodes.values()) else "running"
+        steps = {node["status"] for node in self.nodes.values()}
+        if "blocked" in steps or (self._is_handed_over() and "started" not in steps):
+            return "blocked"
+        return "running"
+
+    def _is_handed_over(self) -> bool:
+        """True if somebody was approved to go on, and did not begin."""
+        return any(
+            action["kind"] == "handoff" and action["status"] == "executed" and step_of(name) not in self.nodes
+            for name, action in self.actions.items()
+        )
+
+
+def step_of(handoff: str) -> str:
+    """Return the name of the step that an approved handoff becomes."""
+    return f"handoff-{handoff}"
+
+
+def _waits(action: Mapping[str, Any]) -> bool:
+    # What was begun and not seen to end needs a person, but for what we can bring to its end ourselves.
+    begun = action["status"] == "unknown" and action["kind"] not in ("patch", "handoff")
+    return begun or action["status"] == "waiting"
 
 
 def _started(run: _Folding, event: Event) -> None:
@@ -103,7 +126,10 @@ def _node_started(run: _Folding, event: Event) -> None:
     if before and before["status"] == "completed":
         run.strange(event, f"{body['node']} began again after it was completed")
     attempts = before["attempts"] + 1 if before else 1
-    run.nodes[body["node"]] = {"status": "started", "agent": body.get("agent", ""), "attempts": attempts}
+    session = before.get("session", "") if before else ""
+    run.nodes[body["node"]] = {
+        "status": "started", "agent": body.get("agent", ""), "attempts": attempts, "session": session
+    }  # fmt: skip
 
 
 def _node_at(status: str) -> "_Step":
@@ -129,7 +155,20 @@ def _proposed(run: _Folding, event: Event) -> None:
         "status": "proposed",
         "node": body.get("node", ""),
         "why": body.get("why", ""),
+        "replaces": body.get("replaces", ""),
+        "edited": body.get("by", ""),
     }
+    if "replaces" in body:
+        _given_up(run, event, body["replaces"])
+
+
+def _given_up(run: _Folding, event: Event, name: str) -> None:
+    """One event puts an action in another's place: a kill never leaves both, or neither."""
+    action = run.actions.get(name)
+    if action is None or action["status"] not in ("proposed", "waiting"):
+        run.strange(event, f"{event.body['action']} replaces {name}, which does not wait")
+        return
+    action |= {"status": "denied", "by": "", "why": f"{event.body['action']} replaces it"}
 
 
 _AFTER = {"allow": "approved", "ask": "waiting", "deny": "denied"}
@@ -143,8 +182,8 @@ def _judged(run: _Folding, event: Event) -> None:
         run.strange(event, f"judged after it was {action['status']}")
         return
     verdict = event.body["verdict"]
-    # A yes of a person is not taken back by the gate asking again, only by its no.
-    if not (action["status"] == "approved" and verdict == "ask"):
+    # A yes of a person is not taken back by the gate asking again, only by its no; one of a rule goes with the rule.
+    if not (action["status"] == "approved" and verdict == "ask" and action.get("by") not in (None, "", POLICY)):
         action["status"] = _AFTER[verdict]
     action["verdict"] = verdict
     if verdict == "deny":
@@ -261,6 +300,8 @@ def _spent(run: _Folding, event: Event) -> None:
     run.cost += body.get("cost", 0)
     if "session" in body:
         run.run["session"] = body["session"]
+        if body.get("node") in run.nodes:
+            run.nodes[body["node"]]["session"] = body["session"]
 
 
 def _lease_taken(run: _Folding, event: Event) -> None:

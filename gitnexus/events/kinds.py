@@ -46,9 +46,10 @@ KINDS: Mapping[str, Kind] = {
     "node.blocked": _kind("A step cannot go on without something.", "node why:text", "needs:text"),
     "node.failed": _kind("A step went wrong.", "node why:text"),
     "action.proposed": _kind(
-        "An agent asks for something; `digest` is that of the canonical request.",
+        "An agent asks for something; `digest` is that of the canonical request. `replaces` was given up for it, by an "
+        "agent or in an edit `by` a person.",
         "action actionKind summary:text digest:hash",
-        "why:text node artifact:hash claims:object",
+        "why:text node artifact:hash claims:object replaces by",
     ),
     "action.judged": _kind(
         "The gate's answer: allow, ask or deny.",

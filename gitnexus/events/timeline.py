@@ -56,6 +56,8 @@ def told(event: Event, at: str = "") -> Line:
         )
     if type(event.body.get("ok")) is bool:
         fields["ended"] = _ended(event.body)
+    if "replaces" in event.body:
+        fields["replaces"] = f" instead of {fields['replaces']}"
     what, why, result = (_filled(template, fields) for template in words)
     return Line(event.seq, at, _safe(event.actor), what, why, result)
 
@@ -111,7 +113,7 @@ WORDS: Mapping[str, _Words] = {
     "node.completed": _Words("completed {node}", "", "{summary}"),
     "node.blocked": _Words("is blocked in {node}", "{why}", "{needs}"),
     "node.failed": _Words("failed in {node}", "{why}"),
-    "action.proposed": _Words("proposes {actionKind} {action}: {summary}", "{why}", "{digest}"),
+    "action.proposed": _Words("{by} proposes {actionKind} {action}{replaces}: {summary}", "{why}", "{digest}"),
     "action.judged": _Words("judges {action}", "{rule}: {why}", "{verdict}"),
     "action.rejected": _Words("rejects {action}", "{why}"),
     "permission.granted": _Words("{by} approved {action} ({scope})", "{why}", "{digest}"),

@@ -12,16 +12,20 @@ ActionStatus = Literal["proposed", "waiting", "approved", "denied", "executed", 
 
 
 class NodeView(Record):
-    """A step: how far it is, how often it was begun, why it stands still."""
+    """A step: how far it is, how often it was begun, why it stands still, and the session of its agent."""
 
     status: NodeStatus
     agent: str = ""
     attempts: int = 1
     why: str = ""
+    session: str = ""
 
 
 class ActionView(Record):
-    """What was asked for and what came of it. `unknown`: it was begun, and nobody saw it end."""
+    """What was asked for and what came of it. `unknown`: it was begun, and nobody saw it end.
+
+    `replaces` was given up for it; `edited` is the person who made it out of that.
+    """
 
     kind: str
     summary: str
@@ -33,6 +37,8 @@ class ActionView(Record):
     by: str = ""
     ok: bool | None = None
     commit: str = ""
+    replaces: str = ""
+    edited: str = ""
 
 
 class RunView(Record):

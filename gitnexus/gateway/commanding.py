@@ -58,7 +58,7 @@ class CommandDeed:
             program=program,
             program_digest=digest,
             cwd=str(cwd),
-            base=_base(self.bench),
+            base=base_of(self.bench),
             env=self.bench.confine.environment(self.env),
             limits=_lowered(self.limits),
             stdin_digest=f"sha256:{hashlib.sha256(self.stdin).hexdigest()}" if self.stdin else "",
@@ -96,7 +96,7 @@ def found_again(bench: Bench, request: CommandRequest) -> CommandRequest:
     cwd = folder_of(bench.worktree, "" if below == "." else below)
     program, digest = bench.confine.resolved(request.argv[0], cwd)
     return request.changed(
-        program=program, program_digest=digest, cwd=str(cwd), base=_base(bench), sandbox=bench.confine.level
+        program=program, program_digest=digest, cwd=str(cwd), base=base_of(bench), sandbox=bench.confine.level
     )
 
 
@@ -136,7 +136,8 @@ def folder_of(worktree: Path, cwd: str) -> Path:
     return found
 
 
-def _base(bench: Bench) -> str:
+def base_of(bench: Bench) -> str:
+    """Return the commit that a worktree is at, empty before the first."""
     with private(bench.repo) as git:
         try:
             return head_of(bench.repo, git)

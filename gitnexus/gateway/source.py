@@ -10,9 +10,9 @@ from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.reach import Reached, reached
+from gitnexus.git.commits import tree_of
 from gitnexus.git.objects import blob_id
 from gitnexus.git.ondisk import Unfit, content
-from gitnexus.git.patches import tree_of
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import commit_of, head_of
 from gitnexus.git.rows import GITLINK, LINK, TreeEntry, blob, blobs, files, sizes

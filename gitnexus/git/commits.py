@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.base.text import one_line
 from gitnexus.git.child import GitFailed, reason
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author
@@ -130,3 +131,13 @@ def _records(git: PrivateGit, argv: list[str]) -> Iterator[list[str]]:
             del fields[:ready]
     if child.returncode != 0 or fields or rest:
         raise GitFailed("git could not read the commits of that range", hint="git fsck tells what is missing")
+
+
+def tree_of(git: PrivateGit, commit: str) -> str:
+    """Return the tree of a commit named by its whole id. Raises: Invalid, NotFound."""
+    if not _ID.fullmatch(commit):
+        raise Invalid(f"{one_line(commit, 80)!r} is not the whole id of a commit")
+    asked = git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}^{{tree}}")
+    if asked.returncode != 0:
+        raise NotFound(f"there is no commit {commit}")
+    return asked.stdout.decode("ascii").strip()

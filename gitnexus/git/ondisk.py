@@ -6,8 +6,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitnexus.git.commits import tree_of
 from gitnexus.git.objects import blob_id
-from gitnexus.git.patches import tree_of
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import GITLINK, LINK, TreeChange, TreeEntry, difference, files, indexed
 from gitnexus.git.walk import Base, Found, walked

@@ -1,21 +1,20 @@
 """A patch as two trees: applied to a base in a private index, all of it or nothing, and judged by what came out."""
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from gitnexus.base.errors import Conflict, Invalid, NotFound
+from gitnexus.base.errors import Conflict, Invalid
 from gitnexus.base.text import one_line
 from gitnexus.git import binaryparts, patchtext
 from gitnexus.git.child import reason
+from gitnexus.git.commits import tree_of
 from gitnexus.git.discovery import Repo
 from gitnexus.git.patchtext import LARGEST_BINARY
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.rows import GITLINK, TreeChange, TreeEntry, blob, difference, drop, files, indexed, sizes
 
 MOST_FILES = 5000
-_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What git says when the patch is well formed and the base is another one than it was made for.
 _DOES_NOT_FIT = ("patch failed", "does not apply", "does not exist in index", "already exists in index",
                  "does not match index", "wrong type", "has type", "No such file")  # fmt: skip
@@ -73,16 +72,6 @@ def applied_in(git: PrivateGit, base_commit: str, patch: bytes, hidden: Hidden |
     if patchtext.says_binary(patch):
         _refuse_known_objects(git, patch, rows, visible)
     return Applied(base_commit, base_tree, result, _marked(rows, unseen.values(), visible, git), tuple(made))
-
-
-def tree_of(git: PrivateGit, commit: str) -> str:
-    """Return the tree of a commit named by its whole id. Raises: Invalid, NotFound."""
-    if not _ID.fullmatch(commit):
-        raise Invalid(f"{one_line(commit, 80)!r} is not the whole id of a commit")
-    asked = git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}^{{tree}}")
-    if asked.returncode != 0:
-        raise NotFound(f"there is no commit {commit}")
-    return asked.stdout.decode("ascii").strip()
 
 
 def _apply(git: PrivateGit, patch: bytes, unseen: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gitnexus.git.patches import tree_of
+from gitnexus.git.commits import tree_of
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import files
 from gitnexus.git.walk import Base

@@ -2,10 +2,12 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.base.errors import Failed
+from gitnexus.base.text import one_line
 from gitnexus.git.child import GitFailed, reason
 from gitnexus.git.discovery import Repo
 
@@ -24,7 +26,6 @@ def run(
     place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run the user's git to its end; no editor opens. The caller judges the status."""
-    kept = {name: value for name, value in os.environ.items() if name not in _PLACES}
     fixed = {"LC_ALL": "C.UTF-8", "LANGUAGE": "C", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
     try:
         return subprocess.run(
@@ -33,10 +34,42 @@ def run(
             input=stdin,
             capture_output=True,
             check=False,
-            env={**kept, **fixed, **(env or {})},
+            env={**_kept(), **fixed, **(env or {})},
         )
     except FileNotFoundError as exc:
         raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+
+
+def editor(place: Path) -> str:
+    """Return the editor that git would open here: GIT_EDITOR, core.editor, VISUAL, EDITOR, in that order.
+
+    Raises: Failed where git knows none.
+    """
+    asked = subprocess.run(["git", "var", "GIT_EDITOR"], cwd=place, env=_kept(), capture_output=True, check=False)
+    found = asked.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+    if asked.returncode != 0 or not found:
+        raise Failed(f"git knows no editor: {reason(asked.stderr)}", hint="git config --global core.editor NAME")
+    return found
+
+
+def opened(place: Path, file: Path) -> None:
+    """Let the person's editor work on a file, on the terminal, until they close it. Raises: Failed."""
+    words = editor(place)
+    # As git starts it: a shell reads the words, the file comes after them. Output may be a pipe; the terminal is not.
+    argv = ["sh", "-c", f'{words} "$@"', words, str(file)]
+    with subprocess.Popen(argv, cwd=place, env=_kept(), stdout=sys.stderr.fileno()) as going:
+        while True:
+            try:
+                status = going.wait()
+                break
+            except KeyboardInterrupt:
+                continue  # the editor has it too, and knows what it means there
+    if status != 0:
+        raise Failed(f"the editor {one_line(words, 80)} failed with {status}")
+
+
+def _kept() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _PLACES}
 
 
 def must(place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:

@@ -1,4 +1,5 @@
-"""Programs that call us while an agent works in them: what their hooks tell, and what we answer.
+"""Programs that call us while an agent works in them: what their hooks tell, what we keep of it, and what we answer.
 
-So far one of the eight events of the contract: after a tool was used, for the reads of notes.
+`model` is the one form of an event and of an answer, `speech` how each program spells them. What is kept lies in
+`.nexus/state/<harness>/`, in files of that harness alone (`shelf`). Events that need other rooms are joined in `app`.
 """

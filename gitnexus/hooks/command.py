@@ -18,8 +18,10 @@ def hook(full: bool, event: str, args: tuple[str, ...]) -> None:
     Git calls this through a small shell script that leaves at once where there is nothing to do. Put it into the
     config of husky, lefthook or pre-commit where one of those owns your hooks.
 
-    `hook harness H post_tool_use` is for the hooks of an agent's program: it reads what happened as JSON on stdin and
-    counts the notes that the program's read tool has read.
+    `hook harness H EVENT` is for the hooks of a program that agents work in. H is claude-code, codex, gemini-cli or
+    opencode; EVENT is session_start, user_message, subagent_spawn, pre_tool_use, post_tool_use, subagent_complete,
+    context_compact or session_end. It reads what happened as JSON on stdin and answers in the program's own words.
+    pre_tool_use leaves with status 2 whenever it cannot judge; the others never stop a session.
     """
     if event == "harness":
         from gitnexus.hooks.harness import run_harness_hook

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from gitnexus.docgraph.store import Blob
 from gitnexus.gateway.bench import ruled
 from gitnexus.gateway.paths import why_unreachable
-from gitnexus.git.patches import tree_of
+from gitnexus.git.commits import tree_of
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import GITLINK, LINK, TreeEntry, blob, blobs, files, sizes
 

@@ -82,6 +82,11 @@ def _list(name: str) -> Wide:
     return Wide(everything if name == "any" else rows[name])
 
 
+def everything() -> tuple[str, ...]:
+    """Return the patterns of all lists."""
+    return (*(one for one in DENIED if not one.startswith("!")), *PROCESSES, *OURS, *GUARDS, *_ASKED_PATTERNS)
+
+
 @lru_cache(maxsize=8192)
 def _at(name: str, path: str) -> int | None:
     return _list(name).first(path)

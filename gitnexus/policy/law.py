@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from gitnexus.policy.model import (
+    Approval,
     CommandRequest,
     DocumentRequest,
     HandoffRequest,
@@ -14,15 +16,18 @@ from gitnexus.policy.model import (
     PatchRequest,
     Request,
     Verdict,
+    Way,
 )
 from gitnexus.policy.patterns import Argv, Narrow, Wide, is_literal
 from gitnexus.policy.programs import name_of, unwrapped
-from gitnexus.policy.rules import Budget, Policy, Rule, SandboxLevel
+from gitnexus.policy.rules import Budget, Policy, Rule, SandboxLevel, Unplanned
 
 LEVELS: tuple[Level, ...] = ("L0", "L1", "L2", "L3")
 NETWORKS = ("none", "loopback", "full")
 # From the strictest to the loosest.
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "autopilot", "bypass")
+APPROVALS: tuple[Approval, ...] = ("per-action", "at-end")
+VERDICTS: tuple[Verdict, ...] = ("deny", "ask", "allow")
 
 
 class PathRules:
@@ -136,7 +141,11 @@ def host_matches(pattern: str, host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """All that the gate asks. `mode` is what the files say; `bypass` is whether the user switched that mode on."""
+    """All that the gate asks. `mode` is what the files say; `bypass` is whether the user switched that mode on.
+
+    `approval` is when an agent that edits by itself is asked about, `signin` whether it is lent the person's sign-in.
+    `unplanned` is about edits while no task is open, None where no file says.
+    """
 
     deny: Rules
     ask: Rules
@@ -145,10 +154,14 @@ class Law:
     edits: Narrow
     rules: tuple[Rule, ...]
     mode: Mode = "default"
+    way: Way = "contained"
     level: SandboxLevel = "auto"
     minimum: Level = "L0"
     budget: Budget = field(default_factory=Budget)
     bypass: bool = False
+    approval: Approval = "at-end"
+    signin: Verdict = "ask"
+    unplanned: Unplanned | None = None
 
 
 def law_of(
@@ -167,11 +180,24 @@ def law_of(
         edits=Narrow((*mine.edits, *loosening.edits)),
         rules=rules,
         mode=_mode(mine.mode, loosening.mode),
+        # The stricter of both holds, so it may come from a project that nobody trusts yet.
+        way="proposer" if "proposer" in (mine.way, theirs.way) else "contained",
         level=mine.level or loosening.level or "auto",
         minimum=max(mine.minimum, theirs.minimum, key=LEVELS.index),
         budget=_budget(mine.budget, theirs.budget, trusted),
         bypass=bypass,
+        approval=_strictest(APPROVALS, mine.approval, theirs.approval) or "at-end",
+        # It is the person's own: no project gives it away, trusted or not.
+        signin=_strictest(VERDICTS, mine.signin or "ask", theirs.signin),
+        unplanned="require-task"
+        if "require-task" in (mine.unplanned, theirs.unplanned)
+        else (mine.unplanned or loosening.unplanned),
     )
+
+
+def _strictest(order: tuple[Any, ...], *said: Any) -> Any:
+    found = [one for one in said if one is not None]
+    return min(found, key=order.index) if found else None
 
 
 def _mode(mine: Mode | None, theirs: Mode | None) -> Mode:

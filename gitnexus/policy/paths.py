@@ -15,8 +15,8 @@ _EXPANDS = re.compile(r"(?:~[A-Za-z0-9_.-]*|\$\{?[A-Z][A-Z0-9_]*\}?|%[A-Z][A-Z0-
 _ENCODED = re.compile(r"%(?:2[eEfF]|5[cC]|00)")
 # NTFS knows .git also as git~1, and where that is taken by a hash: .gitmodules as gitmod~1 or gi7eba~1.
 _GIT = re.compile(r"(?:^|(?<=/))(?:\.git|(?:git[a-z]{0,3}|gi[0-9a-f]{4})~[0-9]+)[. ]*(?::[^/]*)?(?:/|$)")
-_RESERVED = re.compile(r"(?:^|(?<=/))(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.[^/]*)?(?:/|$)")
-_PLAIN = re.compile(
+RESERVED = re.compile(r"(?:^|(?<=/))(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.[^/]*)?(?:/|$)")
+PLAIN = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*(?:/[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)*"
 )
 
@@ -42,14 +42,14 @@ def why_odd(path: str) -> str | None:
         return "it is empty"
     if len(path) > LONGEST:
         return f"it is longer than {LONGEST} characters"
-    if _PLAIN.fullmatch(path):
+    if PLAIN.fullmatch(path):
         return None
     return next((words for pattern, words in _ODD if pattern.search(path)), None)
 
 
 def is_usual(path: str) -> bool:
     """True for a path of plain names without a leading dot, as nearly all are: nothing can hide in it."""
-    return len(path) <= LONGEST and _PLAIN.fullmatch(path) is not None
+    return len(path) <= LONGEST and PLAIN.fullmatch(path) is not None
 
 
 def checked(path: str, where: str) -> str:
@@ -81,7 +81,7 @@ def has_stream(path: str) -> bool:
 
 def is_reserved(path: str) -> bool:
     """True if a part is a device on Windows."""
-    return _RESERVED.search(folded(path)) is not None
+    return RESERVED.search(folded(path)) is not None
 
 
 def resolved(folder: str, target: str) -> str | None:

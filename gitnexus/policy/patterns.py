@@ -3,6 +3,7 @@ than it is written."""
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from gitnexus.base.errors import Invalid
@@ -25,6 +26,7 @@ _SLOT = re.compile(r"\{([a-z]+)\}")
 _CLASS = re.compile(r"\[(?:\[|!?[^\]\[/\\!^]+)\]")
 _ALL = re.compile(r"[*/]+")
 _ANYWHERE = "^(?:.+/)?"
+FLOATING = "(?:[^/]+/)*"
 _ENDING = re.compile(r"\*\.[^*?\[/]+")
 # More than these make matching slow for whoever writes a path on purpose.
 _MOST_STARS = 6
@@ -127,8 +129,14 @@ class Wide:
                 text = _gitignore(pattern)
                 (floating if text.startswith(_ANYWHERE) else fixed)[at] = text.removeprefix(_ANYWHERE)
         # What may stand at any depth is tried once for each folder, all of it together.
-        rows = ((fixed, ""), (floating, "(?:[^/]+/)*"))
-        self._rest = [(tuple(group), _joined(group.values(), before).match) for group, before in rows if group]
+        rows = ((fixed, ""), (floating, FLOATING))
+        made = [(tuple(group), _joined(group.values(), before)) for group, before in rows if group]
+        self._rest = [(numbers, expression.match) for numbers, expression in made]
+        self._expressions = [expression.pattern for _, expression in made]
+
+    def parts(self) -> tuple[list[str], list[str], list[str]]:
+        """Return the names, the endings and the expressions to be matched from the beginning, all of folded paths."""
+        return list(self._names), list(self._endings), self._expressions
 
     def first(self, path: str) -> int | None:
         """Return the number of a pattern that matches, or None."""
@@ -155,6 +163,7 @@ def _joined(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
     return re.compile(f"{before}(?:" + ("|".join(f"(?:{one})()" for one in expressions) or r"(?!)") + ")")
 
 
+@lru_cache(maxsize=4096)
 def _gitignore(pattern: str) -> str:
     """Return the expression that pathspec makes of a line of .gitignore, to be matched from the beginning."""
     import pathspec  # 40 ms: only who judges paths pays

@@ -3,8 +3,7 @@
 from gitnexus.base.errors import Busy
 from gitnexus.git import GitFailed, Objects, Repo
 from gitnexus.git.child import reason, run
-from gitnexus.git.commits import write
-from gitnexus.git.merging import tree
+from gitnexus.git.commits import tree_of, write
 from gitnexus.git.objects import Author
 from gitnexus.git.private import PrivateGit
 
@@ -30,7 +29,7 @@ def fold(repo: Repo, git: PrivateGit, objects: Objects, run_id: str, who: Author
             return ""
         rows = git.must("ls-tree", "-z", "--full-tree", held).split(b"\0")[:-1] if held else []
         rows = [row for row in rows if row.partition(b"\t")[2] != run_id.encode()]
-        rows.append(f"040000 tree {tree(git, log)}\t{run_id}".encode())
+        rows.append(f"040000 tree {tree_of(git, log)}\t{run_id}".encode())
         made = git.must("mktree", "-z", stdin=b"".join(row + b"\0" for row in rows)).decode("ascii").strip()
         git.keep_one(made)
         parents = [*([held] if held else []), log]  # the log's own commits stay readable

@@ -26,7 +26,8 @@ class Cleaned(Record):
     """What was done about one run, or would be: each field is empty where there was nothing to do.
 
     `integrated` says where the work is; `rescue` the ref that holds what is nowhere else; `left` how many files
-    differed from the branch; `odd` what fits into no commit and stays in the trash for good.
+    differed from the branch; `odd` what fits into no commit and stays in the trash for good; `aside` where the folders
+    are that killed attempts left.
     """
 
     run: str
@@ -36,6 +37,7 @@ class Cleaned(Record):
     trash: str = ""
     odd: tuple[str, ...] = ()
     branch: str = ""
+    aside: tuple[str, ...] = ()
     archive: str = ""
     skipped: str = ""
 
@@ -58,9 +60,14 @@ class Around(NamedTuple):
     look_only: bool
 
 
-def why_not(run: Run, *, named: bool, force: bool, is_integrated: bool) -> str:
-    """Return why a run is left as it is, empty if it can be cleaned."""
-    if run.status not in ENDED and not force:
+def why_not(run: Run, *, named: bool, force: bool, is_integrated: bool, stopped: bool = False) -> str:
+    """Return why a run is left as it is, empty if it can be cleaned.
+
+    One that `stopped`, as who drove it is dead, could be gone on with: it is only put away by its name.
+    """
+    if stopped and not named and not force:
+        return "it stopped; git nexus resume goes on with it, git nexus clean with its name puts it away"
+    if run.status not in ENDED and not force and not stopped:
         return f"it is {run.status}" + ("; --force cleans a run that died" if named else "")
     if run.status == "completed" and not named and not is_integrated:
         return "it is not landed yet"
@@ -91,19 +98,27 @@ def _marked(repo: Repo) -> Iterator[tuple[Path, set[str]]]:
         yield admin, marks
 
 
-def clean(around: Around, run: Run, targets: Sequence[Target], *, named: bool, force: bool) -> Cleaned:
-    """Put one run's worktree and branch away. Raises: Busy while somebody works in it, OSError, GitFailed."""
+def clean(
+    around: Around, run: Run, targets: Sequence[Target], *, named: bool, force: bool, stopped: bool = False,
+    aside: Sequence[Path] = (),
+) -> Cleaned:  # fmt: skip
+    """Put one run's worktree and branch away, and the folders that killed attempts left `aside`.
+
+    Raises: Busy while somebody works in it, OSError, GitFailed.
+    """
     repo, git = around.repo, around.git
     tip = around.objects.tip(branch_of(run.id))
     where = _integrated(git, tip, targets) if tip else ""
-    refused = why_not(run, named=named, force=force, is_integrated=bool(where))
+    refused = why_not(run, named=named, force=force, is_integrated=bool(where), stopped=stopped)
     if refused:
         return Cleaned(run=run.id, skipped=refused)
     places = places_of(repo, run.id)
-    _refuse_living(run, places)
+    refuse_living(run, [place.folder for place in places if place.folder is not None] + list(aside))
     done = Cleaned(run=run.id, integrated=where)
     for place in places or ([Place(None, repo.common_dir)] if tip else []):
         done = _put_away(around, done, place, tip or run.head or run.base, is_worktree=bool(places))
+    for folder in aside:
+        done = _aside(around, done, folder, tip or run.head or run.base)
     if tip:
         done = _let_go(around, done, tip)
     if run.status in ENDED and not around.look_only:
@@ -119,14 +134,15 @@ def _integrated(git: PrivateGit, tip: str, targets: Sequence[Target]) -> str:
         return integrated(git, ids, tip, targets)
 
 
-def _refuse_living(run: Run, places: Sequence[Place]) -> None:
-    for place in places:
-        found = living(place.folder) if place.folder is not None else []
+def refuse_living(run: Run, folders: Sequence[Path]) -> None:
+    """Refuse while somebody works in one of a run's folders. Raises: Busy."""
+    for folder in folders:
+        found = living(folder)
         if found:
             shown = ", ".join(str(pid) for pid in found[:5])
             raise Busy(
                 f"somebody works in the worktree of {run.id}: process {shown}",
-                hint=f"leave {place.folder} or end what runs there, then clean again",
+                hint=f"leave {folder} or end what runs there, then clean again",
                 context={"processes": found},
             )
 
@@ -156,6 +172,19 @@ def _put_away(around: Around, done: Cleaned, place: Place, tip: str, *, is_workt
     with contextlib.suppress(OSError):
         place.admin.parent.rmdir()
     return done
+
+
+def _aside(around: Around, done: Cleaned, folder: Path, tip: str) -> Cleaned:
+    """Hold what a killed attempt left, then rename its folder into the trash."""
+    log = around.repo.common_dir / "logs" / branch_of(done.run)
+    left = left_in(around.git, folder, None, log, tip, look_only=around.look_only)
+    rescue = done.rescue
+    if left.commit:
+        rescue = f"{RESCUE}{done.run}" if around.look_only else park(around.git, around.objects, done.run, left.commit)
+    kept = str(folder)
+    if not around.look_only:
+        kept = str(Trash(around.repo.common_dir).put(folder, done.run, around.now, keep=bool(left.odd)))
+    return done.changed(rescue=done.rescue or rescue, aside=(*done.aside, kept))
 
 
 def _let_go(around: Around, done: Cleaned, tip: str) -> Cleaned:

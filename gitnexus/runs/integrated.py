@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gitnexus.git.commits import Range, log
-from gitnexus.git.merging import clean_merge, is_ancestor, merge_base, tree
+from gitnexus.git.commits import Range, log, tree_of
+from gitnexus.git.merging import clean_merge, is_ancestor, merge_base
 from gitnexus.git.patchid import PatchIds
 from gitnexus.git.private import PrivateGit
 
@@ -42,13 +42,13 @@ def _how(git: PrivateGit, ids: PatchIds, tip: str, target: str) -> str:
         return "BRANCH is the same commit"
     if is_ancestor(git, tip, target):
         return "it is merged into BRANCH"
-    own, theirs = tree(git, tip), tree(git, target)
+    own, theirs = tree_of(git, tip), tree_of(git, target)
     if own == theirs:
         return "BRANCH has the same files"
     start = merge_base(git, tip, target)
     if start is None:
         return ""
-    before = tree(git, start)
+    before = tree_of(git, start)
     if own == before:
         return "it changes nothing that BRANCH has"
     if _is_among(git, ids, Range(tip, (start,)), Range(target, (start,)), ids.of(before, own)):

@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple
 
 from gitnexus.base.errors import Conflict, Failed, VerificationFailed
 from gitnexus.base.text import one_line
-from gitnexus.git.commits import CommitRow, read
-from gitnexus.git.merging import clean_merge, is_ancestor, replayed, tree
+from gitnexus.git.commits import CommitRow, read, tree_of
+from gitnexus.git.merging import clean_merge, is_ancestor, replayed
 from gitnexus.git.patchid import PatchIds
 from gitnexus.git.private import PrivateGit
 from gitnexus.runs.message import Trailers, first_line, landing
@@ -79,7 +79,7 @@ def planned(
     git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, way: Way, vouch: Vouch
 ) -> Plan:
     """Return how proved commits come onto `head` by one of the ways. Raises: Conflict, ApprovalNeeded."""
-    tip, onto = rows[-1].id, tree(git, head)
+    tip, onto = rows[-1].id, tree_of(git, head)
     if head == run.base and (way == "rebase" or (way == "squash" and len(rows) == 1)):
         return Plan(head, rows[-1].tree, tip)
     if way == "merge":

@@ -9,7 +9,10 @@ ENDED = frozenset({"completed", "failed", "cancelled", "landed"})
 
 
 class Run(StoredRecord):
-    """`base` is the commit it began at, `onto` the branch that was checked out then, `head` its own last commit."""
+    """`base` is the commit it began at, `onto` the branch that was checked out then, `head` its own last commit.
+
+    `session` is the id of a program's own session, for one that only asks us: such a run has no branch and no worktree.
+    """
 
     id: str
     title: str
@@ -23,6 +26,7 @@ class Run(StoredRecord):
     ended: str = ""
     landed: str = ""
     task: str = ""
+    session: str = ""
 
     @property
     def branch(self) -> str:

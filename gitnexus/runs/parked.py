@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gitnexus.base.errors import Failed
 from gitnexus.git import Author, GitFailed, Objects
-from gitnexus.git.commits import read, write
-from gitnexus.git.merging import is_ancestor, tree
+from gitnexus.git.commits import read, tree_of, write
+from gitnexus.git.merging import is_ancestor
 from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import PrivateGit
 
@@ -39,7 +39,7 @@ def left_in(
     nothing is written, and the commit is `tip`. Raises: OSError, GitFailed.
     """
     here = _head(git, admin) or tip
-    shown = tree(git, here)
+    shown = tree_of(git, here)
     on_disk, files = shown, 0
     odd: tuple[Odd, ...] = ()
     if place is not None:
@@ -48,8 +48,8 @@ def left_in(
     who = _as_at(git, tip)
     lost = _lost(git, [here, *_logged(admin / "logs" / "HEAD" if admin else None), *_logged(branch_log)], tip)
     staged = _staged(git, admin) if admin is not None else ""
-    is_staged = bool(staged) and staged not in (shown, on_disk, tree(git, tip))
-    if on_disk == tree(git, tip) and not lost and not is_staged:
+    is_staged = bool(staged) and staged not in (shown, on_disk, tree_of(git, tip))
+    if on_disk == tree_of(git, tip) and not lost and not is_staged:
         return Left("", 0, odd)
     if look_only:
         return Left(tip, files, odd)

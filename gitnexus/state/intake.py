@@ -13,7 +13,6 @@ from gitnexus.state.layout import (
     FORMAT_FILE,
     IGNORE_FILE,
     KEPT,
-    KEPT_MARK,
     LARGEST_FILE,
     OWNED,
     STRUCTURAL,
@@ -298,7 +297,7 @@ def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: S
         except disk.Obstructed:
             continue  # somebody is writing it again: an edit for next time
         if edit.path in outcome.clashes and edit.mine is not None:
-            aside = f"{edit.path}{KEPT_MARK}{blob_id(edit.mine, own.object_format)[:7]}"
+            aside = f"{edit.path}{disk.KEPT_MARK}{blob_id(edit.mine, own.object_format)[:7]}"
             *parts, name = aside.split("/")
             with disk.folder(own.root, parts, make=True) as fd:
                 disk.store(fd, name, edit.mine)

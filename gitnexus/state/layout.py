@@ -21,8 +21,6 @@ OWNED = OWNED_FILES | OWNED_FOLDERS
 # Files without which there is no project: put back, never taken as deleted.
 STRUCTURAL = frozenset({FORMAT_FILE, IGNORE_FILE})
 LARGEST_FILE = 10 * 1024 * 1024
-# What could not merge is kept beside its file under this name.
-KEPT_MARK = ".mine-"
 KEPT = re.compile(r"\.mine-[0-9a-f]{7}$")
 
 # By far the most names are like this, and nothing can be wrong with them.

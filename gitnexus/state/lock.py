@@ -3,11 +3,13 @@
 import fcntl
 import os
 import time
-from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gitnexus.base.chance import fraction
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
 
 PATIENCE = 10.0
 _HELD = b"+"
@@ -17,7 +19,7 @@ _FREE = b"-"
 class StateLock:
     """An flock in the git common dir; after `patience` seconds the holder goes on without it."""
 
-    def __init__(self, path: Path, patience: float = PATIENCE) -> None:
+    def __init__(self, path: "Path | str", patience: float = PATIENCE) -> None:
         self._path = path
         self._patience = patience
         self._fd = -1
@@ -39,7 +41,7 @@ class StateLock:
             self._mark(_HELD)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: "TracebackType | None") -> None:
         if self.held:
             self._mark(_FREE)
             fcntl.flock(self._fd, fcntl.LOCK_UN)
@@ -65,7 +67,7 @@ class StateLock:
         try:
             return os.open(self._path, flags, 0o644)
         except FileNotFoundError:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)  # noqa: PTH103, PTH120 - hooks bring a plain text
             return os.open(self._path, flags, 0o644)
 
     def _acquire(self) -> bool:

@@ -23,6 +23,7 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
     "runs.copy": ([],),
     "runs.setup": ([],),
     "sandbox": (),
+    "workflow": (),
 }
 
 

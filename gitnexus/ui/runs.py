@@ -8,6 +8,7 @@ import click
 
 from gitnexus.base.text import one_line
 from gitnexus.ui.asking import asked
+from gitnexus.ui.editing import edited
 from gitnexus.ui.output import columns, counted
 
 if TYPE_CHECKING:
@@ -29,17 +30,28 @@ def shown(said: "Said") -> None:
 
 def reviewed(desk: "RunDesk", action: str) -> bool:
     """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
-    from gitnexus.app.cards import card_of
-    from gitnexus.app.runpatch import approve, deny, proposal
+    from gitnexus.app.runapproval import allowed, approve, deny
+    from gitnexus.app.runcard import run_card
+    from gitnexus.app.runrenew import current
     from gitnexus.base.errors import Conflict
-    from gitnexus.policy.request import digest
 
-    found = proposal(desk, action)
+    now = current(desk, action)
+    if now is None:
+        click.echo(f"{action} is given up: {one_line(desk.view().actions[action].why, 300)}", err=True)
+        return True
+    if now != action:
+        click.echo(f"the branch moved, so {now} is proposed in the place of {action}", err=True)
+        return allowed(desk, now) or reviewed(desk, now)
     known = desk.view().actions[action]
-    keeper = desk.keeper(action)
-    card = card_of(desk.repo, found.request, digest(found.request), found.decision, keeper.mode, known.summary,
-                   keeper.around)  # fmt: skip
-    said = asked(card, name=f"{desk.run.id} {action}")
+    card, reveal = run_card(desk, action)
+    editable = known.kind == "patch" and known.status == "waiting"
+    said = asked(card, reveal, name=f"{desk.run.id} {action}", editable=editable)
+    if said.verdict == "edit":
+        new = edited(desk, action, shows=card.hidden)
+        if new != action and allowed(desk, new):
+            click.echo(f"{new} is done: the policy allows it", err=True)
+            return True
+        return reviewed(desk, new)
     if said.verdict == "approved":
         try:
             approve(desk, action, said.scope)
@@ -79,7 +91,10 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     run = desk.run
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _bypasses(desk) else []
     lines += [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
-    rows = [[f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)] for name, one in view.actions.items()]
+    rows = [
+        [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]
+        for name, one in view.actions.items()
+    ]
     lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
@@ -90,9 +105,22 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
         "running": f"git nexus resume {run.id}",
         "blocked": f"git nexus resume {run.id}",
     }
+    if run.session and view.status == "running":
+        nexts["running"] = _goes_on(run.agent, run.session)
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _goes_on(agent: str, session: str) -> str:
+    """Return how a program's own session is taken up again: there a call that was approved is let through, once."""
+    commands = {"claude-code": f"claude -p --resume {session}", "codex": f"codex exec resume {session}"}
+    return commands.get(agent, f"go on in {agent}; the same call is let through, once")
+
+
+def _wanted(action: "ActionView", title: str) -> str:
+    """Return what an action is about, unless the run's title says it already."""
+    return "" if action.summary == title else one_line(action.summary, 80)
 
 
 def _said(action: "ActionView") -> str:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.harness.model import EVENTS, Answer, Event
@@ -21,7 +21,7 @@ FIELDS = st.sampled_from(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(payload=st.dictionaries(FIELDS, VALUES, max_size=8), event=st.sampled_from(EVENTS))
 def test_whatever_is_sent_is_heard(name: str, payload: dict[str, Any], event: Event) -> None:
     happening = speech_of(name).heard(event, payload)

@@ -13,7 +13,7 @@ from gitnexus.app import open_nexus
 from gitnexus.app.rundesk import open_run
 from gitnexus.events.view import RunView
 from tests.conftest import Nexus, run_git, trust
-from tests.runs.begun import new_file, patch_of
+from tests.runs.begun import begun, new_file, patch_of
 
 GREET = patch_of("readme.txt", "hello", "goodbye")
 
@@ -139,3 +139,30 @@ def test_who_cannot_propose_is_not_started_as_a_proposer(nexus: Nexus, project: 
     done = nexus("run", *argv)
 
     assert (done.returncode, "cannot work as proposer" in done.stderr, the_run(project)) == (6, True, "")
+
+
+def test_the_policy_has_agents_propose_only_and_the_flag_cannot_loosen_that(nexus: Nexus, project: Path) -> None:
+    (project / ".nexus" / "policy.md").write_text("---\nversion: 1\nway: proposer\n---\n")  # and nobody signed it
+    written(project, propose("propose_patch", patch=GREET), {"do": "say", "text": "Done."})
+
+    loosened = nexus("run", "--agent", "scripted", "--way", "contained", "steps.json")
+    command = nexus("run", "--", "true")
+    done = nexus("run", "--agent", "scripted", "steps.json")
+
+    assert (loosened.returncode, "can only be stricter" in loosened.stderr) == (20, True)
+    assert (command.returncode, "command cannot work as proposer" in command.stderr) == (6, True)
+    assert done.returncode == 21
+    assert json.loads(nexus.ok("policy", "show", "--json"))["way"] == "proposer"
+    (defined,) = (project / ".git/nexus/runs").glob("2*/workflow.json")
+    assert [node["way"] for node in json.loads(defined.read_text())["nodes"]] == ["proposer"]
+
+
+def test_a_run_goes_on_under_the_stricter_way_that_holds_by_now(nexus: Nexus, project: Path, sealed: Path) -> None:
+    with begun(project) as desk:
+        run = desk.run.id
+    (sealed / "nexus" / "policy.md").write_text("---\nversion: 1\nway: proposer\n---\n")
+
+    done = nexus("resume", run)
+
+    assert (done.returncode, "command cannot work as proposer" in done.stderr) == (6, True)
+    assert view_of(project, run).status == "failed"

@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app.runapproval import approve
+from gitnexus.app.runproposal import proposed_tree
+from gitnexus.app.runtools import call
+from gitnexus.gateway.testrun.commandline import runner_of
+from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
-from tests.runs.scene import RUN, RunScene, commit_tree, tree_of
+from tests.runs.begun import begun
+from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, tree_of
 
 
 @pytest.fixture
@@ -92,3 +98,44 @@ def test_what_is_not_approved_is_not_proposed(run: RunScene, nexus: Nexus) -> No
     run.end()
 
     assert nexus("pr", RUN, "--print").returncode == 22
+
+
+def test_it_tells_which_tests_were_run_and_how_they_ended(nexus: Nexus, project: Path) -> None:
+    nexus.ok("policy", "add", "allow", "--user", "--", "python3", "-m", "unittest", "discover")
+    case = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(True)\n"
+    commit_file(project, ".gitignore", "__pycache__/\n")
+    (home_folder() / "settings.json").write_text('{"runs": {"checks": [["true"]]}}')
+    with begun(project) as desk:
+        (desk.place / "test_it.py").write_text(case)
+        proposed_tree(desk, "a test", "main")
+        call(desk, "propose_command", {"argv": ["python3", "-m", "unittest"]})
+        approve(desk, "a2")
+        approve(desk, "a1")
+        run, place = desk.run.id, desk.place
+        call(desk, "propose_command", {"argv": ["true"]})
+        approve(desk, "a3")
+    nexus.ok("tool", "tests.run", '{"runner": "unittest"}', place=place)
+    nexus.ok("resume", run)
+
+    tests = nexus.ok("pr", run, "--print").partition("## Tests\n\n")[2].partition("\n\n")[0].splitlines()
+
+    assert tests[0].startswith("- `python3 -m unittest: 1 passed, on ")
+    assert tests[1:] == [
+        "- `python3 -m unittest discover: 1 passed`", "- `true: a check of the project, run before it lands`"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("argv", "runner"),
+    [
+        (("pytest", "-q"), "pytest"),
+        (("/usr/bin/python3", "-m", "pytest"), "pytest"),
+        (("python3", "-m", "unittest", "discover"), "unittest"),
+        (("go", "test", "./..."), "go"),
+        (("go", "build"), ""),
+        (("npm", "install"), ""),
+        (("ls",), ""),
+    ],
+)
+def test_a_command_is_a_test_if_it_calls_a_runner(argv: tuple[str, ...], runner: str) -> None:
+    assert runner_of(argv) == runner

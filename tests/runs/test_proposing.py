@@ -9,9 +9,9 @@ import pytest
 
 from gitnexus.app import runtools
 from gitnexus.app.proposing import answered
+from gitnexus.app.runapproval import approve, deny
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import unmet
-from gitnexus.app.runpatch import approve, deny
 from gitnexus.app.runtools import call
 from gitnexus.base.errors import Busy, Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.events.view import ActionView, RunView
@@ -166,7 +166,7 @@ def test_of_several_questions_one_has_to_be_named(desk: RunDesk) -> None:
 
 
 def test_a_handoff_is_judged_and_its_message_kept(desk: RunDesk) -> None:
-    waiting = call(desk, "handoff", {"to": "reviewer", "message": "look at it"})
+    waiting = call(desk, "handoff", {"to": "scripted", "message": "look at it"})
     approve(desk, "a1")
     done = call(desk, "status", {"id": "a1"})
 

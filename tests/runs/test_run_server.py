@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gitnexus.app.runapproval import approve
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runpatch import approve
 from gitnexus.app.runtools import TOOLS
 from tests.conftest import Nexus
 from tests.runs.begun import begun, new_file, patch_of

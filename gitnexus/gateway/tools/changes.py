@@ -7,8 +7,8 @@ from typing import Any
 from gitnexus.base.errors import Invalid
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.patching import change_of
+from gitnexus.git.commits import tree_of
 from gitnexus.git.ondisk import worktree_tree
-from gitnexus.git.patches import tree_of
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import commit_of, head_of
 from gitnexus.git.rows import TreeChange, difference, without

@@ -9,7 +9,7 @@ from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.gateway import artifacts
 from gitnexus.gateway.bench import Bench
-from gitnexus.gateway.commanding import CommandDeed
+from gitnexus.gateway.commanding import CommandDeed, base_of
 from gitnexus.gateway.door import masked, passed
 from gitnexus.gateway.patching import PatchDeed
 from gitnexus.gateway.paths import why_unwritable
@@ -44,9 +44,20 @@ def run_tests(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
     answer = {**done, "runner": name, "argv": list(argv)}
     status = done.get("status")
     if runner is None:
-        return {**answer, "ok": status == 0}
+        return _noted(bench, {**answer, "ok": status == 0})
     report = runner.parse(done["output"].encode(), -1 if status is None else status)
-    return {**answer, **_counts(report), "ok": status == 0 and report.passed > 0 and report.failed == 0}
+    ok = status == 0 and report.passed > 0 and report.failed == 0
+    return _noted(bench, {**answer, **_counts(report), "ok": ok})
+
+
+def _noted(bench: Bench, answer: dict[str, Any]) -> dict[str, Any]:
+    """Tell the log what came of tests, where and on which commit: whoever lands or reviews wants to know."""
+    told = {
+        key: answer[key] for key in ("argv", "runner", "status", "ok", "passed", "failed", "skipped") if key in answer
+    }
+    where = {"worktree": str(bench.worktree), "base": base_of(bench)}
+    bench.door.note("tests.counted", masked(bench.door.mask, {**told, **where}))
+    return answer
 
 
 def write_artifact(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,3 +24,8 @@ def given(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a field that should be an object."""
     value = payload.get(name)
     return value if isinstance(value, Mapping) else {}
+
+
+def failed(answer: Any) -> bool:
+    """True for what a tool returned where it says itself that it did not do its work."""
+    return isinstance(answer, Mapping) and bool(answer.get("error") or answer.get("is_error"))

@@ -1,0 +1,147 @@
+"""The gate of programs that ask us before each tool: one answer for every call, at once if the same was judged before.
+
+Outside of a project of ours it has no opinion: a hook that is installed for all repositories must not stop other work.
+Two things hold everywhere: the canary is refused, and so is what reaches into the user's home of git nexus, for the
+key of an approver lies there.
+"""
+
+import os
+import stat
+from typing import Any
+
+from gitnexus.app.gatememo import Known, Memo, Place, home, place_of
+from gitnexus.harness.calls import (
+    Call,
+    Harmless,
+    Mcp,
+    Network,
+    Patched,
+    Question,
+    Reads,
+    Shell,
+    Subagent,
+    Writes,
+    call_of,
+)
+from gitnexus.harness.canary import REASON, is_canary
+from gitnexus.harness.model import Answer, Happening
+
+# Below our home, and yet where runs work.
+WORKTREES = "worktrees"
+
+
+def judged(told: Happening) -> Answer:
+    """Return the answer to a tool call. Raises: whatever goes wrong, and whoever called keeps the gate shut then."""
+    cwd = os.path.realpath(told.cwd or os.getcwd())
+    call = call_of(told.harness, told.tool, told.given, cwd)
+    if is_canary(call):
+        return Answer(verdict="deny", reason=REASON)
+    paths = _paths(call)
+    if reached := _in_our_home(paths, call):
+        return Answer(verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there")
+    place = place_of(cwd) or next((found for path in paths if (found := place_of(os.path.dirname(path)))), None)
+    if place is None:
+        return no_opinion(told)
+    memo, key = Memo(place.common), _key(told, call, paths, place)
+    law = memo.law() if key else None
+    if law is not None:
+        known = memo.found(law, key) or _plainly(told, call, place, law.get("plain"))
+        if known is not None:
+            return no_opinion(told) if known.verdict == "" else _answer(known.verdict, known.reason)
+    from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
+
+    return answered(told, call, place, memo, key)
+
+
+def _plainly(told: Happening, call: Call, place: Place, plain: dict[str, Any] | None) -> Known | None:
+    """Return the answer to a call about plain paths that only an allowing rule speaks about, None for all others."""
+    if told.agent or place.run or plain is None or not isinstance(call, (Reads, Writes)):
+        return None
+    from gitnexus.policy.plain import allowing, is_unspoken  # what was judged before needs no expressions
+
+    paths = [below(place, path) for path in _paths(call)]
+    if isinstance(call, Reads):
+        quiet = not call.patterns and all(path is not None and is_unspoken(plain, path) for path in paths)
+        return Known("", "") if quiet else None
+    kind = _mode(_paths(call)[0])
+    if paths[0] is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
+        return None
+    line = allowing(plain, paths[0])
+    return None if line is None else Known("allow", f"allowed: {line}")
+
+
+def below(place: Place, path: str) -> str | None:
+    """Return a real path from the top of the worktree, None for one outside."""
+    top = place.top.rstrip("/") + "/"
+    return path[len(top) :] if path.startswith(top) else "" if path + "/" == top else None
+
+
+def new_text(call: Writes) -> str:
+    """Return all that a call says of what the file will hold."""
+    return call.content if call.content is not None else "".join(edit.new for edit in call.edits)
+
+
+def no_opinion(told: Happening) -> Answer:
+    """Return an answer that leaves it to the program's own rules. Our plug-in in OpenCode takes only a plain yes."""
+    return Answer(verdict="allow") if told.harness == "opencode" else Answer()
+
+
+def _answer(verdict: str, reason: str) -> Answer:
+    return Answer(verdict="allow" if verdict == "allow" else "deny", reason=reason)
+
+
+def meant(path: str) -> str:
+    """Return the file that a path leads to, links followed; `~` is the home."""
+    return os.path.realpath(os.path.expanduser(path))
+
+
+def _paths(call: Call) -> tuple[str, ...]:
+    """Return the files that a call names, as they lie on the disk."""
+    if isinstance(call, Writes):
+        return (meant(call.path),)
+    if isinstance(call, Reads):
+        return tuple(map(meant, call.paths))
+    return tuple(meant(row.path) for row in call.files) if isinstance(call, Patched) else ()
+
+
+def _in_our_home(paths: tuple[str, ...], call: Call) -> str:
+    """Return the path by which a call reaches into our home, empty if it does not. Of a shell only the text is seen."""
+    ours = os.path.realpath(home())
+    for path in paths:
+        if f"{path}/".startswith(f"{ours}/") and not f"{path}/".startswith(f"{ours}/{WORKTREES}/"):
+            return path
+    text = (call.text or " ".join(call.argv)) if isinstance(call, Shell) else ""
+    for one in {ours, home()}:
+        if one in text.replace(f"{one}/{WORKTREES}/", ""):
+            return one
+    return ""
+
+
+def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> str:
+    """Return all that an answer depends on besides the law; empty for a call whose answer is never kept."""
+    subject: tuple[object, ...]
+    if isinstance(call, Writes):
+        subject = ("write", paths, _mode(paths[0]), "\0" in new_text(call))
+    elif isinstance(call, Reads):
+        subject = ("read", paths, call.patterns)
+    elif isinstance(call, Shell):
+        subject = ("shell", call.text, call.argv, os.path.realpath(call.cwd), call.dialect, os.environ.get("PATH"))
+    elif isinstance(call, Mcp):
+        subject = ("mcp", call.server, call.tool)
+    elif isinstance(call, Network):
+        subject = ("network", call.hosts)
+    elif isinstance(call, (Subagent, Question, Harmless)):
+        subject = (repr(call),)
+    else:
+        return ""
+    open_work = tuple(
+        os.path.exists(os.path.join(place.top, ".nexus", "state", one)) for one in ("plan.json", "tasks.json")
+    )
+    return repr((told.harness, told.tool, told.agent, place, open_work, subject))
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0

@@ -1,0 +1,33 @@
+"""The card of an action of a run, as it would be judged now."""
+
+from gitnexus.app.bench import RevealCard
+from gitnexus.app.cards import Card, card_of, with_text
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runproposal import proposal
+from gitnexus.policy.model import HandoffRequest
+from gitnexus.policy.request import digest
+from gitnexus.redaction.result import Reveal
+
+
+def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
+    """Return the card of an action, and how to have its secrets shown. Raises: NexusError."""
+    found, keeper = proposal(desk, action), desk.keeper(action)
+    summary, request = desk.view().actions[action].summary, found.request
+    said = desk.artifacts.read(request.message_digest) if isinstance(request, HandoffRequest) else b""
+
+    def card(reveal: Reveal | None = None) -> Card:
+        made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
+                       keeper.around, reveal)  # fmt: skip
+
+        return with_text(made, said, reveal) if said else made
+
+    def shown(why: str) -> Card:
+        revealed(desk, action, why)
+        return card(Reveal(why))
+
+    return card(), shown
+
+
+def revealed(desk: RunDesk, action: str, why: str) -> None:
+    """Write down that the person has the secrets of an action shown. Raises: NexusError."""
+    desk.recorder(desk.keeper(action), "user").revealed(desk.state.author.name, why)

@@ -1,0 +1,1 @@
+"""The programs that we install for: one file a program, one table."""

@@ -1,0 +1,140 @@
+"""How an installation is told of: the diff of a file, a row a program, and the same as JSON."""
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.base.text import one_line, visible
+from gitnexus.ui.output import columns, counted
+
+if TYPE_CHECKING:
+    from gitnexus.app.harness import Outcome, Standing
+    from gitnexus.harness.install.transition import FileChange
+
+_DONE = {"created": "made", "edited": "added to", "deleted": "deleted"}
+_UNDONE = {**_DONE, "edited": "restored"}
+
+
+def word_for(change: "FileChange") -> str:
+    """Return what happens to a file."""
+    return "created" if change.before is None else "deleted" if change.after is None else "edited"
+
+
+def diff(change: "FileChange") -> str:
+    """Return one file's change as a diff."""
+    name = str(change.path)
+    old, new = [(text or "").splitlines(keepends=True) for text in (change.before, change.after)]
+    was, is_ = [name if text is not None else "/dev/null" for text in (change.before, change.after)]
+    lines = [
+        line if line.endswith("\n") else f"{line}\n\\ no newline at the end\n"
+        for line in difflib.unified_diff(old, new, was, is_)
+    ]
+    return visible("".join(lines), keep="\n\t\r").replace("\r\n", "\n")
+
+
+def outcome_payload(done: "Outcome", dry_run: bool) -> dict[str, Any]:
+    """Return an installation, or what it would be, as JSON."""
+    return {
+        "harness": done.row.id,
+        "scope": done.scope,
+        "dryRun": dry_run,
+        "files": [
+            {"path": str(change.path), "change": word_for(change), **({"diff": diff(change)} if dry_run else {})}
+            for change in done.changes
+        ],
+        "notes": done.notes,
+        "next": done.next,
+        "undo": done.undo,
+    }
+
+
+def outcome_text(done: "Outcome", dry_run: bool, *, out: bool) -> str:
+    """Return the same for a person."""
+    name = f"{done.row.name} ({done.scope} scope)"
+    if not done.changes:
+        nothing = f"{name}: nothing of ours is there." if out else f"{name}: everything is there already."
+        return "\n".join([nothing, *(f"  note: {one_line(note, 300)}" for note in done.notes)])
+    if dry_run:
+        head = f"{name}: {counted(len(done.changes), 'file')} would change. Nothing was written."
+        return "\n".join([head, "", *(diff(change) for change in done.changes), *_notes(done)])
+    head = f"{name}: git nexus is out." if out else f"{name}: git nexus is in."
+    lines = [[(_UNDONE if out else _DONE)[word_for(change)], _short(change.path)] for change in done.changes]
+    undo = [] if out else ["", f"Undo: {done.undo}"]
+    then = [f"Next: {done.next}"] if done.next and not out else []
+    return visible("\n".join([head, columns(lines), *_notes(done), *undo, *then]))
+
+
+def _notes(done: "Outcome") -> list[str]:
+    return [f"  note: {one_line(note, 300)}" for note in done.notes]
+
+
+def standing_payload(one: "Standing") -> dict[str, Any]:
+    """Return how a program stands as JSON."""
+    return {
+        "harness": one.row.id,
+        "name": one.row.name,
+        "scope": one.scope,
+        "installed": one.installed,
+        "how": one.how,
+        "version": one.version or None,
+        "stale": one.stale,
+        "files": [{"path": file.path, "state": file.state} for file in one.files],
+        "events": events_of(one.row.id),
+        "waits": one.waits,
+        "unprotected": list(one.row.unprotected),
+    }
+
+
+def events_of(harness: str) -> list[dict[str, Any]]:
+    """Return the eight events, what the program calls each, and what is done where it has none or tells otherwise."""
+    from gitnexus.harness.model import EVENTS
+    from gitnexus.harness.speech.table import NAMES, speech_of
+
+    if harness not in NAMES:
+        return [{"event": event, "names": [], "instead": "nothing: it has no hooks of ours"} for event in EVENTS]
+    speech = speech_of(harness)
+    return [
+        {
+            "event": event,
+            "names": list(speech.events[event]),
+            **({"instead": speech.nearest[event]} if event in speech.nearest else {}),
+        }
+        for event in EVENTS
+    ]
+
+
+def standing_text(one: "Standing") -> str:
+    """Return how a program stands for a person."""
+    how = {
+        "no": click.style("not installed", dim=True),
+        "yes": click.style("installed", fg="green"),
+        "half": click.style("half installed: an installation was interrupted", fg="red"),
+        "unrecorded": click.style("installed, by whoever committed the files", fg="green"),
+    }[one.how]
+    lines = [f"{one.row.name}, {one.scope} scope: {how}" + (f" (git nexus {one.version})" if one.version else "")]
+    if not one.installed:
+        return lines[0]
+    again = f"git nexus harness install {one.row.id}{_scoped(one.scope)}"
+    lines += [f"  by another version or catalog: {again}"] if one.stale or one.how == "half" else []
+    lines += [f"  {file.path}: {file.state}" for file in one.files if file.state != "as installed"]
+    lines += [click.style(f"  to do: {words}", fg="yellow") for words in one.waits]
+    events = events_of(one.row.id)
+    has = [row["event"] for row in events if row["names"]]
+    lines += [f"  events: {', '.join(has) or 'none'}"]
+    lines += [f"  {'instead of ' if not row['names'] else ''}{row['event']}: {row['instead']}"
+              for row in events if "instead" in row and has]  # fmt: skip
+    lines += [f"  not protected: {words}" for words in one.row.unprotected]
+    return visible("\n".join(lines), keep="\n\t\x1b")
+
+
+def _scoped(scope: str) -> str:
+    return " --scope user" if scope == "user" else ""
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

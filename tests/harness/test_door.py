@@ -1,0 +1,191 @@
+"""Whatever comes through the door: the gate stays shut, a session goes on, and nobody sees a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitnexus.harness.model import EVENTS, Answer, Event, Happening
+from gitnexus.harness.speech.table import NAMES
+from gitnexus.hooks import harness as door
+from tests.conftest import Nexus
+from tests.harness.conftest import Programs
+from tests.harness.payloads import RECORDED, placed
+from tests.harness.programs import Program
+
+OTHERS = [event for event in EVENTS if event != "pre_tool_use"]
+BROKEN = [b"", b"{", b"[]", b"null", b"\xff\xfe", b'"x"', b"1" * 5000, b"[" * 100_000]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize("raw", BROKEN)
+@pytest.mark.parametrize("name", [*NAMES, "nobody"])
+def test_what_cannot_be_read_shuts_the_gate_and_stops_nothing_else(
+    name: str, raw: bytes, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = Program(name, place, monkeypatch)
+
+    shut = harness.send("pre_tool_use", raw)
+    others = [harness.send(event, raw) for event in OTHERS]
+
+    assert (shut.status, shut.out) == (2, b"")
+    assert shut.err.startswith("git nexus: refused: this could not be judged: ")
+    assert {(heard.status, heard.out) for heard in others} == {(0, b"")}
+    assert all(heard.err.startswith("git nexus: ") and "Traceback" not in heard.err for heard in others)
+    assert not harness.folder.exists()
+
+
+def test_what_is_too_large_is_not_read_to_its_end(program: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "_LARGEST", 1000)
+    raw = json.dumps({"prompt": "x" * 2000}).encode()
+
+    assert program("codex").send("pre_tool_use", raw).status == 2
+    heard = program("codex").send("user_message", raw)
+    assert (heard.status, heard.out) == (0, b"")
+    assert "larger than" in heard.err
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_whatever_a_program_sends_gets_an_answer_in_its_own_words(
+    name: str, data: st.DataObject, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event: Event = data.draw(st.sampled_from(sorted(RECORDED[name])))
+    changed = data.draw(st.dictionaries(st.sampled_from(sorted(RECORDED[name][event])), VALUES, max_size=4))
+    payload: dict[str, Any] = {**placed(RECORDED[name][event], place), **changed}
+    monkeypatch.setitem(door._HANDLERS, "pre_tool_use", "tests.harness.conftest:open_gate")
+
+    heard = Program(name, place, monkeypatch).send(event, json.dumps(payload).encode())
+
+    assert heard.status == 0 or (event == "pre_tool_use" and heard.status == 2)
+    assert heard.said.keys() <= {"hookSpecificOutput", "systemMessage", "verdict", "context", "notice", "reason"}
+    assert "Traceback" not in heard.err
+    own = heard.said.get("hookSpecificOutput")
+    if own is not None:
+        fields = {"hookEventName", "additionalContext", "permissionDecision", "permissionDecisionReason", "tool_input"}
+        assert own.keys() <= fields
+        assert isinstance(own["hookEventName"], str)
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("bang"), MemoryError(), KeyboardInterrupt])
+def test_a_handler_that_breaks_shuts_the_gate_even_through_main(
+    failure: Any, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gitnexus import main
+
+    def broken(told: Happening) -> Answer:
+        raise failure
+
+    monkeypatch.setattr(door, "_handled", broken)
+    raw = json.dumps(placed(RECORDED["claude-code"]["post_tool_use"], place)).encode()
+    statuses = []
+    for event in ("pre_tool_use", "post_tool_use"):
+        monkeypatch.setattr(
+            "sys.stdin", type("In", (), {"buffer": type("B", (), {"read": staticmethod(lambda n: raw)})})
+        )
+        statuses.append(main._harness_hook(["claude-code", event]))
+
+    assert statuses == [2, 0]
+
+
+def test_a_handler_that_never_ends_is_a_no_at_the_gate_and_given_up_elsewhere(place: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from gitnexus.hooks import harness as door\n"
+        "door.GATE_SECONDS = door.OTHER_SECONDS = 0.2\n"
+        "def slow(told):\n"
+        "    while True:\n"
+        "        try: time.sleep(60)\n"
+        "        except Exception: pass\n"
+        "door._handled = slow\n"
+        "sys.exit(door.run_harness_hook(sys.argv[1:]))\n"
+    )
+    raw = json.dumps(placed(RECORDED["codex"]["post_tool_use"], place)).encode()
+
+    done = [
+        subprocess.run([sys.executable, "-c", script, "codex", event], input=raw, capture_output=True, check=False)
+        for event in ("pre_tool_use", "post_tool_use")
+    ]
+
+    assert [one.returncode for one in done] == [2, 0]
+    assert b"could not be judged in time" in done[0].stderr
+    assert b"post_tool_use was left undone: it took more than" in done[1].stderr
+
+
+def test_a_program_that_never_ends_what_it_sends_is_not_waited_for(place: Path) -> None:
+    script = (
+        "import sys\n"
+        "from gitnexus.hooks import harness as door\n"
+        "door.GATE_SECONDS = 0.2\n"
+        "sys.exit(door.run_harness_hook(['claude-code', 'pre_tool_use']))\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdin is not None
+    assert child.stderr is not None
+    child.stdin.write(b'{"tool_name"')
+    child.stdin.flush()
+
+    assert child.wait() == 2
+    assert b"in time" in child.stderr.read()
+    child.stdin.close()
+    child.stderr.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outside_of_every_project_nothing_is_said_and_nothing_is_made(
+    name: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = Program(name, repository, monkeypatch)
+
+    for event in RECORDED[name]:
+        if event != "pre_tool_use":
+            heard = harness(event)
+            assert (heard.status, heard.out.strip(b"{}"), heard.err) == (0, b"", "")
+
+    assert not (repository / ".nexus").exists()
+
+
+def test_the_command_says_what_it_takes(nexus: Nexus) -> None:
+    wrong = {("claude-code", "lunch"): 1, ("claude-code",): 1, ("claude-code", "pre_tool_use", "x"): 2}
+
+    for argv, status in wrong.items():
+        done = nexus("hook", "harness", *argv)
+        assert (done.returncode, "session_start" in done.stderr) == (status, True)
+
+
+def test_a_linked_worktree_and_a_folder_below_are_found_without_git(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gitnexus.git import discover
+    from gitnexus.harness.place import place_of
+    from tests.conftest import run_git
+
+    other = place.parent / "other"
+    run_git(place, "worktree", "add", "-q", str(other))
+    (other / "deep" / "er").mkdir(parents=True)
+    bare = place.parent / "bare.git"
+    run_git(place, "clone", "-q", "--bare", str(place), str(bare))
+    monkeypatch.setenv("PATH", os.devnull)
+
+    found = place_of(str(other / "deep" / "er"))
+
+    monkeypatch.undo()
+    asked = discover(other)
+    assert found is not None
+    assert (found.worktree, found.git_dir, found.common_dir) == (
+        str(asked.worktree), str(asked.git_dir), str(asked.common_dir),
+    )  # fmt: skip
+    assert place_of(str(bare)) is None
+    assert place_of("", "relative", "/\0", "/") is None
+    assert place_of("/", str(place)) is not None

@@ -1,0 +1,194 @@
+"""A person edits a patch that waits: a new proposal in its place, and whatever goes wrong loses nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitnexus.app.runapproval import approve
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runedit import draft, taken
+from gitnexus.app.runtools import call
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NexusError
+from gitnexus.git.users import editor
+from tests.conftest import Nexus, run_git, trust
+from tests.runs.begun import begun, new_file, patch_of
+from tests.runs.live import begun as begun_by_hand
+from tests.runs.live import commits, events, folder, listed, typed
+
+GREET = patch_of("readme.txt", "hello", "goodbye")
+
+
+@pytest.fixture
+def desk(project: Path) -> Iterator[RunDesk]:
+    with begun(project) as found:
+        call(found, "propose_patch", {"patch": GREET + new_file("other.txt"), "summary": "greet"})
+        yield found
+
+
+def changed(desk: RunDesk, old: str, new: str, action: str = "a1") -> str:
+    file = draft(desk, action)
+    file.write_text(file.read_text().replace(old, new))
+    return taken(desk, action)
+
+
+def test_an_edit_on_the_terminal_is_another_card_and_what_is_committed(nexus: Nexus, project: Path) -> None:
+    run = begun_by_hand(nexus, "echo more >> readme.txt; echo x > unwanted")
+    program = "sed -i 's/^+more/+less/;/^diff.*unwanted/,/^+x/d'"
+
+    status, shown = typed(
+        project,
+        "e\ny",
+        "git-nexus",
+        "review",
+        run,
+        env={"NO_COLOR": "1", "GIT_EDITOR": program},
+    )
+
+    (commit,) = commits(project, run)
+    assert status == 0, shown
+    assert "a2 is proposed in the place of a1" in shown
+    assert shown.count("│ +less") == 1
+    assert run_git(project, "show", "--name-only", "--format=%an|%cn%n%b", commit).startswith(
+        "command (agent)|Test Person\nEdited by Test Person before it was approved.\n"
+    )
+    assert run_git(project, "show", f"{commit}:readme.txt") == "hello\nless\n"
+    assert run_git(project, "ls-tree", "--name-only", commit) == "readme.txt\n"
+    proposed = events(project, run, "action.proposed")
+    assert [(one["action"], one.get("replaces"), one.get("by")) for one in proposed] == [
+        ("a1", None, None), ("a2", "a1", "Test Person")
+    ]  # fmt: skip
+    assert "Test Person proposes patch a2 instead of a1" in nexus.ok("replay", "--verify", run)
+    assert listed(nexus)[run]["status"] == "completed"
+    assert not list(folder(project, run).glob("edit-*"))
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        pytest.param("false", "failed with 1", id="the-editor-fails"),
+        pytest.param("no-such-editor-here 2>/dev/null", "failed with 127", id="there-is-no-such-editor"),
+        pytest.param("true", "nothing was changed", id="unchanged"),
+        pytest.param("truncate -s 0", "nothing is left", id="empty"),
+        pytest.param("sed -i 's/^+more/ more/'", "does not fit", id="does-not-apply"),
+        pytest.param("sed -i /^+more/d", "changes nothing", id="changes-nothing"),
+        pytest.param("sed -i s,readme.txt,.env,", "does not fit", id="another-file"),
+    ],
+)
+def test_an_edit_that_is_none_is_a_sentence_and_the_old_card_again(
+    nexus: Nexus, project: Path, program: str, words: str
+) -> None:
+    run = begun_by_hand(nexus, "echo more >> readme.txt")
+
+    _, shown = typed(project, "e\nq", "git-nexus", "review", run, env={"NO_COLOR": "1", "GIT_EDITOR": program})
+
+    assert (words in shown, shown.count(f"┌ patch {run} a1")) == (True, 2), shown
+    assert [body["action"] for body in events(project, run, "action.proposed")] == ["a1"]
+    assert listed(nexus)[run]["status"] == "waiting"
+    nexus.ok("approve", run)
+    assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
+
+
+def test_hunks_need_not_count_and_a_file_can_be_left_out(desk: RunDesk, project: Path) -> None:
+    new = changed(desk, "+goodbye\n", "+good\n+bye\n")
+    file = draft(desk, new)
+    above, *parts = file.read_text().split("diff --git ")
+    file.write_text("diff --git ".join([above, *(part for part in parts if "other.txt" not in part)]))
+    last = taken(desk, new)
+
+    approve(desk, last)
+
+    view = desk.view()
+    assert [(name, one.status, one.why) for name, one in view.actions.items()][:2] == [
+        ("a1", "denied", "a2 replaces it"), ("a2", "denied", "a3 replaces it")
+    ]  # fmt: skip
+    assert view.odd == ()
+    assert (desk.place / "readme.txt").read_text() == "good\nbye\n"
+    assert not (desk.place / "other.txt").exists()
+    assert run_git(project, "diff", "--name-only", "HEAD", desk.branch) == "readme.txt\n"
+
+
+def test_an_edit_back_to_what_it_was_is_an_action_of_its_own(desk: RunDesk) -> None:
+    changed(desk, "+goodbye", "+ciao")
+    changed(desk, "+ciao", "+goodbye", "a2")
+
+    assert approve(desk, "a3") == "executed"
+    assert desk.view().odd == ()
+    assert (desk.place / "readme.txt").read_text() == "goodbye\n"
+
+
+def test_what_was_not_taken_is_in_the_draft_the_next_time(desk: RunDesk) -> None:
+    with pytest.raises(Conflict):
+        changed(desk, "-hello", "-another")
+    again = draft(desk, "a1")
+
+    assert "-another" in again.read_text()
+    again.write_text(again.read_text().replace("-another", "-hello").replace("+goodbye", "+ciao"))
+    assert taken(desk, "a1") == "a2"
+    assert not again.exists()
+
+
+def test_an_edit_that_the_policy_denies_leaves_the_old_one_waiting(nexus: Nexus, project: Path) -> None:
+    nexus.ok("policy", "add", "deny", "--write", "secret/**")
+    trust(project)
+    with begun(project) as desk:
+        call(desk, "propose_patch", {"patch": new_file("other.txt")})
+
+        with pytest.raises(DeniedByPolicy):
+            changed(desk, "other.txt", "secret/other.txt")
+
+        assert [(one.status, one.verdict) for one in desk.view().actions.values()] == [("waiting", "ask")]
+        assert [event.body["action"] for event in desk.log.read() if event.kind == "action.rejected"] == ["edit"]
+
+
+def test_who_was_answered_meanwhile_is_not_edited_any_more(desk: RunDesk) -> None:
+    file = draft(desk, "a1")
+    file.write_text(file.read_text().replace("+goodbye", "+ciao"))
+    approve(desk, "a1")
+
+    with pytest.raises(NexusError, match="a1 is executed by now"):
+        taken(desk, "a1")
+
+    assert "+ciao" in file.read_text()
+    assert list(desk.view().actions) == ["a1"]
+
+
+def test_a_carriage_return_in_a_line_hides_nothing_behind_it(desk: RunDesk) -> None:
+    file = draft(desk, "a1")
+    file.write_bytes(file.read_bytes().replace(b"+goodbye\n", b"+good\r# bye\n"))
+
+    approve(desk, taken(desk, "a1"))
+
+    assert (desk.place / "readme.txt").read_bytes() == b"good\r# bye\n"
+
+
+def test_only_patches_are_edited(desk: RunDesk) -> None:
+    call(desk, "propose_command", {"argv": ["true"]})
+
+    with pytest.raises(Invalid):
+        draft(desk, "a2")
+
+
+def test_the_first_and_last_lines_of_a_draft_are_ours(desk: RunDesk) -> None:
+    lines = draft(desk, "a1").read_text().splitlines()
+
+    assert all(line.startswith("#") for line in (*lines[:5], *lines[-5:]))
+    assert draft(desk, "a1").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_editor_is_the_one_that_git_would_open(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    with pytest.raises(Failed, match="no editor"):
+        editor(project)
+
+    found = []
+    for name in ("EDITOR", "config", "GIT_EDITOR"):
+        if name == "config":
+            run_git(project, "config", "core.editor", name)
+        else:
+            monkeypatch.setenv(name, f"{name} -w")
+        found.append(editor(project))
+
+    assert found == ["EDITOR -w", "config", "GIT_EDITOR -w"]
