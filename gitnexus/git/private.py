@@ -130,8 +130,8 @@ def _furnish(folder: Path, repo: Repo, objects: Path) -> None:
     extensions = [f"objectformat = {repo.object_format}"] if repo.object_format != "sha1" else []
     extensions += ["refstorage = reftable"] if reftable else []
     lines = ["[core]", f"repositoryformatversion = {1 if extensions else 0}", "bare = true", "autocrlf = false",
-             "protectHFS = true", "protectNTFS = true", "hooksPath = /dev/null", "fsmonitor = false",
-             "logAllRefUpdates = false", "[protocol]", "allow = never", "[gc]", "auto = 0"]  # fmt: skip
+             "protectHFS = true", "protectNTFS = true", "quotePath = false", "hooksPath = /dev/null",
+             "fsmonitor = false", "logAllRefUpdates = false", "[protocol]", "allow = never", "[gc]", "auto = 0"]  # fmt: skip
     lines += ["[extensions]", *extensions] if extensions else []
     (folder / "config").write_text("\n".join(lines) + "\n", encoding="ascii")
     (folder / "info").mkdir()

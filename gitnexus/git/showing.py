@@ -17,8 +17,7 @@ class Count(NamedTuple):
 
 def diff_text(git: PrivateGit, old: str, new: str, most: int, context: int = 3) -> tuple[bytes, bool]:
     """Return the first `most` bytes of the difference, and whether there is more. Raises: GitFailed."""
-    # Names as people wrote them; what could draw on a screen is spelled by whoever shows it.
-    return git.beginning("-c", "core.quotePath=false", *_DIFF, "-p", f"-U{context}", old, new, most=most)
+    return git.beginning(*_DIFF, "-p", f"-U{context}", old, new, most=most)
 
 
 def counts(git: PrivateGit, old: str, new: str) -> list[Count]:

@@ -123,6 +123,7 @@ def usable(pattern: str) -> bool:
     return True
 
 
+@pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")  # of the library that we compare with
 @settings(deadline=None)
 @given(PATTERN.filter(usable), PATH.filter(lambda path: why_odd(path) is None))
 def test_what_allows_never_reaches_beyond_gitignore_and_what_denies_never_less(pattern: str, path: str) -> None:
