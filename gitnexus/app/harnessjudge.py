@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gitnexus.app.gatememo import Known, Law, Memo, Place, found_on_path
+from gitnexus.app.gatememo import Known, Law, Memo, Place, nowhere, program_of
 from gitnexus.app.harnessgate import below, meant, new_text, no_opinion
 from gitnexus.app.keepers import open_state
 from gitnexus.app.policy import PolicyHere, policy_here
@@ -40,7 +40,7 @@ from gitnexus.policy.model import (
 )
 from gitnexus.policy.paths import enters_git
 from gitnexus.policy.plain import written_out
-from gitnexus.policy.programs import name_of, row_of
+from gitnexus.policy.programs import only_looks
 from gitnexus.policy.rules import FILE
 from gitnexus.state import State
 from gitnexus.state.format import id_of
@@ -48,8 +48,6 @@ from gitnexus.state.home import home_folder
 
 Verdict = Literal["", "allow", "ask", "deny"]
 _ORDER: dict[Verdict, int] = {"": 0, "allow": 0, "ask": 1, "deny": 2}
-# In the tables as harmless, and yet they run what lies in the tree.
-_RUN_THE_TREE = frozenset(("pytest", "cargo", "go", "ruff"))
 # A request has to name a run before there is one; the digest that a person approves is made with the real name.
 _NO_RUN = "session"
 
@@ -168,7 +166,9 @@ class Bench:
         snapshot = self._state.snapshot
         kept = [snapshot.read(path) or b"" for path in (*GUARDED, SIGNATURES, "approvers")]
         own = [Path(path).read_bytes() if Path(path).is_file() else b"" for path in self.files()]
-        return Law([self._project.encode(), *kept, *own], self.files(), lambda: written_out(self._here.law))
+        # A request that belongs to no project is refused for that alone.
+        plain = lambda: written_out(self._here.law) if self._project else None  # noqa: E731 - asked where it is kept
+        return Law([self._project.encode(), *kept, *own], self.files(), plain)
 
     def files(self) -> list[str]:
         """Return the files of the user's own that the law depends on."""
@@ -351,27 +351,22 @@ class Bench:
             yield Finding("ask", "it holds a patch of a form that is not known here", "harness.shell")
 
     def _command(self, argv: tuple[str, ...], cwd: str) -> CommandRequest:
-        program = self._program(argv[0], cwd)
+        program = program_of(argv[0], cwd)
+        if "/" not in argv[0]:
+            self._facts.append(("program", argv[0], program))
         return CommandRequest(
             **self._common(),
             argv=argv,
-            program=program or f"/usr/bin/{argv[0].rpartition('/')[2] or 'nothing'}",
+            program=program or nowhere(argv[0]),
             # Whoever runs it is another program: what the file held when it was asked about binds nobody.
             program_digest="",
             cwd=cwd,
             base="",
             env={},
             limits={},
-            network="none" if program and _only_looks(argv) else "full",
+            network="none" if program and only_looks(argv) else "full",
             sandbox="L0",
         )
-
-    def _program(self, word: str, cwd: str) -> str:
-        if "/" in word:
-            return os.path.realpath(posixpath.join(cwd, word))
-        found = found_on_path(word)
-        self._facts.append(("program", word, found))
-        return found
 
     # Others.
 
@@ -440,12 +435,6 @@ def _writes(call: Shell) -> bool:
         return True
     found = [effect(one.argv) for one in commands if one.argv]
     return any(one.paths or one.anything for one in found) or any(one.writes for one in commands)
-
-
-def _only_looks(argv: tuple[str, ...]) -> bool:
-    """True for a program of the tables that neither runs what it is given nor reaches the network."""
-    row = row_of(argv)
-    return row is not None and not row.escalates and not row.network and name_of(argv[0]) not in _RUN_THE_TREE
 
 
 def _mode(path: str) -> str:
