@@ -1,6 +1,7 @@
 """The answers to plain calls that were never seen, by the part of the law that is written out: no gate is loaded.
 
-Each step here is one of `harnessjudge`, for the calls where it can end in one way only; a property test compares them.
+Each step here is one of `judgefiles` or `judgeshell`, for calls where it can end in one way only. A property test
+compares them.
 """
 
 import os
