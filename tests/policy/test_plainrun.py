@@ -34,8 +34,14 @@ WORDS = [
     *("private/x", "../private/x", "HEAD:private/x", "--file=.env", ".env", ".env.example", "a b", "", "/w/private/y"),
     *("ext::sh", "curl", "x.PEM", "tests/a", "proc/1/environ", "{name}", "*", "--", "tail", "\u00e9", "-Oless", "grep"),
 ]
-LINES = st.tuples(st.sampled_from(PROGRAMS), st.lists(st.sampled_from(WORDS), max_size=4)).map(
+USUAL = st.sampled_from(
+    [("git", "log"), ("git", "status"), ("git", "log", "-5"), ("curl", "x"), ("ls",), ("cat", "src/a.py")]
+)
+_LINES = st.tuples(st.sampled_from(PROGRAMS), st.lists(st.sampled_from(WORDS), max_size=4)).map(
     lambda row: (row[0], *row[1])
+)
+LINES = st.one_of(
+    _LINES, st.tuples(USUAL, st.lists(st.sampled_from(WORDS), max_size=2)).map(lambda row: (*row[0], *row[1]))
 )
 TOKENS = st.sampled_from(
     ["log", "status", "*", "-5", "{int}", "--n={int}", "{path}", "\\*", "push", "-c", "curl", "\\"]
@@ -47,8 +53,11 @@ PATTERNS = st.tuples(
 ).map(lambda row: [row[0], *row[1], *row[2]])
 RULES = st.lists(
     st.tuples(
-        st.sampled_from(["allow", "allow", "ask", "deny"]),
+        st.sampled_from(["allow", "allow", "allow", "ask", "deny"]),
         st.one_of(
+            st.sampled_from([["git", "**"], ["git", "log", "**"], ["ls", "**"], ["cat", "**"], ["curl", "**"]]).map(
+                lambda words: {"run": words}
+            ),
             PATTERNS.map(lambda words: {"run": words}),
             st.sampled_from(["private/**", "src/*.py", "*.md"]).map(lambda path: {"read": [path]}),
             st.sampled_from(["command", "patch"]).map(lambda kind: {"kind": kind}),
