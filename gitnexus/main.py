@@ -14,6 +14,13 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
     ("Set up", "completion", "gitnexus.cli.completion:completion", "Print the completion script for a shell."),
     ("Runs", "run", "gitnexus.cli.run:run", "Run an agent in a worktree of its own."),
+    ("Runs", "route", "gitnexus.cli.workflow:route", "Show which workflow a prompt would become; run nothing."),
+    (
+        "Runs",
+        "workflow",
+        "gitnexus.cli.workflow:workflow",
+        "Workflows by name: list, show, check, and plans in batches.",
+    ),
     ("Runs", "runs", "gitnexus.cli.runs:runs", "List runs and what waits."),
     ("Runs", "review", "gitnexus.cli.runs:review", "Look at what waits for an answer."),
     ("Runs", "approve", "gitnexus.cli.runs:approve", "Say yes to an action of a run."),

@@ -22,6 +22,7 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
     "runs.copy": ([],),
     "runs.setup": ([],),
     "sandbox": (),
+    "workflow": (),
 }
 
 
