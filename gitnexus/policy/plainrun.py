@@ -1,7 +1,8 @@
 """The shortcut for plain commands: the rules of a law about them written out, and the answers that follow for sure.
 
-Two are sure: a no of a rule, and a yes of a rule to a program of the tables that only looks. What would be a question
-is never answered here. As `plain` it repeats what the gate says, and a property test compares the two.
+Two are sure: a no of a rule, and a yes of a rule to a program of the tables that only looks, or to one that the rule
+leaves unconfined. What would be a question is never answered here. As `plain` it repeats what the gate says, and a
+property test compares the two.
 """
 
 import re
@@ -48,6 +49,7 @@ def _row(rule: "Rule") -> dict[str, Any]:
         "tokens": [_place(token) for token in pattern.tokens],
         "spelled": [token.is_spelled for token in pattern.tokens],
         "open": pattern.open,
+        "unconfined": rule.unconfined,
         "words": words,
     }
 
@@ -73,9 +75,9 @@ def answer(written: Mapping[str, Any], argv: Sequence[str], program: str, cwd: s
     if denied is not None:
         return "deny", f"{argv[0]}: {denied['words']}"
     names_secrets = any(is_unread(written, one) for path in _named(argv) for one in seen_from(cwd, top, path))
-    if names_secrets or next(_speaking(runs["ask"], lines), None) is not None or not program or not only_looks(argv):
+    if names_secrets or next(_speaking(runs["ask"], lines), None) is not None:
         return None
-    return _allowed(runs["allow"], argv) if not program.startswith(f"{top}/") else None
+    return _allowed(runs["allow"], argv) if program and not program.startswith(f"{top}/") else None
 
 
 def _is_plain(written: Mapping[str, Any], argv: Sequence[str], program: str, cwd: str, top: str) -> bool:
@@ -107,11 +109,14 @@ def _speaking(rows: Sequence[Mapping[str, Any]], lines: Sequence[Sequence[str]])
 
 
 def _allowed(rows: Sequence[Mapping[str, Any]], argv: Sequence[str]) -> tuple[str, str] | None:
-    """Return the yes of the first rule that spells out whatever is not known to be harmless."""
-    places = unknown_places(argv)
+    """Return the yes of the first rule that spells out whatever is not known to be harmless.
+
+    Nothing confines the command, so the rule has to say so of one that does more than look.
+    """
+    places, looks = unknown_places(argv), only_looks(argv)
     for row in _keyed(rows, argv[0]):
         spelled = {at for at, is_spelled in enumerate(row["spelled"]) if is_spelled}
-        if _fits(row, argv) and not places.keys() - spelled:
+        if _fits(row, argv) and not places.keys() - spelled and (looks or row["unconfined"]):
             return "allow", f"allowed: {row['words']}"
     return None
 

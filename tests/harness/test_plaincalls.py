@@ -98,6 +98,7 @@ VERDICTS = st.sampled_from(["allow", "allow", "allow", "ask", "deny"])
 MORE_RULES = st.lists(
     st.one_of(
         st.tuples(VERDICTS, st.sampled_from(LINES)).map(lambda row: (row[0], {"run": row[1]})),
+        st.sampled_from(LINES).map(lambda words: ("allow", {"run": words, "unconfined": True})),
         st.sampled_from(["private/**", "src/*.py", "b.py"]).map(lambda path: ("deny", {"read": [path]})),
         st.sampled_from(["src/**", "x"]).map(lambda path: ("deny", {"write": [path]})),
         st.sampled_from(["command", "patch"]).map(lambda kind: ("ask", {"kind": kind})),
