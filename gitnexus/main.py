@@ -36,6 +36,8 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Inside a run", "replay", "gitnexus.cli.runlook:replay", "Tell the story of a run, and prove it."),
     ("Inside a run", "artifacts", "gitnexus.cli.runlook:artifacts", "List what a run kept."),
     ("Inside a run", "checkpoint", "gitnexus.cli.runlook:checkpoint", "Put the log of a run on its ref."),
+    ("Inside a run", "pack", "gitnexus.cli.pack:pack", "What a model is given to read: build it, show it, prove it."),
+    ("Inside a run", "prompt", "gitnexus.cli.prompt:prompt", "Typed questions to a model: list, show, ask one."),
     ("Rules", "verify", "gitnexus.cli.verify:verify", "Say which commits were approved, and prove it."),
     ("Rules", "policy", "gitnexus.cli.policy:policy", "What agents may do: rules, modes, and which of them decides."),
     ("Rules", "approver", "gitnexus.cli.approver:approver", "Whose signature counts: list, add, revoke."),

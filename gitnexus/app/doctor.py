@@ -275,6 +275,7 @@ def _catalog(state: State, _fix: bool) -> Iterator[Finding]:
 
 def _settings(state: State, _fix: bool) -> Iterator[Finding]:
     from gitnexus.memory.model import settings_of
+    from gitnexus.prompts.settings import settings_of as prompt_settings_of
     from gitnexus.runs.setup import settings_of as run_settings_of
     from gitnexus.state.settings import section, unknown
     from gitnexus.workflow.settings import settings_of as workflow_settings_of
@@ -282,8 +283,9 @@ def _settings(state: State, _fix: bool) -> Iterator[Finding]:
     snapshot = state.latest()
     settings_of(section(snapshot, "memory", state.trusts))
     run_settings_of(section(snapshot, "runs", state.trusts))
+    prompt_settings_of(section(snapshot, "prompts", state.trusts))
     workflow_settings_of(section(snapshot, "workflow", state.trusts))
-    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "runs", "sandbox", "workflow"))
+    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox", "workflow"))
     for path, name in strange:
         yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
     if not strange:

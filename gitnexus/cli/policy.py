@@ -167,7 +167,7 @@ def mode_command(nexus: "Nexus", mode: Any, user: bool) -> None:
               help="Sign exactly this content without being asked; once for each file.")  # fmt: skip
 @with_nexus
 def trust_command(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
-    """Sign policy and settings as they are now.
+    """Sign policy, settings and words of prompts as they are now.
 
     Shows what changed since they were last signed, and asks. Where nobody can be asked, --confirm names what is to be
     signed: sha256: and what sha256sum prints for the file. It takes the private key of an approver.

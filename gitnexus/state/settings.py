@@ -18,6 +18,7 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
     "memory.gc.automatic": (False,),
     "policy.mode": ("default",),
     "policy": (),
+    "prompts": (),
     "runs.checks": ([],),
     "runs.copy": ([],),
     "runs.setup": ([],),
