@@ -74,8 +74,8 @@ def gate(place: Path, python: Callable[[], object]) -> Iterator[Ratio]:
         ("an edit", partial(edit, "part3/a.py"), 4.0),
         ("an edit of a file never seen", partial(edit, "part3/new{}.py"), 4.0),
         ("a command", partial(run, "git status"), 4.0),
-        # The one that loads the gate itself.
-        ("a command never seen", partial(run, "git log -{}"), 20.0),
+        ("a command never seen", partial(run, "git log -{}"), 4.0),
+        ("a command never seen that is denied", partial(run, "curl http://localhost/{}"), 4.0),
     ):
         yield compare(f"pre_tool_use before {word}", ours, "python -c pass", python, limit, ROUNDS)
 

@@ -32,11 +32,11 @@ class Place(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A law to remember answers under: its sources, the files of the user among them, its part about plain paths."""
+    """A law to remember answers under: its sources, the files of the user among them, its part about plain calls."""
 
     made_of: list[bytes]
     files: list[str]
-    plain: Callable[[], dict[str, Any]]
+    plain: Callable[[], dict[str, Any] | None]
 
 
 class Known(NamedTuple):
@@ -107,6 +107,16 @@ def found_on_path(program: str) -> str:
     return ""
 
 
+def program_of(word: str, cwd: str) -> str:
+    """Return the file that the first word of a command means in a folder, empty if there is none on PATH."""
+    return os.path.realpath(os.path.join(cwd, word)) if "/" in word else found_on_path(word)
+
+
+def nowhere(word: str) -> str:
+    """Return where a program that is not there would lie: what is not installed can be judged as well."""
+    return f"/usr/bin/{word.rpartition('/')[2] or 'nothing'}"
+
+
 class Memo:
     """The answers of one repository."""
 
@@ -115,7 +125,7 @@ class Memo:
         self._folder = os.path.join(home(), "cache", "gate", _name(common))
 
     def law(self) -> dict[str, Any] | None:
-        """Return what is remembered of the law in force: its name, and its part about plain paths."""
+        """Return what is remembered of the law in force: its name, and its part about plain calls."""
         try:
             index = self._read("index")
             if not isinstance(index, dict) or index.get("version") != __version__ or index.get("tip") != self.tip():

@@ -6,7 +6,6 @@ key of an approver lies there.
 """
 
 import os
-import stat
 from typing import Any
 
 from gitnexus.app.gatememo import Known, Memo, Place, home, place_of
@@ -36,7 +35,7 @@ def judged(told: Happening) -> Answer:
     call = call_of(told.harness, told.tool, told.given, cwd)
     if is_canary(call):
         return Answer(verdict="deny", reason=REASON)
-    paths = _paths(call)
+    paths = paths_of(call)
     if reached := _in_our_home(paths, call):
         return Answer(verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there")
     place = place_of(cwd) or next((found for path in paths if (found := place_of(os.path.dirname(path)))), None)
@@ -54,20 +53,12 @@ def judged(told: Happening) -> Answer:
 
 
 def _plainly(told: Happening, call: Call, place: Place, plain: dict[str, Any] | None) -> Known | None:
-    """Return the answer to a call about plain paths that only an allowing rule speaks about, None for all others."""
-    if told.agent or place.run or plain is None or not isinstance(call, (Reads, Writes)):
+    """Return the answer to a call that the part of the law for plain ones tells, None for all others."""
+    if told.agent or place.run or not plain or not isinstance(call, (Reads, Writes, Shell)):
         return None
-    from gitnexus.policy.plain import allowing, is_unspoken  # what was judged before needs no expressions
+    from gitnexus.app.plaincalls import answered  # what was judged before needs no expressions
 
-    paths = [below(place, path) for path in _paths(call)]
-    if isinstance(call, Reads):
-        quiet = not call.patterns and all(path is not None and is_unspoken(plain, path) for path in paths)
-        return Known("", "") if quiet else None
-    kind = _mode(_paths(call)[0])
-    if paths[0] is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
-        return None
-    line = allowing(plain, paths[0])
-    return None if line is None else Known("allow", f"allowed: {line}")
+    return answered(call, place, plain)
 
 
 def below(place: Place, path: str) -> str | None:
@@ -95,7 +86,7 @@ def meant(path: str) -> str:
     return os.path.realpath(os.path.expanduser(path))
 
 
-def _paths(call: Call) -> tuple[str, ...]:
+def paths_of(call: Call) -> tuple[str, ...]:
     """Return the files that a call names, as they lie on the disk."""
     if isinstance(call, Writes):
         return (meant(call.path),)
@@ -121,7 +112,7 @@ def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> s
     """Return all that an answer depends on besides the law; empty for a call whose answer is never kept."""
     subject: tuple[object, ...]
     if isinstance(call, Writes):
-        subject = ("write", paths, _mode(paths[0]), "\0" in new_text(call))
+        subject = ("write", paths, mode_of(paths[0]), "\0" in new_text(call))
     elif isinstance(call, Reads):
         subject = ("read", paths, call.patterns)
     elif isinstance(call, Shell):
@@ -140,7 +131,8 @@ def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> s
     return repr((told.harness, told.tool, told.agent, place, open_work, subject))
 
 
-def _mode(path: str) -> int:
+def mode_of(path: str) -> int:
+    """Return what `lstat` says of the kind of a file, 0 if there is none."""
     try:
         return os.lstat(path).st_mode
     except OSError:

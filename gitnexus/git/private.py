@@ -131,7 +131,8 @@ def _furnish(folder: Path, repo: Repo, objects: Path) -> None:
     extensions += ["refstorage = reftable"] if reftable else []
     lines = ["[core]", f"repositoryformatversion = {1 if extensions else 0}", "bare = true", "autocrlf = false",
              "protectHFS = true", "protectNTFS = true", "quotePath = false", "hooksPath = /dev/null",
-             "fsmonitor = false", "logAllRefUpdates = false", "[protocol]", "allow = never", "[gc]", "auto = 0"]  # fmt: skip
+             "fsmonitor = false", "logAllRefUpdates = false",
+             "[protocol]", "allow = never", "[gc]", "auto = 0"]  # fmt: skip
     lines += ["[extensions]", *extensions] if extensions else []
     (folder / "config").write_text("\n".join(lines) + "\n", encoding="ascii")
     (folder / "info").mkdir()

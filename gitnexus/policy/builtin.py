@@ -82,9 +82,14 @@ def _list(name: str) -> Wide:
     return Wide(everything if name == "any" else rows[name])
 
 
+def secrets() -> tuple[str, ...]:
+    """Return the patterns of what is not read for anybody, the exceptions left out."""
+    return (*(one for one in DENIED if not one.startswith("!")), *PROCESSES)
+
+
 def everything() -> tuple[str, ...]:
     """Return the patterns of all lists."""
-    return (*(one for one in DENIED if not one.startswith("!")), *PROCESSES, *OURS, *GUARDS, *_ASKED_PATTERNS)
+    return (*secrets(), *OURS, *GUARDS, *_ASKED_PATTERNS)
 
 
 @lru_cache(maxsize=8192)

@@ -11,6 +11,8 @@ ROOT = frozenset(GROUPS["other users"][1].split())
 _GIT_EXECUTES = ("--upload-pack", "--receive-pack", "--open-files-in-pager", "--exec-path", "--ext-diff", "--textconv")
 # `--text` is the beginning of one of them, and an honest option of its own.
 _HONEST = ("--text",)
+# In the tables as harmless, and yet they run what lies in the tree.
+_RUN_THE_TREE = frozenset(("pytest", "cargo", "go", "ruff"))
 
 
 @lru_cache(maxsize=4096)
@@ -82,6 +84,12 @@ def row_of(argv: Sequence[str]) -> Program | None:
     if program is None or program.verbs is None:
         return program
     return program.verbs.get(subcommand(argv) or "", program)
+
+
+def only_looks(argv: Sequence[str]) -> bool:
+    """True for a program of the tables that neither runs what it is given nor reaches the network."""
+    row = row_of(argv)
+    return row is not None and not row.escalates and not row.network and name_of(argv[0]) not in _RUN_THE_TREE
 
 
 def subcommand(argv: Sequence[str]) -> str | None:

@@ -1,10 +1,9 @@
 """The tables of programs: options that are known to be harmless, and programs that run whatever they are given."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """`flags` in their exact spelling; `letters` may be joined (-la) and, those in `valued`, carry a value (-n5)."""
 
     flags: frozenset[str] = frozenset()

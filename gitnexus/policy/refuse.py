@@ -1,6 +1,5 @@
 """What is refused before any rule is asked: requests that no person should have to think about."""
 
-import posixpath
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,12 +10,12 @@ from gitnexus.policy.facts import EXECUTABLE, SUBMODULE, SYMLINK, link_escape
 from gitnexus.policy.law import LEVELS, Law
 from gitnexus.policy.model import Change, CommandRequest, DocumentRequest, HandoffRequest, PatchRequest, Request
 from gitnexus.policy.paths import enters_git, folded, has_stream, is_usual, why_odd
+from gitnexus.policy.words import paths_in, seen_from
 
 MOST_WORDS, MOST_BYTES, MOST_WRAPPED = 4096, 128 * 1024, 256
 _MODES = ("", "100644", EXECUTABLE, SYMLINK, SUBMODULE)
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 _UNRESOLVED = re.compile(r"/\.{1,2}(?:/|$)", re.MULTILINE)
-_BLANK = re.compile(r"\s")
 Refusal = tuple[str, str]
 
 # What each built-in refusal is for; the reference page is compared with it.
@@ -139,30 +138,13 @@ def named_paths(request: CommandRequest, worktree: str) -> Iterator[tuple[str, s
 
     As it is spelled, and as seen from the top of the worktree: `x` in a folder, or the whole path from the root.
     """
-    here = posixpath.normpath(request.cwd).rstrip("/") + "/"
-    top = worktree.rstrip("/") + "/" if worktree else here
-    below = here.removeprefix(top) if here.startswith(top) else ""
     for word in request.argv[1:]:
         for path in _meant(word):
-            yield word, path
-            if f"/{path}".startswith(top):
-                yield word, f"/{path}".removeprefix(top)
-            if below:
-                yield word, below + path
+            for one in seen_from(request.cwd, worktree, path):
+                yield word, one
 
 
 @lru_cache(maxsize=4096)
 def _meant(word: str) -> tuple[str, ...]:
     """Return the paths that a word may mean: itself, the value of an option, what follows a revision."""
-    if is_usual(word):
-        return (word,)
-    # A sentence is no path: a commit message may speak of server.key.
-    if not word or _BLANK.search(word):
-        return ()
-    found = []
-    for text in {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[0] == "-" else ""} - {""}:
-        path = posixpath.normpath(text).lstrip("/")
-        while path.startswith("../"):
-            path = path[3:]
-        found += [path] if path not in ("", ".", "..") else []
-    return tuple(found)
+    return (word,) if is_usual(word) else paths_in(word)

@@ -103,3 +103,42 @@ def test_a_file_that_does_not_parse_is_named_and_the_way_out_told() -> None:
 def test_a_record_cannot_be_changed_in_place() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Order(item="x").item = "y"  # type: ignore[misc]
+
+
+class Empty(Record):
+    """Nothing at all."""
+
+
+def test_records_are_compared_hashed_and_shown_as_plain_dataclasses_are() -> None:
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Plain:
+        axle: str
+        size: int
+        secret: str = dataclasses.field(default="", repr=False)
+
+    class Made(Record):
+        axle: str
+        size: int
+        secret: str = dataclasses.field(default="", repr=False)
+
+    one, same, another = (Made(axle="a", size=size, secret="s") for size in (1, 1, 2))
+
+    assert repr(one) == repr(Plain(axle="a", size=1, secret="s")).replace("Plain", "Made")
+    assert (one == same, one == another, one != another, one == "a") == (True, False, True, False)
+    assert {one: 1}[same] == 1
+    assert (Empty() == Empty(), hash(Empty()) == hash(Empty()), repr(Empty())) == (True, True, "Empty()")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Made(axle=["a"], size=1))  # type: ignore[arg-type]
+
+
+def test_records_of_two_kinds_are_never_the_same() -> None:
+    class Left(Record):
+        number: float
+
+    class Right(Left):
+        pass
+
+    nan = float("nan")
+
+    assert Left(number=1) != Right(number=1)
+    assert Left(number=nan) == Left(number=nan), "as a tuple of the same values is"

@@ -308,11 +308,11 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
     assert [known("make"), known("make")] == [False, False], "a question is never remembered"
     assert known("git status") is False, "what waits moved the state; the answer is still under the same law"
     assert known("git status") is True
-    (ruled / "later").write_text("x")
-    assert [known("cat later"), known("cat later")] == [False, True]
-    (ruled / "later").unlink()
-    (ruled / "later").symlink_to(".env")
-    assert bash(ruled, "cat later") == "deny"
+    (ruled / ".later").write_text("x")
+    assert [known("cat .later"), known("cat .later")] == [False, True]
+    (ruled / ".later").unlink()
+    (ruled / ".later").symlink_to(".env")
+    assert bash(ruled, "cat .later") == "deny"
     (home_folder() / "policy.md").write_text("---\nversion: 1\ndeny:\n- run: [git, '**']\n---\n")
     assert bash(ruled, "git status") == "deny"
 
@@ -418,6 +418,27 @@ def test_no_payload_raises_and_none_that_writes_or_runs_passes_in_silence(
 
     if tool in ("Bash", "Write", "Edit", "apply_patch", "NotebookEdit", "shell", "edit", ""):
         assert verdict in ("ask", "deny"), (tool, given_, os.getcwd())
+
+
+def test_plain_commands_that_were_never_seen_need_no_gate(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bash(ruled, "git status") == "allow"
+    monkeypatch.setitem(sys.modules, "gitnexus.app.harnessjudge", None)
+
+    for text in (
+        "git log -7",
+        "git log --oneline src/a.py | cat",
+        "ls src && git log --grep 'a b'",
+        "cat src/a.py nothing",
+    ):
+        assert bash(ruled, text) == "allow", text
+    for text in ("curl http://x", "git log -7; curl x", "/usr/bin/curl x", "curl x > y"):
+        assert bash(ruled, text) == "deny", text
+    for text in ("make", "git log > x", "cat .env", "cat link", "cat out/x private/y", "git -C src log", "git log -7 &",
+                 "cat *", "./git log", "sh -c 'git log'", "git log --output=x", "echo x", "pytest -q"):  # fmt: skip
+        with pytest.raises(ImportError):
+            bash(ruled, text)
+    with pytest.raises(ImportError):
+        bash(ruled, "git log -8", agent="architect")
 
 
 def test_plain_paths_that_were_never_seen_need_no_gate(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gitnexus.policy.gate import decide
 from gitnexus.policy.law import law_of, why_unreadable
 from gitnexus.policy.model import Change, PatchRequest
-from gitnexus.policy.plain import allowing, is_unspoken, written_out
+from gitnexus.policy.plain import allowing, is_readable, written_out
 from gitnexus.policy.rules import policy_of
 
 NAMES = [
@@ -77,7 +77,7 @@ def test_what_the_shortcut_says_the_gate_says(
     if line is not None:
         assert decided.verdict == "allow", (path, value)
         assert decided.why == f"allowed: {line}"
-    if is_unspoken(written, path):
+    if is_readable(written, path):
         assert why_unreadable(law, path) is None
 
 

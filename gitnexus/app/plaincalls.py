@@ -1,0 +1,91 @@
+"""The answers to plain calls that were never seen, by the part of the law that is written out: no gate is loaded.
+
+Each step here is one of `judgefiles` or `judgeshell`, for calls where it can end in one way only. A property test
+compares them.
+"""
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+from gitnexus.app.gatememo import Known, Place, program_of
+from gitnexus.app.harnessgate import below, mode_of, new_text, paths_of
+from gitnexus.harness.calls import Reads, Shell, Writes
+from gitnexus.policy.plain import allowing, is_readable, is_unread
+
+if TYPE_CHECKING:
+    from gitnexus.harness import shell
+
+_LONGEST_WORD = 1000
+
+
+def answered(call: Reads | Writes | Shell, place: Place, plain: dict[str, Any]) -> Known | None:
+    """Return the answer to a call of nobody's role, None if it has to be judged."""
+    if isinstance(call, Shell):
+        return _shell(call, place, plain)
+    return _read(call, place, plain) if isinstance(call, Reads) else _written(call, place, plain)
+
+
+def _read(call: Reads, place: Place, plain: dict[str, Any]) -> Known | None:
+    inside = [below(place, path) for path in paths_of(call)]
+    quiet = not call.patterns and all(path is not None and is_readable(plain, path) for path in inside)
+    return Known("", "") if quiet else None
+
+
+def _written(call: Writes, place: Place, plain: dict[str, Any]) -> Known | None:
+    path = paths_of(call)[0]
+    inside, kind = below(place, path), mode_of(path)
+    if inside is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
+        return None
+    line = allowing(plain, inside)
+    return None if line is None else Known("allow", f"allowed: {line}")
+
+
+def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
+    """Return the first no, or a yes if every command of a plain text has one."""
+    from gitnexus.harness import shell
+    from gitnexus.harness.patchform import BEGIN
+
+    text = shell.inner_text(call.argv) if call.argv else call.text
+    if call.dialect != "sh" or plain["runs"] is None:
+        return None
+    try:
+        script = shell.read(text) if text is not None else shell.Script((shell.Command(call.argv, True),))
+    except shell.TooMuch:
+        return None
+    first: Known | None = None
+    for command in script.commands:
+        known = _part(command, os.path.realpath(call.cwd), place, plain)
+        if known is None or known.verdict == "deny":
+            return known
+        first = first or known
+    is_all = script.is_exact and not (text is not None and (call.argv or BEGIN in text))
+    return first if is_all else None
+
+
+def _part(command: "shell.Command", cwd: str, place: Place, plain: dict[str, Any]) -> Known | None:
+    from gitnexus.harness.writers import effect
+    from gitnexus.policy.plainrun import answer
+
+    argv = command.argv
+    if not argv or not argv[0]:
+        return None
+    found = answer(plain, argv, program_of(argv[0], cwd), cwd, place.top)
+    if found is None or found[0] == "deny":
+        return None if found is None else Known(*found)
+    written = effect(argv)
+    if written.paths or written.anything or command.writes or command.reads:
+        return None
+    return Known(*found) if all(_leads_nowhere_else(word, cwd, place, plain) for word in argv[1:]) else None
+
+
+def _leads_nowhere_else(word: str, cwd: str, place: Place, plain: dict[str, Any]) -> bool:
+    """True for a word that names no file, or one that may be read."""
+    path = os.path.join(cwd, word)
+    if word.startswith("-") or len(word) > _LONGEST_WORD or not os.path.lexists(path):
+        return True
+    real = os.path.realpath(path)
+    inside = below(place, real)
+    if inside is None:
+        return not is_unread(plain, real.lstrip("/"))
+    return inside == "" or is_readable(plain, inside)
