@@ -11,6 +11,8 @@ from gitnexus.gateway.table import call
 from tests.conftest import run_git
 from tests.gateway.scene import Law, bench_at, diff_of, everything, repository_at
 
+pytestmark = pytest.mark.slow
+
 WORDS = [
     "../", "/", ".git/", "..", "/etc/passwd", "\x00", "\\000", '"', "\\", "\n", "\r", "@@ -1 +1 @@\n",
     "@@ -1,9 +0,0 @@\n",

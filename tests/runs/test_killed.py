@@ -3,10 +3,13 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Nexus
 from tests.runs.live import disturbed, undisturbed, untouched
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_six_and_six_moments_ends_as_one_that_was_not(nexus: Nexus, project: Path) -> None:
     mine = untouched(project)
     usual = undisturbed(nexus)
