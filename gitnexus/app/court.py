@@ -19,6 +19,7 @@ from gitnexus.policy.rules import FILE
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
+from gitnexus.state.layout import FORMAT_FILE
 
 Verdict = Literal["", "allow", "ask", "deny"]
 ORDER: dict[Verdict, int] = {"": 0, "allow": 0, "ask": 1, "deny": 2}
@@ -72,12 +73,12 @@ class Court:
         from gitnexus.policy.signed import FILE as SIGNATURES
         from gitnexus.policy.signed import GUARDED
 
-        snapshot = self.state.snapshot
-        kept = [snapshot.read(path) or b"" for path in (*GUARDED, SIGNATURES, "approvers")]
+        snapshot, paths = self.state.snapshot, (*GUARDED, SIGNATURES, "approvers")
+        kept = [snapshot.read(path) or b"" for path in paths]
         own = [Path(path).read_bytes() if Path(path).is_file() else b"" for path in self.files()]
         # A request that belongs to no project is refused for that alone.
         plain = lambda: written_out(self.here.law) if self._project else None  # noqa: E731 - asked where it is kept
-        return Law([self._project.encode(), *kept, *own], self.files(), plain)
+        return Law([self._project.encode(), *kept, *own], (*paths, FORMAT_FILE), self.files(), plain)
 
     def files(self) -> list[str]:
         """Return the files of the user's own that the law depends on."""

@@ -2,8 +2,9 @@
 
 A judgement takes a tenth of a second, most of it to load the gate. It is a pure function of the law, the call and a few
 facts of the disk; so its answer is kept under the name of all three, and looked up with nothing loaded at all. An index
-tells which law holds: it names the tip of the state and the files of the user that the law was made of, each with what
-`stat` says of it. Whatever differs is judged anew. A question is never remembered, nor a yes that a person gave.
+tells which law holds: it names the tip of the state, the ids of the files there that the law was made of, and the files
+of the user, each with what `stat` says of it. Whatever differs is judged anew. A question is never remembered, nor
+a yes that a person gave.
 
 All of it lies in the user's home, which tools and sandboxes may not write: whoever could, could take the key as well.
 """
@@ -32,9 +33,10 @@ class Place(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A law to remember answers under: its sources, the files of the user among them, its part about plain calls."""
+    """A law to remember answers under: its sources, the files of state and user among them, its part on plain calls."""
 
     made_of: list[bytes]
+    paths: tuple[str, ...]
     files: list[str]
     plain: Callable[[], dict[str, Any] | None]
 
@@ -128,11 +130,30 @@ class Memo:
         """Return what is remembered of the law in force: its name, and its part about plain calls."""
         try:
             index = self._read("index")
-            if not isinstance(index, dict) or index.get("version") != __version__ or index.get("tip") != self.tip():
+            if not isinstance(index, dict) or index.get("version") != __version__:
                 return None
-            return None if any(stamp(path) != seen for path, seen in index["files"].items()) else index
+            if any(stamp(path) != seen for path, seen in index["files"].items()):
+                return None
+            return index if index["tip"] == self.tip() else self._moved(index)
         except (OSError, ValueError, LookupError, TypeError):
             return None
+
+    def _moved(self, index: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the law if the state went on and left all that the law is made of as it was."""
+        tip = self.tip()
+        rows = self.rows(tip, tuple(index["paths"]))
+        if not rows or rows != index["rows"]:
+            return None
+        index["tip"] = tip
+        with contextlib.suppress(OSError):
+            self._write("index", index)
+        return index
+
+    def rows(self, tip: str, paths: tuple[str, ...]) -> str:
+        """Return what a commit of the state has of these files; empty if nobody can tell."""
+        from gitnexus.git.atonce import rows_at
+
+        return rows_at(self._common, tip, paths) if tip else ""
 
     def found(self, index: dict[str, Any], key: str) -> Known | None:
         """Return the answer to the same call under the law in force, None if it must be judged."""
@@ -156,8 +177,9 @@ class Memo:
             self._write(f"{name}-{_name(key)}", [known.verdict, known.reason, [list(fact) for fact in known.facts]])
             if known_law is None or known_law.get("law") != name:
                 files = {path: stamp(path) for path in law.files}
-                index = {"version": __version__, "tip": tip, "law": name, "files": files, "plain": law.plain()}
-                self._write("index", index)
+                rows = self.rows(tip, law.paths)
+                about = {"version": __version__, "tip": tip, "paths": law.paths, "rows": rows}
+                self._write("index", {**about, "law": name, "files": files, "plain": law.plain()})
 
     def tip(self) -> str:
         """Return the commit of the state; empty where only git can tell, and then nothing is remembered."""

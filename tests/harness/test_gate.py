@@ -306,13 +306,18 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
 
     assert [known("git status"), known("git status")] == [False, True]
     assert [known("make"), known("make")] == [False, False], "a question is never remembered"
-    assert known("git status") is False, "what waits moved the state; the answer is still under the same law"
-    assert known("git status") is True
+    assert known("git status") is True, "what waits moved the state, and left the law as it was"
     (ruled / ".later").write_text("x")
     assert [known("cat .later"), known("cat .later")] == [False, True]
     (ruled / ".later").unlink()
     (ruled / ".later").symlink_to(".env")
     assert bash(ruled, "cat .later") == "deny"
+    project = Nexus(ruled)
+    project.ok("policy", "add", "deny", "--name", "later", "--", "git", "status")
+    assert bash(ruled, "git status") == "deny", "the policy on the state is another"
+    project.ok("policy", "remove", "project.later")
+    trust(ruled)
+    assert bash(ruled, "git status") == "allow"
     (home_folder() / "policy.md").write_text("---\nversion: 1\ndeny:\n- run: [git, '**']\n---\n")
     assert bash(ruled, "git status") == "deny"
 
