@@ -4,7 +4,7 @@ import os
 import re
 
 from gitnexus.adapters.lines import Account, text
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked
+from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, reached
 from gitnexus.base.errors import Invalid
 
 # Read wherever it starts, with no option against it; they can name commands to run and another server for the model.
@@ -47,11 +47,11 @@ class Aider:
         argv += [f"--model={job.model}"] if job.model else []
         return Launch(
             argv=tuple(argv),
-            env={"HOME": below(job, HOME)},
+            env={"HOME": below(job, HOME), **({"OPENAI_API_BASE": job.address} if job.address else {})},
             keys=("OPENAI_API_KEY", "OPENAI_API_BASE", "ANTHROPIC_API_KEY"),
             files={"prompt.txt": asked(job, with_instructions=True).encode()},
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
         )
 
     def reader(self) -> "AiderReader":

@@ -4,11 +4,29 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, items, mapping, money, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
 
+_READS = ("Read", "Glob", "Grep")
 # What a contained agent gets, by name: a list of what is there stays true when a new version brings more tools.
 _TOOLS = ("Read", "Glob", "Grep", "Edit", "Write", "NotebookEdit", "Bash")
 _HOSTS = ("api.anthropic.com:443",)
+_WAITS = {
+    "MCP_CONNECTION_NONBLOCKING": "0",
+    **dict.fromkeys(("MCP_CONNECT_TIMEOUT_MS", "CLAUDE_CODE_MCP_STARTUP_WAIT_MS", "MCP_TIMEOUT"), "60000"),
+}
 _LIMITS = ("error_max_turns", "error_max_budget_usd")
 
 
@@ -25,7 +43,11 @@ class Claude:
         checked(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in _TOOLS if tool not in denied] if job.way == "contained" else []
-        allowed = [*tools, *(["mcp__nexus"] if job.server else [])]
+        if job.live:
+            # What an edit of a notebook would come to is not known before it is made.
+            tools = [tool for tool in tools if tool != "NotebookEdit"]
+        free = [tool for tool in tools if tool in _READS] if job.live else tools
+        allowed = [*free, *(["mcp__nexus"] if job.server else [])]
         # One word with = for each option: several of them take lists and would swallow the word after.
         argv = [
             *(job.program or self.program, "-p", "--output-format=stream-json", "--verbose"),
@@ -33,8 +55,9 @@ class Claude:
             f"--settings={below(job, 'settings.json')}",
             f"--mcp-config={below(job, 'servers.json')}",
             f"--tools={','.join(tools)}",
-            # Whatever would ask is denied at once; nobody is there to answer.
-            "--permission-mode=" + ("acceptEdits" if tools else "dontAsk"),
+            # Whatever would ask is denied at once where nobody is there to answer.
+            "--permission-mode=" + ("default" if job.live else "acceptEdits" if tools else "dontAsk"),
+            *(("--input-format=stream-json", "--permission-prompt-tool=stdio") if job.live else ()),
         ]
         if allowed:
             argv.append(f"--allowedTools={','.join(allowed)}")
@@ -57,13 +80,16 @@ class Claude:
                 "CLAUDE_CONFIG_DIR": below(job, "claude"),
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1",
+                # It waits five seconds for servers, if at all, and begins without them: a proposer would have no tool.
+                **_WAITS,
+                **({"ANTHROPIC_BASE_URL": job.address} if job.address else {}),
             },
             keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
             login=((".claude/.credentials.json", "claude/.credentials.json"),),
-            stdin=asked(job).encode(),
-            files=_files(job),
+            stdin=b"" if job.live else asked(job).encode(),
+            files=_files(job, [tool for tool in tools if tool not in free]),
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="folder" if tools else "empty",
         )
 
@@ -71,10 +97,13 @@ class Claude:
         return ClaudeReader()
 
 
-def _files(job: Job) -> dict[str, bytes]:
+def _files(job: Job, asks: list[str]) -> dict[str, bytes]:
     servers = {"nexus": {"command": job.server[0], "args": list(job.server[1:])}} if job.server else {}
     files = {
-        "settings.json": json.dumps({"disableAllHooks": True}).encode(),
+        # By a rule of ours it asks about each call, also about those that it holds for harmless.
+        "settings.json": json.dumps(
+            {"disableAllHooks": True, **({"permissions": {"ask": asks}} if asks else {})}
+        ).encode(),
         "servers.json": json.dumps({"mcpServers": servers}).encode(),
     }
     if job.instructions:

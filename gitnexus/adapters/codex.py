@@ -4,9 +4,24 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
 
 _HOSTS = ("api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443")
+# Its own provider cannot be led elsewhere by settings, so one of ours stands beside it.
+_PROVIDER = "nexus"
 _SHELL = {"exec_command", "shell_command", "Bash"}
 
 
@@ -31,22 +46,17 @@ class Codex:
         shell = job.way == "contained" and not denied & _SHELL
         features = [] if shell else ["shell_tool", "unified_exec"]
         features += ["multi_agent"] if "spawn_agent" in denied or job.way == "proposer" else []
-        argv = [job.program or self.program, "exec", *(["resume"] if job.session else [])]
-        argv += ["--json", "--ignore-rules", "--skip-git-repo-check"]
-        argv += ["-c", f'sandbox_mode="{"read-only" if reads else "danger-full-access"}"']
-        for feature in features:
-            argv += ["--disable", feature]
-        argv += ["--model", job.model] if job.model else []
-        argv += [job.session] if job.session else []
+        sandbox = f'sandbox_mode="{"read-only" if reads else "danger-full-access"}"'
+        off = [word for feature in features for word in ("--disable", feature)]
         return Launch(
-            argv=(*argv, "-"),
+            argv=(job.program or self.program, *_words(job, sandbox, off)),
             env={"HOME": below(job, HOME), "CODEX_HOME": below(job, "codex")},
             keys=("OPENAI_API_KEY", "CODEX_API_KEY"),
             login=((".codex/auth.json", "codex/auth.json"),),
-            stdin=asked(job).encode(),
+            stdin=b"" if job.live else asked(job).encode(),
             files={"codex/config.toml": _config(job, denied).encode()},
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="empty" if job.way == "proposer" else "folder",
         )
 
@@ -54,12 +64,33 @@ class Codex:
         return CodexReader()
 
 
+def _words(job: Job, sandbox: str, off: list[str]) -> list[str]:
+    if job.live:
+        model = ["-c", f"model={_quoted(job.model)}"] if job.model else []
+        return ["app-server", "-c", sandbox, *off, *model]
+    argv = ["exec", *(["resume"] if job.session else []), "--json", "--ignore-rules", "--skip-git-repo-check"]
+    argv += ["-c", sandbox, *off]
+    argv += ["--model", job.model] if job.model else []
+    argv += [job.session] if job.session else []
+    return [*argv, "-"]
+
+
 def _config(job: Job, denied: set[str]) -> str:
     """Return config.toml; a JSON string with its characters spelled literally is a TOML string as well."""
-    lines = ['approval_policy = "never"', "project_doc_max_bytes = 0", 'web_search = "disabled"', "notify = []"]
+    lines = [
+        f'approval_policy = "{"on-request" if job.live else "never"}"',
+        "project_doc_max_bytes = 0",
+        'web_search = "disabled"',
+        "notify = []",
+    ]
+    if job.address:
+        lines.append(f'model_provider = "{_PROVIDER}"')
     if job.instructions:
         lines.append(f"developer_instructions = {_quoted(job.instructions)}")
     lines += ["", f"[projects.{_quoted(job.folder)}]", 'trust_level = "untrusted"']
+    if job.address:
+        lines += ["", f"[model_providers.{_PROVIDER}]", f'name = "{_PROVIDER}"', f"base_url = {_quoted(job.address)}"]
+        lines += ['env_key = "OPENAI_API_KEY"', 'wire_api = "responses"']
     if job.server:
         own = sorted(name.removeprefix("mcp__nexus__") for name in denied if name.startswith("mcp__nexus__"))
         lines += ["", "[mcp_servers.nexus]", f"command = {_quoted(job.server[0])}"]

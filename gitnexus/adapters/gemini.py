@@ -4,11 +4,25 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
 from gitnexus.base.errors import Invalid
 
 _TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search", "replace", "write_file")
 _SHELL = "run_shell_command"
+_CHANGES = ("replace", "write_file", _SHELL)
 _HOSTS = ("generativelanguage.googleapis.com:443",)
 _TURNS = 53
 
@@ -31,26 +45,32 @@ class Gemini:
         tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
         # In the mode `default` a command with > in it asked although a rule allowed it, and nobody is there to answer.
         # The rules hold in the mode `yolo` as well: those of a user stand above those that a mode brings.
-        mode = "yolo" if tools else "default"
-        argv = [job.program or self.program, "--output-format=stream-json", f"--approval-mode={mode}", "--skip-trust"]
+        mode = "yolo" if tools and not job.live else "default"
+        speaks = "--acp" if job.live else "--output-format=stream-json"
+        argv = [job.program or self.program, speaks, f"--approval-mode={mode}", "--skip-trust"]
         argv += [f"--include-directories={job.folder}"] if tools else []
         argv += [f"--model={job.model}"] if job.model else []
-        argv += [f"--resume={job.session}"] if job.session else []
+        argv += [f"--resume={job.session}"] if job.session and not job.live else []
         if tools and "," in job.folder:
             # The option is a list with commas, and no way to quote one.
             raise Invalid("gemini cannot work in a folder with a comma in its path", hint="move the repository")
         home = f"{HOME}/.gemini"
         return Launch(
             argv=tuple(argv),
-            env={"HOME": below(job, HOME), "GEMINI_CLI_HOME": below(job, HOME), "GEMINI_CLI_NO_RELAUNCH": "true"},
+            env={
+                "HOME": below(job, HOME),
+                "GEMINI_CLI_HOME": below(job, HOME),
+                "GEMINI_CLI_NO_RELAUNCH": "true",
+                **({"GOOGLE_GEMINI_BASE_URL": job.address} if job.address else {}),
+            },
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
-            stdin=_prompt(job, bool(tools)).encode(),
+            stdin=b"" if job.live else prompt_of(job).encode(),
             files={
                 f"{home}/settings.json": json.dumps(_settings(job)).encode(),
-                f"{home}/policies/nexus.toml": _policy(tools, denied).encode(),
+                f"{home}/policies/nexus.toml": _policy(tools, denied, live=job.live).encode(),
             },
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="empty",
         )
 
@@ -58,9 +78,10 @@ class Gemini:
         return GeminiReader()
 
 
-def _prompt(job: Job, works: bool) -> str:
-    where = f"Work in the folder {job.folder}; give it as dir_path when you run a command.\n\n" if works else ""
-    return where + asked(job, with_instructions=True)
+def prompt_of(job: Job) -> str:
+    """Return what the model is told: it begins in another folder than that of the work."""
+    where = f"Work in the folder {job.folder}; give it as dir_path when you run a command.\n\n"
+    return (where if job.way == "contained" else "") + asked(job, with_instructions=True)
 
 
 def _settings(job: Job) -> dict[str, Any]:
@@ -79,13 +100,18 @@ def _settings(job: Job) -> dict[str, Any]:
     return settings
 
 
-def _policy(tools: list[str], denied: tuple[str, ...]) -> str:
-    """Return the rules: nothing, but our server, but the tools of a contained agent, never what the role may not."""
+def _policy(tools: list[str], denied: tuple[str, ...], *, live: bool = False) -> str:
+    """Return the rules: nothing, but our server, but the tools of a contained agent, never what the role may not.
+
+    Live, it asks about those that do more than read.
+    """
     rules = [
         'toolName = "*"\ndecision = "deny"\npriority = 100',
         'mcpName = "nexus"\ntoolName = "*"\ndecision = "allow"\npriority = 200',
     ]
-    rules += [f'toolName = "{tool}"\ndecision = "allow"\npriority = 200' for tool in tools]
+    for tool in tools:
+        decision = "ask_user" if live and tool in _CHANGES else "allow"
+        rules.append(f'toolName = "{tool}"\ndecision = "{decision}"\npriority = 200')
     for tool in denied:
         of_ours = tool.startswith("mcp_nexus_")
         name = (

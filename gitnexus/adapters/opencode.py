@@ -4,12 +4,28 @@ import json
 from typing import Any
 
 from gitnexus.adapters.lines import Account, mapping, money, number, object_in, text, word
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Reason, Said, Way, asked, below, checked, denied_tools
+from gitnexus.adapters.protocol import (
+    HOME,
+    Ended,
+    Job,
+    Launch,
+    Reason,
+    Said,
+    Way,
+    asked,
+    below,
+    checked,
+    denied_tools,
+    reached,
+)
+from gitnexus.base.errors import Invalid
 
 # Its permissions are fewer than its tools: `edit` stands for everything that writes.
 _PERMISSIONS = ("read", "list", "glob", "grep", "edit", "bash")
 _WRITES = {"edit", "write", "apply_patch"}
 _HOSTS = ("api.anthropic.com:443", "api.openai.com:443", "opencode.ai:443", "models.dev:443")
+CONFIG = f"{HOME}/.config/opencode/opencode.json"
+_SIGN_IN = ".local/share/opencode/auth.json"
 _OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "CLAUDE_CODE", "EXTERNAL_SKILLS", "LSP_DOWNLOAD", "MODELS_FETCH", "SHARE")
 
 
@@ -28,26 +44,39 @@ class OpenCode:
         and imports .opencode/plugins of the folder that it is started in.
         """
         checked(self, job)
-        argv = [job.program or self.program, "run", "--format=json", "--pure"]
-        argv += [f"--model={job.model}"] if job.model else []
-        argv += [f"--session={job.session}"] if job.session else []
-        folders = {f"XDG_{name.upper()}_HOME": below(job, name) for name in ("config", "data", "state", "cache")}
-        where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
-        prompt = (where if job.way == "contained" else "") + asked(job, with_instructions=True)
+        if job.address and "/" not in job.model:
+            raise Invalid(
+                "opencode has to be told the model that is served there",
+                hint="--model NAME/MODEL, with any name for who serves it",
+            )
+        argv = [job.program or self.program]
+        if job.live:
+            argv += ["acp", "--pure"]
+        else:
+            argv += ["run", "--format=json", "--pure"]
+            argv += [f"--model={job.model}"] if job.model else []
+            argv += [f"--session={job.session}"] if job.session else []
         return Launch(
             argv=tuple(argv),
-            env={"HOME": below(job, HOME), **folders, **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}},
+            # Its folders are below its home: a runner sets the variables that name them (XDG_…) to those.
+            env={"HOME": below(job, HOME), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}},
             keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_API_KEY"),
-            login=((".local/share/opencode/auth.json", "data/opencode/auth.json"),),
-            stdin=prompt.encode(),
-            files={"config/opencode/opencode.json": json.dumps(_config(job, denied_tools(self, job))).encode()},
+            login=((_SIGN_IN, f"{HOME}/{_SIGN_IN}"),),
+            stdin=b"" if job.live else prompt_of(job).encode(),
+            files={CONFIG: json.dumps(_config(job, denied_tools(self, job))).encode()},
             network="full",
-            hosts=job.hosts or _HOSTS,
+            hosts=reached(job, _HOSTS),
             place="empty",
         )
 
     def reader(self) -> "OpenCodeReader":
         return OpenCodeReader()
+
+
+def prompt_of(job: Job) -> str:
+    """Return what the model is told: it begins in another folder than that of the work."""
+    where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
+    return (where if job.way == "contained" else "") + asked(job, with_instructions=True)
 
 
 def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
@@ -57,11 +86,23 @@ def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
         permission["nexus_*"] = "allow"
     if job.way == "contained":
         permission |= dict.fromkeys(_PERMISSIONS, "allow")
+        permission |= {"edit": "ask", "bash": "ask"} if job.live else {}
         permission["external_directory"] = {"*": "deny", job.folder: "allow", f"{job.folder}/*": "allow"}
     permission |= {"edit" if tool in _WRITES else tool: "deny" for tool in denied}
     config: dict[str, Any] = {"autoupdate": False, "share": "disabled", "permission": permission}
+    if job.live and job.model:
+        config["model"] = job.model
     if job.budget.turns is not None:
         config["agent"] = {"build": {"steps": job.budget.turns}}
+    provider, _, model = job.model.partition("/")
+    if job.address and model:
+        config["provider"] = {
+            provider: {
+                "npm": "@ai-sdk/openai-compatible",
+                "options": {"baseURL": job.address, "apiKey": "{env:OPENAI_API_KEY}"},
+                "models": {model: {}},
+            }
+        }
     if job.server:
         config["mcp"] = {"nexus": {"type": "local", "command": list(job.server), "enabled": True}}
     return config

@@ -23,6 +23,10 @@ Place = Literal["folder", "empty"]
 # What may stand in a command line as a value: it begins like a word, so that no program takes it for an option.
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199}")
+# No name and password before the host: the address is kept in the run's definition.
+_ADDRESS = re.compile(
+    r"(https?)://([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::([0-9]{1,5}))?(?:/[A-Za-z0-9._~%/-]{0,500})?"
+)
 # A home of its own, and nothing else of the machine's: the runner gives the rest (PATH, LANG, a terminal's name).
 HOME = "home"
 
@@ -42,6 +46,8 @@ class Job:
 
     `folder` is where the work lies, `private` a folder of ours beside it that only this job sees. `command` is for the
     adapters that are told what to start. `program` is the file that `found` found; without it the name is looked up.
+    `address` is where the model is served, if it is not where the program would ask. `live` wants it to ask before each
+    call, on its standard input and output (adapters/live).
     """
 
     prompt: str
@@ -58,6 +64,8 @@ class Job:
     hosts: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     program: str = ""
+    address: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +151,8 @@ def checked(adapter: Adapter, job: Job) -> Job:
         raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")
     if job.model and not _MODEL.fullmatch(job.model):
         raise Invalid(f"{job.model[:60]!r} is no name of a model", hint="letters, digits and . _ : / @ + - [ ]")
+    if job.address:
+        hosts_of(job.address)
     _check_folders(Path(job.folder), Path(job.private))
     if job.denied and not adapter.harness:
         # It has one way to work, and no tool in it can be taken away.
@@ -152,6 +162,22 @@ def checked(adapter: Adapter, job: Job) -> Job:
     if any("\0" in word for word in (job.folder, job.private, job.program, *job.server, *job.command)):
         raise Invalid("a NUL byte cannot stand in a command line")
     return job
+
+
+def hosts_of(address: str) -> tuple[str, ...]:
+    """Return the host and port of an address. Raises: Invalid."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise Invalid(
+            f"{address[:80]!r} is no address of a model",
+            hint="for instance http://127.0.0.1:11434/v1, without a password",
+        )
+    return (f"{found[2].lower()}:{found[3] or (443 if found[1] == 'https' else 80)}",)
+
+
+def reached(job: Job, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the hosts that a program talks to: the address's, the job's, or its usual ones."""
+    return hosts_of(job.address) if job.address else job.hosts or usual
 
 
 def _check_folders(folder: Path, private: Path) -> None:

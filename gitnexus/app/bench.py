@@ -27,6 +27,11 @@ from gitnexus.state import State
 from gitnexus.state.format import id_of
 
 TERMINAL = "terminal"
+_CREDENTIALS = (
+    *(".netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws/credentials", ".docker/config.json"),
+    # Sign-ins of agents' programs, which a run may be lent.
+    *(".claude/.credentials.json", ".codex/auth.json", ".local/share/opencode/auth.json"),
+)
 # Makes the card again with its secrets shown, for the reason given, which is recorded.
 RevealCard = Callable[[str], Card]
 # Asks a person about a card; returns the scope of their yes, or None to leave it waiting. Raises: DeniedByPolicy.
@@ -104,7 +109,7 @@ def bench_of(
 def known_values() -> Values:
     """Return the secrets that this machine knows: of the environment, and of the user's credential files."""
     found = Values.from_environment(os.environ)
-    for name in (".netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws/credentials", ".docker/config.json"):
+    for name in _CREDENTIALS:
         path = Path.home() / name
         try:
             if path.is_file() and path.stat().st_size < 1_000_000:

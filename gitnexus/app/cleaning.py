@@ -1,6 +1,7 @@
 """Clean-up of one run or of all that are done with, and of a trash that is a week old."""
 
 import contextlib
+import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from gitnexus.runs.integrated import Target
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.trash import Thrown, Trash
 from gitnexus.state import State
+from gitnexus.state.home import home_folder
 
 _USUAL = ("refs/heads/main", "refs/heads/master", "refs/remotes/origin/HEAD")
 _ASIDE = "left-*"
@@ -75,7 +77,12 @@ def _cleaned(state: State, run: Run, moment: datetime, *, named: bool, force: bo
         git = held.enter_context(private(state.repo))
         around = Around(state.repo, git, state.objects, state.author, moment, dry_run)
         targets = _targets(state, git, run)
-        return clean(around, run, targets, named=named, force=force, stopped=stopped, aside=aside)
+        done = clean(around, run, targets, named=named, force=force, stopped=stopped, aside=aside)
+    if not dry_run and not done.skipped:
+        # Settings and sessions of the agents' programs; all that was worth keeping is in the log.
+        for folder in [home_folder() / "private" / run.id, *(home_folder() / "private").glob(f"{run.id}.*")]:
+            shutil.rmtree(folder, ignore_errors=True)
+    return done
 
 
 def _undriven(held: contextlib.ExitStack, state: State, run: Run, *, force: bool) -> RunDesk | None:

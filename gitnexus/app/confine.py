@@ -14,6 +14,7 @@ from gitnexus.git import Repo
 from gitnexus.git.config import of_the_user
 from gitnexus.policy.law import Law, why_unreadable
 from gitnexus.policy.model import CommandRequest
+from gitnexus.sandbox.around import around_folder
 from gitnexus.sandbox.environment import environment
 from gitnexus.sandbox.levels import chosen
 from gitnexus.sandbox.program import resolved
@@ -65,7 +66,7 @@ class Sandbox:
             cwd=request.cwd,
             root=self._root,
             env=request.env,
-            readable=self._readable(),
+            readable=self.libraries,
             hidden=self.hidden(request.sandbox),
             network=request.network,
             limits=Limits(
@@ -96,7 +97,7 @@ class Sandbox:
             found.append(Path(self._root, ".git"))
         if level in ("L2", "L3"):
             found += [Path(self._root, ".nexus"), *self._denied]
-        left = [Path(self._root), *(path.resolve() for path in kept)]
+        left = [Path(self._root), *(path.resolve() for path in (*kept, *map(Path, self.libraries)))]
         real = dict.fromkeys(path.resolve() for path in found if path.exists())
         return tuple(dict.fromkeys(str(one) for path in real for one in _beside(path, left)))
 
@@ -117,9 +118,16 @@ class Sandbox:
             found += [Path(folder, name) for name in files if why_unreadable(self._law, str(below / name))]
         return [path for path in found if not path.is_symlink()]
 
-    def _readable(self) -> tuple[str, ...]:
-        """Return the folders that the user's own programs lie in, each with what stands beside its `bin`."""
-        return tuple(folder.removesuffix("/bin") for folder in self.folders)
+    @cached_property
+    def libraries(self) -> tuple[str, ...]:
+        """What the programs in the user's own folders need."""
+        path = self.search
+        return tuple(dict.fromkeys(one for folder in self.folders for one in around_folder(folder, path)))
+
+    @property
+    def search(self) -> str:
+        """Where the user's own shell would look for a program."""
+        return ":".join((*self.folders, os.environ.get("PATH", os.defpath)))
 
     @contextlib.contextmanager
     def _kept_link(self) -> Iterator[None]:

@@ -275,17 +275,33 @@ def _catalog(state: State, _fix: bool) -> Iterator[Finding]:
 
 def _settings(state: State, _fix: bool) -> Iterator[Finding]:
     from gitnexus.memory.model import settings_of
+    from gitnexus.prompts.settings import settings_of as prompt_settings_of
     from gitnexus.runs.setup import settings_of as run_settings_of
     from gitnexus.state.settings import section, unknown
+    from gitnexus.workflow.settings import settings_of as workflow_settings_of
 
     snapshot = state.latest()
     settings_of(section(snapshot, "memory", state.trusts))
     run_settings_of(section(snapshot, "runs", state.trusts))
-    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "runs", "sandbox"))
+    prompt_settings_of(section(snapshot, "prompts", state.trusts))
+    workflow_settings_of(section(snapshot, "workflow", state.trusts))
+    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox", "workflow"))
     for path, name in strange:
         yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
     if not strange:
         yield Finding("settings", "ok", "every setting is known")
+
+
+def _macros(state: State, _fix: bool) -> Iterator[Finding]:
+    from gitnexus.workflow.commands import FOLDER, commands_in  # only where there are any
+
+    if not state.exists or not state.latest().names(FOLDER):
+        return
+    found, wrong = commands_in(state.latest())
+    for path, why in list(wrong.items())[:_MOST_TOLD]:
+        yield Finding("workflows", "warning", f".nexus/{path} is no workflow: {why}", "git nexus workflow check")
+    if not wrong:
+        yield Finding("workflows", "ok", f"{len(found)} of your own")
 
 
 def _approvals(state: State, fix: bool) -> Iterator[Finding]:
@@ -325,5 +341,5 @@ def _harnesses(state: State, _fix: bool) -> Iterator[Finding]:
 
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
     _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _backlog, _registry, _settings, _catalog,
-    _approvals, _sandbox, _harnesses,
+    _macros, _approvals, _sandbox, _harnesses,
 )  # fmt: skip

@@ -1,33 +1,33 @@
 """The agent of a run at work: started in the sandbox on the run's worktree, listened to, and never believed."""
 
-import os
+import contextlib
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gitnexus.adapters.protocol import Ended, Job, Launch, Reader, Said
+from gitnexus.adapters.lines import Lines
+from gitnexus.adapters.live import WIRES, wire_for
+from gitnexus.adapters.protocol import Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
+from gitnexus.app.live import Live
+from gitnexus.app.privatehome import lent, put
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runnews import news
-from gitnexus.base.errors import NotFound
-from gitnexus.base.files import replace
+from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
+from gitnexus.base.errors import DeniedByPolicy, Invalid
 from gitnexus.events.kinds import short
-from gitnexus.policy.model import Network
+from gitnexus.git.config import of_the_user
+from gitnexus.policy.model import Network, Way
 from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.runs.definition import Definition, Node
-from gitnexus.sandbox.environment import environment
-from gitnexus.sandbox.hatch import hatch, libraries
-from gitnexus.sandbox.program import resolved
+from gitnexus.sandbox.hatch import hatch
 from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import Limits, Spec
 
 # What is worth an event of its own; the rest is in the artifact with the whole output.
 _MOST_EVENTS = 200
-_MOST_OUTPUT = 8 * 1024 * 1024
-_LONGEST_LINE = 1024 * 1024
 Show = Callable[[Said], None]
 # Names the command that serves our tools on its standard input and output, for agents that nobody tells of it.
 TOOLS = "NEXUS_TOOLS"
@@ -66,23 +66,67 @@ def _worked(
         command=node.argv,
         model=node.model,
         session=_session(desk, node) if adapter.resumes else "",
+        address=address_of(desk, node),
+        live=asks_live(desk, node, way),
     )
     launch = adapter.launch(job)
+    refuse_hosts(desk, launch, adapter.name, network)
     for name, data in launch.files.items():
-        replace(private / name, data, 0o600)
+        put(private, name, data)
     sandbox = Sandbox(desk.worktree, law)
     spec = spec_of(desk, sandbox, launch, private, definition, network)
     env = {**spec.env, TOOLS: shlex.join(server)}
-    spec = spec.changed(env=env, root_writable=way != "proposer")
-    ears = _Ears(desk, node, adapter.reader(), show)
-    done = run(spec, ears.hear)
-    ears.finish()
+    # All of it is heard, to the last line, which tells how it ended; how much is kept is bounded by the ears.
+    limits = spec.limits.changed(output=spec.limits.flood)
+    spec = spec.changed(env=env, root_writable=way != "proposer", limits=limits)
+    wire = wire_for(adapter.name, job) if job.live else None
+    live = Live(desk, node.id, adapter.harness, wire, spec.network) if wire else None
+    ears = _Ears(desk, node, live or adapter.reader(), show)
+    with lent(private, Path.home(), launch.login if signs_in(desk, node) else ()) as sign_ins:
+        for name in sign_ins:
+            text = f"your sign-in ~/{name} is lent to it until it ends"
+            desk.log.append("agent.progress", "nexus", {"text": text, "node": node.id})
+        with live.conversation() if live else contextlib.nullcontext():
+            done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
+            ears.finish()
     desk.log.append("agent.progress", node.adapter, {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
     ended = ears.reader.end(status)
     if done.ended_by:
         ended = ended.changed(ok=False, reason="limit", message=f"ended by the limit on {done.ended_by}")
     return ended
+
+
+def address_of(desk: RunDesk, node: Node) -> str:
+    """Return where the agent's model is served: what was said for the run, or set for the agent on this machine."""
+    return node.address or of_the_user(desk.repo, f"nexus.{node.adapter}.modelUrl") or ""
+
+
+def asks_live(desk: RunDesk, node: Node, way: Way) -> bool:
+    """True if the agent is to ask before each call: by the policy, or because it was said so. Raises: Invalid."""
+    if way != "contained" or not (node.live or desk.keeper().here.law.approval == "per-action"):
+        return False
+    if node.adapter not in WIRES and not node.live and not adapter_named(node.adapter).program:
+        return False  # a command, or a script, is named by the person who starts it: that is the action
+    refuse_unasked(node.adapter)
+    return True
+
+
+def refuse_unasked(adapter: str) -> None:
+    """Refuse an agent that cannot be asked about before each call. Raises: Invalid."""
+    if adapter not in WIRES:
+        raise Invalid(
+            f"{adapter} cannot be asked before each action",
+            hint=f"these can: {', '.join(WIRES)}; or give up approval: per-action in the policy",
+        )
+
+
+def signs_in(desk: RunDesk, node: Node) -> bool:
+    """True if the person's own sign-in is to be lent. Raises: DeniedByPolicy."""
+    law = desk.keeper().here.law
+    if node.sign_in and law.signin == "deny":
+        raise DeniedByPolicy("the policy denies lending a sign-in", hint="use a key in the environment")
+    return law.signin == "allow" or (law.signin == "ask" and bool(node.sign_in))
 
 
 def goes_on(desk: RunDesk, node: Node) -> bool:
@@ -102,58 +146,9 @@ def _private(desk: RunDesk, definition: Definition, node: Node) -> Path:
     return desk.private.with_name(f"{desk.run.id}.{node.id}") if own else desk.private
 
 
-def spec_of(
-    desk: RunDesk, sandbox: Sandbox, launch: Launch, private: Path, definition: Definition, network: Network | None
-) -> Spec:
-    """Return how a program runs in the worktree of a run. Raises: NotFound, Invalid."""
-    root, level = str(desk.place), sandbox.level
-    folders = sandbox.folders
-    program = _program(launch.argv[0], root, folders)
-    env = environment({}, os.environ, folders) | dict(launch.env)
-    for name in launch.keys:
-        if name in os.environ:
-            env[name] = os.environ[name]
-    place = root
-    if launch.place == "empty":
-        (private / "empty").mkdir(exist_ok=True, mode=0o700)
-        place = str(private / "empty")
-    seconds = definition.budgets.seconds or Limits().seconds
-    return Spec(
-        argv=launch.argv,
-        program=program,
-        cwd=place,
-        root=root,
-        env={name: value for name, value in env.items() if name != "HOME"},
-        readable=_readable(program, folders),
-        writable=(str(private),),
-        hidden=sandbox.hidden(level, private),
-        network=network or launch.network,
-        limits=Limits(seconds=seconds, cpu_seconds=seconds, output=_MOST_OUTPUT),
-        stdin=launch.stdin,
-        level=level,
-        home=str(private / "home"),
-    )
-
-
-def _program(name: str, root: str, folders: tuple[str, ...]) -> str:
-    """Return the file that the user's own command means: looked up on their PATH, never in the worktree."""
-    path = ":".join((*folders, os.environ.get("PATH", os.defpath)))
-    try:
-        return resolved(name, path, root, root).path
-    except NotFound as exc:
-        raise NotFound(f"there is no program {name[:80]}", hint="is it on your PATH? a path works too") from exc
-
-
-def _readable(program: str, folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where a program outside of the system's folders has its libraries: beside its `bin`."""
-    homes = [folder.removesuffix("/bin") for folder in folders]
-    above = Path(program).parent
-    if above.name == "bin" and len(above.parts) > 3:  # not /usr/bin, which is within reach anyway
-        homes.append(str(above.parent))
-    if program == os.path.realpath(sys.executable):
-        homes += [sys.prefix, str(Path(__file__).resolve().parents[2])]
-    homes += libraries()  # for the way to our tools
-    return tuple(dict.fromkeys(os.path.realpath(home) for home in homes if home not in ("", "/")))
+class _Stream:
+    def __init__(self) -> None:
+        self.lines, self.redactor = Lines(), Redactor(known_values())
 
 
 class _Ears:
@@ -162,30 +157,36 @@ class _Ears:
     def __init__(self, desk: RunDesk, node: Node, reader: Reader, show: Show) -> None:
         self.reader = reader
         self._desk, self._node, self._show = desk, node, show
-        self._redactor, self._kept, self._rest = Redactor(known_values()), bytearray(), b""
+        self._kept = bytearray()
+        self._out, self._err = _Stream(), _Stream()
         self._left = _MOST_EVENTS
 
     def hear(self, piece: bytes) -> None:
         """Take in a piece of output."""
-        self._keep(self._redactor.feed(piece))
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        if len(self._rest) > _LONGEST_LINE:
-            lines, self._rest = [*lines, self._rest], b""
-        for line in lines:
+        self._take(self._out, piece)
+
+    def hear_errors(self, piece: bytes) -> None:
+        """Take in a piece of what it complains: lines of their own, that never cut those of the output in two."""
+        self._take(self._err, piece)
+
+    def _take(self, stream: "_Stream", piece: bytes) -> None:
+        self._keep(stream.redactor.feed(piece))
+        for line in stream.lines.feed(piece):
             self._said(line)
 
     def finish(self) -> None:
         """Take in what is left, and keep the whole."""
-        if self._rest:
-            self._said(self._rest)
-        self._keep(self._redactor.finish())
+        for stream in (self._out, self._err):
+            for line in stream.lines.end():
+                self._said(line)
+            self._keep(stream.redactor.finish())
         if self._kept:
             kept = self._desk.artifacts.write(f"output-{self._node.id}.log", bytes(self._kept))
             body = {"name": kept.name, "digest": kept.digest, "size": kept.size, "node": self._node.id}
             self._desk.log.append("artifact.written", "nexus", body)
 
     def _keep(self, piece: bytes) -> None:
-        self._kept += piece[: max(0, _MOST_OUTPUT - len(self._kept))]
+        self._kept += piece[: max(0, MOST_OUTPUT - len(self._kept))]
 
     def _said(self, line: bytes) -> None:
         for said in self.reader.feed(line):

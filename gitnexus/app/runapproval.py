@@ -3,7 +3,7 @@
 Whatever was killed in between, the log says how far it came; what is done is never done twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gitnexus.app import runact
 from gitnexus.app.runcommit import brought, committed, committed_already, has_token, token_of
@@ -31,6 +31,8 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         known = action_of(desk, action)
         if known.status in ("executed", "denied"):
             return known.status
+        if known.status in ("approved", "unknown") and desk.is_asked_live(action):
+            return "approved"  # its program does it right now
         found = proposal(desk, action)
         if desk.run.session:
             _refuse_over(desk)
@@ -86,6 +88,35 @@ def unknown(desk: RunDesk, action: str) -> str:
         return _carried_out(desk, proposal(desk, action))
 
 
+def handed_over(desk: RunDesk, action: str) -> None:
+    """Burn the token of what was approved, for the program that asked and does it now. Raises: NexusError."""
+    with desk.deciding():
+        found = proposal(desk, action)
+        runact.check(desk, action, found.request)
+        _refuse_over(desk)
+        _refuse_denied(found)
+        claims = _checked(desk, found, token_of(desk, action), begun=False)
+        tool, of = runact.TOOLS["command"], digest(found.request)
+        desk.log.append("tool.intended", GATE, {"action": action, "tool": tool, "digest": of, "nonce": claims.nonce})
+        _spend(desk, claims)
+
+
+def left_waiting(desk: RunDesk, action: str, let_go: Callable[[], None]) -> str:
+    """Return how an action stands; where nobody has answered, `let_go`: whoever does from now on carries it out."""
+    with desk.deciding():
+        status = action_of(desk, action).status
+        if status == "waiting":
+            let_go()
+        return status
+
+
+def written(desk: RunDesk, action: str) -> None:
+    """Bring a patch that was committed for a program into the files, as far as it has not. Raises: NexusError."""
+    request = proposed_request(desk, action)
+    if isinstance(request, PatchRequest):
+        brought(desk, request, [old.result_tree for old in _replaced(desk, action_of(desk, action))])
+
+
 def _judged(desk: RunDesk, found: Proposal) -> None:
     decision = found.decision
     body = {"action": found.action, "verdict": decision.verdict, "rule": short(decision.rule, 200),
@@ -105,7 +136,10 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
 
 
 def _carried_out(desk: RunDesk, found: Proposal) -> str:
+    live = desk.is_asked_live(found.action)
     if not isinstance(found.request, PatchRequest):
+        if live:
+            return "approved"
         begun = found.request.kind == "handoff" and action_of(desk, found.action).status == "unknown"
         claims = _checked(desk, found, token_of(desk, found.action), begun=begun)
         return runact.carried_out(
@@ -127,7 +161,8 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = committed(desk, request, action, known, token)
-    brought(desk, request, [old.result_tree for old in _replaced(desk, known)])
+    if not live:  # a program that asked writes it itself, and would stumble over a file that changed meanwhile
+        brought(desk, request, [old.result_tree for old in _replaced(desk, known)])
     indexed(desk.worktree, request.result_tree)
     done = {"action": action, "commit": commit, "tree": request.result_tree, "branch": desk.run.branch}
     desk.log.append_many(

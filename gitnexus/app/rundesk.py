@@ -5,7 +5,7 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -54,6 +54,8 @@ class RunDesk:
         self.log = RunLog(self.folder, head=home_folder() / "runs" / project / f"{run.id}.head")
         self.artifacts = Artifacts(self.folder)
         self.branch = branch_of(run.id)
+        # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
+        self.reviewer: Callable[[RunDesk, str], bool] | None = None
 
     @property
     def repo(self) -> Repo:
@@ -183,6 +185,29 @@ class RunDesk:
         """Be the one that gives the next action its name. Raises: Busy."""
         with self._locked("proposal.lock", f"somebody else proposes for {self.run.id} right now", _AN_ANSWER):
             yield
+
+    @contextlib.contextmanager
+    def asking(self, action: str) -> Iterator[None]:
+        """Be the program that asked and waits: a yes is handed to it, instead of being carried out by who says it.
+
+        Entered by whoever is `proposing`, so that nobody can answer before. Raises: Busy.
+        """
+        name = f"asking-{action}.lock"
+        with self._locked(name, f"{action} is asked about already", 0):
+            try:
+                yield
+            finally:
+                (self.folder / name).unlink(missing_ok=True)
+
+    def is_asked_live(self, action: str) -> bool:
+        """True if a program that lives waits for the answer to an action, or does what was approved."""
+        if not (self.folder / f"asking-{action}.lock").exists():
+            return False
+        try:
+            with self._locked(f"asking-{action}.lock", "", 0):
+                return False
+        except Busy:
+            return True
 
     def is_driven(self) -> bool:
         """True if a process that lives drives the run."""

@@ -97,6 +97,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
             f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
             hint=f"its id there is {desk.run.session}",
         )
+    desk.reviewer = review
     with desk.driving():
         definition = desk.definition()
         view = desk.view()

@@ -78,15 +78,16 @@ def next_action(desk: RunDesk) -> str:
 
 
 def propose(
-    desk: RunDesk, action: str, request: Request, summary: str, node: str, *, replaces: str = "", by: str = ""
-) -> Decision:
+    desk: RunDesk, action: str, request: Request, summary: str, node: str, *, replaces: str = "", by: str = "",
+    refused: Decision | None = None,
+) -> Decision:  # fmt: skip
     """Write a request into the log with the gate's answer. `replaces` is given up for it, `by` edited that.
 
-    Raises: NexusError.
+    `refused` is the gate's no to a part of it, if there is one. Raises: NexusError.
     """
     asked = ProposedAction(id=action, kind=request.kind, summary=summary, details=request.plain())
     keeper = desk.keeper(asked.id)
-    decision = keeper.decide(request)
+    decision = refused or keeper.decide(request)
     desk.recorder(keeper, "user" if by else desk.agent_at(node), node).note(
         "action.proposed",
         {

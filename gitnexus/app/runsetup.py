@@ -9,8 +9,9 @@ from pathlib import Path
 from gitnexus.adapters.protocol import Launch, Said
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
-from gitnexus.app.runagent import Show, spec_of
+from gitnexus.app.runagent import Show
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runspec import spec_of
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.files import replace

@@ -1,7 +1,7 @@
 """Which tests were run on a run's work, and what they came to: from its log, and from what was run in its worktree."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.events.artifacts import Artifacts
 from gitnexus.events.log import RunLog
+from gitnexus.gateway.testrun.commandline import runner_of
 from gitnexus.gateway.testrun.table import RUNNERS
 from gitnexus.policy.model import CommandRequest
 from gitnexus.runs.model import Run
@@ -50,9 +51,10 @@ def _proposed(desk: RunDesk, tip: str) -> Iterator[tuple[str, str]]:
             result = json.loads(desk.artifacts.read(event.body["artifacts"][0]))
             status = result.get("status")
             status = status if isinstance(status, int) else -1
-            report = RUNNERS[runner].parse(str(result.get("output", "")).encode("utf-8", "replace"), status)
             found: dict[str, Any] = {"argv": request.argv, "status": status, "base": request.base}
-            if report.counted:
+            known = RUNNERS.get(runner)
+            report = known.parse(str(result.get("output", "")).encode("utf-8", "replace"), status) if known else None
+            if report and report.counted:
                 found |= {"passed": report.passed, "failed": report.failed, "skipped": report.skipped}
             yield " ".join(request.argv), _line(found, tip)
 
@@ -68,15 +70,6 @@ def _by_hand(desk: RunDesk, tip: str) -> Iterator[tuple[str, str]]:
             found = json.loads(kept.read(event.body["digest"]))
             if Path(found.get("worktree", "")) == desk.place:
                 yield " ".join(found["argv"]), _line(found, tip)
-
-
-def runner_of(argv: Sequence[str]) -> str:
-    """Return the runner that a command line calls, empty if it calls none that we know."""
-    words = [argv[0].rpartition("/")[2], *argv[1:4]]
-    for name in RUNNERS:
-        if name in words and (name not in ("go", "cargo", "npm") or "test" in words):
-            return name
-    return ""
 
 
 def _line(found: dict[str, Any], tip: str) -> str:

@@ -42,6 +42,8 @@ def show(nexus: "Nexus") -> None:
         "mode": law.mode,
         "way": law.way,
         "sandbox": {"level": law.level, "minimum": law.minimum},
+        "approval": law.approval,
+        "signin": law.signin,
         "rules": [_row(rule) for rule in law.rules],
         "ignored": [_row(rule) for rule in here.ignored],
         "project": {"exists": here.has_project, "trusted": here.trusted},
@@ -92,6 +94,7 @@ def explain(nexus: "Nexus", /, file: Any, argv: tuple[str, ...], **asked: Any) -
 @click.option("--kind", metavar="KIND", help="Only requests of this kind.")
 @click.option("--role", metavar="ROLE", help="Only requests of this role.")
 @click.option("--network", type=click.Choice(["loopback", "full"]), help="What network the command may have.")
+@click.option("--unconfined", is_flag=True, help="Also where no sandbox holds it, as in the shell of Claude Code.")
 @click.option("--name", metavar="NAME", help="A name for the rule.")
 @click.option("--why", metavar="TEXT", help="Why it is there; shown when it decides.")
 @_USER
@@ -164,7 +167,7 @@ def mode_command(nexus: "Nexus", mode: Any, user: bool) -> None:
               help="Sign exactly this content without being asked; once for each file.")  # fmt: skip
 @with_nexus
 def trust_command(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
-    """Sign policy and settings as they are now.
+    """Sign policy, settings and words of prompts as they are now.
 
     Shows what changed since they were last signed, and asks. Where nobody can be asked, --confirm names what is to be
     signed: sha256: and what sha256sum prints for the file. It takes the private key of an approver.
@@ -223,6 +226,8 @@ def _screen(here: "PolicyHere") -> str:
         ["mode", _mode(law.mode)],
         ["way", law.way],
         ["sandbox", f"{law.level}, at least {law.minimum}"],
+        ["approval", law.approval],
+        ["sign-in", law.signin],
         ["project policy", _standing(here)],
     ]
     rows = [[rule.id, one_line(rule.shown, 100), one_line(rule.why, 60)] for rule in law.rules]

@@ -24,6 +24,9 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 @click.option("--agent", metavar="NAME", help="Which agent: claude, codex, gemini, opencode, aider, scripted.")
 @click.option("--role", default="", metavar="ROLE", help="The role it works as, of git nexus agents.")
 @click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
+@click.option("--model-url", default=None, metavar="URL", help="Where the model is served, if not by its maker.")
+@click.option("--sign-in", is_flag=True, default=None, help="Lend it your own sign-in until it ends.")
+@click.option("--live", is_flag=True, default=None, help="Ask about each of its calls before it is made.")
 @click.option("--way", type=click.Choice(["contained", "proposer"]),
               help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
@@ -78,18 +81,25 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":
+    from gitnexus.adapters.protocol import hosts_of
+    from gitnexus.app.runagent import refuse_unasked
     from gitnexus.runs.definition import Budgets, of_command, of_prompt
 
     agent, budgets = asked.pop("agent"), Budgets(seconds=asked.pop("seconds"))
     role, model = asked.pop("role"), asked.pop("model")
+    more = {"address": asked.pop("model_url"), "sign_in": asked.pop("sign_in"), "live": asked.pop("live")}
     _check_way(agent or "command", way)
+    if more["address"]:
+        hosts_of(more["address"])
+    if more["live"] and way == "contained":
+        refuse_unasked(agent or "command")
     if agent is None or agent == "command":
         return of_command(words, budgets=budgets), " ".join(words)
     # The scripted agent is told its file first; the prompt after it is for the story alone.
     argv = words[:1] if agent == "scripted" else ()
     prompt = " ".join(words[len(argv) :] or words)
     definition = of_prompt(prompt, agent, role=role, way=way, model=model, argv=argv, budgets=budgets)
-    return definition, prompt
+    return definition.changed(nodes=(definition.nodes[0].changed(**more),)), prompt
 
 
 def _check_way(agent: str, way: str) -> None:

@@ -161,7 +161,7 @@ def _node_at(status: str) -> "_Step":
 
 def _proposed(run: _Measuring, body: Mapping[str, Any]) -> None:
     tally = run.at({"node": body.get("node", "")})
-    tally.valid += 1
+    tally.valid += "by" not in body  # else it is a person's edit of what the agent proposed
     known = run.nodes.get(body.get("node", ""))
     run.actions.setdefault(body["action"], (known[0] if known else run.now or run.first, str(body["actionKind"])))
 
@@ -175,6 +175,8 @@ def _judged(run: _Measuring, body: Mapping[str, Any]) -> None:
 
 
 def _rejected(run: _Measuring, body: Mapping[str, Any]) -> None:
+    if body["action"] == "edit":  # a person tried
+        return
     known = run.actions.get(body["action"])
     error = body.get("error", "" if known else _FORM)
     if error == _FORM:

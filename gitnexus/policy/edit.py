@@ -7,7 +7,7 @@ from gitnexus.base.errors import Failed, NotFound
 from gitnexus.policy.model import Mode, Verdict
 from gitnexus.policy.rules import FILE, VERSION, Layer, Policy, Rule, front_matter, policy_of, rule_of
 
-_ORDER = ("read", "write", "run", "hosts", "handoff", "kind", "role", "network", "name", "why")
+_ORDER = ("read", "write", "run", "hosts", "handoff", "kind", "role", "network", "unconfined", "name", "why")
 _MODE_LINE = re.compile(rb"^mode[ \t]*:[^\r\n#]*?(?=[ \t]*(?:#[^\r\n]*)?\r?$)", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORDS_OF_YAML = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
@@ -106,6 +106,8 @@ def _flow(value: Any) -> str:
     """Return a value in YAML's flow form, quoted unless it is a plain word."""
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_quoted(str(one)) for one in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     text = str(value)
     return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML else _quoted(text)
 

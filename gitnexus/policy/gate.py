@@ -20,6 +20,8 @@ from gitnexus.policy.rules import Rule
 # Tags that a rule may speak for by naming the very file, outside of the modes that act by themselves.
 LIFTED = frozenset({"hooks", "attributes", "ci", "agent_config", "executes_later"})
 
+_OR_FREED = ", or unconfined: true in that rule"
+
 
 class Used:
     """What a batch has done so far without a person."""
@@ -283,17 +285,20 @@ def _command_allowed(case: _Case, request: CommandRequest) -> Reason:
 
 def _command_held(case: _Case, request: CommandRequest, rule: Rule) -> Reason:
     tags = case.facts.tags
-    if NETWORKS.index(request.network) > NETWORKS.index(rule.network):
+    # Where nothing confines a command, nothing keeps it from the network either.
+    freed = request.sandbox == "L0" and rule.unconfined
+    if NETWORKS.index(request.network) > NETWORKS.index(rule.network) and not freed:
         why = f"it asks for the network ({request.network}), and {rule.id} gives {rule.network}"
-        return Reason("ask", "builtin.network", why, f"network: {request.network} in that rule")
+        instead = f"network: {request.network} in that rule"
+        return Reason("ask", "builtin.network", why, instead + (_OR_FREED if request.sandbox == "L0" else ""))
     if "path_in_worktree" in tags:
         return _tagged(case, ("path_in_worktree",))
     if "runs_tree" in tags and "/" not in request.argv[0]:
         why = f"{one_line(request.program, 80)} lies where agents write, and the rule names a program of the system"
         return Reason("ask", "builtin.runs_tree", why, "a rule that names the program by its path")
-    if request.sandbox == "L0" and case.world.executed_changed:
+    if request.sandbox == "L0" and case.world.executed_changed and not freed:
         why = "files that it may execute have changed, and nothing confines it"
-        return Reason("ask", "builtin.no_sandbox", why, "a sandbox of at least L1")
+        return Reason("ask", "builtin.no_sandbox", why, "a sandbox of at least L1" + _OR_FREED)
     return _yes(rule)
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from gitnexus.policy.model import (
+    Approval,
     CommandRequest,
     DocumentRequest,
     HandoffRequest,
@@ -24,6 +26,8 @@ LEVELS: tuple[Level, ...] = ("L0", "L1", "L2", "L3")
 NETWORKS = ("none", "loopback", "full")
 # From the strictest to the loosest.
 MODES: tuple[Mode, ...] = ("default", "acceptEdits", "autopilot", "bypass")
+APPROVALS: tuple[Approval, ...] = ("per-action", "at-end")
+VERDICTS: tuple[Verdict, ...] = ("deny", "ask", "allow")
 
 
 class PathRules:
@@ -139,6 +143,7 @@ def host_matches(pattern: str, host: str) -> bool:
 class Law:
     """All that the gate asks. `mode` is what the files say; `bypass` is whether the user switched that mode on.
 
+    `approval` is when an agent that edits by itself is asked about, `signin` whether it is lent the person's sign-in.
     `unplanned` is about edits while no task is open, None where no file says.
     """
 
@@ -154,6 +159,8 @@ class Law:
     minimum: Level = "L0"
     budget: Budget = field(default_factory=Budget)
     bypass: bool = False
+    approval: Approval = "at-end"
+    signin: Verdict = "ask"
     unplanned: Unplanned | None = None
 
 
@@ -179,10 +186,18 @@ def law_of(
         minimum=max(mine.minimum, theirs.minimum, key=LEVELS.index),
         budget=_budget(mine.budget, theirs.budget, trusted),
         bypass=bypass,
+        approval=_strictest(APPROVALS, mine.approval, theirs.approval) or "at-end",
+        # It is the person's own: no project gives it away, trusted or not.
+        signin=_strictest(VERDICTS, mine.signin or "ask", theirs.signin),
         unplanned="require-task"
         if "require-task" in (mine.unplanned, theirs.unplanned)
         else (mine.unplanned or loosening.unplanned),
     )
+
+
+def _strictest(order: tuple[Any, ...], *said: Any) -> Any:
+    found = [one for one in said if one is not None]
+    return min(found, key=order.index) if found else None
 
 
 def _mode(mine: Mode | None, theirs: Mode | None) -> Mode:

@@ -12,6 +12,8 @@ Mode = Literal["default", "acceptEdits", "autopilot", "bypass"]
 Scope = Literal["once", "session", "repository", "path", "argv", "workflow"]
 Level = Literal["L0", "L1", "L2", "L3"]
 Network = Literal["none", "loopback", "full"]
+# When an agent that edits by itself is asked about: each call before it is made, or what came of all at its end.
+Approval = Literal["at-end", "per-action"]
 # How agents work, the stricter first: they only propose, or edit a worktree of their own.
 Way = Literal["proposer", "contained"]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
-from gitnexus.policy.model import Kind, Level, Mode, Network, Verdict, Way
+from gitnexus.policy.model import Approval, Kind, Level, Mode, Network, Verdict, Way
 from gitnexus.policy.patterns import Argv, is_everything, path_pattern
 
 FILE = "policy.md"
@@ -34,9 +34,12 @@ deny:
 
 What agents may do here, and why. Rules stand above between the two lines; this is for people.
 """
-_KNOWN_KEYS = ("version", "mode", "way", "sandbox", "allow", "ask", "deny", "edits", "autopilot")
+_KNOWN_KEYS = (
+    *("version", "mode", "way", "sandbox", "approval", "signin"),
+    *("allow", "ask", "deny", "edits", "autopilot"),
+)
 _FENCE = re.compile(rb"---[ \t]*\r?\n")
-_LOST = re.compile(rb"^(?:version|mode|way|allow|ask|deny|sandbox|autopilot)[ \t]*:", re.MULTILINE)
+_LOST = re.compile(rb"^(?:version|mode|way|allow|ask|deny|sandbox|approval|signin|autopilot)[ \t]*:", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?")
 
@@ -54,6 +57,7 @@ class Rule(Record):
     role: str = ""
     kind: str = ""
     network: Network = "none"
+    unconfined: bool = False
 
     @cached_property
     def line(self) -> str:
@@ -67,6 +71,7 @@ class Rule(Record):
         what = f"{self.subject} {' '.join(self.patterns)}" if self.subject else "all"
         limits = [f"kind {self.kind}" if self.kind else "", f"role {self.role}" if self.role else ""]
         limits.append(f"network {self.network}" if self.network != "none" else "")
+        limits.append("unconfined" if self.unconfined else "")
         return ", ".join([f"{self.verdict} {what}", *filter(None, limits)])
 
 
@@ -91,6 +96,8 @@ class Policy(Record):
     unplanned: Unplanned | None = None
     autopilot: tuple[Rule, ...] = ()
     budget: Budget | None = None
+    approval: Approval | None = None
+    signin: Verdict | None = None
 
 
 def front_matter(raw: bytes, where: str) -> tuple[int, int]:
@@ -153,6 +160,8 @@ def _policy(value: Mapping[str, Any], layer: Layer, where: str) -> Policy:
         unplanned=_choice(edits.get("unplanned"), get_args(Unplanned), f"{where}: edits"),
         autopilot=tuple(_rules(autopilot.get("allow"), "allow", f"{layer}.autopilot", layer, f"{where}: autopilot")),
         budget=_budget(budget, f"{where}: autopilot.budget") if budget is not None else None,
+        approval=_choice(value.get("approval"), get_args(Approval), f"{where}: approval"),
+        signin=_choice(value.get("signin"), LAWS, f"{where}: signin"),
     )
 
 
@@ -177,7 +186,7 @@ def _rules(value: Any, verdict: Verdict, prefix: str, layer: str, where: str) ->
 def rule_of(row: Any, verdict: Verdict, number: str, layer: str, where: str) -> Rule:
     """Return the rule that a value of the front matter means. Raises: Invalid."""
     given = _mapping(row, where)
-    _known(given, (*SUBJECTS, "name", "why", "role", "kind", "network"), where)
+    _known(given, (*SUBJECTS, "name", "why", "role", "kind", "network", "unconfined"), where)
     subjects = [key for key in SUBJECTS if key in given]
     if len(subjects) > 1:
         raise Invalid(f"{where}: {' and '.join(subjects)} cannot stand in one rule", hint="write two rules")
@@ -193,6 +202,11 @@ def rule_of(row: Any, verdict: Verdict, number: str, layer: str, where: str) -> 
         raise Invalid(f"{where}: the name {name!r} should be small letters, digits, - and _")
     if "network" in given and subject != "run":
         raise Invalid(f"{where}: network belongs to a rule with run")
+    unconfined = given.get("unconfined", False)
+    if not isinstance(unconfined, bool):
+        raise Invalid(f"{where}: unconfined should be true or false")
+    if unconfined and (subject != "run" or verdict != "allow"):
+        raise Invalid(f"{where}: unconfined belongs to a rule that allows to run something")
     return Rule(
         id=f"{layer}.{name}" if name else number,
         layer=layer,
@@ -204,6 +218,7 @@ def rule_of(row: Any, verdict: Verdict, number: str, layer: str, where: str) -> 
         role=_text(given.get("role", ""), f"{where}: role"),
         kind=kind,
         network=_choice(given.get("network"), get_args(Network), f"{where}: network") or "none",
+        unconfined=unconfined,
     )
 
 

@@ -1,4 +1,4 @@
-"""Files that count only when an approver signed them: the policy, and settings that loosen.
+"""Files that count only when an approver signed them: the policy, settings that loosen, and the words of prompts.
 
 The signatures lie in one file on the ref. What was verified once is remembered in the user's home by the digest of all
 that went into it, so that a short command need not verify again.
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 FILE = "policy/signatures.json"
 POLICY = "policy.md"
 SETTINGS = "settings.json"
-GUARDED = (POLICY, SETTINGS)
+# The words of prompts: they steer a model. Other files of that folder count never, signed or not.
+PROMPTS = ("baml/router.baml", "baml/research.baml", "baml/plan.baml", "baml/exec.baml", "baml/agenda_patch.baml")
+GUARDED = (POLICY, SETTINGS, *PROMPTS)
 DOMAIN = b"git-nexus file v1\0"
 _MOST_REMEMBERED = 500
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

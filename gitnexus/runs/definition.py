@@ -30,6 +30,10 @@ class Node(Record):
     argv: tuple[str, ...] = ()
     way: Way = "contained"
     model: str = ""
+    # None, as in definitions that were written before these were known: their hash stays what it was.
+    address: str | None = None
+    sign_in: bool | None = None
+    live: bool | None = None
 
 
 class Definition(Record):

@@ -20,6 +20,7 @@ from gitnexus.sandbox.output import Keeper, Passer, Sink
 from gitnexus.sandbox.plan import GRACE, planned
 from gitnexus.sandbox.scratch import scratch_folder
 from gitnexus.sandbox.spec import EndedBy, Outcome, Spec, checked
+from gitnexus.sandbox.voice import Voice
 from gitnexus.sandbox.watch import end_session, exceeded, free_space, usage
 
 _LOOK_EVERY = 0.1  # seconds between two looks at the family
@@ -27,8 +28,11 @@ _GIVE_UP = GRACE + 10.0  # for processes that not even the kernel can end, as on
 _BY_SIGNAL: dict[int, EndedBy] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 
 
-def run(spec: Spec, sink: Sink | None = None) -> Outcome:
+def run(spec: Spec, sink: Sink | None = None, errors: Sink | None = None, voice: Voice | None = None) -> Outcome:
     """Run one command. With `sink` its output goes there as it comes; without, both streams are kept, within bounds.
+
+    What goes to standard error is for `errors`, if given. With `voice` there is somebody to talk to it: its standard
+    input is that, and as long as a sink takes to come back, the command's own time does not run.
 
     The level is the spec's: see levels.py for which there are. Whatever happens here, an interrupt or a sink that
     fails, the command and all that came of it are ended and the scratch folder is removed.
@@ -38,7 +42,7 @@ def run(spec: Spec, sink: Sink | None = None) -> Outcome:
     refuse_unfit(spec)
     if sys.platform == "linux":
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # keys are in our memory; a command at L0 could look into it
-    with scratch_folder() as scratch, _started(spec, planned(spec, scratch), sink) as running:
+    with scratch_folder() as scratch, _started(spec, planned(spec, scratch), (sink, errors), voice) as running:
         return running.outcome()
 
 
@@ -58,7 +62,9 @@ def refuse_unfit(spec: Spec) -> None:
 
 
 @contextlib.contextmanager
-def _started(spec: Spec, plan: dict[str, Any], sink: Sink | None) -> Iterator["_Running"]:
+def _started(
+    spec: Spec, plan: dict[str, Any], sinks: tuple[Sink | None, Sink | None], voice: Voice | None
+) -> Iterator["_Running"]:
     out, their_out = os.pipe()
     err, their_err = os.pipe()
     handed: Handed | None = None
@@ -66,11 +72,13 @@ def _started(spec: Spec, plan: dict[str, Any], sink: Sink | None) -> Iterator["_
     try:
         try:
             with holding(spec.stdin) if spec.stdin else open(os.devnull, "rb") as stdin:
-                handed = hand_over(plan, stdin.fileno(), their_out, their_err)
+                handed = hand_over(plan, voice.theirs if voice else stdin.fileno(), their_out, their_err)
         finally:
             os.close(their_out)
             os.close(their_err)
-        running = _Running(spec, out, err, handed.control, sink)
+            if voice:
+                voice.handed_over()
+        running = _Running(spec, (out, err), handed.control, sinks)
         yield running
     finally:
         os.close(out)
@@ -96,12 +104,16 @@ def _through(control: socket.socket) -> bool:
 class _Running:
     """A command on its way: what it writes, what is told of it, and the limits it may run into."""
 
-    def __init__(self, spec: Spec, out: int, err: int, control: socket.socket, sink: Sink | None) -> None:
+    def __init__(
+        self, spec: Spec, streams: tuple[int, int], control: socket.socket, sinks: tuple[Sink | None, Sink | None]
+    ) -> None:
         self._spec = spec
         self._control = control
         limit = spec.limits.output
-        self._streams = {number: Passer(limit, sink) if sink else Keeper(limit) for number in (out, err)}
-        self._names = (out, err)
+        chosen = zip(streams, (sinks[0], sinks[1] or sinks[0]), strict=True)
+        self._streams = {number: Passer(limit, sink) if sink else Keeper(limit) for number, sink in chosen}
+        self._names = streams
+        self._talked = 0.0
         self._told: dict[str, Any] = {}
         self._heard = b""
         self._ended_by: EndedBy | None = None
@@ -146,7 +158,9 @@ class _Running:
             piece = b""
         if number in self._streams:
             if piece:
+                begin = time.monotonic()
                 self._streams[number].feed(piece)
+                self._talked += time.monotonic() - begin
             return bool(piece)
         self._listen(piece)
         return bool(piece)
@@ -170,7 +184,7 @@ class _Running:
             return
         if sum(stream.total for stream in self._streams.values()) > limits.flood:
             self._end("output")
-        elif now - self._begin > limits.seconds:
+        elif now - self._begin - self._talked > limits.seconds:
             self._end("time")
         elif now >= self._next_look and "pid" in self._told and sys.platform == "linux":
             self._next_look = now + _LOOK_EVERY

@@ -18,10 +18,12 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
     "memory.gc.automatic": (False,),
     "policy.mode": ("default",),
     "policy": (),
+    "prompts": (),
     "runs.checks": ([],),
     "runs.copy": ([],),
     "runs.setup": ([],),
     "sandbox": (),
+    "workflow": (),
 }
 
 

@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from gitnexus.app.harness import Outcome, Standing
     from gitnexus.harness.install.transition import FileChange
 
-_DONE = {
-    "created": ("would make", "made"),
-    "edited": ("would add to", "added to"),
-    "deleted": ("would delete", "deleted"),
-}
+_DONE = {"created": "made", "edited": "added to", "deleted": "deleted"}
+_UNDONE = {**_DONE, "edited": "restored"}
 
 
 def word_for(change: "FileChange") -> str:
@@ -63,7 +60,7 @@ def outcome_text(done: "Outcome", dry_run: bool, *, out: bool) -> str:
         head = f"{name}: {counted(len(done.changes), 'file')} would change. Nothing was written."
         return "\n".join([head, "", *(diff(change) for change in done.changes), *_notes(done)])
     head = f"{name}: git nexus is out." if out else f"{name}: git nexus is in."
-    lines = [[_DONE[word_for(change)][1], _short(change.path)] for change in done.changes]
+    lines = [[(_UNDONE if out else _DONE)[word_for(change)], _short(change.path)] for change in done.changes]
     undo = [] if out else ["", f"Undo: {done.undo}"]
     then = [f"Next: {done.next}"] if done.next and not out else []
     return visible("\n".join([head, columns(lines), *_notes(done), *undo, *then]))

@@ -91,7 +91,10 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     run = desk.run
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _bypasses(desk) else []
     lines += [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
-    rows = [[f"  {name}", one.kind, one.status, one.commit[:12] or _said(one)] for name, one in view.actions.items()]
+    rows = [
+        [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]
+        for name, one in view.actions.items()
+    ]
     lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
@@ -113,6 +116,11 @@ def _goes_on(agent: str, session: str) -> str:
     """Return how a program's own session is taken up again: there a call that was approved is let through, once."""
     commands = {"claude-code": f"claude -p --resume {session}", "codex": f"codex exec resume {session}"}
     return commands.get(agent, f"go on in {agent}; the same call is let through, once")
+
+
+def _wanted(action: "ActionView", title: str) -> str:
+    """Return what an action is about, unless the run's title says it already."""
+    return "" if action.summary == title else one_line(action.summary, 80)
 
 
 def _said(action: "ActionView") -> str:

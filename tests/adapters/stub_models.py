@@ -40,6 +40,7 @@ class StubModels:
         self.steps = steps or (Step(text="Hello."),)
         self.fault = fault
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.headers: list[tuple[str, dict[str, str]]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"stub": self}))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -85,6 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self._body() or b"{}")
         path = self.path.partition("?")[0]
         self.stub.requests.append((path, body))
+        self.stub.headers.append((path, {name.lower(): value for name, value in self.headers.items()}))
         if path.endswith(("count_tokens", ":countTokens")):
             return self._json({"input_tokens": 10, "totalTokens": 10})
         if self.stub.fault:

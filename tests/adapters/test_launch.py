@@ -73,7 +73,7 @@ def test_a_proposer_starts_in_an_empty_folder_with_no_tools_of_the_program(job: 
     assert "--allowedTools=mcp__nexus" in claude.argv
     rules = tomllib.loads(gemini.files["home/.gemini/policies/nexus.toml"].decode())["rule"]
     assert [rule["decision"] for rule in rules] == ["deny", "allow"]
-    permission = json.loads(opencode.files["config/opencode/opencode.json"])["permission"]
+    permission = json.loads(opencode.files["home/.config/opencode/opencode.json"])["permission"]
     assert permission == {"*": "deny", "nexus_*": "allow"}
     assert 'sandbox_mode="read-only"' in codex.argv
 
@@ -96,7 +96,7 @@ def test_what_a_role_may_not_do_becomes_the_programs_own_names(job: Job) -> None
     rules = tomllib.loads(gemini.files["home/.gemini/policies/nexus.toml"].decode())["rule"]
     assert {"toolName": "run_shell_command", "decision": "deny", "priority": 300} in rules
     assert {"mcpName": "nexus", "toolName": "nx_task_add", "decision": "deny", "priority": 300} in rules
-    permission = json.loads(opencode.files["config/opencode/opencode.json"])["permission"]
+    permission = json.loads(opencode.files["home/.config/opencode/opencode.json"])["permission"]
     assert (permission["bash"], permission["nexus_nx_task_add"], permission["edit"]) == ("deny", "deny", "allow")
 
 
@@ -173,3 +173,28 @@ def test_a_name_that_is_no_agent_is_refused_with_those_that_are() -> None:
         adapter_named("cursor")
 
     assert refused.value.hint == "there are: command, claude, codex, gemini, opencode, aider, scripted"
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "aider"])
+def test_a_model_elsewhere_is_told_to_the_program_and_is_the_only_host(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    wanted = Job(
+        prompt="p", way="contained", folder=str(tmp_path / "folder"), private=str(tmp_path / "private"),
+        model="a/b", address="http://localhost:4000/v1",
+    )  # fmt: skip
+
+    launch = adapter_named(name).launch(wanted)
+    told = [*launch.env.values(), *(content.decode() for content in launch.files.values())]
+
+    assert any("http://localhost:4000/v1" in text for text in told)
+    assert launch.hosts == ("localhost:4000",)
+
+
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "http://a:b@host", "http://", "http://h/?q", "localhost:1", "http://h/ x"]
+)
+def test_what_is_no_address_is_refused(address: str, tmp_path: Path) -> None:
+    wanted = Job(prompt="p", way="contained", folder="/w", private=str(tmp_path), model="a/b", address=address)
+
+    with pytest.raises(Invalid):
+        adapter_named("codex").launch(wanted)

@@ -53,7 +53,7 @@ def test_a_whole_run_is_counted_for_who_did_it(tmp_path: Path) -> None:
         ("output.checked", {"node": "N1", "schema": "plan", "ok": False}),
         ("output.checked", {"node": "N1", "schema": "plan", "ok": True}),
         node("N1", "completed"),
-        node("N2", agent="codex", adapter="codex"),
+        node("N2", agent="codex"),
         proposed("a1", node="N2"),
         judged("a1", "ask"),
         judged("a1", "ask"),
@@ -102,6 +102,7 @@ def test_who_was_answered_goes_on_and_who_failed_tries_again(tmp_path: Path) -> 
         ([proposed("a1"), ("action.rejected", {"action": "a1", "why": "a2 replaces it"})], 0, 0),
         ([proposed("a1"), ("action.rejected", {"action": "a1", "why": "w", "error": "E_CONFLICT"})], 0, 1),
         ([proposed("a1"), executed("a1", ok=False)], 0, 1),
+        ([("action.rejected", {"action": "edit", "why": "a1: nothing was changed"}), proposed("a2", by="ann")], 0, 0),
     ],
 )
 def test_a_proposal_that_is_none_and_a_patch_that_does_not_fit_are_two_things(

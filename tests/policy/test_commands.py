@@ -42,6 +42,16 @@ def test_a_project_policy_that_nobody_signed_only_tightens(project: Path, nexus:
     assert "policy: add to deny" in nexus.ok("log")
 
 
+def test_a_rule_for_where_nothing_confines_is_added_by_a_flag(project: Path, nexus: Nexus) -> None:
+    nexus.ok("policy", "add", "allow", "--user", "--unconfined", "--", "make", "test")
+
+    (rule,) = told(nexus, "show")["rules"]  # type: ignore[misc]
+    found = told(nexus, "explain", "--sandbox", "L0", "--network", "full", "--", "make", "test")
+
+    assert rule["unconfined"] is True
+    assert (found["verdict"], found["rule"]) == ("allow", "user.allow.1")
+
+
 def test_at_a_terminal_a_change_of_the_policy_is_shown_and_signed_in_one_go(project: Path, nexus: Nexus) -> None:
     add = ("git", "nexus", "policy", "add", "allow", "--")
 

@@ -128,6 +128,17 @@ def test_documents_need_a_rule_that_says_their_kind() -> None:
     assert said(PLAN, 'deny:\n  - write: ["plans/**"]') == ("deny", "user.deny.1")
 
 
+def test_only_a_rule_that_says_so_allows_a_command_that_nothing_confines() -> None:
+    front = 'allow:\n  - run: ["make"]\n    unconfined: true\n  - run: ["pytest"]\n    network: full'
+    free: dict[str, Any] = {"sandbox": "L0", "network": "full"}
+    world = World(worktree="/w", executed_changed=True)
+
+    assert said(command("make", **free), front, world=world) == ("allow", "user.allow.1")
+    assert said(command("pytest", **free), front, world=world) == ("ask", "builtin.no_sandbox")
+    # In a sandbox it gives no network: there one could be kept from it.
+    assert said(command("make", network="full"), front, world=world) == ("ask", "builtin.network")
+
+
 def test_a_handoff_is_allowed_from_one_role_to_another() -> None:
     front = 'allow:\n  - handoff: ["planner", "*"]'
 

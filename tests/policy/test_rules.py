@@ -88,6 +88,8 @@ def test_the_first_page_of_the_editor_is_a_policy() -> None:
         (text("deny:\n  - write: [a]\n    name: x\n  - write: [b]\n    name: x"), "two rules"),
         (text("deny:\n  - write: [a]\n    name: X y"), "small letters"),
         (text("deny:\n  - write: [a]\n    network: full"), "belongs to a rule with run"),
+        (text("deny:\n  - run: [a]\n    unconfined: true"), "belongs to a rule that allows"),
+        (text("allow:\n  - run: [a]\n    unconfined: 1"), "should be true or false"),
         (text("deny: &a []\nask: *a"), "alias"),
         (text("deny: []\ndeny: []"), "stands twice"),
         (text("deny: !!python/object:os.system []"), "not valid YAML"),
@@ -173,3 +175,22 @@ def test_of_two_ways_the_stricter_holds(mine: str, theirs: str, trusted: bool, w
 def test_a_way_that_nobody_knows_is_refused() -> None:
     with pytest.raises(Invalid, match="way should be one of proposer, contained"):
         policy_of(b"---\nversion: 1\nway: careful\n---\n", "user")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        ("", "", ("at-end", "ask")),
+        ("approval: per-action\nsignin: allow", "", ("per-action", "allow")),
+        ("approval: at-end\nsignin: allow", "approval: per-action\nsignin: deny", ("per-action", "deny")),
+        ("approval: per-action\nsignin: deny", "approval: at-end\nsignin: allow", ("per-action", "deny")),
+        ("", "signin: allow", ("at-end", "ask")),
+    ],
+)
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_stricter_of_two_files_says_when_is_asked_and_if_a_sign_in_is_lent(
+    mine: str, theirs: str, expected: tuple[str, str], trusted: bool
+) -> None:
+    law = law_of(policy(mine), policy(theirs), trusted=trusted)
+
+    assert (law.approval, law.signin) == expected

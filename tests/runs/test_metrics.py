@@ -43,7 +43,7 @@ def made(state: State, run: str, agent: str = "codex", at: datetime | None = Non
     log = RunLog(folder_of(state.repo.common_dir, run), **options)
     rows: list[tuple[str, dict[str, Any]]] = [
         ("workflow.started", {"run": run, "definition": definition_hash(WORKFLOW), "agent": agent}),
-        ("node.started", {"node": "main", "agent": agent, "adapter": agent}),
+        ("node.started", {"node": "main", "agent": agent}),
         ("action.proposed", {"action": "a1", "actionKind": "patch", "summary": "s", "digest": HASH, "node": "main"}),
         ("action.judged", {"action": "a1", "verdict": "ask", "rule": "r", "why": "w"}),
         ("permission.granted", {"action": "a1", "digest": HASH, "by": "ann", "scope": "once"}),

@@ -7,8 +7,8 @@ import pytest
 
 from gitnexus.app.runapproval import approve
 from gitnexus.app.runproposal import proposed_tree
-from gitnexus.app.runtests import runner_of
 from gitnexus.app.runtools import call
+from gitnexus.gateway.testrun.commandline import runner_of
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun

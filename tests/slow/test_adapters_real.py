@@ -154,11 +154,11 @@ def told_of_the_stub(name: str, launch: Launch, address: str) -> dict[str, bytes
         old = files["codex/config.toml"].decode()
         files["codex/config.toml"] = f'model_provider = "stub"\n{old}\n{provider}'.encode()
     if name == "opencode":
-        config = json.loads(files["config/opencode/opencode.json"])
+        config = json.loads(files["home/.config/opencode/opencode.json"])
         options = {"baseURL": f"{address}/v1", "apiKey": "stub"}
         models = {"stub-model": {"limit": {"context": 100_000, "output": 4000}}}
         config["provider"] = {"stub": {"npm": "@ai-sdk/openai-compatible", "options": options, "models": models}}
-        files["config/opencode/opencode.json"] = json.dumps(config).encode()
+        files["home/.config/opencode/opencode.json"] = json.dumps(config).encode()
     return files
 
 

@@ -1,0 +1,89 @@
+"""What a pack is: its references, the pieces that came in, what was left out and why, and the hash over all of it."""
+
+import hashlib
+from typing import Literal
+
+from gitnexus.base.canonical import canonical
+from gitnexus.base.errors import Invalid, VerificationFailed
+from gitnexus.base.record import Record
+
+VERSION = 1
+LARGEST_KIB = 4096
+LEAST_TOKENS = 400
+LARGEST_TOKENS = 2_000_000
+Kind = Literal["artifact", "context", "doc", "file", "grep", "memory", "rule", "task"]
+
+
+class Budget(Record):
+    """How much the whole text may be. `tokens` 0: only KiB count."""
+
+    kib: int = 160
+    tokens: int = 0
+
+    def checked(self) -> "Budget":
+        """Return it if a pack can be made in it. Raises: Invalid."""
+        if not 1 <= self.kib <= LARGEST_KIB:
+            raise Invalid(f"a pack has 1 to {LARGEST_KIB} KiB")
+        if self.tokens and not LEAST_TOKENS <= self.tokens <= LARGEST_TOKENS:
+            raise Invalid(
+                f"a pack has {LEAST_TOKENS} to {LARGEST_TOKENS:,} tokens", hint="0 is for no limit besides the KiB"
+            )
+        return self
+
+
+class Source(Record):
+    """Where lines come from: a blob at a path of a commit. `commit` is empty for what lies in the log of a run."""
+
+    path: str
+    blob: str
+    first_line: int
+    last_line: int
+    commit: str = ""
+
+
+class Piece(Record):
+    """What one reference gave. `lines` is how many there would be; `cut` if not all of them fit."""
+
+    ref: str
+    kind: Kind
+    sources: tuple[Source, ...]
+    text: str
+    lines: int
+    cut: bool = False
+    hidden: int = 0
+
+
+class LeftOut(Record):
+    """A reference that is not in, or not whole, and the reason."""
+
+    ref: str
+    why: str
+
+
+class Pack(Record):
+    """The whole. `base` is the commit of the code, `state` that of the state; `refs` are whole and in their order."""
+
+    version: int = VERSION
+    base: str
+    state: str
+    refs: tuple[str, ...]
+    budget: Budget
+    pieces: tuple[Piece, ...]
+    left_out: tuple[LeftOut, ...]
+    hash: str = ""
+
+    def hashed(self) -> "Pack":
+        """Return it with its hash, which is over everything else in canonical form."""
+        return self.changed(hash=_hash(self))
+
+    def verified(self) -> "Pack":
+        """Return it if it is what its hash says. Raises: VerificationFailed."""
+        if self.version != VERSION or self.hash != _hash(self):
+            raise VerificationFailed("this pack is not what its hash says", hint="build it again")
+        return self
+
+
+def _hash(pack: Pack) -> str:
+    plain = pack.plain()
+    plain.pop("hash")
+    return f"sha256:{hashlib.sha256(canonical(plain)).hexdigest()}"

@@ -1,0 +1,95 @@
+"""What a reference says, before anything is looked up: its kind, what it names, and which part."""
+
+import re
+from dataclasses import dataclass
+from typing import get_args
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.text import is_text, one_line
+from gitnexus.packs.model import Kind
+
+MOST_REFS = 200
+LONGEST = 1000
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_KIND = re.compile(rf"({'|'.join(KINDS)}):")
+_LINES = re.compile(r"L(\d{1,7})(?:-L?(\d{1,7}))?")
+_GREP = re.compile(r"grep\[([^\]]*)\]:")
+_HINT = "file:PATH#L1-L9, doc:PATH#HEADING, grep:WORDS, memory:NAME, task:T1, artifact:RUN/NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """`name` is a path, an id, a note or words; `part` a heading, a folder for grep, or what an artifact is called."""
+
+    kind: Kind
+    name: str
+    part: str = ""
+    first: int = 0
+    last: int = 0
+
+    def __str__(self) -> str:
+        """Return it as it is written in a pack: equal references are equal texts."""
+        if self.kind == "grep":
+            return f"grep[{self.part}]:{self.name}" if self.part else f"grep:{self.name}"
+        if self.kind == "artifact":
+            return f"artifact:{self.name}/{self.part}"
+        if self.first:
+            return f"{self.kind}:{self.name}#L{self.first}-L{self.last}"
+        return f"{self.kind}:{self.name}#{self.part}" if self.part else f"{self.kind}:{self.name}"
+
+
+def parsed(text: str) -> Ref:
+    """Return the reference in a text. Raises: Invalid."""
+    if not 0 < len(text) <= LONGEST or not is_text(text) or not text.isprintable():
+        raise Invalid(f"{one_line(text, 60)!r} is no reference: 1 to {LONGEST} printable characters", hint=_HINT)
+    if found := _GREP.match(text):
+        return _grep(text[found.end() :], found[1].strip("/"))
+    kind, rest = _kind_of(text)
+    if not rest.strip():
+        raise Invalid(f"{one_line(text, 60)!r} names nothing", hint=_HINT)
+    if kind == "grep":
+        return _grep(rest, "")
+    if kind == "artifact":
+        run, _, word = rest.partition("/")
+        if not run or not word:
+            raise Invalid(f"{one_line(text, 60)!r} should name a run and what it kept", hint="artifact:RUN/NAME")
+        return Ref("artifact", run, word)
+    if kind in ("file", "doc"):
+        return _with_part(kind, rest)
+    return Ref(kind, rest.removesuffix(".md") if kind != "task" else rest)
+
+
+def all_parsed(texts: "tuple[str, ...] | list[str]") -> list[Ref]:
+    """Return the references, each once, in the order they came. Raises: Invalid."""
+    if len(texts) > MOST_REFS:
+        raise Invalid(f"a pack has at most {MOST_REFS} references")
+    return list(dict.fromkeys(parsed(text) for text in texts))
+
+
+def _kind_of(text: str) -> tuple[Kind, str]:
+    """Return kind and rest; what says no kind is a file, or with a heading a document."""
+    if found := _KIND.match(text):
+        return next(kind for kind in KINDS if kind == found[1]), text[found.end() :]
+    _, mark, part = text.partition("#")
+    return ("file" if not mark or _LINES.fullmatch(part) else "doc"), text
+
+
+def _with_part(kind: Kind, rest: str) -> Ref:
+    name, _, part = rest.partition("#")
+    name = name.removeprefix("./")
+    lines = _LINES.fullmatch(part)
+    if lines is None:
+        if kind == "file" and part:
+            raise Invalid(f"{one_line(rest, 60)!r}: lines of a file are #L10-L20", hint="a heading is for doc:")
+        return Ref(kind, name, part)
+    first = int(lines[1])
+    last = int(lines[2] or lines[1])
+    if not 0 < first <= last:
+        raise Invalid(f"{one_line(rest, 60)!r}: lines begin at 1 and do not end before they begin")
+    return Ref(kind, name, "", first, last)
+
+
+def _grep(words: str, below: str) -> Ref:
+    if not words.strip() or len(words) > 200:
+        raise Invalid("grep: should be followed by 1 to 200 characters to look for", hint="grep[src]:def main")
+    return Ref("grep", words, below)

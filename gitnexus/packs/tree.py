@@ -1,0 +1,80 @@
+"""The files of one commit as a pack may see them: what is denied is not there, and links lead nowhere."""
+
+from collections.abc import Callable, Iterator
+
+from gitnexus.docgraph.store import Blob
+from gitnexus.gateway.bench import ruled
+from gitnexus.gateway.paths import why_unreachable
+from gitnexus.git.commits import tree_of
+from gitnexus.git.private import PrivateGit
+from gitnexus.git.rows import GITLINK, LINK, TreeEntry, blob, blobs, files, sizes
+
+# What is larger holds nothing that a model should read whole, and all of a file is looked through for secrets.
+LARGEST = 2 * 2**20
+MOST_SEARCHED = 256 * 2**20
+_AT_ONCE = 200
+# The rule that keeps every reader from a path, or None.
+Denied = Callable[[str], str | None]
+
+
+class BaseTree:
+    """A tree of the doc graph that is a commit, read through git's private folder."""
+
+    def __init__(self, git: PrivateGit, commit: str, denied: Denied) -> None:
+        self.commit = commit
+        self._git = git
+        self._denied = denied
+        self._entries = {entry.path: entry for entry in files(git, tree_of(git, commit))}
+
+    def read(self, path: str) -> Blob | None:
+        """Return a plain file that may be read, None for anything else."""
+        entry = self._entries.get(path)
+        if entry is None or self.why_not(path) is not None:
+            return None
+        return Blob(blob(self._git, entry.oid), entry.oid)
+
+    def has(self, path: str) -> bool:
+        """True if a file or a folder is there."""
+        return path in ("", ".") or path in self._entries or any(one.startswith(f"{path}/") for one in self._entries)
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files in a folder that may be read, sorted."""
+        below = [path for path in self._entries if path.startswith(f"{folder}/") and not self._rule(path)]
+        return sorted(path[len(folder) + 1 :] for path in below if "/" not in path[len(folder) + 1 :])
+
+    def why_not(self, path: str) -> str | None:
+        """Return why a file cannot be read, in words, or None."""
+        if reason := why_unreachable(path):
+            return reason
+        # Before anything else: whether a denied file exists is nobody's business either.
+        if rule := self._rule(path):
+            return f"it may not be read: {rule}"
+        entry = self._entries.get(path)
+        if entry is None:
+            return "it is a folder" if self.has(path) else f"there is no such file in {self.commit[:12]}"
+        if entry.mode in (LINK, GITLINK):
+            return "it is a link" if entry.mode == LINK else "it is a submodule"
+        if sizes(self._git, [entry.oid])[0] > LARGEST:
+            return f"it is larger than {LARGEST // 2**20} MiB"
+        return None
+
+    def texts(self, below: str) -> Iterator[tuple[TreeEntry, bytes]]:
+        """Yield the files below a folder that may be read, by name, up to a bound of bytes."""
+        wanted = [one for path, one in sorted(self._entries.items()) if _is_below(path, below)]
+        wanted = [one for one in wanted if one.mode not in (LINK, GITLINK) and not self._rule(one.path)]
+        room = MOST_SEARCHED
+        for at in range(0, len(wanted), _AT_ONCE):
+            some = wanted[at : at + _AT_ONCE]
+            lengths = sizes(self._git, [one.oid for one in some])
+            fit = [one for one, size in zip(some, lengths, strict=True) if 0 <= size <= LARGEST]
+            room -= sum(size for size in lengths if 0 <= size <= LARGEST)
+            if room < 0:
+                return
+            yield from zip(fit, blobs(self._git, [one.oid for one in fit]), strict=True)
+
+    def _rule(self, path: str) -> str | None:
+        return ruled(self._denied, path)
+
+
+def _is_below(path: str, below: str) -> bool:
+    return not below or path == below or path.startswith(f"{below}/")

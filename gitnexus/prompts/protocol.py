@@ -1,0 +1,36 @@
+"""What a way of asking is: the words of a function and its inputs become an answer's value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gitnexus.base.errors import Failed
+from gitnexus.prompts.functions import Function
+from gitnexus.prompts.wire import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A function, the files that its words stand in, and its inputs, framed and without secrets."""
+
+    function: Function
+    files: Mapping[str, str]
+    args: Mapping[str, str]
+
+
+class Way(Protocol):
+    """One way of asking. Whether the value is right is not its concern: that is looked at above, for all alike."""
+
+    name: str
+
+    def ask(self, question: Question, wire: Wire) -> Any:
+        """Return the JSON value that the model answered. Raises: Unfit, Later, Failed, Invalid."""
+
+
+def missing(extra: str, library: str) -> Failed:
+    """Return the error for a library that is not installed."""
+    return Failed(
+        f"{library} is not installed",
+        hint=f"pip install 'git-nexus[{extra}]'; or set prompts.via to the other one, baml or pydantic-ai",
+        fix=f"pip install 'git-nexus[{extra}]'",
+    )

@@ -1,0 +1,98 @@
+"""Asking through pydantic-ai: an agent without tools, whose answer is a JSON object. The request itself is ours."""
+
+import asyncio
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from gitnexus.base.errors import Failed, NexusError
+from gitnexus.base.text import one_line
+from gitnexus.prompts.protocol import Question, missing
+from gitnexus.prompts.schema import schema_of
+from gitnexus.prompts.wire import Unfit, Wire
+from gitnexus.prompts.words import messages
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+
+_FORM = "Answer with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
+
+
+class ViaPydanticAi:
+    """pydantic-ai with its OpenAI client, over our wire."""
+
+    name = "pydantic-ai"
+
+    def ask(self, question: Question, wire: Wire) -> Any:
+        try:
+            import pydantic_ai  # noqa: F401, I001 - with the other two 700 ms and more, and an extra: only who asks pays
+            import httpx2  # noqa: F401
+            import openai  # noqa: F401
+        except ImportError as exc:
+            raise missing("llm", "pydantic-ai") from exc
+        schema = schema_of(question.function.output, question.function.name)
+        form = _FORM.format(schema=json.dumps(schema))
+        turns = messages(question.files, question.function, question.args, form)
+        box: list[Any] = []
+
+        def work() -> None:
+            try:
+                box.append(asyncio.run(_answered(question.function.name, schema, turns, wire)))
+            except (NexusError, RuntimeError) as exc:
+                box.append(exc)
+
+        # Whoever calls may be in a loop of its own (a server, a screen), where a second one cannot run.
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        worker.join()
+        if not box:
+            raise Failed("pydantic-ai ended without an answer")
+        if isinstance(box[0], NexusError):
+            raise box[0]
+        if isinstance(box[0], BaseException):
+            raise Failed(f"pydantic-ai failed: {one_line(str(box[0]), 200)}") from box[0]
+        return box[0]
+
+
+async def _answered(name: str, schema: dict[str, Any], turns: list[dict[str, str]], wire: Wire) -> Any:
+    from openai import AsyncOpenAI
+    from pydantic_ai import Agent, PromptedOutput, StructuredDict
+    from pydantic_ai.exceptions import AgentRunError
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    trouble: list[NexusError] = []
+    system = "\n\n".join(one["content"] for one in turns if one["role"] == "system")
+    asked = "\n\n".join(one["content"] for one in turns if one["role"] == "user")
+    async with _client(wire, trouble) as http:
+        client = AsyncOpenAI(base_url="http://unused", api_key="unused", http_client=http, max_retries=0)
+        # Servers differ in which response_format they take; the prompt says it, and the answer is checked.
+        profile = OpenAIModelProfile(supports_json_object_output=False)
+        model = OpenAIChatModel("unused", provider=OpenAIProvider(openai_client=client), profile=profile)
+        answer = PromptedOutput(StructuredDict(schema, name=name), template=False)
+        agent = Agent(model, output_type=answer, instructions=system, retries=0)
+        try:
+            return (await agent.run(asked)).output
+        except AgentRunError as exc:
+            if trouble:
+                raise trouble[0] from exc
+            why = exc.__cause__ or exc
+            raise Unfit(f"it does not have the form: {one_line(' '.join(str(why).split()), 400)}", wire.said) from exc
+
+
+def _client(wire: Wire, trouble: list[NexusError]) -> "AsyncClient":
+    """Return an HTTP client that reaches nothing but the wire."""
+    import httpx2
+
+    class Over(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            body = json.loads(await request.aread())
+            try:
+                raw = wire.ask(body["messages"])
+            except NexusError as exc:
+                trouble.append(exc)
+                return httpx2.Response(400, json={"error": {"message": "see the wire"}})
+            return httpx2.Response(200, content=raw, headers={"Content-Type": "application/json"})
+
+    return httpx2.AsyncClient(transport=Over(), trust_env=False)

@@ -1,0 +1,116 @@
+"""What a program of the user's own needs around it to start: its libraries, and the interpreter of its first line.
+
+As little as possible: what lies beside it in the same folder may be anything, keys and sign-ins included.
+"""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from gitnexus.sandbox.inner.folders import SYSTEM
+from gitnexus.sandbox.spec import within
+
+# A folder with programs, and what stands beside it if the folder above is an installation of something.
+_PROGRAMS = ("bin", "sbin", "shims")
+_INSTALLED = ("pyvenv.cfg", "conda-meta", "lib", "lib64", "libexec", "versions")
+_MODULES = "node_modules"
+_MOST_LINKS = 20
+_MOST_SCRIPTS = 4
+_MOST_LISTED = 300
+_FIRST_LINE = 256
+
+
+class Around(NamedTuple):
+    """What has to be within reach, and the folders on PATH in which interpreters are found by their name alone."""
+
+    readable: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+def around(program: str, path: str, home: Path | None = None) -> Around:
+    """Return what a program needs; `path` is where the user's own shell would look for its interpreter."""
+    readable: list[str] = []
+    folders: list[str] = []
+    file: str | None = program
+    for _ in range(_MOST_SCRIPTS):
+        if file is None:
+            break
+        readable += _chain(file, home or Path.home())
+        named = _interpreter(file)
+        file = named if named is None or named.startswith("/") else _on_path(named, path)
+        if file is not None and named != file and not _is_system(os.path.dirname(file)):
+            folders.append(os.path.dirname(file))
+    return Around(tuple(dict.fromkeys(readable)), tuple(dict.fromkeys(folders)))
+
+
+def around_folder(folder: str, path: str, home: Path | None = None) -> tuple[str, ...]:
+    """Return what the programs of a whole folder need: the installation that it belongs to, or one by one."""
+    home = home or Path.home()
+    whole = _installation(Path(folder), home)
+    if whole is not None:
+        return (whole,)
+    # The folder itself, unless the home is in it: then only what is named.
+    found = [] if home.resolve().is_relative_to(folder) else [folder]
+    try:
+        entries = sorted(os.listdir(folder))[:_MOST_LISTED]
+    except OSError:
+        return ()
+    for name in entries:
+        if os.path.isfile(file := os.path.join(folder, name)):
+            found += around(file, path, home).readable
+    return tuple(dict.fromkeys(found))
+
+
+def _chain(file: str, home: Path) -> list[str]:
+    """Return what lies around a file and around all that links lead to on the way to it."""
+    found = []
+    for _ in range(_MOST_LINKS):
+        file = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
+        if not _is_system(file):
+            found.append(_place(Path(file), home))
+        try:
+            file = os.path.join(os.path.dirname(file), os.readlink(file))
+        except OSError:
+            break
+    return found
+
+
+def _place(file: Path, home: Path) -> str:
+    if _MODULES in file.parts:
+        # The outermost: packages are found in all such folders above.
+        return str(Path(*file.parts[: file.parts.index(_MODULES) + 1]))
+    return _installation(file.parent, home) or str(file)
+
+
+def _installation(folder: Path, home: Path) -> str | None:
+    """Return what a folder with programs belongs to; never a home, or what is above one."""
+    above = folder.parent
+    kept = (home.resolve(), home.resolve() / ".local")
+    if folder.name not in _PROGRAMS or above == Path("/") or any(one.is_relative_to(above) for one in kept):
+        return None
+    return str(above) if any((above / name).exists() for name in _INSTALLED) else None
+
+
+def _interpreter(file: str) -> str | None:
+    """Return the program that the first line of a script names, by its path or, behind env, by its name."""
+    try:
+        with open(file, "rb") as script:
+            line = script.readline(_FIRST_LINE)
+    except OSError:
+        return None
+    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return words[0] if words else None
+
+
+def _on_path(name: str, path: str) -> str | None:
+    for folder in path.split(":"):
+        file = os.path.join(folder, name)
+        if folder.startswith("/") and os.path.isfile(file) and os.access(file, os.X_OK):
+            return file
+    return None
+
+
+def _is_system(path: str) -> bool:
+    return any(within(path, folder) for folder in SYSTEM)

@@ -1,0 +1,48 @@
+"""What we say to a command while it runs: a pipe to its standard input, and never longer than it takes to be heard."""
+
+import contextlib
+import os
+import select
+import time
+
+_PATIENCE = 60.0
+
+
+class Voice:
+    """One end is the command's standard input, the other one ours. Who does not listen is talked to no longer."""
+
+    def __init__(self, patience: float = _PATIENCE) -> None:
+        self.theirs, self._ours = os.pipe()
+        os.set_blocking(self._ours, False)
+        self._patience = patience
+
+    def handed_over(self) -> None:
+        """Close our copy of the command's end, so that its own end is noticed."""
+        if self.theirs >= 0:
+            os.close(self.theirs)
+            self.theirs = -1
+
+    def say(self, words: bytes) -> bool:
+        """Send all of it; False if nobody listens any more."""
+        until = time.monotonic() + self._patience
+        left = memoryview(words)
+        while left and self._ours >= 0:
+            try:
+                left = left[os.write(self._ours, left) :]
+                continue
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.close()
+                return False
+            if not select.select([], [self._ours], [], max(0.0, until - time.monotonic()))[1]:
+                self.close()
+        return self._ours >= 0
+
+    def close(self) -> None:
+        """Say nothing more: the command reads the end of its input."""
+        self.handed_over()
+        if self._ours >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._ours)
+            self._ours = -1

@@ -1,0 +1,84 @@
+"""Workflows as people see them: the card of a proposal, and the rows of its nodes."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.output import columns
+
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowBudgets, WorkflowDefinition, WorkflowNode
+    from gitnexus.workflow.packing import Packed
+    from gitnexus.workflow.proposal import Proposal
+
+_BY = {"macro": "by its name", "delegation": "by who you named", "rules": "by the rules", "model": "by the small model"}
+
+
+def card(proposal: "Proposal") -> str:
+    """Return a proposal as a card: what would be done by whom, how much it may take, and what else could be meant."""
+    from gitnexus.workflow.definition import hash_of
+
+    definition = proposal.definition
+    sure = click.style(f"{proposal.confidence}% sure", fg="yellow" if proposal.is_ambiguous else "green")
+    head = [
+        [
+            "Workflow",
+            f"{click.style(one_line(definition.name, 100), bold=True)}, chosen {_BY[proposal.source]}, {sure}",
+        ],
+        ["Why", one_line(proposal.why, 300)],
+    ]
+    head += [["No model", one_line(f"{proposal.fallback}; the rules chose", 300)]] if proposal.fallback else []
+    tail = [["Budgets", _budgets(definition.budgets)], ["Hash", hash_of(definition)]]
+    for at, other in enumerate(proposal.alternatives):
+        tail.append(["Or" if at == 0 else "", f"{one_line(other.name, 60)}: {one_line(other.about, 120)}"])
+    end = "Nothing was run."
+    if proposal.alternatives:
+        end += f' For another one begin with its name: git nexus route "/{proposal.alternatives[0].name} …"'
+    return "\n".join([columns(head, indent=""), "", nodes(definition), "", columns(tail, indent=""), "", end])
+
+
+def nodes(definition: "WorkflowDefinition") -> str:
+    """Return the nodes one a row; those with one number may work side by side."""
+    from gitnexus.workflow.graph import waves
+
+    by_id = {one.id: one for one in definition.nodes}
+    rows = [["", "node", "work", "who", "after", "makes"]]
+    for number, group in enumerate(waves(list(by_id), definition.edges, definition.budgets.parallel), 1):
+        for id_ in group:
+            after = ", ".join(first for first, second in definition.edges if second == id_)
+            made = ", ".join(by_id[id_].outputs)
+            rows.append([str(number), id_, by_id[id_].type, _who(by_id[id_]), after or "-", made or "-"])
+    return columns(rows)
+
+
+def batches(packed: "Packed") -> str:
+    """Return a plan in batches, and what has to be split first."""
+    rows = [
+        [f"batch {at}", ", ".join(one_line(step, 40) for step in one.steps), f"{one.cu} CU",
+         f"{one.ctx_kib} KiB", f"risk {one.risk}"]
+        for at, one in enumerate(packed.batches, 1)
+    ]  # fmt: skip
+    lines = [columns(rows, indent="")] if rows else []
+    for split in packed.splits:
+        lines.append(f"{click.style('split', fg='yellow')}  {one_line(split.why, 200)}")
+        lines += [f"         {at}: {one_line(', '.join(part), 160)}" for at, part in enumerate(split.parts, 1)]
+    if packed.held:
+        lines.append(f"waits  {one_line(', '.join(packed.held), 200)}: until the plan is changed")
+    return "\n".join(lines) or "The plan has no steps."
+
+
+def _who(one: "WorkflowNode") -> str:
+    if one.type == "command":
+        return one_line(" ".join(one.argv), 40)
+    return f"{one.specialist}: {one.adapter}" if one.adapter else one.specialist
+
+
+def _budgets(budgets: "WorkflowBudgets") -> str:
+    limits = [f"{budgets.seconds} s" if budgets.seconds else "", f"{budgets.tokens} tokens" if budgets.tokens else "",
+              f"{budgets.cents} cents" if budgets.cents else "", f"{budgets.handoffs} handoffs"]  # fmt: skip
+    batch = (
+        f"a batch {budgets.max_batch_cu} CU, {budgets.max_batch_steps} steps, {budgets.max_ctx_kib} KiB, "
+        f"risk {budgets.max_batch_risk}"
+    )
+    return ", ".join([*filter(None, limits), batch, f"{budgets.parallel} side by side"])

@@ -1,0 +1,255 @@
+"""What a workflow is to do: nodes, who waits for whom, how much it may take, and the hash that says it is the same."""
+
+import json
+import re
+from dataclasses import field
+from typing import Any, Literal
+
+from gitnexus.adapters.table import ADAPTERS
+from gitnexus.base.canonical import parse
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import Record
+from gitnexus.events.model import definition_hash
+from gitnexus.policy.model import Mode
+from gitnexus.runs.definition import VERSION as RUN_VERSION
+from gitnexus.runs.definition import Budgets, Definition, Way
+from gitnexus.workflow.graph import check_graph
+
+# What `git nexus run -- CMD` writes is version 1 and stays so: logs of runs are chained to the hash of it.
+VERSION = 2
+NodeType = Literal["research", "plan", "plan_patch", "exec", "review", "command"]
+Specialist = Literal["researcher", "planner", "executor"]
+StopOn = Literal["failed", "blocked", "denied", "budget"]
+
+SPECIALISTS: dict[NodeType, Specialist] = {
+    "research": "researcher",
+    "plan": "planner",
+    "plan_patch": "planner",
+    "exec": "executor",
+    "review": "researcher",
+    "command": "executor",
+}
+OUTPUTS: dict[NodeType, tuple[str, ...]] = {
+    "research": ("research.json", "research.md"),
+    "plan": ("plan.json",),
+    "plan_patch": ("plan_patch.json",),
+    "exec": ("exec_result.json",),
+    "review": ("review.json", "review.md"),
+    "command": ("output.log",),
+}
+# Who only looks is started so that it can only propose, where its adapter can do that.
+LOOKS_ONLY: frozenset[NodeType] = frozenset({"research", "plan", "plan_patch", "review"})
+MOST_NODES = 200
+MOST_EDGES = 2000
+LONGEST_PROMPT = 65_536
+LARGEST = 4 * 1024 * 1024
+_LONGEST_TEXT = 500
+_MOST_ITEMS = 200
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199}")
+
+
+class NodeInputs(Record):
+    """What a node is given: outputs of nodes before it, and references that a context pack is made of."""
+
+    uses: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+
+
+class NodeBudget(Record):
+    """How much one node may take; 0 is the workflow's own limit. `retries`: after an output that does not validate."""
+
+    seconds: int = 0
+    tokens: int = 0
+    cents: int = 0
+    cu: int = 0
+    ctx_kib: int = 0
+    retries: int = 2
+
+
+class WorkflowBudgets(Budgets):
+    """How much all of it may take, one batch of steps at most, and how many nodes work side by side."""
+
+    max_batch_cu: int = 40
+    max_batch_steps: int = 8
+    max_batch_risk: int = 6
+    max_ctx_kib: int = 160
+    parallel: int = 2
+
+
+class WorkflowNode(Record):
+    """One step: what kind of work, which specialist, and who backs it; no adapter is whoever the project set for it."""
+
+    id: str
+    type: NodeType
+    specialist: Specialist
+    adapter: str = ""
+    role: str = ""
+    model: str = ""
+    way: Way = "contained"
+    prompt: str = ""
+    argv: tuple[str, ...] = ()
+    inputs: NodeInputs = field(default_factory=NodeInputs)
+    outputs: tuple[str, ...] = ()
+    budget: NodeBudget = field(default_factory=NodeBudget)
+
+
+class WorkflowDefinition(Record):
+    """The whole. `edges` are pairs of ids, the second waits for the first; `mode` is set when a run begins."""
+
+    version: int = VERSION
+    name: str
+    prompt: str = ""
+    nodes: tuple[WorkflowNode, ...]
+    edges: tuple[tuple[str, ...], ...] = ()
+    budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
+    stop: tuple[StopOn, ...] = ("failed", "blocked", "denied", "budget")
+    mode: Mode = "default"
+
+
+def node(id_: str, type_: NodeType, *, adapter: str = "", **given: Any) -> WorkflowNode:
+    """Return a node with what its type says: specialist, outputs, and no more rights than the work takes."""
+    only_looks = type_ in LOOKS_ONLY and (not adapter or "proposer" in _ways(adapter))
+    told = {"way": "proposer" if only_looks else "contained", "outputs": OUTPUTS[type_], **given}
+    return WorkflowNode(id=id_, type=type_, specialist=SPECIALISTS[type_], adapter=adapter, **told)
+
+
+def hash_of(definition: WorkflowDefinition) -> str:
+    """Return the hash over the canonical JSON: equal for equal definitions, and for no others."""
+    return definition_hash(definition.plain())
+
+
+def definition_of(value: Any, where: str) -> WorkflowDefinition:
+    """Return the checked workflow in a JSON value of version 2. Raises: Invalid, naming what is wrong."""
+    return checked(WorkflowDefinition.from_value(value, where), where)
+
+
+def read(raw: bytes, where: str) -> tuple[WorkflowDefinition, str]:
+    """Return the workflow in a file, and the hash that a run of it carries. Raises: Invalid.
+
+    A file of version 1, the definition of a run, is read as the workflow that it is; its hash stays its own.
+    """
+    if len(raw) > LARGEST:
+        raise Invalid(f"{where} is larger than {LARGEST // 1024} KiB")
+    try:
+        value = parse(raw)
+    except Invalid as exc:
+        raise Invalid(f"{where} is {exc.message}") from exc
+    # Whoever keeps the hash in the file is held to it: then a slip of the hand is found here and not at the start.
+    written = value.pop("definition_hash", None) if isinstance(value, dict) else None
+    if isinstance(value, dict) and value.get("version") == RUN_VERSION and type(value["version"]) is int:
+        run = Definition.from_value(value, where)
+        definition, found = checked(lifted(run), where), definition_hash(run.plain())
+    else:
+        definition = definition_of(value, where)
+        found = hash_of(definition)
+    if written is not None and written != found:
+        raise Invalid(
+            f"{where}: definition_hash is not that of this definition", hint=f"take it out; it would be {found}"
+        )
+    return definition, found
+
+
+def written(definition: WorkflowDefinition) -> str:
+    """Return the file as people edit it. Its hash is over the canonical form, however it is laid out."""
+    return json.dumps(definition.plain(), indent=2, ensure_ascii=False) + "\n"
+
+
+def lifted(run: Definition) -> WorkflowDefinition:
+    """Return the definition of a run as the workflow that it is: every field keeps its meaning."""
+    nodes = tuple(
+        WorkflowNode(
+            id=one.id,
+            type="command" if one.adapter == "command" else "exec",
+            specialist="executor",
+            adapter=one.adapter,
+            role=one.role,
+            model=one.model,
+            way=one.way,
+            prompt=one.prompt,
+            argv=one.argv,
+        )
+        for one in run.nodes
+    )
+    budgets = WorkflowBudgets(**vars(run.budgets))
+    return WorkflowDefinition(name=run.name, nodes=nodes, edges=run.edges, budgets=budgets, mode=run.mode)
+
+
+def checked(definition: WorkflowDefinition, where: str) -> WorkflowDefinition:
+    """Return the definition if it can be carried out. Raises: Invalid, naming the node."""
+    if definition.version != VERSION:
+        raise Invalid(f"{where}: version should be {VERSION}", hint="this file is of another git nexus")
+    if not definition.nodes:
+        raise Invalid(f"{where}: there is no node", hint="a workflow has at least one")
+    if len(definition.nodes) > MOST_NODES or len(definition.edges) > MOST_EDGES:
+        raise Invalid(f"{where}: more than {MOST_NODES} nodes or {MOST_EDGES} edges", hint="make two workflows of it")
+    if not 0 < len(definition.name) <= 100:
+        raise Invalid(f"{where}: name should have 1 to 100 characters")
+    _check_text(definition.prompt, LONGEST_PROMPT, f"{where}: prompt")
+    _check_numbers(definition.budgets, f"{where}: budgets")
+    if definition.budgets.parallel < 1:
+        raise Invalid(f"{where}: budgets: parallel should be at least 1")
+    for one in definition.nodes:
+        _check_node(one, f"{where}: node {one.id[:40]}")
+    used = {one.id: one.inputs.uses for one in definition.nodes}
+    check_graph([one.id for one in definition.nodes], definition.edges, used, where)
+    return definition
+
+
+def _check_node(one: WorkflowNode, where: str) -> None:
+    if not _ID.fullmatch(one.id):
+        raise Invalid(
+            f"{where}: {one.id[:40]!r} cannot be the id of a node",
+            hint="a letter, then letters, digits, - and _; at most 40",
+        )
+    _check_backing(one, where)
+    for word in (one.role, one.model):
+        if word and not _WORD.fullmatch(word):
+            raise Invalid(f"{where}: {word[:40]!r} is no name of a role or model")
+    _check_text(one.prompt, LONGEST_PROMPT, f"{where}: prompt")
+    _check_texts(one.inputs.refs, f"{where}: inputs: refs")
+    _check_texts(one.argv, f"{where}: argv", longest=LONGEST_PROMPT)
+    for name in one.outputs:
+        if not _NAME.fullmatch(name) or ".." in name:
+            raise Invalid(f"{where}: {name[:40]!r} cannot be the name of an output", hint="as in plan.json")
+    if len(set(one.outputs)) != len(one.outputs):
+        raise Invalid(f"{where}: an output stands twice")
+    _check_numbers(one.budget, f"{where}: budget")
+
+
+def _check_backing(one: WorkflowNode, where: str) -> None:
+    if one.adapter and one.adapter not in ADAPTERS:
+        raise Invalid(f"{where}: there is no agent {one.adapter[:40]!r}", hint=f"there are: {', '.join(ADAPTERS)}")
+    if one.adapter and one.way not in _ways(one.adapter):
+        raise Invalid(f"{where}: {one.adapter} cannot work as {one.way}", hint=f"as {' or '.join(_ways(one.adapter))}")
+    if (one.type == "command") != (one.adapter == "command") and one.adapter:
+        raise Invalid(f"{where}: a node of type {one.type} cannot be backed by {one.adapter}")
+    if one.type == "command" and not (one.argv and one.argv[0]):
+        raise Invalid(f"{where}: it says no command", hint='write argv, as ["make", "test"]')
+    if one.argv and one.type != "command" and one.adapter != "scripted":
+        raise Invalid(f"{where}: argv is for commands", hint="make its type command, or say it in the prompt")
+
+
+def _check_numbers(budget: Record, where: str) -> None:
+    for name, value in budget.plain().items():
+        if not 0 <= value <= 10**9:
+            raise Invalid(f"{where}: {name} should be between 0 and 1,000,000,000")
+
+
+def _check_texts(texts: tuple[str, ...], where: str, longest: int = _LONGEST_TEXT) -> None:
+    if len(texts) > _MOST_ITEMS:
+        raise Invalid(f"{where}: more than {_MOST_ITEMS}")
+    for text in texts:
+        _check_text(text, longest, where)
+
+
+def _check_text(text: str, longest: int, where: str) -> None:
+    if len(text) > longest:
+        raise Invalid(f"{where}: longer than {longest} characters")
+    if "\0" in text or any("\ud800" <= ch <= "\udfff" for ch in text):
+        raise Invalid(f"{where}: it holds a NUL or half a character")
+
+
+def _ways(adapter: str) -> tuple[Way, ...]:
+    return ADAPTERS[adapter].ways if adapter in ADAPTERS else ("contained", "proposer")

@@ -1,0 +1,84 @@
+"""Macros: workflows that have a name. The built-in ones, and how each becomes a definition for a prompt."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from gitnexus.workflow.definition import (
+    NodeType,
+    Specialist,
+    WorkflowBudgets,
+    WorkflowDefinition,
+    checked,
+    node,
+)
+
+
+class Part(NamedTuple):
+    """One node of a chain: its id, what kind of work, who does it (nobody: as the project says), what it is told."""
+
+    id: str
+    type: NodeType
+    adapter: str = ""
+    prompt: str = ""
+
+
+class Macro(NamedTuple):
+    """A chain of parts with a name, and one line about it."""
+
+    name: str
+    about: str
+    parts: tuple[Part, ...]
+
+
+_RESEARCH, _PLAN, _EXEC = Part("research", "research"), Part("plan", "plan"), Part("exec", "exec")
+# The safe baseline: what is taken where nothing in a prompt says more.
+DEFAULT = "research-plan-exec"
+_ALL = (
+    Macro("research", "find out, and change nothing", (_RESEARCH,)),
+    Macro("plan", "write down the steps, and change nothing", (_PLAN,)),
+    Macro("exec", "make the change", (_EXEC,)),
+    Macro("research-plan", "find out, then write down the steps", (_RESEARCH, _PLAN)),
+    Macro("research-exec", "find out, then make the change", (_RESEARCH, _EXEC)),
+    Macro("plan-exec", "write down the steps, then carry them out", (_PLAN, _EXEC)),
+    Macro(DEFAULT, "find out, write down the steps, carry them out", (_RESEARCH, _PLAN, _EXEC)),
+    Macro(
+        "analyze-patch-exec",
+        "the executor looks first, the plan is changed after that, then it is carried out",
+        (Part("analyze", "research"), Part("patch", "plan_patch"), _EXEC),
+    ),
+    Macro(
+        "unblock",
+        "what an executor that is blocked needs: research, a change of the plan, and on",
+        (_RESEARCH, Part("patch", "plan_patch"), Part("resume", "exec")),
+    ),
+    Macro("exec-review", "make the change, then have it looked at", (_EXEC, Part("review", "review"))),
+)
+MACROS: dict[str, Macro] = {macro.name: macro for macro in _ALL}
+
+
+def of_steps(steps: frozenset[str]) -> Macro:
+    """Return the built-in macro that includes just these of research, plan and exec; the default for none."""
+    name = "-".join(step for step in ("research", "plan", "exec") if step in steps)
+    return MACROS[name or DEFAULT]
+
+
+def expanded(
+    macro: Macro,
+    prompt: str,
+    specialists: Mapping[Specialist, str],
+    budgets: WorkflowBudgets | None = None,
+) -> WorkflowDefinition:
+    """Return a macro as the workflow for a prompt: a chain, each node given the outputs of all before it."""
+    nodes = []
+    for at, part in enumerate(macro.parts):
+        made = node(part.id, part.type, adapter=part.adapter, prompt=part.prompt)
+        if not part.adapter and specialists.get(made.specialist):
+            made = node(part.id, part.type, adapter=specialists[made.specialist], prompt=part.prompt)
+        uses = tuple(earlier.id for earlier in macro.parts[:at])
+        nodes.append(made.changed(inputs=made.inputs.changed(uses=uses)))
+    edges = tuple((one.id, other.id) for one, other in pairwise(nodes))
+    made_of = WorkflowDefinition(
+        name=macro.name, prompt=prompt, nodes=tuple(nodes), edges=edges, budgets=budgets or WorkflowBudgets()
+    )
+    return checked(made_of, f"the workflow {macro.name}")

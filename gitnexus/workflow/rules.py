@@ -1,0 +1,169 @@
+"""What kind of work a prompt asks for, by its words alone: the same answer always, with no model and no network."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitnexus.catalog.markdown import shown
+from gitnexus.workflow import words
+from gitnexus.workflow.words import Kind
+
+LONGEST = 20_000
+# A name with a dot, slash, underscore or digits inside is a file, a path or an identifier, and asks for nothing.
+_NAME = re.compile(r"[/\\_\d]|\S\.[A-Za-z]")
+_TOKEN = re.compile(r"\S+")
+_BOUNDS = re.compile(
+    r"[.;:!?\n,()—–]+|\b(?:and|then|afterwards|but|und|dann|danach|anschließend|aber)\b", re.IGNORECASE
+)
+_END = re.compile(r"[.!?\n;]")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_NOT = re.compile(r"\b(do|does|did|is|are|should|must|can)(?:n['’]t|nt)\b", re.IGNORECASE)
+
+
+class Cue(NamedTuple):
+    """One thing that a prompt asks for: `said` are its words, `sure` if a verb or question says so and no keyword."""
+
+    kind: Kind
+    said: str
+    sure: bool
+
+
+class Reading(NamedTuple):
+    """What was read: what is asked for in the order of the text, what is ruled out, and what may be meant besides."""
+
+    cues: tuple[Cue, ...]
+    out: frozenset[Kind]
+    perhaps: frozenset[Kind]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """What is asked for, once each."""
+        return tuple(dict.fromkeys(cue.kind for cue in self.cues if cue.kind not in self.out))
+
+
+def prose(prompt: str) -> str:
+    """Return a prompt without code, quotations, paths and identifiers: they are shown, not said. Length is kept."""
+    text = prompt[:LONGEST]
+    for start, end in shown(text):
+        text = text[:start] + " " * (end - start) + text[end:]
+    text = _NOT.sub(lambda found: found[1].ljust(len(found[0]) - 4) + " not", text)
+    return _TOKEN.sub(lambda found: _blanked(found[0]) if _NAME.search(found[0]) else found[0], text)
+
+
+def reading(text: str) -> Reading:
+    """Return what a text, as `prose` leaves it, asks for."""
+    cues: list[Cue] = []
+    out: set[Kind] = set()
+    perhaps: set[Kind] = set()
+    for clause, asks in _clauses(text):
+        found, ruled_out = _clause(clause, asks)
+        cues += found
+        out |= ruled_out
+        perhaps |= {kind for word in clause if (kind := _keyword(word)) is not None}
+    lowered = " ".join(text.lower().split())
+    for phrase in words.RESEARCH_PHRASES:
+        if phrase in lowered:
+            cues.append(Cue("research", phrase, False))
+    asked = {cue.kind for cue in cues}
+    return Reading(
+        tuple(cues), frozenset(out - {cue.kind for cue in cues if cue.sure}), frozenset(perhaps - asked - out)
+    )
+
+
+def _clauses(text: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the clauses as words in small letters, and whether each stands in a question."""
+    at = 0
+    ends = _END.finditer(text)
+    closing = next(ends, None)
+    for bound in [*_BOUNDS.finditer(text), None]:
+        end = bound.start() if bound else len(text)
+        found = [word.lower() for word in _WORD.findall(text[at:end])]
+        if found:
+            while closing is not None and closing.start() < end:
+                closing = next(ends, None)
+            yield found, closing is not None and closing[0] == "?"
+        at = bound.end() if bound else end
+
+
+def _clause(clause: list[str], asks: bool) -> tuple[list[Cue], set[Kind]]:
+    """Return what one clause asks for, and what it rules out."""
+    body = _opened(clause)
+    out = _negated(body)
+    if out is not None:
+        return [], out
+    lead = _lead(body)
+    if lead is not None:
+        found = [lead]
+    elif body and (body[0] in words.QUESTIONS or (asks and body[0] in words.ASKING)):
+        planned = next((word for word in body if word in words.PLAN_KEYWORDS), None)
+        found = [Cue("plan", planned, True) if planned else Cue("research", body[0], True)]
+    else:
+        found = [Cue(kind, word, False) for word in body if (kind := _keyword(word)) is not None]
+    # What only the world outside knows is looked up, whatever the verb.
+    found += [Cue("research", word, False) for word in body if word in words.RESEARCH_KEYWORDS and lead is not None]
+    return found, set()
+
+
+def _opened(clause: Sequence[str]) -> list[str]:
+    """Return a clause without what people say before they say what they want."""
+    body = list(clause)
+    changed = True
+    while changed and body:
+        changed = False
+        while len(body) > 1 and body[0] in words.FILLERS:
+            del body[0]
+            changed = True
+        for opening in words.OPENINGS:
+            if tuple(body[: len(opening)]) == opening and len(body) > len(opening):
+                del body[: len(opening)]
+                changed = True
+    return body
+
+
+def _lead(body: Sequence[str]) -> Cue | None:
+    """Return what the verb asks for that a clause begins with."""
+    if not body:
+        return None
+    first, rest = body[0], body[1:]
+    if rest and rest[0] in words.MODALS and first not in words.MAKERS:
+        return None
+    for word in rest[:4]:
+        if (kind := words.PHRASES.get((first, word))) is not None:
+            return Cue(kind, f"{first} {word}", True)
+    planned = next((word for word in rest if word in words.PLANNED), None)
+    if first in words.MAKERS and planned is not None:
+        return Cue("plan", f"{first} … {planned}", True)
+    told = next((word for word in rest if word in words.TOLD), None)
+    if first in words.TELLERS and told is not None:
+        return Cue("research", f"{first} … {told}", True)
+    kind = words.VERBS.get(first)
+    if kind is None and rest and rest[-1].endswith("en"):  # German says the verb last: die Tests reparieren
+        first, kind = rest[-1], words.VERBS.get(rest[-1])
+        kind = "plan" if first in words.MAKERS and planned is not None else kind
+    if first == "tell" and "me" not in rest[:1]:
+        return None
+    return Cue(kind, first, True) if kind is not None else None
+
+
+def _negated(body: Sequence[str]) -> set[Kind] | None:
+    """Return what a clause with a no in it rules out; None for a clause without."""
+    at = next((at for at, word in enumerate(body) if word in words.NEGATIONS), None)
+    if at is None or at > 1:
+        return None
+    rest = body[at + 1 :]
+    kinds = {kind for word in rest if (kind := _keyword(word) or words.VERBS.get(word)) is not None}
+    return kinds | ({"exec"} if "code" in rest else set())
+
+
+def _keyword(word: str) -> Kind | None:
+    if word in words.RESEARCH_KEYWORDS:
+        return "research"
+    if word in words.PLAN_KEYWORDS:
+        return "plan"
+    return "exec" if word in words.EXEC_KEYWORDS else None
+
+
+def _blanked(name: str) -> str:
+    """Return blanks for a name; what ends a sentence after it stays."""
+    kept = name.rstrip(".,;:!?")
+    return " " * len(kept) + name[len(kept) :]

@@ -1,0 +1,93 @@
+"""The part `workflow` of the settings: who backs a specialist, which small model routes, weights and limits."""
+
+import os
+import re
+from dataclasses import field
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from gitnexus.adapters.table import ADAPTERS
+from gitnexus.base.errors import Invalid
+from gitnexus.base.record import Record
+from gitnexus.workflow.budget import Weights
+from gitnexus.workflow.definition import Specialist, WorkflowBudgets
+
+SECTION = "workflow"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
+
+
+class RouterSettings(Record):
+    """Where the small model is; nothing is asked where `url` is empty. `key_env` names a variable and is no key."""
+
+    url: str = ""
+    kind: Literal["openai", "ollama"] = "openai"
+    model: str = ""
+    key_env: str = ""
+    seconds: int = 10
+
+
+class WorkflowSettings(Record):
+    """All of the part."""
+
+    router: RouterSettings = field(default_factory=RouterSettings)
+    specialists: dict[str, str] = field(default_factory=dict)
+    weights: Weights = field(default_factory=Weights)
+    budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
+
+    def backed_by(self) -> dict[Specialist, str]:
+        """Return the adapter of each specialist that has one."""
+        names: tuple[Specialist, ...] = ("researcher", "planner", "executor")
+        return {name: self.specialists[name] for name in names if self.specialists.get(name)}
+
+
+def settings_of(value: Any) -> WorkflowSettings:
+    """Return the checked settings. Raises: Invalid, naming what is wrong."""
+    where = f"settings.json: {SECTION}"
+    found = WorkflowSettings.from_value(value, where)
+    for name, adapter in found.specialists.items():
+        if name not in ("researcher", "planner", "executor"):
+            raise Invalid(f"{where}: specialists: {name[:40]} is none", hint="researcher, planner or executor")
+        if adapter == "command" or (adapter and adapter not in ADAPTERS):
+            raise Invalid(f"{where}: specialists: {name}: {adapter[:40]!r} cannot back one",
+                          hint=f"there are {', '.join(one for one in ADAPTERS if one != 'command')}")  # fmt: skip
+    for key, number in {**found.weights.plain(), **found.budgets.plain()}.items():
+        if not 0 <= number <= 10**9:
+            raise Invalid(f"{where}: {key} should be between 0 and 1,000,000,000")
+    if found.budgets.parallel < 1:
+        raise Invalid(f"{where}: budgets: parallel should be at least 1")
+    _check_router(found.router, f"{where}: router")
+    return found
+
+
+def _check_router(router: RouterSettings, where: str) -> None:
+    if not router.url:
+        return
+    try:
+        url = urlsplit(router.url)
+        port = url.port
+    except ValueError as exc:
+        raise Invalid(f"{where}: url: {exc}") from exc
+    if url.scheme not in ("http", "https") or not url.hostname or port == 0:
+        raise Invalid(f"{where}: url should begin with http:// or https://, and name a host")
+    if url.username is not None or url.password is not None or url.query or url.fragment:
+        raise Invalid(f"{where}: url should hold no name, password, ? or #", hint="keyEnv names the variable of a key")
+    if url.scheme == "http" and url.hostname not in _LOOPBACK:
+        raise Invalid(f"{where}: without https only this machine is asked", hint="prompts would go out in the clear")
+    if not router.model or len(router.model) > 200 or not router.model.isprintable():
+        raise Invalid(f"{where}: model should name a model")
+    if router.key_env and not _VARIABLE.fullmatch(router.key_env):
+        raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
+                      hint="the key itself never stands in a file of ours")  # fmt: skip
+    if not 1 <= router.seconds <= 120:
+        raise Invalid(f"{where}: seconds should be between 1 and 120")
+
+
+def is_loopback(url: str) -> bool:
+    """True if an address is of this machine."""
+    return urlsplit(url).hostname in _LOOPBACK
+
+
+def key_of(router: RouterSettings) -> str:
+    """Return the key that the settings name, empty if there is none."""
+    return os.environ.get(router.key_env, "").strip() if router.key_env else ""

@@ -1,0 +1,52 @@
+"""What a reference says, and what is none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitnexus.base.errors import Invalid
+from gitnexus.packs.refs import Ref, all_parsed, parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("src/app.py", Ref("file", "src/app.py")),
+        ("./src/app.py#L3", Ref("file", "src/app.py", "", 3, 3)),
+        ("file:src/app.py#L3-L9", Ref("file", "src/app.py", "", 3, 9)),
+        ("AGENDA.md#GLOBAL_CONSTRAINTS", Ref("doc", "AGENDA.md", "GLOBAL_CONSTRAINTS")),
+        ("doc:phase.core#write", Ref("doc", "phase.core", "write")),
+        ("doc:docs/a.md#L2-L4", Ref("doc", "docs/a.md", "", 2, 4)),
+        ("grep:def main(a: int)", Ref("grep", "def main(a: int)")),
+        ("grep[src/ui/]:bundle # analyser", Ref("grep", "bundle # analyser", "src/ui")),
+        ("memory:how-we-test.md", Ref("memory", "how-we-test")),
+        ("task:T12", Ref("task", "T12")),
+        ("artifact:2611-abc/plan.json", Ref("artifact", "2611-abc", "plan.json")),
+    ],
+)
+def test_a_reference_means_one_thing_and_is_written_in_one_way(text: str, meant: Ref) -> None:
+    assert parsed(text) == meant
+    assert parsed(str(meant)) == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "file:", "grep: ", "a.py#L9-L3", "a.py#L0", "file:a.py#GOAL", "artifact:run", "a\nb", "x" * 1001, "\ud800"],
+)
+def test_what_is_no_reference_is_refused(text: str) -> None:
+    with pytest.raises(Invalid):
+        parsed(text)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_refused_or_read_back_as_it_is_written(text: str) -> None:
+    try:
+        found = parsed(text)
+    except Invalid:
+        return
+
+    assert parsed(str(found)) == found
+
+
+def test_the_same_twice_is_one() -> None:
+    assert [str(one) for one in all_parsed(["a.py", "b.py", "file:a.py"])] == ["file:a.py", "file:b.py"]

@@ -1,0 +1,1 @@
+"""Workflows: definitions, macros, the router, budgets."""

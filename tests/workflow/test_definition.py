@@ -1,0 +1,271 @@
+"""A workflow: what is one, what is none, and the hash that says it is the same."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitnexus.base.canonical import canonical, document
+from gitnexus.base.errors import Invalid
+from gitnexus.events.model import definition_hash
+from gitnexus.runs.definition import Budgets, Definition, Node, of_command, of_prompt
+from gitnexus.workflow.definition import (
+    OUTPUTS,
+    SPECIALISTS,
+    WorkflowBudgets,
+    WorkflowDefinition,
+    WorkflowNode,
+    checked,
+    definition_of,
+    hash_of,
+    lifted,
+    node,
+    read,
+    written,
+)
+
+TYPES = st.sampled_from([type_ for type_ in SPECIALISTS if type_ != "command"])
+AGENTS = st.sampled_from(["", "claude", "codex", "gemini", "opencode", "aider"])
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> WorkflowDefinition:
+    """Workflows that can be carried out: edges lead from earlier nodes to later ones."""
+    count = draw(st.integers(1, 6))
+    nodes = []
+    edges = []
+    for at in range(count):
+        before = draw(st.lists(st.integers(0, at - 1), unique=True, max_size=3)) if at else []
+        edges += [(f"n{one}", f"n{at}") for one in before]
+        made = node(f"n{at}", draw(TYPES), adapter=draw(AGENTS), prompt=draw(TEXT))
+        nodes.append(made.changed(inputs=made.inputs.changed(uses=tuple(f"n{one}" for one in before))))
+    return WorkflowDefinition(
+        name=draw(st.sampled_from(["a", "b"])),
+        prompt=draw(TEXT),
+        nodes=tuple(nodes),
+        edges=tuple(edges),
+        budgets=WorkflowBudgets(parallel=draw(st.integers(1, 3))),
+    )
+
+
+def plain(*ids: str, edges: tuple[tuple[str, ...], ...] = (), **fields: Any) -> dict[str, Any]:
+    """The JSON of a workflow of research nodes, with some fields replaced."""
+    made = WorkflowDefinition(name="w", nodes=tuple(node(id_, "research") for id_ in ids), edges=edges)
+    return made.plain() | fields
+
+
+def mixed_up(value: Any, chance: random.Random) -> Any:
+    if isinstance(value, dict):
+        keys = list(value)
+        chance.shuffle(keys)
+        return {key: mixed_up(value[key], chance) for key in keys}
+    return [mixed_up(one, chance) for one in value] if isinstance(value, list) else value
+
+
+@given(definitions(), st.randoms())
+def test_a_workflow_survives_being_written_and_read_whatever_the_order_of_its_keys(
+    made: WorkflowDefinition, chance: random.Random
+) -> None:
+    raw = json.dumps(mixed_up(made.plain(), chance), ensure_ascii=chance.choice([True, False])).encode()
+
+    assert read(raw, "f") == (made, hash_of(made))
+    assert read(written(made).encode(), "f") == (made, hash_of(made))
+
+
+@given(definitions(), definitions())
+def test_two_hashes_are_equal_if_and_only_if_the_canonical_forms_are(
+    one: WorkflowDefinition, other: WorkflowDefinition
+) -> None:
+    same = canonical(one.plain()) == canonical(other.plain())
+
+    assert (hash_of(one) == hash_of(other)) == same == (one == other)
+
+
+def test_what_is_left_out_is_the_default_and_changes_no_hash() -> None:
+    short = {"name": "w", "nodes": [{"id": "a", "type": "exec", "specialist": "executor"}]}
+    whole = definition_of(short, "f").plain()
+
+    assert whole["version"] == 2
+    assert read(json.dumps(short).encode(), "f")[1] == read(json.dumps(whole).encode(), "f")[1]
+
+
+def test_every_field_changes_the_hash() -> None:
+    made = WorkflowDefinition(name="w", prompt="p", nodes=(node("a", "exec"), node("b", "exec")), edges=(("a", "b"),))
+    others = [
+        made.changed(name="v"),
+        made.changed(prompt="q"),
+        made.changed(nodes=made.nodes[::-1]),
+        made.changed(nodes=(made.nodes[0].changed(adapter="codex"), made.nodes[1])),
+        made.changed(edges=()),
+        made.changed(budgets=WorkflowBudgets(max_batch_cu=1)),
+        made.changed(stop=()),
+        made.changed(mode="autopilot"),
+    ]
+
+    assert len({hash_of(one) for one in [made, *others]}) == len(others) + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (plain("a", "b", edges=(("a", "b"), ("b", "a"))), "nodes wait for each other: a → b → a"),
+        (
+            plain("a", "b", "c", edges=(("a", "b"), ("b", "a"), ("b", "c"))),
+            "nodes wait for each other: a → b → a; c is never reached",
+        ),
+        (plain("a", edges=(("a", "a"),)), "the node a waits for itself"),
+        (plain("a", edges=(("a", "z"),)), "an edge names 'z', and there is no such node"),
+        (plain("a", "b", edges=(("a", "b"), ("a", "b"))), "the edge from a to b stands twice"),
+        (plain("a", "b", edges=(("a",),)), "an edge should be two ids, not 1"),
+        (plain("a", "a"), "there are two nodes a"),
+        (plain(), "there is no node"),
+        (plain("a", extra=1), "extra is not known"),
+        (plain("a", mode="anything"), "mode should be one of"),
+        (plain("a", version=3), "version should be 2"),
+        (plain("a", version=True), "version should be a whole number"),
+        (plain("a", name=""), "name should have 1 to 100 characters"),
+        (plain("a", budgets={"seconds": -1}), "seconds should be between"),
+        (plain("a", budgets={"parallel": 0}), "parallel should be at least 1"),
+        (plain("a", prompt="x" * 65_537), "prompt: longer than 65536 characters"),
+        (plain(*[f"n{at}" for at in range(201)]), "more than 200 nodes"),
+        (plain("a", nodes="x"), "nodes should be a list"),
+        ([], "should be an object"),
+    ],
+)
+def test_what_is_no_workflow_is_refused_and_named(value: Any, words: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        definition_of(value, "f")
+
+    assert refused.value.message.startswith("f")
+    assert words in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"id": "1a"}, "cannot be the id of a node"),
+        ({"id": "a/b"}, "cannot be the id of a node"),
+        ({"type": "think"}, "type should be one of"),
+        ({"specialist": "boss"}, "specialist should be one of"),
+        ({"adapter": "nobody"}, "there is no agent 'nobody'"),
+        ({"adapter": "aider", "way": "proposer"}, "aider cannot work as proposer"),
+        ({"adapter": "command", "way": "contained"}, "a node of type research cannot be backed by command"),
+        ({"type": "command", "way": "contained"}, "it says no command"),
+        ({"argv": ["ls"]}, "argv is for commands"),
+        ({"model": "-x"}, "is no name of a role or model"),
+        ({"role": "a b"}, "is no name of a role or model"),
+        ({"outputs": ["../x"]}, "cannot be the name of an output"),
+        ({"outputs": ["a..b"]}, "cannot be the name of an output"),
+        ({"outputs": ["x", "x"]}, "an output stands twice"),
+        ({"inputs": {"uses": ["z"]}}, "uses 'z', and there is no such node"),
+        ({"inputs": {"uses": ["b"]}}, "uses b, but does not wait for it"),
+        ({"inputs": {"refs": ["x" * 501]}}, "refs: longer than 500"),
+        ({"prompt": "a\0b"}, "holds a NUL"),
+        ({"budget": {"tokens": -1}}, "tokens should be between"),
+        ({"budget": {"luck": 1}}, "luck is not known"),
+    ],
+)
+def test_what_is_wrong_with_a_node_is_said_with_its_id(fields: dict[str, Any], words: str) -> None:
+    value = plain("a", "b")
+    value["nodes"][0] = value["nodes"][0] | fields
+
+    with pytest.raises(Invalid) as refused:
+        definition_of(value, "f")
+
+    assert words in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"{", "f is not valid JSON"),
+        (b'{"name": "a", "name": "b"}', "stands twice"),
+        (b"[" * 100_000, "f is not valid JSON"),
+        (b" " * (4 * 1024 * 1024 + 1), "f is larger than"),
+        (b"\xff", "not UTF-8"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(raw: bytes, words: str) -> None:
+    with pytest.raises(Invalid, match=words):
+        read(raw, "f")
+
+
+def test_a_hash_in_the_file_must_be_the_right_one() -> None:
+    made = definition_of(plain("a"), "f")
+    right = json.dumps(made.plain() | {"definition_hash": hash_of(made)}).encode()
+    wrong = json.dumps(made.plain() | {"definition_hash": "sha256:00"}).encode()
+
+    assert read(right, "f") == (made, hash_of(made))
+    with pytest.raises(Invalid, match="definition_hash is not that of this definition"):
+        read(wrong, "f")
+
+
+def test_a_node_has_what_its_type_says_and_no_more_rights_than_that() -> None:
+    made = {type_: node("x", type_) for type_ in SPECIALISTS}
+
+    assert {type_: one.specialist for type_, one in made.items()} == SPECIALISTS
+    assert {type_: one.outputs for type_, one in made.items()} == OUTPUTS
+    assert {type_ for type_, one in made.items() if one.way == "proposer"} == {
+        "research",
+        "plan",
+        "plan_patch",
+        "review",
+    }
+    assert node("x", "research", adapter="aider").way == "contained"
+
+
+# The definitions of runs (version 1): their hashes are in the logs of runs that exist, and stay.
+
+
+def test_the_hash_of_a_runs_definition_is_what_it_always_was() -> None:
+    command = of_command(("make", "test"))
+    prompt = of_prompt("fix it", "claude", role="engineer", budgets=Budgets(seconds=5))
+
+    assert definition_hash(command.plain()) == (
+        "sha256:8b279de89ffc7fccb5013cd73db7aae12bbe011b7acd240fd8b7e95f88b79bb9"
+    )
+    assert definition_hash(prompt.plain()) == (
+        "sha256:fee65fc24a117048ae8c13246574074c41b4be372c605dfc56d646117c52c4cf"
+    )
+    for one in (command, prompt):
+        definition, found = read(document(one.plain()), "workflow.json")
+        assert found == definition_hash(one.plain())
+        assert definition == lifted(one)
+
+
+@given(
+    TEXT,
+    st.sampled_from(["claude", "codex", "scripted", "command"]),
+    st.booleans(),
+    st.integers(0, 9999),
+    st.sampled_from(["default", "autopilot"]),
+)
+def test_a_runs_definition_is_a_workflow_in_which_nothing_is_lost(
+    prompt: str, adapter: str, two: bool, seconds: int, mode: Any
+) -> None:
+    argv = ("make",) if adapter in ("command", "scripted") else ()
+    nodes = [Node(id="main", adapter=adapter, role="engineer", prompt=prompt, argv=argv, model="m")]
+    nodes += [Node(id="after", adapter="claude", prompt="p", way="proposer")] if two else []
+    edges = (("main", "after"),) if two else ()
+    run = Definition(name="n", nodes=tuple(nodes), edges=edges, budgets=Budgets(seconds=seconds), mode=mode)
+
+    found = checked(lifted(run), "f")
+
+    back = Definition(
+        name=found.name,
+        nodes=tuple(_as_of_a_run(one) for one in found.nodes),
+        edges=found.edges,
+        budgets=Budgets(**{name: getattr(found.budgets, name) for name in vars(run.budgets)}),
+        mode=found.mode,
+    )
+    assert back == run
+
+
+def _as_of_a_run(one: WorkflowNode) -> Node:
+    return Node(
+        id=one.id, adapter=one.adapter, role=one.role, prompt=one.prompt, argv=one.argv, way=one.way, model=one.model
+    )
