@@ -238,6 +238,10 @@ def _not_told(place: Place, row: Row) -> list[str]:
         root = place.root if project else _worktree(place.start)
         own = Path(environ.get("GEMINI_CLI_HOME") or home)
         return trust.gemini_waits(own, root, environ, project=project) if root else []
+    if row.id == "opencode":
+        folders = [Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"]
+        folders += [Path(environ["OPENCODE_CONFIG_DIR"])] if environ.get("OPENCODE_CONFIG_DIR") else []
+        return trust.opencode_waits([*folders, place.root / ".opencode"] if project else folders)
     return []
 
 

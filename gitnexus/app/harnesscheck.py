@@ -6,6 +6,7 @@ import os
 import selectors
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,7 +31,7 @@ _ASKED = {
     "claude-code": ["mcp", "get", "nexus"],
     "codex": ["mcp", "get", "nexus"],
     "gemini-cli": ["mcp", "list"],
-    "opencode": ["--pure", "debug", "config"],  # with plugins it waits for the network
+    "opencode": ["--pure", "debug", "config"],  # so no plugin is run: it also names them
 }
 _PLUGIN_CALL = """
 const plugin = await import(process.argv[1])
@@ -93,8 +94,10 @@ def _files(standing: Standing) -> Iterator[Finding]:
 
 
 def _trust(standing: Standing) -> Iterator[Finding]:
+    # OpenCode loads our plugin all the same, only later: what it waits for leaves nothing unprotected.
+    late = standing.row.id == "opencode"
     for words in standing.waits:
-        yield Finding("trust", "problem", words)
+        yield Finding("network" if late else "trust", "warning" if late else "problem", words)
 
 
 def _gate(place: Place, row: Row) -> Iterator[Finding]:
@@ -181,13 +184,38 @@ def _loaded(place: Place, row: Row) -> Iterator[Finding]:
     status, out, err = _ran([program, *_ASKED[row.id]], "", _folder(place), os.environ)
     if status is None:
         yield Finding("program", "warning", f"{row.program} did not answer in time (it may want the network)")
-    elif "nexus" in out and status == 0:
-        yield Finding("program", "ok", f"{row.program} knows the server nexus")
+    elif status == 0 and (told := _lines_with("nexus", out + err)):  # Gemini CLI tells it on stderr
+        if told.endswith((" - Blocked", " - Disabled")):
+            yield Finding("program", "problem", f"{row.program} has the server nexus switched off")
+        elif told.endswith(" - Disconnected"):
+            again = "it waits 5 seconds for a server: ask once more"
+            yield Finding("program", "warning", f"{row.program} knows the server nexus, and did not reach it", again)
+        else:
+            yield Finding("program", "ok", f"{row.program} knows the server nexus")
     else:
         told = one_line((err or out).strip(), 160)
         yield Finding("program", "problem", f"{row.program} does not know the server nexus: {told}", row.needs)
     if row.id == "codex":
         yield from _codex_says(program, _folder(place))
+    if row.id == "opencode" and status == 0:
+        yield _opencode_says(out)
+
+
+def _lines_with(word: str, text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if word in line)
+
+
+def _opencode_says(out: str) -> Finding:
+    """Return whether our plugin is among those that OpenCode would load."""
+    if os.environ.get("OPENCODE_PURE", "").lower() in ("1", "true"):
+        return Finding("program", "problem", "OPENCODE_PURE is set: opencode loads no plugin, and nothing is stopped")
+    try:
+        plugins = json.loads(out).get("plugin", [])
+    except (ValueError, AttributeError):
+        return Finding("program", "warning", "opencode did not tell which plugins it loads")
+    if any(str(one).endswith(f"/{PLUGIN}") for one in plugins):
+        return Finding("program", "ok", "opencode loads the plugin")
+    return Finding("program", "problem", "opencode does not load the plugin: nothing is stopped")
 
 
 def _codex_says(program: str, folder: Path) -> Iterator[Finding]:
@@ -278,20 +306,25 @@ def _ran(
     argv: list[str], stdin: str, folder: Path, env: Mapping[str, str] | None = None
 ) -> tuple[int | None, str, str]:
     """Run to the end; the status is None where it took too long."""
-    try:
-        done = subprocess.run(
-            argv,
-            cwd=folder,
-            env={k: v for k, v in env.items() if not k.startswith("GIT_")} if env is not None else clean_environment(),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=GATE_SECONDS + 5,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None, "", ""
-    except OSError as exc:
-        return 127, "", str(exc)
-    return done.returncode, done.stdout, done.stderr
+    inherited = clean_environment() if env is None else {k: v for k, v in env.items() if not k.startswith("GIT_")}
+    # Into a file: OpenCode leaves before a pipe has taken all that it said.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as out:
+        try:
+            done = subprocess.run(
+                argv,
+                cwd=folder,
+                env={**inherited, "PWD": str(folder)},  # OpenCode believes it more than where it is
+                input=stdin,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                timeout=GATE_SECONDS + 5,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+        except OSError as exc:
+            return 127, "", str(exc)
+        out.seek(0)
+        return done.returncode, out.read(), done.stderr

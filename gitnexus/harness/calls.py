@@ -315,7 +315,8 @@ _TOOLS: dict[str, dict[str, _Maker]] = {
         "ReadMcpResourceTool": _resource,
         **_all(
             "TodoWrite TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop BashOutput KillShell KillBash "
-            "EnterPlanMode ExitPlanMode ToolSearch Skill SlashCommand StructuredOutput ListMcpResourcesTool",
+            "EnterPlanMode ExitPlanMode ToolSearch Skill SlashCommand StructuredOutput ListMcpResourcesTool "
+            "WaitForMcpServers ReportFindings CronList",
             _harmless,
         ),
     },
@@ -326,7 +327,11 @@ _TOOLS: dict[str, dict[str, _Maker]] = {
         "web_search": _at("api.openai.com:443"),
         **_all("spawn_agent resume_agent send_input followup_task", _role("agent_type", "role")),
         "request_user_input": _asks,
-        **_all("update_plan wait wait_agent close_agent list_agents list_mcp_resources tool_search", _harmless),
+        **_all(
+            "update_plan get_goal wait wait_agent close_agent list_agents list_mcp_resources "
+            "list_mcp_resource_templates tool_search",
+            _harmless,
+        ),
     },
     "gemini-cli": {
         "read_file": _reads("file_path", "absolute_path"),

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Wire = Literal["anthropic", "responses", "chat", "gemini"]
 Fault = Literal["refused", "no json", "cut", "empty", "flood"]
@@ -20,13 +20,17 @@ IN, OUT = 100, 20
 
 @dataclass(frozen=True)
 class Step:
-    """One answer: words, or a call of a tool; `custom` for a patch as text, `namespace` as Codex has it."""
+    """One answer: words, or a call of a tool; `custom` for a patch as text, `namespace` as Codex has it.
+
+    `tokens` is what it says that the question was long: programs compact a conversation by that.
+    """
 
     text: str = ""
     tool: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     custom: str = ""
     namespace: str = ""
+    tokens: int = IN
 
 
 class StubModels:
@@ -45,7 +49,7 @@ class StubModels:
     def address(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> "StubModels":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -149,7 +153,12 @@ def _anthropic(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
         delta = {"type": "input_json_delta", "partial_json": json.dumps(dict(step.given))}
         empty = {**block, "input": {}}
     why = "tool_use" if step.tool else "end_turn"
-    usage = {"input_tokens": IN, "output_tokens": OUT, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    usage = {
+        "input_tokens": step.tokens,
+        "output_tokens": OUT,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+    }
     whole = {"id": f"msg_{at}", "type": "message", "role": "assistant", "model": model, "stop_sequence": None}
     whole |= {"content": [block], "stop_reason": why, "usage": usage}
     start = {**whole, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
@@ -177,7 +186,7 @@ def _responses(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
     elif step.custom:
         item = {"type": "custom_tool_call", "id": f"ct_{at}", "call_id": f"call_{at}", "name": "apply_patch"}
         item["input"] = step.custom
-    usage = {"input_tokens": IN, "output_tokens": OUT, "total_tokens": IN + OUT}
+    usage: dict[str, Any] = {"input_tokens": step.tokens, "output_tokens": OUT, "total_tokens": step.tokens + OUT}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     done = {**item, "status": "completed"}
     whole = {"id": f"resp_{at}", "object": "response", "model": model, "status": "completed"}
@@ -196,7 +205,7 @@ def _chat(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
         call = {"name": step.tool, "arguments": json.dumps(dict(step.given))}
         message["tool_calls"] = [{"index": 0, "id": f"call_{at}", "type": "function", "function": call}]
     why = "tool_calls" if step.tool else "stop"
-    usage = {"prompt_tokens": IN, "completion_tokens": OUT, "total_tokens": IN + OUT}
+    usage = {"prompt_tokens": step.tokens, "completion_tokens": OUT, "total_tokens": step.tokens + OUT}
     head = {"id": f"chat_{at}", "created": 1, "model": model}
     whole = {**head, "object": "chat.completion", "usage": usage}
     whole["choices"] = [{"index": 0, "message": message, "finish_reason": why}]
@@ -214,7 +223,11 @@ def _gemini(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
         part = {"functionCall": {"id": f"fc_{at}", "name": step.tool, "args": dict(step.given)}}
     whole = {
         "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
-        "usageMetadata": {"promptTokenCount": IN, "candidatesTokenCount": OUT, "totalTokenCount": IN + OUT},
+        "usageMetadata": {
+            "promptTokenCount": step.tokens,
+            "candidatesTokenCount": OUT,
+            "totalTokenCount": step.tokens + OUT,
+        },
         "modelVersion": model,
     }
     return whole, [json.dumps(whole)]

@@ -36,6 +36,55 @@ def canary(place: Path, name: str) -> tuple[str, str]:
     return found[0].state, found[0].words
 
 
+@pytest.mark.parametrize(
+    ("told", "state", "words"),
+    [
+        ("✓ nexus: git nexus mcp (stdio) - Connected", "ok", "gemini knows the server nexus"),
+        ("✗ nexus: git nexus mcp (stdio) - Disconnected", "warning", "gemini knows the server nexus, and did not"),
+        ("○ nexus: git nexus mcp (stdio) - Disabled", "problem", "gemini has the server nexus switched off"),
+        ("No MCP servers configured.", "problem", "gemini does not know the server nexus"),
+    ],
+)
+def test_gemini_tells_of_the_server_on_stderr(told: str, state: str, words: str, repository: Path, says: Path) -> None:
+    install(repository, "gemini-cli", "project", None, dry_run=False)
+    (says / "says").write_text("exit 2\n")
+    (says / "gemini").write_text(f"#!/bin/sh\necho '{told}' >&2\n")
+
+    found = next(finding for finding in examined(repository, "gemini-cli") if finding.check == "program")
+
+    assert (found.state, found.words.startswith(words)) == (state, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "pure", "state", "words"),
+    [
+        ('{"mcp": {"nexus": {}}, "plugin": ["file:///x/git-nexus.js"]}', "", "ok", "opencode loads the plugin"),
+        (
+            '{"mcp": {"nexus": {}}, "plugin": []}',
+            "",
+            "problem",
+            "opencode does not load the plugin: nothing is stopped",
+        ),
+        ('{"plugin": ["file:///x/git-nexus.js"], "a": "nexus"}', "1", "problem", "OPENCODE_PURE is set"),
+        ("nexus [", "", "warning", "opencode did not tell which plugins it loads"),
+    ],
+)
+def test_opencode_is_asked_which_plugins_it_loads(
+    told: str, pure: str, state: str, words: str, repository: Path, says: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(repository, "opencode", "project", None, dry_run=False)
+    (says / "says").write_text("exit 2\n")
+    # More than a pipe holds comes before it, as the roles do.
+    (says / "opencode").write_text(f"#!/bin/sh\nprintf '%200000s' ''\necho '{told}'\n")
+    monkeypatch.setenv("OPENCODE_PURE", pure)
+
+    found = examined(repository, "opencode")
+
+    last = [finding for finding in found if finding.check == "program"][-1]
+    assert (last.state, last.words.startswith(words)) == (state, True)
+    assert [finding.state for finding in found if finding.check == "network"] == ["warning"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hook_that_refuses_the_canary_is_proved_to_block(name: str, repository: Path, says: Path) -> None:
     if name == "opencode" and NODE is None:

@@ -31,6 +31,7 @@ SETTINGS = {
     ".gemini/settings.json": '\ufeff{\n\t"ui": {"theme": "x"}, // mine\n\t"mcpServers": {},\n}\n',
     "opencode.jsonc": '// mine\n{\n  "model": "x", /* y */\n}\n',
     ".cursor/mcp.json": "\n",
+    ".geminiignore": "*.bin",
     "AGENTS.md": "# Ours\r\n\r\nBe kind.",
     "CLAUDE.md": "@AGENTS.md\n",
     ".claude/agents/mine.md": "mine\n",
@@ -345,6 +346,44 @@ def test_a_refusal_of_the_gate_itself_passes_through_unchanged(tmp_path: Path) -
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (2, "not this")
+
+
+def test_gemini_may_read_what_is_known_and_nothing_else_that_git_ignores(repository: Path, sealed: Path) -> None:
+    lay(repository, {".geminiignore": "*.bin"})
+    put(repository, "gemini-cli")
+    put(repository, "gemini-cli", "user")
+
+    lines = (repository / ".geminiignore").read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith("#")] == [
+        *("*.bin", "!/.nexus/", "/.nexus/*", "!/.nexus/memory/", "!/.nexus/context/", "!/.nexus/rules/")
+    ]
+    assert not list(sealed.glob("**/.geminiignore"))
+
+    take(repository, "gemini-cli")
+    assert (repository / ".geminiignore").read_text() == "*.bin"
+
+
+def test_opencode_is_late_until_its_own_package_was_fetched(repository: Path, sealed: Path) -> None:
+    put(repository, "opencode")
+
+    def waits() -> list[str]:
+        return next(one for one in standings(repository, ["opencode"]) if one.scope == "project").waits
+
+    first = waits()
+    places = (sealed / ".config" / "opencode", repository / ".opencode")
+    for place in places:
+        (place / "node_modules").mkdir(parents=True)
+        lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "1.18.33"}}}}
+        (place / "package-lock.json").write_text(json.dumps(lock))
+    second = waits()
+    (places[1] / "package-lock.json").write_text("{")
+    third = waits()
+
+    assert len(first) == 1
+    assert f"fetches @opencode-ai/plugin into {places[0]}, {places[1]} at its next start" in first[0]
+    assert first[0].endswith("npm_config_offline=true opencode")
+    assert second == []
+    assert f"into {places[1]} at" in third[0]
 
 
 def test_codex_hooks_are_untrusted_until_the_person_trusted_just_these(repository: Path, sealed: Path) -> None:

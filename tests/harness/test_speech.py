@@ -42,6 +42,20 @@ def test_what_is_not_allowed_is_never_silence(name: str, verdict: Any) -> None:
     assert b"no" in spoken.out or "no" in spoken.err
 
 
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ("multi_agent_v1wait_agent", "wait_agent"),
+        ("multi_agent_v2__close_agent", "close_agent"),
+        ("spawn_agent", "spawn_agent"),
+        ("mcp__nexus__nx_task_add", "mcp__nexus__nx_task_add"),
+        ("multi_agent_v1", "multi_agent_v1"),
+    ],
+)
+def test_codex_names_some_tools_with_their_namespace(told: str, meant: str) -> None:
+    assert speech_of("codex").heard("pre_tool_use", {"tool_name": told}).tool == meant
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_refusal_needs_nothing_of_the_payload(name: str) -> None:
     spoken = speech_of(name).refused("pre_tool_use", "")

@@ -1,4 +1,4 @@
-"""The real programs ask our hook before a tool: a no holds, and what waits is approved elsewhere and goes on."""
+"""Claude Code asks our hook before a tool: a no holds, also one that a person says later from elsewhere."""
 
 import json
 import os
@@ -68,61 +68,15 @@ def test_claude_does_not_run_what_is_denied_and_runs_what_is_allowed(ruled: Path
     assert (ruled / "src" / "new.py").read_text() == "new\n"
 
 
-@pytest.mark.parametrize("answer", ["approve", "deny"])
-def test_claude_leaves_a_call_waiting_and_goes_on_after_the_answer(ruled: Path, sealed: Path, answer: str) -> None:
+def test_claude_leaves_a_call_waiting_and_hears_a_no(ruled: Path, sealed: Path) -> None:
     with StubModels(Step(tool="Bash", given={"command": "touch made.txt"}), Step(text="Done.")) as stub:
         first = claude(ruled, sealed, stub, "do it")
         assert (first["stop_reason"], (ruled / "made.txt").exists()) == ("tool_deferred", False)
 
-        Nexus(ruled).ok(answer, the_run(ruled), "a1")
+        Nexus(ruled).ok("deny", the_run(ruled), "a1")
         second = claude(ruled, sealed, stub, "--resume", first["session_id"])
 
     assert second["result"] == "Done."
-    assert (ruled / "made.txt").exists() == (answer == "approve")
+    assert not (ruled / "made.txt").exists()
     rows = json.loads(Nexus(ruled).ok("--json", "runs", "--all"))["runs"]
     assert [row["status"] for row in rows] == ["completed"]
-
-
-def codex(place: Path, sealed: Path, stub: StubModels, *more: str) -> str:
-    """Run Codex headless with our hook, trusted for this test; return all that it printed."""
-    program = _had("codex", REAL["codex"].get)
-    home = sealed / ".codex"
-    home.mkdir(exist_ok=True)
-    provider = f'[model_providers.stub]\nname = "stub"\nbase_url = "{stub.address}/v1"\nenv_key = "OPENAI_API_KEY"\n'
-    (home / "config.toml").write_text(f'model_provider = "stub"\nmodel = "stub-model"\n{provider}')
-    entry = {"type": "command", "command": HOOK.format("codex"), "timeout": 10}
-    (home / "hooks.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [entry]}]}}))
-    flags = ["--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "danger-full-access"]
-    env = {**os.environ, "CODEX_HOME": str(home), "OPENAI_API_KEY": "stub"}
-    done = subprocess.run(
-        [str(program), "exec", *flags, *more],
-        cwd=place,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=150,
-        check=False,
-    )
-    return done.stdout.decode() + done.stderr.decode()
-
-
-def test_codex_does_not_run_what_is_denied_and_the_same_call_passes_after_a_yes(ruled: Path, sealed: Path) -> None:
-    steps = [
-        Step(tool="exec_command", given={"cmd": "touch denied.txt"}),
-        Step(tool="exec_command", given={"cmd": "touch made.txt"}),
-        Step(text="Waiting."),
-    ]
-    with StubModels(*steps) as stub:
-        said = codex(ruled, sealed, stub, "do it")
-    assert not (ruled / "denied.txt").exists(), said
-    assert not (ruled / "made.txt").exists(), said
-    assert "waits for a person" in json.dumps([body for _, body in stub.requests]), said
-    session = json.loads(said.splitlines()[0])["thread_id"]
-
-    Nexus(ruled).ok("approve", the_run(ruled), "a1")
-    with StubModels(
-        *[Step(text="-")] * 2, Step(tool="exec_command", given={"cmd": "touch made.txt"}), Step(text="Done.")
-    ) as stub:
-        said = codex(ruled, sealed, stub, "resume", session, "go on")
-
-    assert (ruled / "made.txt").exists(), said

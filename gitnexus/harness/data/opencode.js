@@ -66,6 +66,17 @@ export const GitNexus = async ({ client, directory }) => {
     }
     return said?.context ?? ""
   }
+  // The end of a sub-agent is told by an event while the call that started it returns: the call waits, for its answer
+  // carries what is said about that end.
+  const ending = new Set()
+  const ends = async (telling) => {
+    ending.add(telling)
+    try {
+      await telling
+    } finally {
+      ending.delete(telling)
+    }
+  }
   const ended = new Set()
   process.on("exit", () => {
     for (const [id, here] of sessions) {
@@ -87,7 +98,7 @@ export const GitNexus = async ({ client, directory }) => {
         const part = properties.part ?? {}
         if (part.type === "text" && sessions.has(part.sessionID)) known(part.sessionID).last = part.text ?? ""
       } else if (type === "session.idle" && sessions.get(id)?.parent) {
-        await note("subagent_complete", type, id, { text: known(id).last })
+        await ends(note("subagent_complete", type, id, { text: known(id).last }))
       } else if (type === "session.compacted") {
         const context = await note("context_compact", type, id)
         if (context) known(id).waiting.push(context)
@@ -131,6 +142,7 @@ export const GitNexus = async ({ client, directory }) => {
     "tool.execute.after": async ({ tool, sessionID, callID, args }, output) => {
       const answer = { title: output?.title, output: output?.output, metadata: output?.metadata }
       const more = { call: callID, tool, args: args ?? {}, answer }
+      await Promise.allSettled(ending)
       const context = await note("post_tool_use", "tool.execute.after", sessionID, more)
       if (context && typeof output?.output === "string") output.output += `\n\n${context}`
     },

@@ -11,6 +11,8 @@ from gitnexus.harness.install.jsontext import parsed
 from gitnexus.harness.install.marked import block_in, toml_value, with_block, without_block
 from gitnexus.harness.install.model import Append, Block, Held, Keys, Kind, Piece, Put, Whole
 
+_MARKED = ("markdown", "toml", "ignore")
+
 
 @dataclass(slots=True)
 class Edited:
@@ -76,7 +78,7 @@ def stripped(
     every: bool,
 ) -> str:
     """Return a text without what is ours by its meaning; `every` member named is, else only those we know again."""
-    if kind in ("markdown", "toml"):
+    if kind in _MARKED:
         return without_block(text, kind)
     if kind == "whole":
         return text
@@ -96,7 +98,7 @@ def present(text: str | None, kind: Kind, pieces: Sequence[Piece], harness: str)
         return False
     if kind == "whole":
         return ours.is_untouched(text)
-    if kind in ("markdown", "toml"):
+    if kind in _MARKED:
         return block_in(text, kind) is not None
     try:
         document = JsonText(text, "")

@@ -1,4 +1,4 @@
-"""A block of ours between marks, at the end of a text that belongs to somebody else: Markdown and TOML."""
+"""A block of ours between marks, at the end of a text that belongs to somebody else: Markdown, TOML, ignore files."""
 
 import re
 import tomllib
@@ -8,6 +8,7 @@ from gitnexus.base.errors import Invalid
 _MARKS = {
     "markdown": ("<!-- >>> git nexus >>> -->", "<!-- <<< git nexus <<< -->"),
     "toml": ("# >>> git nexus >>>", "# <<< git nexus <<<"),
+    "ignore": ("# >>> git nexus >>>", "# <<< git nexus <<<"),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from gitnexus.base.record import StoredRecord
 
-Kind = Literal["whole", "json", "toml", "markdown"]
+Kind = Literal["whole", "json", "toml", "markdown", "ignore"]
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("project", "user")
 Keys = tuple[str, ...]
@@ -38,7 +38,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines between our marks, at the end of a Markdown or TOML file. `table` is what it adds to TOML."""
+    """Lines between our marks, at the end of a Markdown, TOML or ignore file. `table` is what it adds to TOML."""
 
     body: str
     table: Keys = ()

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from gitnexus.harness.install.jsontext import parsed
 from gitnexus.harness.install.marked import toml_value
 from gitnexus.harness.install.ours import is_our_hook
 from gitnexus.harness.install.record import read_text
+
+_PACKAGE = "@opencode-ai/plugin"
 
 
 def json_at(path: Path) -> Any:
@@ -104,6 +106,25 @@ def _untrusted_folder(home: Path, root: Path, environ: Mapping[str, str]) -> lis
         if rule == "TRUST_FOLDER" or (rule == "TRUST_PARENT" and folder == root):
             return []
     return ["the folder is not trusted: start gemini in it and say yes"]
+
+
+def opencode_waits(folders: Sequence[Path]) -> list[str]:
+    """Return where OpenCode will first fetch its own package, as it does for any plugin; it goes on without, but late.
+
+    It takes a folder for complete that has node_modules/ and a lock that names the package. Seen in 1.18.
+    """
+    bare = [folder for folder in folders if not _fetched(folder)]
+    if not bare:
+        return []
+    return [
+        f"it fetches {_PACKAGE} into {', '.join(map(str, bare))} at its next start; without a network it tries for "
+        "a minute or more and then goes on without, or at once if started as: npm_config_offline=true opencode"
+    ]
+
+
+def _fetched(folder: Path) -> bool:
+    held = _object(_object(_object(json_at(folder / "package-lock.json")).get("packages")).get(""))
+    return (folder / "node_modules").is_dir() and _PACKAGE in _object(held.get("dependencies"))
 
 
 def label_of(event: str) -> str:

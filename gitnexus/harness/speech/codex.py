@@ -1,9 +1,13 @@
 """Codex: the same words as Claude Code, fewer of them; seen in 0.166."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from gitnexus.harness.model import Answer, Event, Happening, Spoken
 from gitnexus.harness.speech.claude_code import ClaudeCode
+
+_NAMESPACE = re.compile(r"\Amulti_agent_v\d+_*(?=[a-z])")
 
 
 class Codex(ClaudeCode):
@@ -18,6 +22,11 @@ class Codex(ClaudeCode):
     delegates: Mapping[str, tuple[str, str]] = {"spawn_agent": ("agent_type", "message")}
     # A field that an event does not know makes the whole answer void.
     _hears = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"})
+
+    def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
+        """Return what was told; tools about agents are named with their namespace before them, and nothing between."""
+        told = super().heard(event, payload)
+        return told._replace(tool=_NAMESPACE.sub("", told.tool))
 
     def spoken(self, happening: Happening, answer: Answer) -> Spoken:
         """Return the answer; what is not clearly allowed is a no, in the one form that it never passes over."""

@@ -1,11 +1,11 @@
-"""Gemini CLI: settings.json, agents/, commands/*.toml, skills/, GEMINI.md. Commands are typed as /nexus:plan."""
+"""Gemini CLI: settings.json, agents/, commands/*.toml, skills/, GEMINI.md, .geminiignore. Commands are /nexus:plan."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from gitnexus.harness.install import ours, words
 from gitnexus.harness.install.kit import GATE_SECONDS, OTHER_SECONDS, Kit, quoted
-from gitnexus.harness.install.model import Put, Want, Whole
+from gitnexus.harness.install.model import Block, Put, Want, Whole
 from gitnexus.harness.install.programs.hooked import hooks
 from gitnexus.harness.model import Event
 
@@ -23,6 +23,9 @@ _TOOLS = (
         "web_fetch",
     ),
 )
+# Its tools keep away from what git ignores, and git ignores .nexus/. What agents may know is let in again, the rest of
+# it stays out, and so does everything else that git ignores. The file counts in the folder of a project alone.
+_LET_IN = "!/.nexus/\n/.nexus/*\n!/.nexus/memory/\n!/.nexus/context/\n!/.nexus/rules/"
 
 
 def wants(kit: Kit) -> Iterator[Want]:
@@ -51,6 +54,8 @@ def wants(kit: Kit) -> Iterator[Want]:
         lines = f"# {ours.mark()}\ndescription = {about}\nprompt = '''\n{text}'''\n"
         name = skill.id.removeprefix("nx-")
         yield Want(folder / "commands" / "nexus" / f"{name}.toml", "whole", (Whole(ours.signed(lines)),))
+    if not user:
+        yield Want(kit.root / ".geminiignore", "ignore", (Block(_LET_IN),))
     yield Want(folder / "GEMINI.md" if user else kit.root / "GEMINI.md", "markdown", (words.block(),))
 
 

@@ -67,7 +67,7 @@ ROWS: dict[str, Row] = {
             "OpenCode",
             "opencode",
             opencode.wants,
-            "start opencode again; with any plugin it first fetches a package of its own from the network",
+            "start opencode again; with any plugin it first fetches a package of its own; late without a network",
             (_BASH, "opencode --pure runs without plugins, and one that does not load is passed over without a word"),
         ),
         Row(
