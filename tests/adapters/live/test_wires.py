@@ -15,7 +15,7 @@ from gitnexus.adapters.table import adapter_named
 from tests.adapters.test_lines import objects as other_objects
 
 RECORDED = Path(__file__).with_name("recorded")
-JOB = Job(prompt="do it", way="contained", folder="/work", private="/private", live=True)
+JOB = Job(prompt="do it", way="contained", folder="/project", private="/private", live=True)
 WORDS = (
     "type subtype control_request control_response request request_id can_use_tool tool_name input tool_use_id result "
     "method id params item changes kind path diff add delete update move_path itemId command cwd availableDecisions "
@@ -62,13 +62,13 @@ def test_a_conversation_with_two_calls_is_understood_whole(name: str) -> None:
     assert ended.tokens_in > 0
     assert len(ended.session) > 10
     if name == "claude":
-        assert (files.tool, files.given) == ("Write", {"file_path": "/work/n.txt", "content": "one\n"})
+        assert (files.tool, files.given) == ("Write", {"file_path": "/project/n.txt", "content": "one\n"})
         assert (command.tool, command.given) == ("Bash", {"command": "echo ran > ran.txt"})
     else:
-        assert FileDiff("/work/n.txt", "whole", "one\n") in files.diffs
+        assert FileDiff("/project/n.txt", "whole", "one\n") in files.diffs
         words = command.given["command"]
         assert words == (["/bin/bash", "-lc", "echo ran > ran.txt"] if name == "codex" else "echo ran > ran.txt")
-        assert command.cwd == "/work"
+        assert command.cwd == "/project"
     results = {one.call: one.ok for one in said if one.kind == "tool_result"}
     assert (results[files.call], results[command.call]) == (True, True)
 
@@ -76,7 +76,7 @@ def test_a_conversation_with_two_calls_is_understood_whole(name: str) -> None:
 def test_a_change_of_a_file_by_codex_is_told_in_hunks() -> None:
     files = talked("codex")[0][0]
 
-    assert files.diffs[1] == FileDiff("/work/readme.txt", "hunks", "@@ -1,2 +1,2 @@\n hello\n-old\n+new\n")
+    assert files.diffs[1] == FileDiff("/project/readme.txt", "hunks", "@@ -1,2 +1,2 @@\n hello\n-old\n+new\n")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_input_of_a_tool_goes_back_as_it_was() -> None:
 
 @pytest.mark.parametrize("name", WIRES)
 def test_a_session_is_taken_up(name: str) -> None:
-    job = Job(prompt="go on", way="contained", folder="/work", private="/private", live=True, session="s-1")
+    job = Job(prompt="go on", way="contained", folder="/project", private="/private", live=True, session="s-1")
     sent = json.dumps(talked(name, job)[1])
 
     if name == "claude":
