@@ -15,7 +15,7 @@ from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
 from gitnexus.git.hookmanagers import advice
 from gitnexus.projects import read_registry
-from gitnexus.projects.grants import read_permissions
+from gitnexus.projects.grants import written_permissions
 from gitnexus.projects.model import real
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
@@ -250,9 +250,13 @@ def _registry(state: State, _fix: bool) -> Iterator[Finding]:
         return
     try:
         row = read_registry(home.snapshot).at(real(state.repo.main_place))
-        read_permissions(home.snapshot)
+        written_permissions(home.snapshot)
     finally:
         home.close()
+    from gitnexus.app.homeseal import unsigned  # keys and signatures: only here
+
+    for name, why in unsigned().items():
+        yield Finding("registry", "warning", f"{name} is not in force: {why}", "git nexus policy trust")
     if row is None:
         yield Finding("registry", "warning", "this project is not registered", "git nexus init --name NAME")
     else:

@@ -13,7 +13,7 @@ from gitnexus.backlog.add import add
 from gitnexus.backlog.fields import Fields
 from gitnexus.backlog.reference import Reference
 from gitnexus.backlog.who import person
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.state import State

@@ -9,7 +9,7 @@ import pytest
 
 from gitnexus.app.network import reindexed, with_network
 from gitnexus.backlog.graph import turned
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.network import Network
 from tests.conftest import Nexus

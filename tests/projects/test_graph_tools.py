@@ -8,7 +8,7 @@ import pytest
 from gitnexus.app.tools import TOOLS, Desk, call
 from gitnexus.base.errors import BadReference, BadUsage, Invalid, NotFound, PermissionDenied, ProjectNotFound
 from gitnexus.cycle import Session
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.state import State
