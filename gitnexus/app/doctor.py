@@ -24,6 +24,8 @@ from gitnexus.state.intake import left_aside, own_projection, settle
 
 _OLDEST_GIT = (2, 34)
 _MOST_TOLD = 20
+# What is shown in red wherever it is said.
+BYPASS = "the mode is bypass: nobody is asked about anything that no rule denies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +328,8 @@ def _sandbox(state: State, _fix: bool) -> Iterator[Finding]:
     from gitnexus.sandbox.levels import WORDS, available, chosen
 
     law = policy_here(state).law
+    if law.mode == "bypass":
+        yield Finding("mode", "warning", BYPASS, "git nexus policy mode default --user")
     level = chosen(law.level, law.minimum)
     missing = "".join(f"; {row.level} is not there: {row.why}" for row in available() if not row.there)
     words = f"commands run at {level}: {WORDS[level].removeprefix('and ')}{missing}"

@@ -45,6 +45,7 @@ class Standing:
     untrusted: dict[str, str]
     runs: dict[str, int]
     mode: str
+    sandbox: str
     warnings: list[str]
     next_steps: list[str]
 
@@ -77,6 +78,7 @@ def standing(nexus: Nexus) -> Standing:
         untrusted=untrusted,
         runs=runs,
         mode=_mode(nexus, snapshot),
+        sandbox=_sandbox(nexus),
         warnings=warnings,
         next_steps=_next(nexus, copies, missing, warnings, untrusted, runs),
     )
@@ -139,6 +141,15 @@ def _mode(nexus: Nexus, snapshot: Snapshot) -> str:
         return policy_here(nexus.state).law.mode
     except Invalid:
         return "default"
+
+
+def _sandbox(nexus: Nexus) -> str:
+    from gitnexus.app.sandboxline import level_told
+
+    try:
+        return level_told(nexus.state)
+    except NexusError as exc:
+        return f"none: {exc.message}"
 
 
 def _warnings(nexus: Nexus) -> list[str]:

@@ -52,6 +52,8 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
     wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
     desk = started(nexus.state, wish)
     note(f"{desk.run.id} works in {desk.place}")
+    if desk.mode == "bypass":
+        click.secho("mode bypass: nobody is asked", fg="red", bold=True, err=True)
     if detach:
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
