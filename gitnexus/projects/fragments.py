@@ -111,11 +111,14 @@ def _from_state(index: Index, project: Project, repo: Repo, known: str | None, g
 
 def _glance(project: Project) -> str:
     """Return what changes whenever a project's tasks do, from one or two files: the tip of its state ref, or a stat."""
-    for common in (_git_folder(project.path), project.path):
-        try:
-            return f"ref {Path(f'{common}/{STATE_REF}').read_text(encoding='ascii').strip()}"
-        except (OSError, UnicodeDecodeError):
-            pass
+    ours = f"{project.path}/.git"
+    tip = _tip(ours)  # the usual case is one small file: every command looks at every project
+    if tip:
+        return tip
+    for common in (_git_folder(ours), project.path):
+        tip = _tip(common)
+        if tip:
+            return tip
         packed = _stat(f"{common}/packed-refs")
         if packed or Path(common, "HEAD").exists():
             # A repository may have no state ref and be a folder of CLEO.
@@ -123,13 +126,26 @@ def _glance(project: Project) -> str:
     return _glance_of_files(project.path)
 
 
-def _git_folder(root: str) -> str:
+def _tip(common: str) -> str:
+    try:
+        file = os.open(f"{common}/{STATE_REF}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        return f"ref {os.read(file, 200).decode('ascii').strip()}"
+    except (OSError, UnicodeDecodeError):
+        return ""
+    finally:
+        os.close(file)
+
+
+def _git_folder(ours: str) -> str:
     """Return where git keeps a work tree's refs: `.git`, or the folder that a file of this name points to."""
     try:
-        pointer = os.fsdecode(Path(root, ".git").read_bytes()[:4096])
+        pointer = os.fsdecode(Path(ours).read_bytes()[:4096])
     except OSError:
-        return f"{root}/.git"
-    return str(Path(root, pointer.removeprefix("gitdir:").strip()))
+        return ours
+    return str(Path(ours).parent / pointer.removeprefix("gitdir:").strip())
 
 
 def _glance_of_files(root: str) -> str:
