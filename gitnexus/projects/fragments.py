@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from gitnexus.projects.place import health, state_of
 from gitnexus.state import STATE_REF
 
 _GONE = "gone"
+_TICK = 100_000_000  # nanoseconds; the clock of a file system goes by hundredths of a second, or less
 
 
 def refresh(
@@ -75,13 +77,14 @@ def _renewed(index: Index, project: Project, known: tuple[str, str] | None) -> b
 def _from_cleo(index: Index, project: Project, folder: Path, known: str | None, glance: str) -> bool:
     """Read the files if their bytes are others than those that are known; return False if they are not."""
     content = content_of(folder)
+    seen = f"{glance} just now" if _just_now(folder) else glance  # then the next look reads the bytes again
     if content == known:
-        index.seen(project.hash, glance)
+        index.seen(project.hash, seen)
         return False
     before = index.versions(project.hash)
     entries = {task.id: _entry(task, _version(task)) for task in tasks_at(folder)}
     fresh = [entry for entry in entries.values() if before.get(entry.id) != entry.version]
-    index.update(project.hash, content, glance, fresh, before.keys() - entries.keys(), folded)
+    index.update(project.hash, content, seen, fresh, before.keys() - entries.keys(), folded)
     return True
 
 
@@ -158,6 +161,15 @@ def _stat(path: str) -> str:
     except OSError:
         return ""
     return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
+
+
+def _just_now(folder: Path) -> bool:
+    """True if a file was written so lately that another write of as many bytes might have the same time."""
+    for name in (TODO, ARCHIVE):
+        with contextlib.suppress(OSError):
+            if abs(time.time_ns() - os.stat(folder / FOLDER / name).st_ctime_ns) < _TICK:
+                return True
+    return False
 
 
 def _version(task: BacklogTask) -> str:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from gitnexus.projects import wordlists
 from gitnexus.projects.discovery import Asked, ranked, related
 from gitnexus.projects.finding import Wanted, folded, found
+from gitnexus.projects.fragments import refresh
 from gitnexus.projects.index import Entry, Index, Row
 from gitnexus.projects.indexfile import with_index
 from gitnexus.projects.postings import read, unpacked
 from gitnexus.projects.scoring import Scores, boost, jaccard
+from tests.projects.conftest import World
 
 API, LIB = "a" * 12, "b" * 12
 NAMES = {API: "api", LIB: "lib"}
@@ -339,3 +341,21 @@ def test_lists_are_made_anew_when_much_was_noted_beside_them(tmp_path: Path, mon
     assert tables() == [9, 0]  # those of lib's task, and of the new one
     assert _content(path) == _content(filled(tmp_path / "anew.sqlite", lib=ENTRIES["lib"], api=[
         Entry("T7", "Three telling words", "pending", labels=("new",))]))  # fmt: skip
+
+
+def test_a_folder_of_cleo_is_known_by_its_bytes_and_only_changed_tasks_are_put_in(world: World) -> None:
+    place = world.cleo_project("old", T1="One", T2="Two")
+    project, file = world.register(place), place / ".cleo" / "todo.json"
+    path = world.root / "i.sqlite"
+
+    def numbers() -> tuple[list[str], dict[str, int]]:
+        return with_index(path, lambda index: (refresh(index, [project]), {row.title: row.n for row in index.rows()}))
+
+    assert numbers() == (["old"], {"One": 1, "Two": 2})
+    os.utime(file, (1, 1))
+    assert numbers()[0] == []
+    before = file.stat()
+    file.write_text(file.read_text().replace("Two", "Six"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert numbers() == (["old"], {"One": 1, "Six": 3})
+    assert numbers()[0] == []
