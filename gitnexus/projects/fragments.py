@@ -14,12 +14,11 @@ from gitnexus.backlog.store import id_at, row_of
 from gitnexus.base.errors import NexusError
 from gitnexus.git import GitFailed, Repo
 from gitnexus.projects.finding import folded
-from gitnexus.projects.index import Entry, Index
+from gitnexus.projects.index import GONE, Entry, Index
 from gitnexus.projects.model import Project
 from gitnexus.projects.place import health, state_of
 from gitnexus.state import STATE_REF
 
-_GONE = "gone"
 _TICK = 100_000_000  # nanoseconds; the clock of a file system goes by hundredths of a second, or less
 
 
@@ -64,13 +63,13 @@ def _renewed(index: Index, project: Project, known: tuple[str, str] | None) -> b
     place = health(project)[1]
     try:
         if place is None:
-            index.replace(project.hash, _GONE, glance, (), folded)
+            index.replace(project.hash, GONE, glance, (), folded)
             return True
         if place.repo is not None:
             return _from_state(index, project, place.repo, known[0] if known else None, glance)
         return _from_cleo(index, project, Path(place.path), known[0] if known else None, glance)
     except (NexusError, OSError, GitFailed):
-        index.replace(project.hash, _GONE, glance, (), folded)  # what cannot be read has no tasks to be shown
+        index.replace(project.hash, GONE, glance, (), folded)  # what cannot be read has no tasks to be shown
     return True
 
 

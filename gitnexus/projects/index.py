@@ -79,6 +79,8 @@ class Row:
         return number_of(self.id)
 
 
+# The content of a project that could not be read when it was last looked at.
+GONE = "gone"
 _COLUMNS = "task.n, project.hash, task.id, title, status, priority, type, parent, grandparent, labels, files, words"
 
 
@@ -117,6 +119,10 @@ class Index:
             hash_: (content, seen)
             for hash_, content, seen in self._db.execute("SELECT hash, content, seen FROM project")
         }
+
+    def unreadable(self) -> set[str]:
+        """Return the projects that could not be read."""
+        return {hash_ for (hash_,) in self._db.execute("SELECT hash FROM project WHERE content = ?", (GONE,))}
 
     def replace(
         self, project: str, content: str, seen: str, entries: Iterable[Entry], fold: Callable[[str], str]
