@@ -142,6 +142,16 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     )
 
 
+def open_outside(place: Path, why: NotFound) -> OpenBacklog:
+    """Stand outside any project: tasks of others can be reached, as far as nobody's project may."""
+    from gitnexus.backlog.store import NoBacklog
+
+    def nobody() -> dict[str, str]:
+        raise why
+
+    return OpenBacklog(NoBacklog(why), nobody, place)
+
+
 def claimant_of(state: State) -> Callable[[], Claimant]:
     """Return who claims: the agent that NEXUS_AGENT names, else the person whom git names."""
 

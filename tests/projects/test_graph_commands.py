@@ -413,3 +413,13 @@ def test_a_run_for_a_task_of_another_project_needs_execute_there(
 
     assert task_of_a_run(place, "lib:T1") == "lib:T1"
     assert task_of_a_run(place, "web:T1") == task_of_a_run(place, ".:T1") == "T1"
+
+
+def test_outside_any_project_tasks_are_shown_and_not_changed(world: World, lib: Project) -> None:
+    outside = Nexus(world.root)
+
+    assert told(outside, "show", "lib:T1")["ref"] == "lib:T1"
+    assert told(outside, "task", "update", "lib:T1", "--title", "x")["error"]["code"] == 71
+    for argv in (("show", "T1"), ("task", "list"), ("task", "add", "x"), ("task", "export")):
+        refused = told(outside, *argv)["error"]
+        assert (refused["code"], refused["name"]) == (4, "E_NOT_FOUND")
