@@ -74,7 +74,7 @@ def started(state: State, wish: Wish) -> RunDesk:
             "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    added(state.repo, desk.place, desk.branch, base, run.id)
+    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id)
     return desk
 
 
@@ -234,7 +234,8 @@ def _attempted(
 def _at_its_place(desk: RunDesk) -> None:
     """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
-        added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
+        head = tip(desk.repo, desk.branch) or desk.run.base
+        desk.stamps = added(desk.repo, desk.place, desk.branch, head, desk.run.id)
 
 
 def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
@@ -242,7 +243,7 @@ def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
     aside = desk.folder / f"left-{node.id}-{attempt}-{chance(4)}"
     unprepared(desk)
     emptied(desk.worktree, aside)
-    filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    desk.stamps = filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
     text = f"what {f'attempt {attempt}' if attempt else 'the one before'} left lies in {aside}"
     desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node.id})
 

@@ -1,8 +1,8 @@
 """A worktree of its own for a run: added without hooks, filled without filters, locked against git's own pruning."""
 
-import contextlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 from gitnexus.base.errors import Conflict, Failed
@@ -10,11 +10,12 @@ from gitnexus.base.files import replace
 from gitnexus.git.child import must, reason, run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.stamps import Stamps, stamps
 from gitnexus.git.worktrees import Worktree
 
 
-def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
-    """Make the branch at `base` and a worktree on it at `place`; return the repository seen from there.
+def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Stamps:
+    """Make the branch at `base` and a worktree on it at `place`; return the files as they were put down there.
 
     What is there already from an attempt that was killed is taken up. Raises: Conflict, Failed, GitFailed.
     """
@@ -40,8 +41,7 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
             raise Failed(f"the worktree at {place} is not where it should be")
     found = Repo(git_dir, repo.common_dir, place, repo.object_format)
     replace(Worktree(place, git_dir, is_linked=True).run_mark, f"{mark}\n".encode())
-    filled(found, base)
-    return found
+    return filled(found, base)
 
 
 def is_filled(repo: Repo) -> bool:
@@ -62,15 +62,17 @@ def emptied(repo: Repo, aside: Path) -> None:
         raise Failed(f"what lies in {repo.worktree} could not be moved away: {exc.strerror}") from exc
 
 
-def filled(repo: Repo, commit: str) -> None:
+def filled(repo: Repo, commit: str) -> Stamps:
     """Put the files of a commit into an empty or half filled worktree, bytes as they are, and its index beside."""
     with private(repo) as git:
         git.must("read-tree", commit)
         _checked_out(git, repo)
-        index = repo.git_dir / "index"
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(git.folder / "index", index.with_name("index.nexus"))
-            index.with_name("index.nexus").replace(index)
+        try:
+            index = (git.folder / "index").read_bytes()
+        except FileNotFoundError:
+            return {}
+        replace(repo.git_dir / "index", index)
+        return stamps(index, len(git.zero) // 2, time.time_ns())
 
 
 def indexed(repo: Repo, tree: str) -> None:
