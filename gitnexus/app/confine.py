@@ -114,8 +114,8 @@ class Sandbox:
                     f"the worktree has more than {_MOST_LOOKED_AT} files, too many to look for those that are denied",
                     hint="use a linked worktree, which has only what is tracked",
                 )
-            below = Path(folder).relative_to(self._root)
-            found += [Path(folder, name) for name in files if why_unreadable(self._law, str(below / name))]
+            below = folder[len(self._root) + 1 :] + os.sep if len(folder) > len(self._root) else ""
+            found += [Path(folder, name) for name in files if why_unreadable(self._law, below + name)]
         return [path for path in found if not path.is_symlink()]
 
     @cached_property

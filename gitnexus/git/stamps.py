@@ -21,45 +21,44 @@ _STEP = 50_000_000
 
 
 class Stamp(NamedTuple):
-    """Which inode a file was, and when that last changed."""
+    """Which inode a file was and when that last changed, then what it holds."""
 
-    seconds: int
-    nanoseconds: int
-    device: int
-    inode: int
-    size: int
+    inode: tuple[int, ...]
+    mode: int
+    oid: bytes
 
 
-Stamps = Mapping[str, tuple[Stamp, TreeEntry]]
+Stamps = Mapping[str, Stamp]
 
 
 def stamps(index: bytes, width: int, now: int) -> Stamps:
     """Return the files of an index by their paths, those that were written right before `now` left out.
 
-    `width` is how many bytes name an object. Nothing is known of an index in another form, or of files on a disk that counts whole seconds.
+    `width` is how many bytes name an object. Nothing is known of an index in another form, or of files on a disk that
+    counts whole seconds.
     """
     if index[:8] != b"DIRC\0\0\0\2":
         return {}
-    found: dict[str, tuple[Stamp, TreeEntry]] = {}
+    found: dict[str, Stamp] = {}
     at = _HEAD
     for _ in range(int.from_bytes(index[8:12])):
         seconds, fraction, _, _, device, inode, mode, _, _, size = _STAT.unpack_from(index, at)
-        name_at = at + _STAT.size + width + 2
-        flags = int.from_bytes(index[name_at - 2 : name_at])
-        end = index.index(b"\0", name_at) if flags & _LONG_NAME == _LONG_NAME else name_at + (flags & _LONG_NAME)
-        path = os.fsdecode(index[name_at:end])
+        oid_at = at + _STAT.size
+        name_at = oid_at + width + 2
+        length = int.from_bytes(index[name_at - 2 : name_at]) & _LONG_NAME
+        end = index.index(b"\0", name_at) if length == _LONG_NAME else name_at + length
         if fraction and seconds * 1_000_000_000 + fraction + _STEP < now:
-            oid = index[at + _STAT.size : at + _STAT.size + width].hex()
-            found[path] = Stamp(seconds, fraction, device, inode, size), TreeEntry(path, f"{mode:06o}", oid)
+            known = Stamp((seconds, fraction, device, inode, size), mode, index[oid_at : oid_at + width])
+            found[os.fsdecode(index[name_at:end])] = known
         at = end + 8 - (end - at) % 8
     return found
 
 
 def stamped(known: Stamps, path: str, now: os.stat_result) -> TreeEntry | None:
     """Return the file that was put down at `path`, if what lies there still is that."""
-    stamp, entry = known.get(path, (None, None))
+    stamp = known.get(path)
     if stamp is None:
         return None
     seconds, fraction = divmod(now.st_ctime_ns, 1_000_000_000)
-    parts = (seconds, fraction, now.st_dev, now.st_ino, now.st_size)
-    return entry if stamp == tuple(one & _HALF for one in parts) else None
+    inode = (seconds & _HALF, fraction, now.st_dev & _HALF, now.st_ino & _HALF, now.st_size & _HALF)
+    return TreeEntry(path, f"{stamp.mode:06o}", stamp.oid.hex()) if stamp.inode == inode else None
