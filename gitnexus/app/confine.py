@@ -27,6 +27,13 @@ TOOLS = "nexus.toolPath"
 _MOST_LOOKED_AT = 200_000
 
 
+def foreseen(law: Law) -> None:
+    """Find out what any sandbox under `law` needs and keep it: who makes one has it at once."""
+    with contextlib.suppress(DeniedByPolicy):  # said to who makes one
+        chosen(law.level, law.minimum)
+    why_unreadable(law, "x")
+
+
 class Sandbox:
     """The sandbox of one worktree."""
 

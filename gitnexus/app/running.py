@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
+from gitnexus.app.confine import foreseen
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
@@ -55,7 +56,8 @@ def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
     base = _commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
-    definition = wish.definition.changed(mode=wish.mode or policy_here(state).law.mode)
+    law = policy_here(state).law
+    definition = wish.definition.changed(mode=wish.mode or law.mode)
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
@@ -74,7 +76,7 @@ def started(state: State, wish: Wish) -> RunDesk:
             "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id)
+    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id, lambda: foreseen(law))
     return desk
 
 
