@@ -9,6 +9,8 @@ from gitnexus.base import clock
 from gitnexus.base.errors import NexusError
 from gitnexus.base.record import Record
 from gitnexus.events.view import RunView
+from gitnexus.runs.clean import with_something
+from gitnexus.runs.logs import archived
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.store import runs_in
 from gitnexus.state import State
@@ -17,7 +19,7 @@ _OVER = ("landed", "cancelled")
 
 
 class Row(Record):
-    """A line of the list."""
+    """A line of the list; `branch` is empty for a run that has none, or none any more."""
 
     id: str
     status: str
@@ -32,18 +34,21 @@ class Row(Record):
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
-    """Return the runs, the newest first."""
+    """Return the runs, the newest first; unless `everything`, those only that somebody may still do something about."""
     found = []
+    there = with_something(state.repo)
+    gone = set() if everything else archived(state.repo, state.objects) - there
     # By the second: of two runs of one minute the ids do not tell which is newer.
     for run in sorted(runs_in(state.required()), key=lambda run: (run.created, run.id), reverse=True):
-        if not everything and run.status in _OVER:
+        if not everything and (run.status in _OVER or (run.status in ENDED and run.id in gone)):
             continue
         desk = RunDesk(state, run)
         status, waits, step = _found_at(desk)
         added, removed = lines_changed(desk) if run.head else (0, 0)
         lines = f"+{added} −{removed}" if added or removed else ""
+        branch = run.branch if run.id in there and not run.session else ""
         found.append(
-            Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
+            Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=branch, lines=lines,
                 waits=waits, title=run.title, step=step, mode=_mode(desk))
         )  # fmt: skip
     return found

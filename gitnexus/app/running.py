@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
-from gitnexus.app.confine import Sandbox
+from gitnexus.app.confine import Sandbox, foreseen
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
@@ -56,7 +56,8 @@ def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
     base = _commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
-    definition = wish.definition.changed(mode=wish.mode or policy_here(state).law.mode)
+    law = policy_here(state).law
+    definition = wish.definition.changed(mode=wish.mode or law.mode)
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
@@ -75,7 +76,7 @@ def started(state: State, wish: Wish) -> RunDesk:
             "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    added(state.repo, desk.place, desk.branch, base, run.id)
+    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id, lambda: foreseen(law))
     return desk
 
 
@@ -237,7 +238,8 @@ def _attempted(
 def _at_its_place(desk: RunDesk) -> None:
     """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
-        added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
+        head = tip(desk.repo, desk.branch) or desk.run.base
+        desk.stamps = added(desk.repo, desk.place, desk.branch, head, desk.run.id)
 
 
 def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
@@ -245,7 +247,7 @@ def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
     aside = desk.folder / f"left-{node.id}-{attempt}-{chance(4)}"
     unprepared(desk)
     emptied(desk.worktree, aside)
-    filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    desk.stamps = filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
     text = f"what {f'attempt {attempt}' if attempt else 'the one before'} left lies in {aside}"
     desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node.id})
 

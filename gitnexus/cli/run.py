@@ -1,5 +1,6 @@
 """`git nexus run` and `resume`: an agent works in a worktree of its own, and what it did is proposed."""
 
+import contextlib
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from gitnexus.ui.output import answer, note, with_nexus
 from gitnexus.ui.runs import leave, reviewed, shown, summary, told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.policy.model import Way
@@ -58,7 +61,8 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
         return
-    view = driven(desk, shown, reviewed if can_ask() else None, network)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if can_ask() else None, network)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -77,7 +81,8 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
     from gitnexus.app.running import driven
 
     desk = open_run(nexus.state, run_id)
-    view = driven(desk, shown, reviewed if can_ask() and not unattended else None, network)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if can_ask() and not unattended else None, network)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -88,6 +93,17 @@ def _task(nexus: "Nexus", ref: str) -> str:
     from gitnexus.app.reach import task_of_a_run  # most runs are for no task
 
     return task_of_a_run(nexus.repo.place, ref)
+
+
+@contextlib.contextmanager
+def _interruptible(desk: "RunDesk") -> "Iterator[None]":
+    """Say to who interrupts a run what becomes of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        run = desk.run.id
+        note(f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it")
+        raise
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":
