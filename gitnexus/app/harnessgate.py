@@ -1,8 +1,8 @@
 """The gate of programs that ask us before each tool: one answer for every call, at once if the same was judged before.
 
-Outside of a project of ours it has no opinion: a hook that is installed for all repositories must not stop other work.
-Two things hold everywhere: the canary is refused, and so is what reaches into the user's home of git nexus, for the
-key of an approver lies there.
+Outside of a project of ours a hook that is installed for all repositories has no opinion, for it must not stop other
+work; one that came with a repository refuses, for somebody counts on it. Two things hold everywhere: the canary is
+refused, and so is what reaches into the user's home of git nexus, for the key of an approver lies there.
 """
 
 import os
@@ -40,7 +40,7 @@ def judged(told: Happening) -> Answer:
         return Answer(verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there")
     place = place_of(cwd) or next((found for path in paths if (found := place_of(os.path.dirname(path)))), None)
     if place is None:
-        return no_opinion(told)
+        return _lawless(told, cwd)
     memo, key = Memo(place.common), _key(told, call, paths, place)
     law = memo.law() if key else None
     if law is not None:
@@ -50,6 +50,14 @@ def judged(told: Happening) -> Answer:
     from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
 
     return answered(told, call, place, memo, key)
+
+
+def _lawless(told: Happening, cwd: str) -> Answer:
+    """Return the answer outside of every project: no opinion, but where somebody counts on the gate."""
+    from gitnexus.app.gateready import why_shut  # in a project nobody asks
+
+    reason = why_shut(told.harness, cwd)
+    return Answer(verdict="deny", reason=reason) if reason else no_opinion(told)
 
 
 def _plainly(told: Happening, call: Call, place: Place, plain: dict[str, Any] | None) -> Known | None:

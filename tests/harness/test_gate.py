@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.app.gatememo import Known, Memo, home, place_of
+from gitnexus.app.harness import install, uninstall
 from gitnexus.app.harnessgate import judged
 from gitnexus.harness.model import Answer, Happening
 from gitnexus.state.home import home_folder
@@ -260,8 +261,14 @@ def test_edits_need_a_task_where_the_policy_says_so_and_sed_is_an_edit(ruled: Pa
     assert after == "allow"
 
 
-def test_outside_of_a_project_there_is_no_opinion_but_keys_and_the_canary(tmp_path: Path) -> None:
-    run_git(tmp_path, "init", "-q")
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_what_is_in_all_repositories_has_no_opinion_outside_of_projects_but_keys_and_the_canary(
+    tmp_path: Path, is_repository: bool
+) -> None:
+    if is_repository:
+        run_git(tmp_path, "init", "-q")
+        for name in ("claude-code", "opencode"):
+            install(tmp_path, name, "user", None, dry_run=False)
 
     assert bash(tmp_path, "make") == ""
     assert said(tmp_path, "write", {"filePath": "x", "content": ""}, "opencode") == "allow"
@@ -269,6 +276,38 @@ def test_outside_of_a_project_there_is_no_opinion_but_keys_and_the_canary(tmp_pa
     assert said(tmp_path, "Write", {"file_path": ".git-nexus-canary", "content": ""}) == "deny"
     assert said(tmp_path, "Read", {"file_path": str(home_folder() / "keys" / "approver")}) == "deny"
     assert bash(tmp_path, f"cat {home_folder()}/keys/approver") == "deny"
+
+
+@pytest.mark.parametrize("harness", WRITE)
+def test_a_repository_that_is_no_project_is_shut_unless_the_gate_is_the_persons_own(
+    tmp_path: Path, harness: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone, other = tmp_path / "clone", tmp_path / "other"
+    for place in (clone, other):
+        place.mkdir()
+        run_git(place, "init", "-q")
+    install(clone, harness, "project", None, dry_run=False)
+    asked = SHELL[harness]("make")
+    left_alone = "allow" if harness == "opencode" else ""
+
+    strange = [said(place, *asked, harness) for place in (clone, other)]
+    install(clone, harness, "user", None, dry_run=False)
+    mine = [said(place, *asked, harness) for place in (clone, clone / ".git", other, tmp_path)]
+    uninstall(clone, harness, "user", None, dry_run=False)
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
+    plugin = [said(place, *asked, harness) for place in (clone, other)]
+
+    assert strange == ["deny", "deny"]
+    assert mine == ["deny", "deny", left_alone, left_alone]
+    assert plugin == ["deny", left_alone]
+
+
+def test_a_home_that_is_a_repository_does_not_shut_all_that_lies_in_it(sealed: Path) -> None:
+    run_git(sealed, "init", "-q")
+    (sealed / "notes").mkdir()
+    install(sealed, "claude-code", "user", None, dry_run=False)
+
+    assert bash(sealed / "notes", "make") == ""
 
 
 def test_a_file_of_a_project_is_judged_by_it_wherever_the_program_stands(ruled: Path, tmp_path: Path) -> None:
