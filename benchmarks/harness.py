@@ -76,6 +76,8 @@ def gate(place: Path, python: Callable[[], object]) -> Iterator[Ratio]:
         ("a command", partial(run, "git status"), 4.0),
         ("a command never seen", partial(run, "git log -{}"), 4.0),
         ("a command never seen that is denied", partial(run, "curl http://localhost/{}"), 4.0),
+        ("an edit that waits for a person", partial(edit, "a.txt"), 4.0),
+        ("a command that waits for a person", partial(run, "make test"), 4.0),
     ):
         yield compare(f"pre_tool_use before {word}", ours, "python -c pass", python, limit, ROUNDS)
 

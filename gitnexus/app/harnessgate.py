@@ -44,7 +44,8 @@ def judged(told: Happening) -> Answer:
     memo, key = Memo(place.common), _key(told, call, paths, place)
     law = memo.law() if key else None
     if law is not None:
-        known = memo.found(law, key) or _plainly(told, call, place, law.get("plain"))
+        known = memo.found(law, key) or memo.waits(law, asking(told, call, key))
+        known = known or _plainly(told, call, place, law.get("plain"))
         if known is not None:
             return no_opinion(told) if known.verdict == "" else _answer(known.verdict, known.reason)
     from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
@@ -86,7 +87,13 @@ def no_opinion(told: Happening) -> Answer:
 
 
 def _answer(verdict: str, reason: str) -> Answer:
-    return Answer(verdict="allow" if verdict == "allow" else "deny", reason=reason)
+    said = {"allow": "allow", "ask": "ask", "defer": "defer"}.get(verdict, "deny")
+    return Answer(verdict=said, reason=reason)  # type: ignore[arg-type]  # one of the four
+
+
+def asking(told: Happening, call: Call, key: str) -> str:
+    """Return all that the answer to a question depends on besides the law: who asks, and the call to its last word."""
+    return repr((key, told.session, told.headless, os.environ.get("CLAUDE_CODE_ENTRYPOINT"), call))
 
 
 def meant(path: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gitnexus.app.court import ORDER, Court, Finding
 from gitnexus.app.gatememo import Known, Memo, Place
-from gitnexus.app.harnessgate import no_opinion
+from gitnexus.app.harnessgate import asking, no_opinion
 from gitnexus.app.judgefiles import outside, patch_of, reading, unplanned, writing
 from gitnexus.app.judgerole import limited
 from gitnexus.app.judgeshell import commanded
@@ -45,9 +45,15 @@ def answered(told: Happening, call: Call, place: Place, memo: Memo, key: str) ->
             if key and tip and tip == state.snapshot.commit and not found.finding.rule.startswith("grant."):
                 memo.keep(key, court.law(), tip, Known(verdict, why, tuple(found.facts)))
             return no_opinion(told) if verdict == "" else Answer(verdict=verdict, reason=why)
-        from gitnexus.app.sessions import asked  # only what asks is written down
+        from gitnexus.app.sessions import asked, marks_of  # only what asks is written down
 
-        return asked(state, told, call, place, found.request, _decision_of(court, found))
+        before = marks_of(state, told, call, place)
+        answer = asked(state, told, call, place, found.request, _decision_of(court, found))
+        # If anything happened meanwhile, as by the question itself, it is asked once more before it is remembered.
+        if key and tip and answer.verdict != "allow" and before == marks_of(state, told, call, place):
+            known = Known(answer.verdict, answer.reason, (*found.facts, *before))
+            memo.keep_waiting(asking(told, call, key), court.law(), tip, known)
+        return answer
     finally:
         state.close()
 

@@ -344,7 +344,7 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
         return bool(seen) and seen[0]
 
     assert [known("git status"), known("git status")] == [False, True]
-    assert [known("make"), known("make")] == [False, False], "a question is never remembered"
+    assert [known("make"), known("make")] == [False, False], "a question is remembered elsewhere"
     assert known("git status") is True, "what waits moved the state, and left the law as it was"
     (ruled / ".later").write_text("x")
     assert [known("cat .later"), known("cat .later")] == [False, True]
@@ -359,6 +359,79 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
     assert bash(ruled, "git status") == "allow"
     (home_folder() / "policy.md").write_text("---\nversion: 1\ndeny:\n- run: [git, '**']\n---\n")
     assert bash(ruled, "git status") == "deny"
+
+
+@pytest.fixture
+def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tools for which the gate itself was loaded."""
+    from gitnexus.app import harnessjudge
+
+    found: list[str] = []
+    whole = harnessjudge.answered
+
+    def counted(told_: Happening, *more: Any) -> Answer:
+        found.append(told_.tool)
+        return whole(told_, *more)
+
+    monkeypatch.setattr(harnessjudge, "answered", counted)
+    return found
+
+
+@pytest.mark.parametrize("answer", ["approve", "deny"])
+def test_what_waits_is_told_so_without_the_gate_until_somebody_answers(
+    ruled: Path, judgements: list[str], answer: str
+) -> None:
+    def asked() -> Answer:
+        return judged(told(ruled, "Write", {"file_path": "x.txt", "content": "x"}))
+
+    said_ = [asked().reason for _ in range(5)]
+    before = len(judgements)
+    run = json.loads(Nexus(ruled).ok("--json", "runs"))["runs"][0]["id"]
+    Nexus(ruled).ok(answer, run, "a1")
+    after = asked()
+
+    assert (before, len(set(said_[1:]))) == (2, 1), "once to ask, once to see that it waits"
+    assert after.verdict == {"approve": "allow", "deny": "deny"}[answer]
+    assert after.reason not in said_
+
+
+def test_a_question_is_another_for_other_words_another_session_and_another_file(
+    ruled: Path, judgements: list[str]
+) -> None:
+    def count(**more: Any) -> int:
+        before = len(judgements)
+        content, session = more.get("content", "x"), more.get("session", "s1")
+        judged(told(ruled, "Write", {"file_path": "readme.txt", "content": content}, session=session))
+        return len(judgements) - before
+
+    first = [count() for _ in range(3)]
+    (ruled / "readme.txt").write_text("another")
+
+    assert first == [1, 1, 0]
+    assert [count(), count(content="y"), count(session="s2")] == [1, 1, 1]
+
+
+def test_one_who_sits_before_the_program_is_asked_again_without_the_gate(
+    ruled: Path, judgements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    seen = [bash(ruled, "make"), bash(ruled, "make")]
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-py")
+
+    assert (seen, judgements) == (["ask", "ask"], ["Bash"])
+    assert bash(ruled, "make") == "defer", "nobody sits there now"
+
+
+def test_a_remembered_question_is_never_a_yes(ruled: Path) -> None:
+    for _ in range(3):
+        assert bash(ruled, "make") == "deny"
+    for file in (home_folder() / "cache" / "gate").rglob("*-*"):
+        if file.is_file():
+            file.write_text('["allow", "forged", []]')
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Memo, "found", lambda *_: None)
+        assert bash(ruled, "make") == "deny"
 
 
 def test_what_somebody_else_could_have_written_is_not_believed(ruled: Path) -> None:
