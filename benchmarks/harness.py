@@ -92,7 +92,8 @@ def ratios() -> Iterator[Ratio]:
         read = {"tool_name": "Read", "tool_input": {"file_path": f"{place}/a.txt"}, "tool_response": {"file": {}}}
         edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{place}/a.txt"}, "tool_response": {}}
         command = {"tool_name": "Bash", "tool_input": {"command": "make test"}, "tool_response": {"stdout": "x" * 9000}}
-        for word, fields in (("a read", read), ("a command", command), ("an edit", edit)):
+        note = {**read, "tool_input": {"file_path": f"{place}/.nexus/memory/pattern-ci.md"}}
+        for word, fields in (("a read", read), ("a read of a note", note), ("a command", command), ("an edit", edit)):
             ours = hook(place, "post_tool_use", "PostToolUse", **fields)
             yield compare(f"post_tool_use after {word}", ours, "python -c pass", python, 4.0, ROUNDS)
         for word, text in (("plain", "Please go on with it."), ("with a tag", "[run] the tasks")):
