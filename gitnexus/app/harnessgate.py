@@ -39,6 +39,7 @@ def judged(told: Happening) -> Answer:
     if reached := _in_our_home(paths, call):
         return Answer(verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there")
     place = place_of(cwd) or next((found for path in paths if (found := place_of(os.path.dirname(path)))), None)
+    place = place or _began_in()
     if place is None:
         return _lawless(told, cwd)
     memo, key = Memo(place.common), _key(told, call, paths, place)
@@ -51,6 +52,12 @@ def judged(told: Happening) -> Answer:
     from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
 
     return answered(told, call, place, memo, key)
+
+
+def _began_in() -> Place | None:
+    """Return the project in which the session began, where the program tells: to leave it is no way out of its law."""
+    began = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR") or ""
+    return place_of(began) if os.path.isabs(began) else None
 
 
 def _lawless(told: Happening, cwd: str) -> Answer:

@@ -318,6 +318,24 @@ def test_a_file_of_a_project_is_judged_by_it_wherever_the_program_stands(ruled: 
     assert said(elsewhere, "Write", {"file_path": str(ruled / "src" / "new.py"), "content": ""}) == "allow"
 
 
+def test_a_session_that_began_in_a_project_is_judged_by_it_wherever_it_went(
+    ruled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    calls = [
+        ("Bash", {"command": "curl x"}),
+        ("Write", {"file_path": "x", "content": ""}),
+        ("Read", {"file_path": "x"}),
+    ]
+    without = [said(elsewhere, *call) for call in calls]
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(ruled))
+
+    assert without == ["", "", ""]
+    assert [said(elsewhere, *call) for call in calls] == ["deny", "deny", ""]
+    assert bash(elsewhere, "git status") == "allow", "by the rule of that project"
+
+
 def test_a_repository_within_a_project_is_no_way_out_of_it(ruled: Path) -> None:
     inner = ruled / "src" / "inner"
     inner.mkdir()
