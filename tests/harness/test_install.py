@@ -83,6 +83,7 @@ def test_out_again_every_byte_and_folder_is_as_it_was(name: str, scope: Scope, r
     take(repository, name, scope)
 
     assert during != before
+    assert not (repository / ".git" / "nexus").exists()
     assert all(during[path] is not None for path in before if before[path] is not None), "nothing of theirs went"
     assert tree(root) == before
 
