@@ -159,6 +159,19 @@ class Memo:
         """Return the answer to the same call under the law in force, None if it must be judged."""
         return self._kept(index, key, ("", "allow", "deny"))
 
+    def is_settled(self, top: str) -> bool:
+        """True if nobody touched the law's files in a worktree since they were last taken into the state."""
+        try:
+            return self._read(_edits_of(top)) == marks(top)
+        except (OSError, ValueError):
+            return False
+
+    def settled(self, top: str, seen: list[str]) -> None:
+        """Remember how the law's files in a worktree looked just before they were taken in."""
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._write(_edits_of(top), seen)
+
     def waits(self, index: dict[str, Any], key: str) -> Known | None:
         """Return what was said to the same call that waits for a person, None if it must be judged; never a yes."""
         return self._kept(index, f"waits {key}", ("ask", "defer", "deny"))
@@ -225,6 +238,15 @@ class Memo:
         raw = json.dumps(value).encode()
         if len(raw) <= _LARGEST:
             replace(Path(self._folder, name), raw, 0o600)
+
+
+def marks(top: str) -> list[str]:
+    """Return what tells whether somebody edited the law by hand in a worktree."""
+    return [stamp(os.path.join(top, ".nexus", name)) for name in ("policy.md", "settings.json")]
+
+
+def _edits_of(top: str) -> str:
+    return f"edits-{_name(top)}"
 
 
 def stamp(path: str) -> str:

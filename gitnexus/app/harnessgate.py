@@ -43,7 +43,8 @@ def judged(told: Happening) -> Answer:
     if place is None:
         return _lawless(told, cwd)
     memo, key = Memo(place.common), _key(told, call, paths, place)
-    law = memo.law() if key else None
+    # In a run's worktree nothing is taken in by noticing it.
+    law = memo.law() if key and (place.run or memo.is_settled(place.top)) else None
     if law is not None:
         known = memo.found(law, key) or memo.waits(law, asking(told, call, key))
         known = known or _plainly(told, call, place, law.get("plain"))

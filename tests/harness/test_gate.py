@@ -379,6 +379,18 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
     assert bash(ruled, "git status") == "deny"
 
 
+def test_a_law_that_a_person_edits_by_hand_holds_with_the_next_call(ruled: Path) -> None:
+    before = [bash(ruled, "git status"), bash(ruled, "git status")]
+    stricter = POLICY.replace("deny:\n", 'deny:\n- run: [git, "**"]\n')
+    (ruled / ".nexus" / "policy.md").write_text(stricter)
+    after = [bash(ruled, "git status"), bash(ruled, "git log -3")]
+    looser = POLICY.replace("allow:\n", "allow:\n- run: [make]\n")
+    (ruled / ".nexus" / "policy.md").write_text(looser)
+
+    assert (before, after) == (["allow", "allow"], ["deny", "deny"])
+    assert bash(ruled, "make") == "deny", "what loosens counts only when it is signed"
+
+
 @pytest.fixture
 def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tools for which the gate itself was loaded."""

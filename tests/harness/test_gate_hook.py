@@ -65,7 +65,9 @@ def test_a_program_that_nobody_knows_is_refused(project: Path, nexus: Nexus) -> 
     assert hooked(nexus, "nobody", "{}").returncode == 2
 
 
-@pytest.mark.parametrize("broken", ["user policy", "project policy", "user settings", "state ref", "pin"])
+@pytest.mark.parametrize(
+    "broken", ["user policy", "project policy", "edited policy", "user settings", "state ref", "pin"]
+)
 def test_what_the_law_rests_on_is_broken_so_nothing_passes(
     project: Path, nexus: Nexus, sealed: Path, broken: str
 ) -> None:
@@ -76,6 +78,8 @@ def test_what_the_law_rests_on_is_broken_so_nothing_passes(
     home = sealed / "nexus"
     if broken == "user policy":
         (home / "policy.md").write_text("---\nversion: 7\n---\n")
+    elif broken == "edited policy":
+        (project / ".nexus" / "policy.md").write_text("---\nallow: [\n---\n")
     elif broken == "project policy":
         blob = run_git(project, "hash-object", "-w", "--stdin", stdin="---\nallow: [\n---\n").strip()
         env = {"index": str(project.parent / "index")}
