@@ -7,7 +7,7 @@ import time
 
 _PATIENCE = 60.0
 # For a program that was told that there is nothing more, to put its things away and leave.
-FAREWELL = 5.0
+FAREWELL = 3.0
 
 
 class Voice:
