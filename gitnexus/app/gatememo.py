@@ -258,7 +258,7 @@ def stamp(path: str) -> str:
     return f"{seen.st_ino}.{seen.st_size}.{seen.st_mtime_ns}.{seen.st_ctime_ns}"
 
 
-_LOOKS = {"program": found_on_path, "real": os.path.realpath, "stamp": stamp}
+_LOOKS: dict[str, Callable[[str], str]] = {"program": found_on_path, "real": os.path.realpath, "stamp": stamp}
 
 
 def _still_so(facts: Iterable[tuple[str, str, str]]) -> bool:
