@@ -89,7 +89,7 @@ def _worked(
         with live.conversation() if live else contextlib.nullcontext():
             done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
             ears.finish()
-    desk.log.append("agent.progress", node.adapter, {"text": f"sandbox {done.level}", "node": node.id})
+    desk.log.append("agent.progress", "nexus", {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
     # Gemini CLI stays after its last word, with nothing more to hear: how it was ended says nothing of its work.
     status = 0 if done.dismissed else status

@@ -1,5 +1,7 @@
 """All runs of a project at a glance, and which of them wait for a person."""
 
+import contextlib
+
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
 from gitnexus.app.runsteps import steps_of
@@ -26,6 +28,7 @@ class Row(Record):
     waits: str
     title: str
     step: str = ""
+    mode: str = ""
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
@@ -41,7 +44,7 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
         lines = f"+{added} −{removed}" if added or removed else ""
         found.append(
             Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
-                waits=waits, title=run.title, step=step)
+                waits=waits, title=run.title, step=step, mode=_mode(desk))
         )  # fmt: skip
     return found
 
@@ -87,6 +90,13 @@ def _found_at(desk: RunDesk) -> tuple[str, str, str]:
         return desk.run.status, "", ""  # of another machine, or damaged: the record tells what it can
     status = "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven())
     return status, _waits(view), _last_step(view)
+
+
+def _mode(desk: RunDesk) -> str:
+    """Return the mode that a run was started in; nothing where its definition is of another machine, or was changed."""
+    with contextlib.suppress(NexusError):
+        return desk.mode or ""
+    return ""
 
 
 def _waits(view: RunView) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
+from gitnexus.app.confine import Sandbox
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
@@ -17,7 +18,7 @@ from gitnexus.app.runsetup import failed_in_it, prepared, unprepared
 from gitnexus.app.runsteps import steps_of
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
-from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NotFound
+from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
@@ -217,6 +218,8 @@ def _attempted(
 ) -> Ended:
     """Let a node's agent work, for the first time or again, and keep how that ended. Raises: NexusError."""
     body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter, "attempt": before + 1}
+    with contextlib.suppress(NexusError):  # told below, by who cannot start it
+        body["sandbox"] = Sandbox(desk.worktree, desk.keeper().here.law).level
     desk.log.append("node.started", "nexus", body)
     try:
         ended = worked(desk, definition, node, show, network)

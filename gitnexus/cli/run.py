@@ -31,7 +31,7 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
               help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
-@click.option("--task", default="", metavar="REF", help="The task that this is for.")
+@click.option("--task", default="", metavar="REF", help="The task that this is for: T12, or name:T12.")
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
@@ -49,9 +49,11 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
 
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     refuse_unready(nexus.state, definition)
-    wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
+    wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], _task(nexus, asked["task"]))
     desk = started(nexus.state, wish)
     note(f"{desk.run.id} works in {desk.place}")
+    if desk.mode == "bypass":
+        click.secho("mode bypass: nobody is asked", fg="red", bold=True, err=True)
     if detach:
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
@@ -78,6 +80,14 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
     view = driven(desk, shown, reviewed if can_ask() and not unattended else None, network)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
+
+
+def _task(nexus: "Nexus", ref: str) -> str:
+    if not ref:
+        return ""
+    from gitnexus.app.reach import task_of_a_run  # most runs are for no task
+
+    return task_of_a_run(nexus.repo.place, ref)
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":

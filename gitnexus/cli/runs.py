@@ -29,7 +29,7 @@ def runs(nexus: "Nexus", everything: bool) -> None:
     found = rows_of(nexus.state, everything=everything)
     table = [
         [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines, row.waits,
-         one_line(row.title, 60)]
+         _bypass(row) + one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip
     text = columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
@@ -125,6 +125,10 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
     desk = open_run(nexus.state, run_id)
     view = cancelled(desk, reason)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+def _bypass(row: "Row") -> str:
+    return click.style("bypass: nobody is asked  ", fg="red", bold=True) if row.mode == "bypass" else ""
 
 
 def _agents(row: "Row") -> str:

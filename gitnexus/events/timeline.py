@@ -109,7 +109,7 @@ def _since(start: datetime | None, at: datetime | None) -> str:
 WORDS: Mapping[str, _Words] = {
     "workflow.started": _Words("starts the run {run}: {task}", "", "{branch}"),
     "run.resumed": _Words("goes on with the run", "", "by {by}"),
-    "node.started": _Words("begins {node} {op}"),
+    "node.started": _Words("begins {node} {op}", "", "{sandbox}"),
     "node.completed": _Words("completed {node}", "", "{summary}"),
     "node.blocked": _Words("is blocked in {node}", "{why}", "{needs}"),
     "node.failed": _Words("failed in {node}", "{why}"),
@@ -118,7 +118,7 @@ WORDS: Mapping[str, _Words] = {
     "action.rejected": _Words("rejects {action}", "{why}"),
     "permission.granted": _Words("{by} approved {action} ({scope})", "{why}", "{digest}"),
     "permission.denied": _Words("{by} denied {action}", "{why}"),
-    "tool.intended": _Words("is about to run {tool} for {action}: {argv}", "", "{digest}"),
+    "tool.intended": _Words("is about to run {tool} for {action}: {argv}", "", "{sandbox} {digest}"),
     "tool.executed": _Words("ran {tool} for {action}", "", "{ended} {result}"),
     "secret.revealed": _Words("{by} looked at what was hidden in {action}", "{why}"),
     "tool.read": _Words("reads with {tool}", "", "{what}"),
