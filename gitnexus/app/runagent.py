@@ -94,6 +94,8 @@ def _worked(
             ears.finish()
     desk.log.append("agent.progress", "nexus", {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
+    # Gemini CLI stays after its last word, with nothing more to hear: how it was ended says nothing of its work.
+    status = 0 if done.dismissed else status
     ended = ears.reader.end(status)
     if done.ended_by:
         ended = ended.changed(ok=False, reason="limit", message=f"ended by the limit on {done.ended_by}")
