@@ -102,7 +102,7 @@ class Returned:
     """What came back: the output, what it took, and what was wrong with each answer that was tried before it."""
 
     output: Output
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     wrong: tuple[str, ...] = ()
 
 
