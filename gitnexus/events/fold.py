@@ -342,6 +342,8 @@ STEPS: Mapping[str, _Step] = {
     "run.checkpointed": _checkpointed,
     "run.committed": _committed,
     "output.checked": _told,
+    "step.finished": _told,
+    "batch.started": _told,
     "batch.finished": _told,
     "checks.ran": _told,
     "run.landed": _landed,
