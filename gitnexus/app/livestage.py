@@ -14,6 +14,7 @@ from gitnexus.app.runact import bench_for
 from gitnexus.app.runagent import Show
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.running import Ask, Review
 from gitnexus.app.runproposal import proposed_request
 from gitnexus.app.runrenew import current
 from gitnexus.app.specialists import specialist_of, view_at
@@ -35,9 +36,6 @@ from gitnexus.workflow.flow import is_agent
 from gitnexus.workflow.specialist import Order, Output, Returned, Unfit
 from gitnexus.workflow.stage import Deed
 
-Review = Callable[[RunDesk, str], bool]
-# Puts a question to a person who is there; the answer, or nothing.
-Ask = Callable[[RunDesk, str, str], str]
 # The open repository is read by one thread at a time; models and programs are waited for side by side.
 _reading = threading.Lock()
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 # Asks about an action; True if it was answered, False if it is left waiting.
 Review = Callable[[RunDesk, str], bool]
+# Puts a question (its name, its text) to a person who is there; the answer, nothing if it is left open.
+Ask = Callable[[RunDesk, str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,13 @@ def claimed(state: State, taken: list[str]) -> str:
     raise Failed("no free name for a run was found")
 
 
-def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
-    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+def driven(
+    desk: RunDesk, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None
+) -> RunView:
+    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError.
+
+    `ask` puts a question of a workflow to who is there; without it, `git nexus answer` does later.
+    """
     if desk.run.session:
         raise Failed(
             f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
@@ -117,7 +124,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
     if desk.workflow() is not None:
         from gitnexus.app.walking import walked  # the engine and its specialists: only a workflow pays
 
-        return walked(desk, show, review, network)
+        return walked(desk, show, review, network, ask)
     with desk.driving():
         definition = desk.definition()
         view = desk.view()

@@ -1,10 +1,10 @@
 """A workflow being walked: driven by one process, kept as it goes, and left where a person has to answer."""
 
 from gitnexus.app.keeping import kept_beyond
-from gitnexus.app.livestage import Ask, LiveStage, Review
+from gitnexus.app.livestage import LiveStage
 from gitnexus.app.runagent import Show
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.running import at_its_place, recorded
+from gitnexus.app.running import Ask, Review, at_its_place, recorded
 from gitnexus.app.runsetup import failed_in_it, prepared
 from gitnexus.app.workflow import workflow_settings
 from gitnexus.base.errors import Failed
