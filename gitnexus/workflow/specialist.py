@@ -39,7 +39,9 @@ class Commit(NamedTuple):
 class View(Protocol):
     """The project as a specialist may see it: the code at one commit, the state at one, what the law lets be read."""
 
-    library: Library
+    @property
+    def library(self) -> Library:
+        """Where references are looked up."""
 
     def log(self, most: int) -> Sequence[Commit]:
         """Return the last commits before and with the base, the newest first."""
