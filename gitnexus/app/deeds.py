@@ -13,6 +13,7 @@ from gitnexus.policy.model import DocumentRequest, HandoffRequest
 from gitnexus.redaction.hide import mask
 from gitnexus.state.format import id_of
 from gitnexus.workflow.definition import WorkflowNode
+from gitnexus.workflow.papers import plan_path
 from gitnexus.workflow.stage import Deed
 
 
@@ -41,11 +42,6 @@ def _put(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:
         raw = action.diff.encode("utf-8", "surrogateescape")
         return proposing.patch(desk, raw if raw.endswith(b"\n") else raw + b"\n", action.summary, node=node.id)
     return proposing.command(desk, list(action.argv), action.summary, {}, node=node.id)
-
-
-def plan_path(run: str) -> str:
-    """Return where the plan of a run lies on the state ref."""
-    return f"plans/{run}.json"
 
 
 def _plan_change(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:

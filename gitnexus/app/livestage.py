@@ -17,7 +17,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import Ask, Review
 from gitnexus.app.runproposal import proposed_request
 from gitnexus.app.runrenew import current
-from gitnexus.app.specialists import specialist_of, view_at
+from gitnexus.app.specialists import specialist_of, typed_of, view_at
 from gitnexus.app.workflow import sizes_at
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
@@ -35,6 +35,7 @@ from gitnexus.workflow.definition import EMBEDDED, MODEL, WorkflowDefinition, Wo
 from gitnexus.workflow.flow import is_agent
 from gitnexus.workflow.specialist import Order, Output, Returned, Unfit
 from gitnexus.workflow.stage import Deed
+from gitnexus.workflow.typed import given_to
 
 # The open repository is read by one thread at a time; models and programs are waited for side by side.
 _reading = threading.Lock()
@@ -86,8 +87,11 @@ class LiveStage:
             order = replace(order, pack=pack_for(self.desk, self.definition, order, tip))
             if embedded:
                 found = specialist_of(self.desk, order.node).work(replace(order, view=view))
+            elif order.node.adapter == MODEL:
+                given = given_to(replace(order, view=view))
         if order.node.adapter == MODEL:
-            found = specialist_of(self.desk, order.node).work(order)
+            # A model takes its time: meanwhile others may read.
+            found = typed_of(self.desk).asked(order, given)
         elif not embedded:
             found = by_agent(self.desk, order, self.look, self.network)
         return replace(found, output=_without_secrets(found.output))
