@@ -19,7 +19,9 @@ from gitnexus.workflow.macros import MACROS, expanded
 from gitnexus.workflow.specialist import Order, Output, Unfit
 from tests.workflow.memorystage import MemoryStage, Play
 
-BUNDLE = ResearchBundle(question="how?", summary="so", claims=(Claim(text="it is", citations=("a.py",), confidence=90),))
+BUNDLE = ResearchBundle(
+    question="how?", summary="so", claims=(Claim(text="it is", citations=("a.py",), confidence=90),)
+)
 PATCH = Action(kind="patch", summary="mend it", diff="--- a\n")
 COMMAND = Action(kind="command", summary="try it", argv=("true",))
 DONE = ExecResult(status="done", summary="did it", actions=(PATCH, COMMAND))
@@ -96,7 +98,9 @@ def test_an_output_that_does_not_fit_is_told_to_who_gave_it_as_often_as_retries_
     assert told == ["", message, "no JSON at all"]
     assert statuses(engine) == {"research": "completed", "plan": "failed"}
     assert engine.progress.nodes["plan"].why == f"no answer that can be used in 3 tries: {message}"
-    checks = [event.body["ok"] for event in scene.log if event.kind == "output.checked" and event.body["node"] == "plan"]
+    checks = [
+        event.body["ok"] for event in scene.log if event.kind == "output.checked" and event.body["node"] == "plan"
+    ]
     assert checks == [False, False, False]
 
 
