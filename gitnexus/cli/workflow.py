@@ -75,12 +75,13 @@ def show(nexus: "Nexus", name: str) -> None:
     from gitnexus.app.workflow import known_in
     from gitnexus.ui.workflow import nodes
     from gitnexus.workflow.commands import PLACE
+    from gitnexus.workflow.macros import MACROS
 
     known = known_in(nexus.state)
     plain = name.removeprefix("/")
     definition = known.definition(plain, PLACE)
     text = known.commands[plain].text if plain in known.commands else ""
-    about = known.commands[plain].about if plain in known.commands else known.offered().get(plain, "")
+    about = known.commands[plain].about if plain in known.commands else MACROS[plain].about
     shown = "\n".join(filter(None, [one_line(f"{plain}: {about}", 200), nodes(definition), visible(text)]))
     answer({"name": plain, "about": about, "text": text, "workflow": definition.plain()}, shown, nexus.described)
 
