@@ -38,7 +38,6 @@ class Steps:
     def taken(self, node: WorkflowNode, step: str, outcome: "Outcome") -> None:
         """Take in what came of a call."""
         engine, node = self._engine, self._engine.desk.effective(node)
-        engine.news()
         drafts = self._told(node, step, outcome)
         if outcome.output is None:
             engine.failed(node.id, outcome.error, drafts)
