@@ -1,7 +1,7 @@
 """A workflow being walked: driven by one process, kept as it goes, and left where a person has to answer."""
 
 from gitnexus.app.keeping import kept_beyond
-from gitnexus.app.livestage import LiveStage
+from gitnexus.app.livestage import LiveStage, handed
 from gitnexus.app.runagent import Show
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import Ask, Review, at_its_place, recorded
@@ -32,7 +32,7 @@ def walked(
         if desk.view().status not in ENDED:
             at_its_place(desk)
             _walk(desk, definition, show, review, network, ask)
-        kept_beyond(desk, definition)
+        kept_beyond(desk, definition, lambda action: handed(desk, action))
         desk.checkpointed()
     return recorded(desk)
 

@@ -134,6 +134,16 @@ class Flow:
                 found = state.outputs[PLAN]
         return found
 
+    def paper(self, progress: Progress, id_: str) -> str:
+        """Return the node whose plan a node works with or changes, however often it was changed; itself at first."""
+        sides = self.sides(progress) if progress.actions else []
+        side = next((one for one in sides if one.node.id == id_), None)
+        mine = self.nodes[side.parent if side else id_]
+        for name in reversed(mine.inputs.uses):
+            if name in self.nodes and PLAN in progress.node(name).outputs:
+                return self.paper(progress, name)
+        return id_
+
     def startable(self, progress: Progress) -> list[WorkflowNode]:
         """Return the nodes that may begin, or begin again: in order, those that clear a way first."""
         if self.stopped(progress):
