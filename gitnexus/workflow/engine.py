@@ -64,6 +64,15 @@ class Engine:
             del self._running[id_]
             self._steps.taken(self.flow.node(self.progress, id_), call.step, outcome)
 
+    def titles_done(self) -> frozenset[str]:
+        """Return the titles of the steps of plans that were carried out."""
+        found = set()
+        for id_, state in self.progress.nodes.items():
+            done = {name for name, one in state.steps.items() if one.ok}
+            plan = self.desk.plan(self.flow.node(self.progress, id_)) if done else None
+            found |= {step.title for step in (plan.steps if plan else ()) if step.id in done}
+        return frozenset(found)
+
     def write(self, *drafts: Draft) -> None:
         """Write events down and take them in, with what others wrote meanwhile."""
         events = self.stage.write(drafts)
