@@ -11,7 +11,6 @@ from gitnexus.git.private import PrivateGit
 from gitnexus.packs import Library
 from gitnexus.workflow.definition import EMBEDDED, MODEL, WorkflowNode
 from gitnexus.workflow.specialist import Commit, Specialist
-from gitnexus.workflow.typed import Typed
 
 _MOST = 1000
 
@@ -23,15 +22,11 @@ def specialist_of(desk: RunDesk, node: WorkflowNode) -> Specialist:
 
         return Embedded()
     if node.adapter == MODEL:
-        return typed_of(desk)
+        from gitnexus.app.prompts import prompter_of
+        from gitnexus.workflow.typed import Typed
+
+        return Typed(prompter_of(desk.state))
     raise Failed(f"{node.adapter} is no specialist without a worktree")
-
-
-def typed_of(desk: RunDesk) -> Typed:
-    """Return the typed model call of a project. Raises: Invalid."""
-    from gitnexus.app.prompts import prompter_of  # the settings, the words: only who asks a model pays
-
-    return Typed(prompter_of(desk.state))
 
 
 @dataclass(frozen=True, slots=True)

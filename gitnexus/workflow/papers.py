@@ -1,56 +1,77 @@
-"""Plans and research as papers for people: Markdown beside the JSON, with an id and where it comes from.
+"""Plans and research as papers: JSON for programs with an id and where it comes from, Markdown for people.
 
-Both are documents of the doc graph: `plans/` and `research/` on the state ref, named by their id. What a specialist
-quotes is written so that nothing in it becomes a link, a heading or a row of the paper. Pure.
+Both are documents of the doc graph: `plans/` and `research/` on the state ref, linked by id. What a specialist quotes
+is written so that nothing in it becomes a link, a heading or a row of the paper. Pure.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from gitnexus.base.canonical import document
 from gitnexus.base.record import Record
 from gitnexus.base.text import visible
-from gitnexus.prompts.model import Plan, PlanStep, ResearchBundle
+from gitnexus.docgraph.store import NEXUS, PLANS, RESEARCH
+from gitnexus.prompts.model import Form, Plan, PlanStep, ResearchBundle
 
+LONGEST_ID = 80
+_PLAIN = re.compile(r"[^A-Za-z0-9_.-]")
 # What means something to Markdown inside of a line; at its beginning a few more signs do.
 _SIGNS = re.compile(r"([\\`*_\[\]<>{}|&~!#])")
 _FIRST = re.compile(r"^([-+>=:]|\d+(?=[.)]))")
 
 
 class Origin(Record):
-    """Where a paper comes from: the run, who wrote it, and the task that the run was for."""
+    """Where a paper comes from: the run and its node, who wrote it, and the commits that were looked at."""
 
     run: str
+    node: str
     by: str = ""
+    base: str = ""
+    state: str = ""
     task: str = ""
 
 
-def plan_path(run: str) -> str:
-    """Return where the plan of a run lies on the state ref; its id is its name without the ending."""
-    return f"plans/plan-{run}.json"
+def paper_id(kind: str, origin: Origin) -> str:
+    """Return the id of a paper: research.RUN.NODE, plan.RUN.NODE, as short as ids have to be."""
+    plain = _PLAIN.sub("-", f"{kind}.{origin.run}.{origin.node}")
+    if len(plain) <= LONGEST_ID:
+        return plain
+    return f"{plain[: LONGEST_ID - 9]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
 
 
-def research_path(run: str, node: str, kind: str = "research") -> str:
-    """Return where the research, or the review, of a node lies on the state ref."""
-    return f"research/{kind}-{run}-{node}.json"
+def papers_of(output: Plan | ResearchBundle, origin: Origin, kind: str = "") -> dict[str, bytes]:
+    """Return the files of a paper by their paths on the state ref. `kind`: plan, research or review."""
+    kind = kind or ("plan" if isinstance(output, Plan) else "research")
+    id_ = paper_id(kind, origin)
+    folder = (PLANS if isinstance(output, Plan) else RESEARCH).removeprefix(NEXUS)
+    path = f"{folder}/{id_}.json"
+    text = plan_text(output) if isinstance(output, Plan) else research_text(output, kind)
+    whole = "\n".join([*_front(id_, origin), text])
+    return {path: document(paper(output, origin, id_)), f"{folder}/{id_}.md": whole.encode("utf-8", "replace")}
 
 
-def id_of(path: str) -> str:
-    """Return the id of a paper."""
-    return path.rpartition("/")[2].rpartition(".")[0]
+def paper(output: Form, origin: Origin, id_: str) -> dict[str, Any]:
+    """Return the JSON of a paper: the output's own fields, with the id and where it comes from beside them."""
+    told = {key: value for key, value in origin.plain().items() if value}
+    return {"id": id_, "origin": told, **output.plain()}
 
 
-def with_origin(text: str, path: str, origin: Origin) -> str:
-    """Return a paper's Markdown with its front matter: the id, and links to what it comes from."""
-    rows = [f"ID: {id_of(path)}", "LINKS:", f"  - run: {json.dumps(origin.run)}"]
-    rows += [f"  - task: {json.dumps(origin.task)}"] if origin.task else []
-    rows += [f"BY: {json.dumps(origin.by)}"] if origin.by else []
-    return "\n".join(["---", *rows, "---", "", text])
+def plan_in(value: dict[str, Any], where: str) -> Plan:
+    """Return the plan in the JSON of a paper, or in a plan as a specialist gives it. Raises: Invalid."""
+    return Plan.from_value({key: item for key, item in value.items() if key not in ("id", "origin")}, where)
+
+
+def research_in(value: dict[str, Any], where: str) -> ResearchBundle:
+    """Return the research in the JSON of a paper, or as a specialist gives it. Raises: Invalid."""
+    return ResearchBundle.from_value({key: item for key, item in value.items() if key not in ("id", "origin")}, where)
 
 
 def research_text(bundle: ResearchBundle, kind: str = "research") -> str:
     """Return research or a review for people: the summary, claims with their sources, what follows, what is open."""
-    lines = [f"# {kind.capitalize()}: {_title(bundle.question)}", "", "SUMMARY:"]
+    lines = [f"# {kind.capitalize()}: {_title(bundle.question)}", "", "SUMMARY:", ""]
     lines += [f"- {_line(one)}" for one in _sentences(bundle.summary)] or ["- nothing was found"]
     lines += ["", "CLAIMS:"] if bundle.claims else []
     for claim in bundle.claims:
@@ -85,6 +106,13 @@ def _told(step: PlanStep) -> Iterator[str]:
         yield f"after: {', '.join(map(_line, step.depends))}"
     if step.risk:
         yield f"risk: {step.risk} of 3"
+
+
+def _front(id_: str, origin: Origin) -> list[str]:
+    rows = [f"ID: {id_}", "LINKS:", f"  - run: {json.dumps(origin.run)}"]
+    rows += [f"  - task: {json.dumps(origin.task)}"] if origin.task else []
+    told = [("BY", origin.by), ("BASE", origin.base), ("STATE", origin.state)]
+    return ["---", *rows, *(f"{name}: {json.dumps(value)}" for name, value in told if value), "---", ""]
 
 
 def _listed(name: str, rows: Sequence[str]) -> list[str]:

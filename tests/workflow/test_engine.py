@@ -184,8 +184,8 @@ def test_a_block_asks_before_the_handoff_and_again_before_the_plan_changes() -> 
     ("a2", "exec: it could not be cleared: which?"),
 ])  # fmt: skip
 def test_a_no_to_the_handoff_or_to_the_new_plan_ends_what_was_blocked(action: str, why: str) -> None:
-    changes = PlanChanges(summary="gone", changes=(StepChange(op="remove", step="S1", why="not needed"),
-                          StepChange(op="add", step="", why="so", steps=(PlanStep(id="S2", title="two"),))))  # fmt: skip
+    new = StepChange(op="replace", step="S1", why="so", steps=(PlanStep(id="S2", title="two"),))
+    changes = PlanChanges(summary="another", changes=(new,))
     scene = stage(blocked("needs_plan_patch"), verdict=lambda node, deed: "ask")
     scene.plays = {**scene.plays, "plan_patch": [changes]}
     walked(scene)
@@ -324,5 +324,5 @@ def test_killed_after_any_event_it_goes_on_and_repeats_no_node_and_no_deed() -> 
         assert engine.flow.verdict(engine.progress) == (True, "")
         done = [event.body["node"] for event in scene.log if event.kind == "node.completed"]
         assert done == ["research", "plan", "exec"]
-        assert len(scene.deeds) - len({one for one in scene.deeds}) <= 1
+        assert len(scene.deeds) - len(set(scene.deeds)) <= 1
         assert list(engine.progress.actions) == ["a1", "a2"]
