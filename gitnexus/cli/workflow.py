@@ -112,6 +112,25 @@ def check(nexus: "Nexus", file: str | None) -> None:
     answer({"workflow": definition.plain(), "definitionHash": found}, text, nexus.described)
 
 
+@workflow.command("specialists")
+@with_nexus
+def specialists(nexus: "Nexus") -> None:
+    """Show who does the work of nodes here: rules, a model, or an agent's program; and what is missing for it.
+
+    The key workflow.specialists of the settings says who: embedded, model, claude, codex and so on. Nobody is asked.
+    """
+    from gitnexus.app.backing import backings
+    from gitnexus.app.workflow import unsigned
+
+    for key in unsigned(nexus.state):
+        note(f"{key} of the project's settings does not count before git nexus policy trust")
+    found = backings(nexus.state)
+    rows = [{"specialist": one.specialist, "by": one.by, "work": list(one.work), "detail": one.detail,
+             "missing": one.missing} for one in found]  # fmt: skip
+    shown = [[one.specialist, one.by, ", ".join(one.work), one.missing or one.detail] for one in found]
+    answer({"specialists": rows}, columns(shown, indent=""), nexus.described)
+
+
 @workflow.command("schema")
 @with_nexus
 def schema(nexus: "Nexus") -> None:
