@@ -132,13 +132,14 @@ def specialists(nexus: "Nexus") -> None:
 
 
 @workflow.command("schema")
+@click.argument("name", default="router.workflow", metavar="[NAME]")
 @with_nexus
-def schema(nexus: "Nexus") -> None:
-    """Print the JSON Schema of a workflow."""
+def schema(nexus: "Nexus", name: str) -> None:
+    """Print the JSON Schema of a workflow; or of research, plan, plan_patch, exec.result, proposed_action."""
     from gitnexus.base.canonical import parse
-    from gitnexus.workflow.schemas import WORKFLOW, text_of
+    from gitnexus.workflow.schemas import schema_named
 
-    text = text_of(WORKFLOW)
+    text = schema_named(name)
     answer(lambda: {"schema": parse(text.encode())}, text.rstrip("\n"), nexus.described)
 
 
