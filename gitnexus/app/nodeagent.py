@@ -15,7 +15,7 @@ from gitnexus.policy.model import Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.runs.definition import Node
 from gitnexus.workflow.briefing import answer_in, briefed, told
-from gitnexus.workflow.specialist import Order, Returned, Usage
+from gitnexus.workflow.specialist import Order, Returned, Unfit, Usage
 
 # Programs that only look share the worktree; the first of them makes it ready for all.
 _ready = threading.Lock()
@@ -35,7 +35,12 @@ def by_agent(desk: RunDesk, order: Order, show: Show, network: Network | None) -
     ended = _ended(desk, order, briefed(order), show, network)
     if not ended.ok:
         raise Failed(_why(order, ended))
-    return Returned(output=answer_in(order, ended.message), usage=_usage(ended))
+    try:
+        output = answer_in(order, ended.message)
+    except Unfit as exc:
+        exc.usage = _usage(ended)
+        raise
+    return Returned(output=output, usage=_usage(ended))
 
 
 def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Network | None) -> Ended:
