@@ -3,7 +3,7 @@
 import threading
 
 from gitnexus.adapters.protocol import Ended
-from gitnexus.app.runagent import Show, goes_on, worked
+from gitnexus.app.runagent import Duty, Show, goes_on, worked
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import anew
@@ -60,7 +60,23 @@ def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Networ
         definition = definition.changed(budgets=definition.budgets.changed(seconds=seconds))
     with _ready:
         _made_ready(desk, order, node, show, network)
-    return worked(desk, definition, node, show, network)
+    return worked(desk, definition, node, show, network, _duty(desk, one.role))
+
+
+def _duty(desk: RunDesk, role: str) -> Duty:
+    """Return what a role of the catalog is told and may not do; a name that it does not know is only a name."""
+    if not role:
+        return Duty()
+    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
+    from gitnexus.catalog.effective import effective
+
+    opened = open_catalog(desk.state.snapshot, desk.repo.place, desk.state.trusts)
+    catalog = opened.catalog
+    if role not in catalog.agents:
+        return Duty()
+    held = effective(catalog, role, opened.added)
+    classes = [name for one in held for name in catalog.capability(one).blocks_semantic_classes]
+    return Duty(catalog.body(f"agents/{role}"), tuple(dict.fromkeys(classes)))
 
 
 def _made_ready(desk: RunDesk, order: Order, node: Node, show: Show, network: Network | None) -> None:

@@ -232,3 +232,24 @@ def test_an_agent_answers_in_the_form_of_its_node_or_edits_and_has_its_tree_prop
         assert run_git(project, "show", f"nexus/{desk.run.id}:by-agent.txt") == "written\n"
         assert desk.view().input_tokens == 15
         assert redriven(desk) is not None
+
+
+def test_a_cycle_is_carried_out_task_by_task_and_lead_is_told_what_came_of_each(nexus: Nexus, project: Path) -> None:
+    for at in (1, 2):
+        diff = f"```diff\n--- /dev/null\n+++ b/{at}.txt\n@@ -0,0 +1 @@\n+{at}\n```\n"
+        given = {"title": f"write {at}", "context": diff, "owner": "engineer"}
+        nexus.ok("tool", "task_add", json.dumps(given))
+    nexus.ok("tool", "task_add", json.dumps({"title": "dream", "context": "of nothing", "owner": "engineer"}))
+
+    run = json.loads(nexus("run", "--cycle", "--parallel", "3", "--json").stdout)["run"]["id"]
+    nexus.ok("approve", run)
+    nexus.ok("approve", run)
+
+    tasks = json.loads(nexus.ok("tool", "task_list"))["tasks"]
+    assert [(one["status"], one.get("result", {}).get("outcome")) for one in tasks] == [
+        ("completed", "success"), ("completed", "success"), ("in_progress", None),
+    ]  # fmt: skip
+    assert f"nexus/{run}" in run_git(project, "branch", "--list", "nexus/*")
+    assert run_git(project, "show", f"nexus/{run}:2.txt") == "2\n"
+    (question,) = json.loads(nexus("review", run, "--json").stdout)["runs"][0]["questions"]
+    assert "dream" in question["text"] or "of nothing" in question["text"]
