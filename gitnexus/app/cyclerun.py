@@ -77,7 +77,7 @@ def _told(desk: RunDesk, session: OpenSession, task: CycleTask, state: NodeState
     artifact.write(session, {"filename": name, "content": f"# {task.title}\n\n{words}\n"})
     done = "completed" if outcome == "success" else "in_progress"
     result = {"outcome": outcome, "summary": words, "artifacts": [name]}
-    cycle_tasks.update(session, {"id": task.id, "status": done, "result": result})
+    cycle_tasks.update(session, {"id": task.id, "status": done, **result})
     with contextlib.suppress(NotFound):
         files = list(traced(task.context).files)
         agents.complete(session, {**agent, "last_message": one_line(words, 500), "files_touched": files})
