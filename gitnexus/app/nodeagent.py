@@ -9,24 +9,31 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import anew
 from gitnexus.app.runsetup import prepared
 from gitnexus.base.errors import Failed
+from gitnexus.events.kinds import short
 from gitnexus.git.ondisk import worktree_tree
 from gitnexus.git.private import private
 from gitnexus.policy.model import Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.runs.definition import Node
-from gitnexus.workflow.briefing import answer_in, briefed, told
+from gitnexus.workflow.briefing import answer_in, blocked_said, briefed, sent_to_work, told
 from gitnexus.workflow.specialist import Order, Returned, Unfit, Usage
 
+_LONGEST_SUMMARY = 20_000
 # Programs that only look share the worktree; the first of them makes it ready for all.
 _ready = threading.Lock()
 
 
 def worked_on(desk: RunDesk, order: Order, show: Show, network: Network | None) -> Returned:
     """Let an agent edit the run's worktree; what it changed there is proposed by who called. Raises: NexusError."""
-    ended = _ended(desk, order, told(order), show, network)
+    is_command = order.node.type == "command"
+    ended = _ended(desk, order, told(order) if is_command else sent_to_work(order), show, network)
     if not ended.ok:
         raise Failed(_why(order, ended))
-    result = ExecResult(status="done", summary=ended.message or f"{order.node.adapter or 'the command'} ended well")
+    if not is_command and (blocked := blocked_said(ended.message)) is not None:
+        result = ExecResult(status="blocked", summary=short(blocked.question, _LONGEST_SUMMARY), blocked=blocked)
+        return Returned(output=result, usage=_usage(ended))
+    said = short(ended.message, _LONGEST_SUMMARY)
+    result = ExecResult(status="done", summary=said or f"{order.node.adapter or 'the command'} ended well")
     return Returned(output=result, usage=_usage(ended))
 
 
@@ -98,4 +105,5 @@ def _usage(ended: Ended) -> Usage:
 
 def _why(order: Order, ended: Ended) -> str:
     name = order.node.adapter or order.node.argv[0]
-    return f"{name} {ended.reason}: {ended.message}" if ended.message else f"{name} {ended.reason}"
+    said = short(ended.message, _LONGEST_SUMMARY)
+    return f"{name} {ended.reason}: {said}" if said else f"{name} {ended.reason}"

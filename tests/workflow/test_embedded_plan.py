@@ -175,6 +175,18 @@ def test_a_list_where_all_is_ticked_is_blocked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompt", "goal"),
+    [
+        ("Ship it:\n\n- [ ] a\n- [ ] b\n", "Ship it"),
+        ("- [ ] a\n", "the checklist in the prompt"),
+        ("Apply this.\n\n```sh\nmake\n```\n", "Apply this."),
+    ],
+)
+def test_the_goal_is_what_stands_above_the_list(prompt: str, goal: str) -> None:
+    assert plan(prompt).goal == goal
+
+
+@pytest.mark.parametrize(
     ("told", "files", "commands", "risk"),
     [
         ("write the page", ["docs/a.md"], (), 0),
