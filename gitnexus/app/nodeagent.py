@@ -3,7 +3,7 @@
 import threading
 
 from gitnexus.adapters.protocol import Ended
-from gitnexus.app.runagent import Show, goes_on, worked
+from gitnexus.app.runagent import Duty, Show, goes_on, worked
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import anew
@@ -16,7 +16,7 @@ from gitnexus.policy.model import Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.runs.definition import Node
 from gitnexus.workflow.briefing import answer_in, blocked_said, briefed, sent_to_work, told
-from gitnexus.workflow.specialist import Order, Returned, Usage
+from gitnexus.workflow.specialist import Order, Returned, Unfit, Usage
 
 _LONGEST_SUMMARY = 20_000
 # Programs that only look share the worktree; the first of them makes it ready for all.
@@ -42,7 +42,12 @@ def by_agent(desk: RunDesk, order: Order, show: Show, network: Network | None) -
     ended = _ended(desk, order, briefed(order), show, network)
     if not ended.ok:
         raise Failed(_why(order, ended))
-    return Returned(output=answer_in(order, ended.message), usage=_usage(ended))
+    try:
+        output = answer_in(order, ended.message)
+    except Unfit as exc:
+        exc.usage = _usage(ended)
+        raise
+    return Returned(output=output, usage=_usage(ended))
 
 
 def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Network | None) -> Ended:
@@ -62,7 +67,23 @@ def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Networ
         definition = definition.changed(budgets=definition.budgets.changed(seconds=seconds))
     with _ready:
         _made_ready(desk, order, node, show, network)
-    return worked(desk, definition, node, show, network)
+    return worked(desk, definition, node, show, network, _duty(desk, one.role))
+
+
+def _duty(desk: RunDesk, role: str) -> Duty:
+    """Return what a role of the catalog is told and may not do; a name that it does not know is only a name."""
+    if not role:
+        return Duty()
+    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
+    from gitnexus.catalog.effective import effective
+
+    opened = open_catalog(desk.state.snapshot, desk.repo.place, desk.state.trusts)
+    catalog = opened.catalog
+    if role not in catalog.agents:
+        return Duty()
+    held = effective(catalog, role, opened.added)
+    classes = [name for one in held for name in catalog.capability(one).blocks_semantic_classes]
+    return Duty(catalog.body(f"agents/{role}"), tuple(dict.fromkeys(classes)))
 
 
 def _made_ready(desk: RunDesk, order: Order, node: Node, show: Show, network: Network | None) -> None:

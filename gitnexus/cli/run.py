@@ -45,6 +45,8 @@ class _RunCommand(NexusCommand):
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
 @click.option("--workflow", default="", metavar="FILE", help="Take the workflow in a file; - is what is piped in.")
+@click.option("--cycle", is_flag=True, help="Carry out the open tasks of this cycle, as many side by side as may be.")
+@click.option("--parallel", type=click.IntRange(1, 32), help="How many nodes of a workflow work side by side.")
 @click.option("--drop", multiple=True, metavar="NODE", help="Leave a node of the workflow out.")
 @click.option("--order", default="", metavar="NODE,NODE,…", help="Put the nodes of a chain in another order.")
 @click.option(
@@ -106,9 +108,9 @@ def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Ru
     from gitnexus.app.runready import refuse_unready, way_of
 
     ctx = click.get_current_context()
-    if asked["workflow"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
+    if asked["workflow"] or asked["cycle"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
         return _workflow_begun(nexus, words, asked, ctx)
-    for name in ("drop", "order", "give"):
+    for name in ("drop", "order", "give", "parallel"):
         if asked[name]:
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
@@ -126,8 +128,10 @@ def _workflow_begun(
 
     if ctx.meta[_COMMAND]:
         raise click.UsageError("A command after -- is a run of its own, without --workflow.")
+    if asked["cycle"] and (asked["workflow"] or words):
+        raise click.UsageError("--cycle takes what is to be done from the tasks, not from a prompt or a file.")
     for name in ("agent", "role", "model", "model_url", "sign_in", "live", "way"):
-        if asked[name]:
+        if asked[name] and not (name == "agent" and asked["cycle"]):
             option = name.replace("_", "-")
             raise click.UsageError(
                 f"--{option} is for one agent; --give NODE=AGENT says who does a node of a workflow."
