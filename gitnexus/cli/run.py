@@ -40,7 +40,7 @@ class _RunCommand(NexusCommand):
               help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
-@click.option("--task", default="", metavar="REF", help="The task that this is for.")
+@click.option("--task", default="", metavar="REF", help="The task that this is for: T12, or name:T12.")
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
@@ -115,7 +115,8 @@ def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Ru
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     refuse_unready(nexus.state, definition)
-    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"]))
+    task = _task(nexus, asked["task"])
+    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], task))
 
 
 def _workflow_begun(
@@ -141,7 +142,16 @@ def _workflow_begun(
         return None
     if ctx.get_parameter_source("seconds") is not click.core.ParameterSource.DEFAULT:
         definition = definition.changed(budgets=definition.budgets.changed(seconds=asked["seconds"]))
-    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=asked["task"])
+    task = _task(nexus, asked["task"])
+    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=task)
+
+
+def _task(nexus: "Nexus", ref: str) -> str:
+    if not ref:
+        return ""
+    from gitnexus.app.reach import task_of_a_run  # most runs are for no task
+
+    return task_of_a_run(nexus.repo.place, ref)
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":

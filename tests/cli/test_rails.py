@@ -16,14 +16,31 @@ from tests.conftest import Nexus, run_git, terminal
 NAMES = [row[1] for row in COMMANDS]
 
 
-def test_the_help_fits_a_tall_screen_in_sections(nexus: Nexus) -> None:
+SECTIONS = ["Set up", "Runs", "Inside a run", "Rules", "Tasks", "Projects", "Cycle", "Talk"]
+
+
+def test_the_help_fits_a_screen_in_sections_and_names_every_command(nexus: Nexus) -> None:
     shown = nexus.ok("-h")
 
-    assert len(shown.splitlines()) <= 96
+    assert len(shown.splitlines()) <= 52
     assert all(len(line) <= 80 for line in shown.splitlines())
-    sections = ["Options", "Set up", "Runs", "Inside a run", "Rules", "Tasks", "Projects", "Cycle", "Talk", "inside"]
-    assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == sections
-    assert nexus.ok() == shown
+    assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == SECTIONS
+    assert {name for name in NAMES if not re.search(rf"\b{name}\b", shown)} == {"hook"}
+    assert nexus.ok() == nexus.ok("help") == shown
+
+
+def test_the_whole_help_has_a_line_for_every_command(nexus: Nexus) -> None:
+    shown = nexus.ok("help", "--all")
+
+    assert re.findall(r"^(\S.*):$", shown, re.MULTILINE) == ["Options", *SECTIONS, "inside"]
+    assert [name for name in NAMES if not re.search(rf"^  {name} +\S", shown, re.MULTILINE)] == []
+
+
+def test_help_shows_a_command_as_the_command_does(nexus: Nexus) -> None:
+    assert nexus.ok("help", "task", "add") == nexus.ok("task", "add", "-h")
+    assert nexus.ok("help", "task") == nexus.ok("task", "-h")
+    assert json.loads(nexus.ok("help", "--json"))["commands"][0]["name"] == "init"
+    assert nexus("help", "tsak").returncode == nexus("help", "task", "ad").returncode == 2
 
 
 def test_no_command_stands_twice_in_the_table() -> None:
@@ -145,7 +162,7 @@ def test_a_bug_is_one_sentence_a_log_and_status_99(nexus: Nexus, sealed: Path) -
         "import sys; sys.argv = ['git-nexus', 'status', 'token=ghp_' + 'a1B2c3' * 6]\n"
         "import gitnexus.ui.run as run\n"
         "class Broken:\n    def make_context(self, *a): raise ZeroDivisionError('by \\x1b[2J nought')\n"
-        "run.root = lambda rows: Broken()\n"
+        "run.root = lambda *rows: Broken()\n"
         "from gitnexus.main import main; main()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
