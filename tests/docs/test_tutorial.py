@@ -12,12 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorial"
 # Each with the number of commands that it has at least.
-<<<<<<< HEAD
-TUTORIALS = {"first-steps.md": 30, "first-run.md": 30, "a-cycle.md": 30, "three-projects.md": 50}
-LONG = TUTORIALS.keys() - {"first-steps.md"}
-=======
 TUTORIALS = {"first-steps.md": 30, "first-run.md": 30, "a-workflow.md": 25, "a-cycle.md": 30, "three-projects.md": 50}
->>>>>>> h9a
+LONG = TUTORIALS.keys() - {"first-steps.md"}
 DEMO = FOLDER / "demo.sh"
 MARK = "\x01"
 
