@@ -7,6 +7,7 @@ What a surface needs to talk about workflows: `proposed` (of app/workflow), `beg
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gitnexus.app.backing import refuse_no_model
 from gitnexus.app.policy import policy_here
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import Wish, started
@@ -16,7 +17,7 @@ from gitnexus.base.text import one_line
 from gitnexus.events.model import Event
 from gitnexus.policy.model import Mode
 from gitnexus.state import State
-from gitnexus.workflow.definition import WorkflowDefinition, lowered
+from gitnexus.workflow.definition import MODEL, WorkflowDefinition, lowered
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.progress import Progress
 
@@ -37,6 +38,7 @@ def begun(
     """Begin a run of a workflow; `driven` brings it on. Raises: NexusError, before anything is made."""
     _refuse_way(state, definition)
     refuse_unready(state, lowered(definition))
+    refuse_no_model(state, [one.type for one in definition.nodes if one.adapter == MODEL])
     words = one_line(title or definition.prompt or definition.name, 200)
     return started(state, Wish(definition, words, base, mode, task))
 

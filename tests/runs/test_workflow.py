@@ -245,6 +245,20 @@ def test_an_agent_answers_in_the_form_of_its_node_or_edits_and_has_its_tree_prop
         assert redriven(desk) is not None
 
 
+def test_a_command_is_a_node_like_others_and_what_it_changed_is_proposed(nexus: Nexus, project: Path) -> None:
+    write = {"id": "write", "type": "command", "specialist": "executor", "argv": ["sh", "-c", "echo x > new.txt"]}
+    look = {"id": "look", "type": "research", "specialist": "researcher", "way": "proposer", "prompt": "where is x"}
+    (project / "flow.json").write_text(
+        json.dumps({"version": 2, "name": "two", "nodes": [write, look], "edges": [["write", "look"]]})
+    )
+    run = json.loads(nexus("run", "--workflow", "flow.json", "--title", "two", "--json").stdout)["run"]["id"]
+    nexus.ok("approve", run)
+    done = json.loads(nexus.ok("resume", run, "--json"))
+
+    assert (done["run"]["status"], done["papers"]) == ("completed", [f".nexus/research/research.{run}.look.md"])
+    assert run_git(project, "show", f"nexus/{run}:new.txt") == "x\n"
+
+
 def test_a_cycle_is_carried_out_task_by_task_and_lead_is_told_what_came_of_each(nexus: Nexus, project: Path) -> None:
     for at in (1, 2):
         diff = f"```diff\n--- /dev/null\n+++ b/{at}.txt\n@@ -0,0 +1 @@\n+{at}\n```\n"
