@@ -12,12 +12,13 @@ from gitnexus.app.policy import policy_here
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import Wish, started
 from gitnexus.app.runready import refuse_unready
+from gitnexus.app.workflow import workflow_settings
 from gitnexus.base.errors import DeniedByPolicy
 from gitnexus.base.text import one_line
 from gitnexus.events.model import Event
 from gitnexus.policy.model import Mode
 from gitnexus.state import State
-from gitnexus.workflow.definition import MODEL, WorkflowDefinition, lowered
+from gitnexus.workflow.definition import MODEL, WorkflowDefinition, WorkflowNode, checked, lowered, node
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.progress import Progress
 
@@ -36,6 +37,7 @@ def begun(
     task: str = "",
 ) -> RunDesk:  # fmt: skip
     """Begin a run of a workflow; `driven` brings it on. Raises: NexusError, before anything is made."""
+    definition = checked(_backed(state, definition), "the workflow")
     _refuse_way(state, definition)
     refuse_unready(state, lowered(definition))
     refuse_no_model(state, [one.type for one in definition.nodes if one.adapter == MODEL])
@@ -79,13 +81,24 @@ def can_go_on(desk: RunDesk) -> bool:
     return not waits or bool(flow.startable(progress)) or (active and not waiting(desk))
 
 
+def _backed(state: State, definition: WorkflowDefinition) -> WorkflowDefinition:
+    """Return the workflow with whom the settings name behind each node that names nobody. Raises: Invalid."""
+    backed = workflow_settings(state).backed_by()
+
+    def named(one: WorkflowNode) -> WorkflowNode:
+        agent = "" if one.adapter or one.type == "command" else backed.get(one.specialist, "")
+        return one.changed(adapter=agent, way=node(one.id, one.type, adapter=agent).way) if agent else one
+
+    return definition.changed(nodes=tuple(map(named, definition.nodes)))
+
+
 def _refuse_way(state: State, definition: WorkflowDefinition) -> None:
     """Refuse agents that edit by themselves where the policy lets agents propose only. Raises: DeniedByPolicy."""
     if policy_here(state).law.way != "proposer":
         return
-    for node in lowered(definition).nodes:
-        if node.adapter in ("command", "aider") and node.way == "contained":
+    for one in lowered(definition).nodes:
+        if one.adapter in ("command", "aider") and one.way == "contained":
             raise DeniedByPolicy(
-                f"the policy has agents work as proposer, and {node.id} ({node.adapter}) cannot",
+                f"the policy has agents work as proposer, and {one.id} ({one.adapter}) cannot",
                 hint="give the node to another agent, or to embedded",
             )
