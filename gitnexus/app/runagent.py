@@ -5,15 +5,14 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.adapters.lines import Lines
-from gitnexus.adapters.live import WIRES, wire_for
+from gitnexus.adapters.live import WIRES, Wire, wire_for
 from gitnexus.adapters.protocol import Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
-from gitnexus.app.live import Live
 from gitnexus.app.privatehome import lent, put
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runnews import news
@@ -26,6 +25,9 @@ from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.hatch import hatch
 from gitnexus.sandbox.run import run
+
+if TYPE_CHECKING:
+    from gitnexus.app.live import Live
 
 # What is worth an event of its own; the rest is in the artifact with the whole output.
 _MOST_EVENTS = 200
@@ -97,7 +99,7 @@ def _worked(
     limits = spec.limits.changed(output=spec.limits.flood)
     spec = spec.changed(env=env, root_writable=way != "proposer", limits=limits)
     wire = wire_for(adapter.name, job) if job.live else None
-    live = Live(desk, node.id, adapter.harness, wire, spec.network) if wire else None
+    live = _live(desk, node, adapter.harness, wire, spec.network) if wire else None
     ears = _Ears(desk, node, live or adapter.reader(), show)
     with lent(private, Path.home(), launch.login if signs_in(desk, node) else ()) as sign_ins:
         for name in sign_ins:
@@ -106,12 +108,20 @@ def _worked(
         with live.conversation() if live else contextlib.nullcontext():
             done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
             ears.finish()
-    desk.log.append("agent.progress", node.adapter, {"text": f"sandbox {done.level}", "node": node.id})
+    desk.log.append("agent.progress", "nexus", {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
+    # Gemini CLI stays after its last word, with nothing more to hear: how it was ended says nothing of its work.
+    status = 0 if done.dismissed else status
     ended = ears.reader.end(status)
     if done.ended_by:
         ended = ended.changed(ok=False, reason="limit", message=f"ended by the limit on {done.ended_by}")
     return ended
+
+
+def _live(desk: RunDesk, node: Node, harness: str, wire: Wire, network: Network) -> "Live":
+    from gitnexus.app.live import Live  # 30 ms: only who asks before each call pays
+
+    return Live(desk, node.id, harness, wire, network)
 
 
 def address_of(desk: RunDesk, node: Node) -> str:

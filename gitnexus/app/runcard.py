@@ -1,6 +1,7 @@
 """The card of an action of a run, as it would be judged now."""
 
 import json
+from dataclasses import replace
 
 from gitnexus.app.bench import RevealCard
 from gitnexus.app.cards import Card, card_of, with_text
@@ -22,6 +23,7 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
                        keeper.around, reveal)  # fmt: skip
 
+        made = replace(made, facts=(*made.facts, *_confined(desk, action))) if request.kind == "patch" else made
         return with_text(made, said, reveal) if said else made
 
     def shown(why: str) -> Card:
@@ -50,6 +52,13 @@ def _text_of(desk: RunDesk, request: Request) -> bytes:
 def _laid_out(raw: bytes) -> bytes:
     """Return JSON as people read it: canonical JSON is one line, and so would be its difference."""
     return json.dumps(parse(raw), indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:
+    """Return at which level of the sandbox the agent worked that made a patch, as its log tells it."""
+    view = desk.view()
+    node = view.nodes.get(view.actions[action].node)
+    return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
 
 
 def revealed(desk: RunDesk, action: str, why: str) -> None:

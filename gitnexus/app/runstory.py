@@ -33,14 +33,25 @@ class Told(NamedTuple):
 
 def events_of(desk: RunDesk) -> Iterator[Event]:
     """Yield the events of a run: of the local log, else of its ref. Raises: NotFound, VerificationFailed."""
+    return (link.event for link in walk(_raw(desk), desk.run.id))
+
+
+def lines_of(desk: RunDesk) -> Iterator[str]:
+    """Yield the same as they are written, each a line of JSON in ASCII. Raises: NotFound, VerificationFailed."""
+    raw, start = _raw(desk), 0
+    for link in walk(raw, desk.run.id):
+        yield raw[start : link.end - 1].decode("ascii")
+        start = link.end
+
+
+def _raw(desk: RunDesk) -> bytes:
     try:
-        yield from desk.log.read()
-        return
+        return desk.log.raw()
     except NotFound:
         found = load(desk.state.objects, desk.run.id)
         if found is None:
             raise
-    yield from (link.event for link in walk(found.raw(), desk.run.id))
+        return found.raw()
 
 
 def proved(desk: RunDesk) -> Told:

@@ -1,5 +1,6 @@
 """`git nexus run` and `resume`: an agent works in a worktree of its own, and what it did is proposed."""
 
+import contextlib
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from gitnexus.ui.output import answer, note, with_nexus
 from gitnexus.ui.runs import leave, reviewed, shown, summary, told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.policy.model import Way
@@ -40,7 +43,7 @@ class _RunCommand(NexusCommand):
               help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
-@click.option("--task", default="", metavar="REF", help="The task that this is for.")
+@click.option("--task", default="", metavar="REF", help="The task that this is for: T12, or name:T12.")
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
@@ -72,11 +75,14 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
         answer({"run": None}, "", nexus.described)
         return
     note(f"{desk.run.id} works in {desk.place}")
+    if desk.mode == "bypass":
+        click.secho("mode bypass: nobody is asked", fg="red", bold=True, err=True)
     if detach:
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
         return
-    view = driven(desk, shown, reviewed if can_ask() else None, network, asks if can_ask() else None)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if can_ask() else None, network, asks if can_ask() else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -97,7 +103,8 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
 
     desk = open_run(nexus.state, run_id)
     there = can_ask() and not unattended
-    view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -118,7 +125,8 @@ def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Ru
         raise Invalid("say what is to be done", hint='git nexus run "fix the parser", or git nexus run -- CMD')
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     refuse_unready(nexus.state, definition)
-    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"]))
+    task = _task(nexus, asked["task"])
+    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], task))
 
 
 def _workflow_begun(
@@ -144,7 +152,27 @@ def _workflow_begun(
         return None
     if ctx.get_parameter_source("seconds") is not click.core.ParameterSource.DEFAULT:
         definition = definition.changed(budgets=definition.budgets.changed(seconds=asked["seconds"]))
-    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=asked["task"])
+    task = _task(nexus, asked["task"])
+    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=task)
+
+
+def _task(nexus: "Nexus", ref: str) -> str:
+    if not ref:
+        return ""
+    from gitnexus.app.reach import task_of_a_run  # most runs are for no task
+
+    return task_of_a_run(nexus.repo.place, ref)
+
+
+@contextlib.contextmanager
+def _interruptible(desk: "RunDesk") -> "Iterator[None]":
+    """Say to who interrupts a run what becomes of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        run = desk.run.id
+        note(f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it")
+        raise
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":

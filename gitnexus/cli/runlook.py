@@ -1,7 +1,7 @@
 """`git nexus diff`, `replay`, `artifacts`, `checkpoint`: what a run changed, and how it came to that."""
 
 import hashlib
-import json
+import itertools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ from gitnexus.ui.output import answer, columns, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
+
+# Printed one by one, the lines of a long run would cost more than reading them.
+_AT_ONCE = 500
 
 
 @click.command("diff", cls=NexusCommand)
@@ -42,16 +45,16 @@ def replay(nexus: "Nexus", run_id: str, verify: bool) -> None:
     """Tell the story of a run from its log: who proposed what and why, what was approved, done, and kept."""
     from gitnexus.app.redriving import redriven
     from gitnexus.app.rundesk import open_run
-    from gitnexus.app.runstory import events_of, proved
+    from gitnexus.app.runstory import events_of, lines_of, proved
     from gitnexus.events.timeline import timeline
 
     desk = open_run(nexus.state, run_id)
     if invocation(click.get_current_context()).as_json:
-        for event in events_of(desk):
-            click.echo(json.dumps(event._asdict(), ensure_ascii=True))
+        lines = lines_of(desk)
     else:
-        for line in timeline(events_of(desk)):
-            click.echo(line.text())
+        lines = (line.text() for line in timeline(events_of(desk)))
+    while some := list(itertools.islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some))
     if verify:
         told = proved(desk)
         note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: all hold"
