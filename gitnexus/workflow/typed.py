@@ -90,7 +90,7 @@ def agenda(order: Order) -> str:
 
     graph = load(Shelf(order.view.library.base, order.view.library.state))
     docs = [doc.path for doc in (graph.agenda, *graph.active) if doc is not None and doc.sound]
-    task = [f"task:{order.task.rpartition(':')[2]}"] if order.task else []
+    task = [f"task:{order.task}"] if order.task and ":" not in order.task else []
     return _packed(order, (*(f"doc:{path}" for path in docs), *task), _AGENDA_KIB) if docs or task else ""
 
 

@@ -57,7 +57,7 @@ def test_the_acceptance_list_of_a_task_becomes_steps_with_commands_and_files(vie
 
 
 def test_the_task_that_a_run_is_for_is_planned_and_an_open_dependency_is_told(view: Seen) -> None:
-    found = plan("go on", view, task="here:T2")
+    found = plan("go on", view, task="T2")
 
     assert [one.title for one in found.steps] == ["Measure it"]
     assert found.questions[:2] == (
@@ -261,3 +261,10 @@ def well_ordered(steps: tuple[PlanStep, ...]) -> bool:
 
 def indented(text: str, by: int = 2) -> str:
     return "".join(f"{' ' * by}{line}" for line in text.splitlines(keepends=True))
+
+
+def test_a_task_of_another_project_is_not_taken_for_ours(view: Seen) -> None:
+    found = plan("- write it\n- run `make`\n", view, task="other:T1")
+
+    assert [one.title for one in found.steps] == ["write it", "run `make`"]
+    assert found.questions[0] == "Note: other:T1 is a task of another project, and its list is not read here."
