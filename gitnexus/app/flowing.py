@@ -19,7 +19,6 @@ from gitnexus.events.model import Event
 from gitnexus.policy.model import Mode
 from gitnexus.state import State
 from gitnexus.workflow.definition import MODEL, WorkflowDefinition, WorkflowNode, checked, lowered, node
-from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.progress import Progress
 
 
@@ -65,20 +64,6 @@ def progress_of(events: Iterable[Event]) -> Progress:
     progress = Progress()
     progress.fold(events)
     return progress
-
-
-def can_go_on(desk: RunDesk) -> bool:
-    """True if a workflow that nobody drives has something to do that needs no answer first. Raises: NexusError."""
-    definition = desk.workflow()
-    if definition is None or desk.is_driven():
-        return False
-    progress = progress_of(desk.log.read())
-    if progress.ended:
-        return False
-    flow = Flow(definition)
-    waits = flow.verdict(progress) is None
-    active = any(one.status == "started" for one in progress.nodes.values())
-    return not waits or bool(flow.startable(progress)) or (active and not waiting(desk))
 
 
 def _backed(state: State, definition: WorkflowDefinition) -> WorkflowDefinition:
