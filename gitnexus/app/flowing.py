@@ -40,7 +40,9 @@ def begun(
     _refuse_way(state, definition)
     refuse_unready(state, lowered(definition))
     refuse_no_model(state, [one.type for one in definition.nodes if one.adapter == MODEL])
-    words = one_line(title or definition.prompt or definition.name, 200)
+    # Of a prompt that brings a patch along, the first line says what it is about.
+    first = next((line for line in definition.prompt.split("\n") if line.strip()), definition.name)
+    words = one_line(title or first.strip(), 200)
     return started(state, Wish(definition, words, base, mode, task))
 
 
