@@ -113,6 +113,7 @@ def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Ru
     """Begin what was asked for; None if the person looked at the workflow and left it. Raises: NexusError."""
     from gitnexus.app.running import Wish, started
     from gitnexus.app.runready import refuse_unready, way_of
+    from gitnexus.base.errors import Invalid
 
     ctx = click.get_current_context()
     if asked["workflow"] or asked["cycle"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
@@ -120,6 +121,8 @@ def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Ru
     for name in ("drop", "order", "give", "parallel"):
         if asked[name]:
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
+    if not words and asked["agent"] is None:
+        raise Invalid("say what is to be done", hint='git nexus run "fix the parser", or git nexus run -- CMD')
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     refuse_unready(nexus.state, definition)
     task = _task(nexus, asked["task"])
