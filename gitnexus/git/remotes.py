@@ -8,7 +8,7 @@ from gitnexus.git.discovery import Repo
 
 OURS = "^refs/nexus/*"
 # How people choose their transport and their config; a hook's GIT_DIR and GIT_INDEX_FILE are not among them.
-_TRANSPORT = (
+TRANSPORT = (
     "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_PROXY_COMMAND", "GIT_SSH",
     "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY",
 )  # fmt: skip
@@ -52,7 +52,7 @@ def fetch(repo: Repo, remote: str, source: str, target: str) -> str | None:
     from gitnexus.git.child import GitFailed
 
     client = Git(str(repo.place))
-    env = {**clean_environment(), **{name: os.environ[name] for name in _TRANSPORT if name in os.environ}}
+    env = {**clean_environment(), **{name: os.environ[name] for name in TRANSPORT if name in os.environ}}
     try:
         listed = client.execute(["git", "ls-remote", "--", remote, source], env=env, kill_after_timeout=20)
         if not str(listed).strip():
