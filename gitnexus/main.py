@@ -76,7 +76,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Talk", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
     ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),
 )
-_GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
+_GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout", "pre-push")
 
 
 def main() -> None:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gitnexus.app.mergers import in_words, mergers
+from gitnexus.app.open import registered_at
 from gitnexus.app.synclogs import Plan, pull_logs, push_orders
-from gitnexus.app.wire import USUAL_WIRE, Wire, ask, keep_wire
+from gitnexus.app.trust import settle_trust, signer_for_init
+from gitnexus.app.wire import USUAL_WIRE, Wire, ask, keep_wire, wire_to
 from gitnexus.base.chance import fraction
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Busy, Conflict, Failed, Invalid, VerificationFailed
@@ -17,8 +19,10 @@ from gitnexus.git.exchange import Order, Outcome, fetched, pushed
 from gitnexus.git.treediff import bases, differences, is_ancestor, weight
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.pins import pin, pinned
+from gitnexus.projects.register import Wanted, register
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state.format import check, id_of
+from gitnexus.state.home import make_home
 from gitnexus.state.join import Joined, Mergers, join
 from gitnexus.state.layout import LARGEST_FILE
 
@@ -65,6 +69,8 @@ def synced(state: State, wire: Wire, asked: Asked) -> Synced:
         plan = Plan(wire, there)
         if pull:
             _pulled(state, plan, asked, done)
+            if asked.adopt and not asked.dry_run:
+                _another_project(state, done)
         elif _behind(state, plan):
             raise Failed(f"{wire.shown} has what this clone lacks", hint="git nexus sync takes it in first")
         if not push or _pushed(state, plan, asked, done):
@@ -74,6 +80,28 @@ def synced(state: State, wire: Wire, asked: Asked) -> Synced:
             return done
         time.sleep(fraction() * min(2.0, 0.05 * 2**attempt))
     raise Busy(f"others kept pushing to {wire.shown}", hint="run the command again")
+
+
+def adopted(state: State, remote: str, *, join: bool = False) -> Synced | None:
+    """Take over the state of a remote where there is none, or with `join` bring the one that is here into it.
+
+    None if the remote has none, or the two are one already. Raises: NexusError.
+    """
+    wire, there = ask(state.repo, wire_to(state, remote))
+    found = there.get(wire.there(STATE_REF))
+    mine = state.latest().commit
+    if found is None or "state" not in wire.kinds or (mine is not None and _known(state.repo, found, mine)):
+        return None
+    fetched(state.repo, wire.remote, {wire.there(STATE_REF): wire.incoming}, most=wire.most)
+    theirs = tip(state.repo, wire.incoming) or ""
+    if mine is not None and bases(state.repo, mine, theirs):
+        return None
+    done, asked = Synced(wire.shown), Asked(adopt=join)
+    _judge(state, wire, theirs, None, asked)
+    _join(state, wire, theirs, asked, done)
+    _track(state.repo, wire, theirs)
+    keep_wire(state.repo, wire)
+    return done
 
 
 def _behind(state: State, plan: Plan) -> bool:
@@ -184,7 +212,7 @@ def _join(state: State, wire: Wire, theirs: str, asked: Asked, done: Synced) -> 
 def met(
     repo: Repo, objects: Objects, author: Author, sides: tuple[str | None, str], table: Mergers, name: str, adopt: bool
 ) -> Change[Joined]:
-    """Return what a state becomes that meets another: nothing, a step forward, or a commit of both. Raises: Conflict."""
+    """Return what a state becomes that meets another: itself, a step forward, or a commit of both. Raises: Conflict."""
     mine, theirs = sides
     if mine is None:
         return Change({}, f"sync: take over the state of {name}", Joined(), onto=theirs)
@@ -204,6 +232,19 @@ def _deepened(state: State, wire: Wire, theirs: str) -> None:
     if mine is None or not (state.repo.common_dir / "shallow").exists() or bases(state.repo, mine, theirs):
         return
     fetched(state.repo, wire.remote, {wire.there(STATE_REF): wire.incoming}, most=wire.most, whole=True)
+
+
+def _another_project(state: State, done: Synced) -> None:
+    """What was here is part of another project now: its approvers are known here from now on, and its id."""
+    changes, notes = settle_trust(state, signer_for_init(state.repo)[0], fresh=True)
+    done.said += [*changes, *notes]
+    known = registered_at(state.repo)
+    if known is not None:
+        home = make_home()
+        try:
+            register(home, Wanted(known.path, None, (), id_of(state.snapshot)), now())
+        finally:
+            home.close()
 
 
 def _repin(state: State, resigned: Sequence[Approvers]) -> None:
@@ -233,8 +274,8 @@ def _pushed(state: State, plan: Plan, asked: Asked, done: Synced) -> bool:
 
 
 def _our_news(repo: Repo, there: str | None, mine: str) -> list[str]:
-    known = there if there is not None and _is_commit(repo, there) else None
-    return in_words(list(differences(repo, known, mine)))
+    shared = bases(repo, there, mine) if there is not None and _is_commit(repo, there) else []
+    return in_words(list(differences(repo, shared[0] if shared else None, mine)))
 
 
 def _refuse_refused(wire: Wire, outcome: dict[str, Outcome]) -> None:

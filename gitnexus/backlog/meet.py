@@ -148,9 +148,15 @@ def _read(meeting: Meeting, ids: Sequence[str]) -> tuple[_Side, _Side, _Side]:
         parsed[task_id, oid] = row_of(raw, task_id)
     sides: list[dict[str, Row]] = [{}, {}, {}]
     for task_id in ids:
-        row = meeting.rows[path_of(task_id)]
-        for side, held in zip(sides, (row.base, row.mine or row.base, row.theirs or row.base), strict=True):
+        for side, held in zip(sides, meeting.rows[path_of(task_id)], strict=True):
             if held is not None:
                 side[task_id] = parsed[task_id, held]
     base = _Side(sides[0], None)
-    return base, _Side(sides[1], base), _Side(sides[2], base)
+    return base, _Side(_whole(sides[1], base), base), _Side(_whole(sides[2], base), base)
+
+
+def _whole(rows: dict[str, Row], base: _Side) -> dict[str, Row]:
+    """Return the records of a side, with those that it lacks and that are under no other number there."""
+    there = set(_Side(rows, base).names.values())
+    lost = {one: row for one, row in base.rows.items() if one not in rows and base.names.get(one) not in there}
+    return {**rows, **lost}

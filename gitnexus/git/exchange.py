@@ -14,8 +14,12 @@ from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
 from gitnexus.git.child import GitFailed, clean_environment, reason
 from gitnexus.git.discovery import Repo
-from gitnexus.git.remotes import TRANSPORT
 
+# How people choose their transport and their config; a hook's GIT_DIR and GIT_INDEX_FILE are not among them.
+_TRANSPORT = (
+    "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_PROXY_COMMAND", "GIT_SSH",
+    "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY",
+)  # fmt: skip
 _ASK_SECONDS = 60
 _PASSWORD = re.compile(r"://[^/@]*@")
 _LONGEST = 1800
@@ -120,7 +124,7 @@ def _outcomes(text: str) -> dict[str, Outcome]:
 def _run(
     repo: Repo, argv: list[str], *, stdin: bytes = b"", seconds: float = _LONGEST, most: int = 0
 ) -> "subprocess.CompletedProcess[bytes]":
-    env = {**clean_environment(), **{name: os.environ[name] for name in TRANSPORT if name in os.environ}}
+    env = {**clean_environment(), **{name: os.environ[name] for name in _TRANSPORT if name in os.environ}}
     env["GIT_TERMINAL_PROMPT"] = "1" if sys.stdin is not None and sys.stdin.isatty() else "0"
     env.pop("GIT_NO_LAZY_FETCH", None)
     try:

@@ -46,7 +46,8 @@ class _Met:
         self.project = id_of(meeting.theirs if court.adopt else meeting.mine) or ""
         self.done = Joined()
         self.approvers = self._approvers()
-        self.mine, self.theirs = (_signatures(side.read(signed.FILE)) for side in (meeting.mine, meeting.theirs))
+        sides = (meeting.base, meeting.mine, meeting.theirs)
+        self.base, self.mine, self.theirs = (_signatures(side.read(signed.FILE)) for side in sides)
 
     def all(self, paths: Sequence[str]) -> Joined:
         """Settle each guarded file, then the signatures that belong to what is there."""
@@ -121,7 +122,7 @@ class _Met:
         """Settle a file that both have: what is signed goes before what is not."""
         why = self._why_not(path, theirs, self.theirs)
         if not why and self._is_older(path):
-            why = "it is an older version than the one that was signed here"
+            why = "it is an older version, brought out again"
         ours_counts = not self._why_not(path, mine, self.mine)
         if only_theirs and not why:
             self.done.files[path] = theirs
@@ -151,6 +152,8 @@ class _Met:
             ours, others = unsigned(ours), unsigned(others)
         if not is_weaker(others, ours):
             self.done.files[POLICY] = theirs
+            self.done.said.append("policy.md: theirs is at least as strict as yours, so it holds; if what it allows does "
+                                  "not count here, because you signed later: git nexus policy trust")  # fmt: skip
             return
         if not is_weaker(ours, others):
             self.done.said.append("policy.md: theirs allows more than yours, so yours stays")
@@ -199,8 +202,9 @@ class _Met:
             self.done.files[SETTINGS] = after
 
     def _is_older(self, path: str) -> bool:
-        ours, others = self.mine.get(path), self.theirs.get(path)
-        return ours is not None and others is not None and others.at < ours.at
+        """True if theirs was signed before what both once had: an old version, brought out again."""
+        before, others = self.base.get(path), self.theirs.get(path)
+        return before is not None and others is not None and others.at < before.at
 
     def _hold(self, path: str, theirs: bytes | None, why: str) -> None:
         self.done.held[path] = why

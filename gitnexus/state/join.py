@@ -12,11 +12,10 @@ from gitnexus.base.text import one_line
 from gitnexus.git import Objects, Repo, blob_id
 from gitnexus.git.objects import Author, BlobId, Content
 from gitnexus.git.treediff import bases, differences
-from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, why_unsafe
+from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, OTHER_MARK, why_unsafe
 from gitnexus.state.merge import Unmergeable, merged
 from gitnexus.state.snapshot import Snapshot
 
-OTHER_MARK = ".other-"
 # Lines that cross each other more often than this are joined on the first base there is.
 _DEEPEST = 8
 

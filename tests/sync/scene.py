@@ -43,8 +43,8 @@ class Clones:
     def put(self, clone: int, files: dict[str, Content]) -> None:
         self.heads[clone], _ = self.write([self.heads[clone]], files)
 
-    def meet(self, clone: int, other: int) -> None:
-        """`clone` takes in what `other` has; then the other goes forward to that, as a push does."""
+    def meet(self, clone: int, other: int, pushes: bool | None = None) -> None:
+        """`clone` takes in what `other` has; then the other goes forward to that, as a push does, or it does not."""
         who = self.state.author
         change = met(
             self.state.repo, self.state.objects, who, (self.heads[clone], self.heads[other]), self.table, "x", False
@@ -53,7 +53,7 @@ class Clones:
             self.heads[clone] = change.onto
         elif change.joins is not None:
             self.heads[clone], _ = self.write([self.heads[clone], change.joins], change.files)
-        if self.chance.random() < 0.7:
+        if pushes if pushes is not None else self.chance.random() < 0.7:
             self.heads[other] = self.heads[clone]
 
     def act(self, clone: int) -> None:

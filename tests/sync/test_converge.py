@@ -16,9 +16,8 @@ def story(place: Path, seed: int) -> None:
             clones.act(clone)
         else:
             clones.meet(clone, clones.chance.choice([one for one in range(3) if one != clone]))
-    for _ in range(4):
-        for clone, other in ((0, 1), (1, 2), (2, 0)):
-            clones.meet(clone, other)
+    for clone, other in ((0, 1), (1, 2), (2, 0), (0, 1)):
+        clones.meet(clone, other, pushes=True)
     settled(clones, seed)
     clones.state.close()
 
