@@ -10,6 +10,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "doctor", "gitnexus.cli.doctor:doctor", "Check everything; with --fix mend what can be mended."),
     ("Set up", "log", "gitnexus.cli.log:log", "Read the diary of the state: who changed what, and why."),
     ("Set up", "sync", "gitnexus.cli.sync:sync", "Exchange state with another clone."),
+    ("Set up", "bundle", "gitnexus.cli.bundle:bundle", "Carry state in a file, where no network joins two clones."),
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
     ("Set up", "harness", "gitnexus.cli.harness:harness", "Put git nexus into the program you work in, and out again."),
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),

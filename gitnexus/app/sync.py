@@ -216,10 +216,11 @@ def met(
     mine, theirs = sides
     if mine is None:
         return Change({}, f"sync: take over the state of {name}", Joined(), onto=theirs)
-    if is_ancestor(repo, theirs, mine):
+    shared = bases(repo, mine, theirs)
+    if shared == [theirs]:
         return Change({}, "", Joined())
-    found = join(repo, objects, mine, theirs, table, author, adopt=adopt)
-    if is_ancestor(repo, mine, theirs):
+    found = join(repo, objects, (shared, mine, theirs), table, author, adopt=adopt)
+    if shared == [mine]:
         _, tree = objects.write_commit(parents=[mine], changes=found.files, message="x\n", author=author)
         if tree == objects.tree_of(theirs):
             return Change({}, f"sync: forward to {name}", found, onto=theirs)

@@ -4,6 +4,7 @@ A task is known by its `uid`. What the other side published keeps its number; ou
 another, and the next free one where its number means another task there. All that our side says about it follows.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -17,6 +18,9 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 from gitnexus.git.objects import BlobId
 from gitnexus.state.join import Joined, Meeting
+
+# Inside a text every quote has a backslash before it, so this is a key and its value.
+_UID = re.compile(rb'"uid":"([^"\\]+)"')
 
 
 class _Side:
@@ -39,7 +43,8 @@ class _Side:
 def met(meeting: Meeting, paths: Sequence[str], now: datetime) -> Joined:
     """Return what our backlog becomes. `paths` are its files that differ somewhere."""
     done = Joined()
-    ids = [found for path in paths if (found := id_at(path)) is not None]
+    every = [found for path in paths if (found := id_at(path)) is not None]
+    ours, others, ids = _apart(meeting, every, done)
     base, mine, theirs = _read(meeting, ids)
     ids_now = numbers(mine.names, theirs.names, 0)
     if ids_now:
@@ -52,10 +57,53 @@ def met(meeting: Meeting, paths: Sequence[str], now: datetime) -> Joined:
             _unreadable(meeting, task_id, done)
         elif not isinstance(theirs.rows.get(task_id), Invalid):
             _settle(meeting, own, (base, mine, theirs), ids_now, now, done)
+    if ids_now:
+        _follow(meeting, ours, ids_now, done)
+    done.files |= {path_of(one): BlobId(meeting.rows[path_of(one)].theirs or "") for one in others}
     for old, new in sorted(ids_now.items(), key=lambda pair: in_order(pair[0])):
         title = getattr(mine.rows[old], "title", "")
         done.said.append(f"your {old} is {new} now ({one_line(title, 60)}): the number was taken there")
     return done
+
+
+def _apart(meeting: Meeting, ids: Sequence[str], done: Joined) -> tuple[list[str], list[str], list[str]]:
+    """Return the tasks that only we changed, those that only they did, and the rest: nearly all are of the first two.
+
+    Such a task has one `uid` on all sides, which is found without reading the whole record.
+    """
+    alone: dict[str, tuple[str, str]] = {}
+    for task_id in ids:
+        base, mine, theirs = meeting.rows[path_of(task_id)]
+        changed = mine if theirs == base else theirs if mine == base else None
+        if base is not None and changed is not None:
+            alone[task_id] = (base, changed)
+    blobs = meeting.mine.blobs([oid for pair in alone.values() for oid in pair])
+    raws = {task_id: (next(blobs), next(blobs)) for task_id in alone}
+    ours, others, rest = [], [], []
+    for task_id in ids:
+        raw = raws.get(task_id)
+        if raw is None or not _same_uid(*raw):
+            rest.append(task_id)
+        elif meeting.rows[path_of(task_id)].theirs == alone[task_id][0]:
+            ours.append(task_id)
+        elif isinstance(row := row_of(raw[1], task_id), Invalid):
+            done.held[path_of(task_id)] = row.message
+        else:
+            others.append(task_id)
+    return ours, others, rest
+
+
+def _same_uid(before: bytes, after: bytes) -> bool:
+    found = _UID.findall(before)
+    return len(found) == 1 and found == _UID.findall(after)
+
+
+def _follow(meeting: Meeting, ours: Sequence[str], ids: Mapping[str, str], done: Joined) -> None:
+    """Let the records that only we changed speak of tasks by their numbers of now."""
+    for task_id in ours:
+        own = row_of(meeting.blob(meeting.rows[path_of(task_id)].mine) or b"", task_id)
+        if not isinstance(own, Invalid) and (after := moved(own, ids)) != own:
+            done.files[path_of(task_id)] = after.to_bytes()
 
 
 def _their_place(
@@ -99,8 +147,10 @@ def _settle(
         if own.id not in ids and row.theirs is not None:
             done.files[path_of(own.id)] = BlobId(row.theirs)
         return  # only they changed it
+    if row.theirs == row.base and not ids:
+        return  # only we changed it
     after = moved(own, ids)
-    if other is not None:
+    if other is not None and other != before:
         after = _together(moved(before, ids) if before else None, after, other, now, done)
     if after != own:
         done.files[path_of(after.id)] = after.to_bytes()

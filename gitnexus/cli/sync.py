@@ -35,29 +35,31 @@ def sync(nexus: "Nexus", /, remote: str | None, pull: bool, push: bool, probe: b
     if probe:
         from gitnexus.app.probe import probed
 
-        words, takes = probed(nexus.state, wire)
-        answer({"remote": wire.shown, "customRefs": takes}, words, nexus.described)
+        said, takes = probed(nexus.state, wire)
+        answer({"remote": wire.shown, "customRefs": takes}, said, nexus.described)
         return
     wish = Asked(pull=pull or not push, push=push or not pull, restore=push, **asked)
     done = synced(nexus.state, wire, wish)
-    answer(lambda: _told(done, asked["dry_run"]), lambda: _words(done, asked["dry_run"]), nexus.described)
+    answer(lambda: told(done, asked["dry_run"]), lambda: words(done, asked["dry_run"]), nexus.described)
 
 
-def _told(done: "Synced", dry_run: bool) -> dict[str, object]:
+def told(done: "Synced", dry_run: bool) -> dict[str, object]:
+    """Return what a sync did, as JSON."""
     return {
         "remote": done.remote, "pulled": done.pulled, "pushed": done.pushed, "notes": done.said, "held": done.held,
         "conflicts": done.beside, "commit": done.commit, "joined": done.joined, "dryRun": dry_run,
     }  # fmt: skip
 
 
-def _words(done: "Synced", dry_run: bool) -> str:
-    would = "would take" if dry_run else "took"
+def words(done: "Synced", dry_run: bool) -> str:
+    """Return what a sync did, in words."""
+    would = "Would take" if dry_run else "Took"
     lines = []
     if done.pulled:
-        lines.append(f"{would} from {done.remote}: {', '.join(done.pulled)}".capitalize())
+        lines.append(f"{would} from {done.remote}: {', '.join(done.pulled)}")
     if done.pushed:
-        give = "would give" if dry_run else "gave"
-        lines.append(f"{give} to {done.remote}: {', '.join(done.pushed)}".capitalize())
+        give = "Would give" if dry_run else "Gave"
+        lines.append(f"{give} to {done.remote}: {', '.join(done.pushed)}")
     if not lines:
         lines.append(f"Nothing new between here and {done.remote}.")
     lines += [f"  {one_line(text, 300)}" for text in done.said]

@@ -152,8 +152,8 @@ class _Met:
             ours, others = unsigned(ours), unsigned(others)
         if not is_weaker(others, ours):
             self.done.files[POLICY] = theirs
-            self.done.said.append("policy.md: theirs is at least as strict as yours, so it holds; if what it allows does "
-                                  "not count here, because you signed later: git nexus policy trust")  # fmt: skip
+            self.done.said.append("policy.md: theirs is at least as strict as yours, so it holds; where what it allows "
+                                  "does not count, because you signed later: git nexus policy trust")  # fmt: skip
             return
         if not is_weaker(ours, others):
             self.done.said.append("policy.md: theirs allows more than yours, so yours stays")

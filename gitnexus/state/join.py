@@ -84,24 +84,24 @@ Mergers = Sequence[tuple[Callable[[str], bool], Merger]]
 def join(
     repo: Repo,
     objects: Objects,
-    mine: str | None,
-    theirs: str,
+    sides: tuple[list[str], str, str],
     mergers: Mergers,
     author: Author,
     *,
     adopt: bool = False,
 ) -> Joined:
-    """Return what ours becomes when theirs is taken in. Raises: Conflict where the two have nothing in common.
+    """Return what ours becomes when theirs is taken in; `sides` are what both have in common, ours and theirs.
 
-    `adopt` joins those too: theirs is the project, and what is ours comes into it.
+    Raises: Conflict where they have nothing in common. `adopt` joins those too: theirs is the project, and what is ours
+    comes into it.
     """
-    found = bases(repo, mine, theirs) if mine is not None else []
-    if not found and not adopt and mine is not None:
+    shared, mine, theirs = sides
+    if not shared and not adopt:
         raise Conflict(
             "the two states have nothing in common: they began apart",
             hint="git nexus sync --adopt makes theirs the project and brings yours into it",
         )
-    base = _base(repo, objects, found, mergers, author, 0)
+    base = _base(repo, objects, shared, mergers, author, 0)
     return _joined(repo, objects, base, mine, theirs, mergers)
 
 

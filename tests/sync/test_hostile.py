@@ -10,11 +10,11 @@ from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, Invalid, NexusError, VerificationFailed
 from gitnexus.git import blob_id
 from gitnexus.policy import approvers as chain
-from gitnexus.policy.keys import FileSigner
 from gitnexus.policy.signed import FILE, signed
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.format import id_of
 from tests.conftest import run_git, trust
+from tests.policy.signing import Key
 from tests.sync.two import Clone
 
 LAW = b"---\nversion: 1\ndeny:\n  - run: [curl, '**']\n---\n\n# Policy\n"
@@ -29,18 +29,6 @@ def eve(hub: Path, ada: Clone) -> State:
     ada.add(1, "of ada")
     ada.sync()
     return State.open(hub)
-
-
-def stranger(folder: Path) -> FileSigner:
-    from cryptography.hazmat.primitives import serialization as form
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = Ed25519PrivateKey.generate()
-    folder.mkdir(mode=0o700)
-    made = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
-    (folder / "approver.pem").write_bytes(made)
-    (folder / "approver.pem").chmod(0o600)
-    return FileSigner(folder)
 
 
 def test_a_weaker_policy_that_nobody_signed_is_held_aside(ada: Clone, eve: State) -> None:
@@ -59,8 +47,8 @@ def _at(eve: State) -> str:
     return str(parse(eve.read(FILE) or b"")["files"]["policy.md"]["at"])
 
 
-def test_a_policy_signed_by_a_stranger_is_held_aside(ada: Clone, eve: State, tmp_path: Path) -> None:
-    signer = stranger(tmp_path / "stranger")
+def test_a_policy_signed_by_a_stranger_is_held_aside(ada: Clone, eve: State) -> None:
+    signer = Key()
     guarded = {"policy.md": (LAX, blob_id(LAX, "sha1"))}
     raw = signed(eve.read(FILE), id_of(eve.snapshot) or "", guarded, signer, now())
     eve.write({"policy.md": LAX, FILE: raw}, why="mischief")
@@ -71,9 +59,9 @@ def test_a_policy_signed_by_a_stranger_is_held_aside(ada: Clone, eve: State, tmp
     assert "is no approver of this project" in done.held["policy.md"]
 
 
-def test_a_list_of_approvers_that_a_stranger_began_is_held_aside(ada: Clone, eve: State, tmp_path: Path) -> None:
+def test_a_list_of_approvers_that_a_stranger_began_is_held_aside(ada: Clone, eve: State) -> None:
     before = ada.read("approvers")
-    signer = stranger(tmp_path / "stranger")
+    signer = Key()
     project = id_of(eve.snapshot) or ""
     mine = chain.founded(project, "Eve", signer, now()).to_bytes()
     raw = signed(None, project, {"policy.md": (LAX, blob_id(LAX, "sha1"))}, signer, now())
@@ -168,28 +156,30 @@ def refused(ada: Clone, kind: type[NexusError], words: str) -> NexusError:
     return said.value
 
 
-def test_a_file_of_a_gigabyte_is_refused_by_its_size_alone(ada: Clone, eve: State, hub: Path) -> None:
-    made = subprocess.Popen(
+@pytest.mark.parametrize("mebibytes", [16, pytest.param(1024, marks=pytest.mark.slow)])
+def test_a_file_of_up_to_a_gigabyte_is_refused_by_its_size_alone(
+    ada: Clone, eve: State, hub: Path, mebibytes: int
+) -> None:
+    with subprocess.Popen(
         ["git", "hash-object", "-w", "--stdin"], cwd=hub, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert made.stdin is not None and made.stdout is not None
-    for _ in range(64):
-        made.stdin.write(bytes(2**20))
-    made.stdin.close()
-    blob = made.stdout.read().decode().strip()
-    made.wait()
+    ) as made:
+        assert made.stdin is not None and made.stdout is not None
+        for _ in range(mebibytes):
+            made.stdin.write(bytes(2**20))
+        made.stdin.close()
+        blob = made.stdout.read().decode().strip()
     tree_with(hub, run_git(hub, "ls-tree", STATE_REF) + f"100644 blob {blob}\tlarge\n")
 
-    refused(ada, Invalid, "holds a file of 64 MiB")
+    refused(ada, Invalid, f"holds a file of {mebibytes} MiB")
 
 
 def test_more_bytes_than_a_clone_wants_end_the_fetch(ada: Clone, eve: State, hub: Path) -> None:
     import os
 
     run_git(ada.place, "config", "nexus.syncMaxBytes", "1m")
-    eve.write({"memory/noise.md": os.urandom(30 * 2**20)}, why="mischief")
+    eve.write({"memory/noise.md": os.urandom(11 * 2**20)}, why="mischief")
 
-    refused(ada, NexusError, "more than 1 MiB|holds a file of 30 MiB")
+    refused(ada, NexusError, "more than 1 MiB|holds a file of 11 MiB")
 
 
 def test_a_history_that_was_rewritten_is_refused_and_can_be_joined(ada: Clone, eve: State, hub: Path) -> None:

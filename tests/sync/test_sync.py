@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.app.approver import add, candidate, listed
+from gitnexus.app.bundle import applied, created
 from gitnexus.app.init import initialise
 from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import Conflict, Failed, Invalid, NotFound
@@ -254,6 +255,42 @@ def test_a_push_syncs_where_that_was_asked_for_and_goes_on_where_it_fails(ada: C
     run_git(ada.place, "commit", "-q", "--allow-empty", "-m", "more")
     run_git(ada.place, "push", "-q", "origin", "main")
     assert "pre-push" in nexus.ok("hooks", "uninstall")
+
+
+def test_state_goes_in_a_file_where_there_is_no_network(ada: Clone, bob: Clone, tmp_path: Path) -> None:
+    ada.add(1, "one")
+    bob.add(1, "two")
+    file = tmp_path / "a b.bundle"
+    Nexus(ada.place).ok("bundle", "create", str(file))
+
+    said = Nexus(bob.place).ok("bundle", "apply", str(file))
+
+    assert said.startswith(f"Took from {file}: 1 task\n")
+    assert [bob.task(number)["title"] for number in (1, 2)] == ["one", "two"]
+    assert "refs/nexus-sync/bundle" not in run_git(bob.place, "for-each-ref")
+
+
+def test_a_file_that_is_no_bundle_or_lacks_its_basis_is_refused(ada: Clone, bob: Clone, tmp_path: Path) -> None:
+    here, there = open_state(ada.place), open_state(bob.place)
+    file = tmp_path / "some.bundle"
+    with pytest.raises(NotFound, match="there is no file"):
+        applied(there, file, dry_run=False, adopt=False)
+    file.write_text("rubbish")
+    with pytest.raises(Invalid, match="cannot be used here"):
+        applied(there, file, dry_run=False, adopt=False)
+    ada.add(1, "one")
+    ada.sync()
+    ada.add(2, "two")
+    created(here, file, branches=False, basis="origin")
+    with pytest.raises(Invalid, match="cannot be used here"):
+        applied(there, file, dry_run=False, adopt=False)
+
+    bob.sync()
+    applied(there, file, dry_run=False, adopt=False)
+
+    assert bob.task(2)["title"] == "two"
+    here.close()
+    there.close()
 
 
 def test_a_policy_that_both_sides_signed_ends_as_the_stricter_one(ada: Clone, bob: Clone) -> None:
