@@ -30,6 +30,8 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Runs", "answer", "gitnexus.cli.runs:answer_command", "Answer a question of a run's agent."),
     ("Runs", "resume", "gitnexus.cli.run:resume", "Go on with a run."),
     ("Runs", "cancel", "gitnexus.cli.runs:cancel", "End a run where it is."),
+    ("Runs", "worker", "gitnexus.cli.worker:worker", "Carry out runs from the queue of a server."),
+    ("Runs", "queue", "gitnexus.cli.worker:queue", "Show the runs that wait on a server for a worker."),
     ("Runs", "land", "gitnexus.cli.land:land", "Bring what a run did into the branch you are on."),
     ("Runs", "pr", "gitnexus.cli.pr:pr", "Write and open a pull request for a run."),
     ("Runs", "clean", "gitnexus.cli.clean:clean", "Put away what runs left behind; nothing is lost."),

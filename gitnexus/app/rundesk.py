@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
+from gitnexus.app.arrive import arrived
 from gitnexus.app.gatekeeper import Gatekeeper
 from gitnexus.app.recorder import Recorder, folder_of
 from gitnexus.base.canonical import document, parse
@@ -20,11 +21,14 @@ from gitnexus.events.fold import fold
 from gitnexus.events.log import RunLog
 from gitnexus.events.model import definition_hash
 from gitnexus.events.view import RunView
-from gitnexus.git import Repo
+from gitnexus.git import Author, Repo
+from gitnexus.git.commits import rooted
 from gitnexus.git.config import of_the_user
 from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
 from gitnexus.policy.model import Mode, PatchRequest
+from gitnexus.policy.place import mark
+from gitnexus.policy.request import parsed
 from gitnexus.projects.model import hash_of, real
 from gitnexus.runs.definition import Definition, difference
 from gitnexus.runs.ids import branch_of
@@ -51,7 +55,8 @@ class RunDesk:
         self.run = run
         self.folder = folder_of(state.repo.common_dir, run.id)
         project = id_of(state.snapshot) or "unknown"
-        self.log = RunLog(self.folder, head=home_folder() / "runs" / project / f"{run.id}.head")
+        self.head_file = _head_file(home_folder() / "runs" / project, run.id, mark(state.repo.common_dir))
+        self.log = RunLog(self.folder, head=self.head_file)
         self.artifacts = Artifacts(self.folder)
         self.branch = branch_of(run.id)
         # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
@@ -101,6 +106,12 @@ class RunDesk:
         """Return the agent of a step, or the one that the run began with."""
         found = self.view().nodes.get(node)
         return (found.agent if found else "") or self.run.agent
+
+    def begun_here(self) -> None:
+        """Note in the user's home that the run began in this clone."""
+        file = self.head_file.parent / f"{self.run.id}.place"
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace(file, mark(self.repo.common_dir).encode() + b"\n", 0o600)
 
     def write_definition(self, definition: Definition) -> None:
         """Keep what the run is to do."""
@@ -158,8 +169,22 @@ class RunDesk:
             return patch_id(git, request.base_tree, request.result_tree)
 
     def checkpointed(self) -> None:
-        """Put the log on the run's ref. Raises: Busy, VerificationFailed."""
-        checkpoint(self.log, self.definition().plain(), self.state.objects, self.state.author)
+        """Put the log on the run's ref, with the trees that wait for an answer. Raises: Busy, VerificationFailed."""
+        workflow, who = self.definition().plain(), self.state.author
+        checkpoint(self.log, workflow, self.state.objects, who, self._waiting_trees())
+
+    def _waiting_trees(self) -> list[str]:
+        """Return a commit for each patch that waits: nothing else would hold its tree, here or in another clone."""
+        waits = {name for name, one in self.view().actions.items() if one.kind == "patch" and one.status == "waiting"}
+        found = []
+        for event in self.log.read() if waits else ():
+            if event.kind == "action.proposed" and event.body["action"] in waits:
+                request = parsed(self.artifacts.read(event.body["artifact"]))
+                if isinstance(request, PatchRequest):
+                    who = Author("git nexus", "git-nexus@localhost", 0)
+                    text = f"proposed: {self.run.id} {event.body['action']}\n"
+                    found.append(rooted(self.repo, request.result_tree, [request.base], text, who))
+        return found
 
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
@@ -246,6 +271,15 @@ class RunDesk:
             os.close(fd)
 
 
+def _head_file(above: Path, run: str, here: str) -> Path:
+    """Return where the end of a run's log is noted: in a clone that it was not begun in, apart from where it was."""
+    try:
+        began = (above / f"{run}.place").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        began = ""
+    return above / (f"{run}.head" if began in ("", here) else f"{run}.{here}.head")
+
+
 def process(number: int) -> str:
     """Return a process's number and when it began, which no other process of that number has."""
     try:
@@ -264,5 +298,8 @@ def _taken(fd: int) -> bool:
 
 
 def open_run(state: State, word: str) -> RunDesk:
-    """Return the run that a word means. Raises: NotFound, Failed."""
-    return RunDesk(state, read(state.required(), word))
+    """Return the run that a word means; one that came from another clone is made at home. Raises: NotFound, Failed."""
+    desk = RunDesk(state, read(state.required(), word))
+    if not desk.run.session:
+        arrived(state.repo.common_dir, state.objects, desk.run, desk.head_file)
+    return desk

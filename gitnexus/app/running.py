@@ -53,7 +53,7 @@ class Wish:
 
 def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
-    base = _commit_of(state, wish.base)
+    base = commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
     definition = wish.definition.changed(mode=wish.mode or policy_here(state).law.mode)
     hash_ = definition_hash(definition.plain())
@@ -68,14 +68,30 @@ def started(state: State, wish: Wish) -> RunDesk:
         onto=branch_here(state.repo),
         task=wish.task,
     )
+    return began(state, run, definition)
+
+
+def began(state: State, run: Run, definition: Definition) -> RunDesk:
+    """Begin a run whose name and definition are settled. Raises: NexusError."""
     desk = RunDesk(state, run)
+    desk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     desk.write_definition(definition)
-    body = {"run": run.id, "definition": hash_, "task": short(run.title), "agent": run.agent,
-            "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
+    desk.begun_here()
+    body = {"run": run.id, "definition": run.definition, "task": short(run.title), "agent": run.agent,
+            "project": id_of(state.snapshot) or "unknown", "base": run.base, "branch": run.branch}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    added(state.repo, desk.place, desk.branch, base, run.id)
+    added(state.repo, desk.place, desk.branch, run.base, run.id)
     return desk
+
+
+def refilled(desk: RunDesk) -> None:
+    """Bring the worktree of a run that another machine went on with to its branch; what lies there is set aside."""
+    if (desk.place / ".git").exists() and is_filled(desk.worktree):
+        emptied(desk.worktree, desk.folder / f"left-{chance(8)}")
+        filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    else:
+        _at_its_place(desk)
 
 
 def claimed(state: State, taken: list[str]) -> str:
@@ -283,7 +299,8 @@ def unmet(view: RunView) -> list[str]:
     return found
 
 
-def _commit_of(state: State, revision: str) -> str:
+def commit_of(state: State, revision: str) -> str:
+    """Return the commit that a revision means. Raises: NotFound."""
     asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
                     git_dir=state.repo.git_dir)  # fmt: skip
     if asked.returncode != 0:

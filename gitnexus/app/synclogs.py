@@ -1,12 +1,16 @@
 """Logs, archives and branches of runs on their way between clones: forward only, and nobody's log is written over."""
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from gitnexus.app.arrive import LEASED, brought_up, goes_on
 from gitnexus.app.recorder import folder_of
+from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.wire import Wire
-from gitnexus.base.errors import Invalid
+from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.events.log import FILE
 from gitnexus.git import Repo
 from gitnexus.git.branches import tip
 from gitnexus.git.child import must, run
@@ -16,6 +20,7 @@ from gitnexus.git.worktrees import worktrees
 from gitnexus.runs.archive import ARCHIVE, LOGS, month_of
 from gitnexus.runs.archive import union as archive_union
 from gitnexus.runs.ids import BRANCHES, is_id
+from gitnexus.runs.store import read
 from gitnexus.state import State
 
 _LARGEST_PIECE = 100 * 2**20
@@ -75,7 +80,19 @@ def pull_logs(state: State, plan: Plan, said: list[str], pulled: list[str], *, d
             said.append(f"{ref} moved meanwhile")
         elif why is None:
             counts[kind] = counts.get(kind, 0) + 1
+            if kind == "runs" and not dry_run:
+                _kept_up(state, ref.removeprefix(LOGS))
     pulled += _words(counts)
+
+
+def _kept_up(state: State, run_id: str) -> None:
+    """Let a run that is kept here go on from what was done with it elsewhere."""
+    if not (folder_of(state.repo.common_dir, run_id) / FILE).exists():
+        return
+    with contextlib.suppress(NexusError):  # no record yet, or somebody drives it: the ref has it all
+        desk = RunDesk(state, read(state.latest(), run_id))
+        with desk.driving():
+            brought_up(state.repo.common_dir, state.objects, desk.run, desk.head_file)
 
 
 def _refuse_large(repo: Repo, wire: Wire, news: dict[str, str], ours: dict[str, str]) -> None:
@@ -96,8 +113,8 @@ def _why_not(state: State, ref: str, mine: str | None, theirs: str) -> str | Non
         archived = tip(repo, f"{ARCHIVE}{month_of(run_id)}")
         if archived is not None and is_ancestor(repo, theirs, archived):
             return ""
-        if (folder_of(repo.common_dir, run_id) / "events.jsonl").exists():
-            return f"the log of {run_id} is kept here, and theirs says more: git log of their ref tells what"
+        if not goes_on(repo.common_dir, state.objects, run_id, theirs):
+            return f"the log of {run_id} is kept here, and theirs does not go on from it: it stays"
     elif any(one.head == f"ref: {ref}" for one in worktrees(repo)):
         return f"{ref.removeprefix('refs/heads/')} is checked out here and stays"
     if mine is None or is_ancestor(repo, mine, theirs):
@@ -121,6 +138,8 @@ def push_orders(state: State, plan: Plan) -> tuple[list[Order], list[str]]:
     ours = plan.ours(repo)
     orders = []
     for ref, oid in ours.items():
+        if _is_leased(repo, ref):
+            continue
         theirs = plan.theirs.get(ref)
         if theirs == oid or (theirs is not None and not is_ancestor(repo, theirs, oid)):
             continue
@@ -129,6 +148,11 @@ def push_orders(state: State, plan: Plan) -> tuple[list[Order], list[str]]:
         orders.append(Order(plan.wire.there(ref), oid))
     orders += [Order(plan.wire.there(ref), None, oid) for ref, oid in _folded(repo, plan, ours)]
     return orders, _words(counts)
+
+
+def _is_leased(repo: Repo, ref: str) -> bool:
+    """True for what belongs to a worker's run: only with its lease is that published."""
+    return not ref.startswith(ARCHIVE) and (folder_of(repo.common_dir, ref.rpartition("/")[2]) / LEASED).exists()
 
 
 def _folded(repo: Repo, plan: Plan, ours: dict[str, str]) -> Iterator[tuple[str, str]]:

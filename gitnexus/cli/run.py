@@ -14,6 +14,7 @@ from gitnexus.ui.runs import leave, reviewed, shown, summary, told
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
+    from gitnexus.app.running import Wish
     from gitnexus.policy.model import Way
     from gitnexus.runs.definition import Definition
 
@@ -35,10 +36,15 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
+@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
+              help="Put it into the queue of a server, for a worker; origin if not said.")  # fmt: skip
+@click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @click.option("--detach", is_flag=True, help="Go on in the background; git nexus runs shows how far it is.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PROMPT] [-- CMD…]")
 @with_nexus
-def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, **asked: Any) -> None:
+def run(
+    nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, server: str | None, labels: str, **asked: Any
+) -> None:
     """Run an agent in a worktree of its own, on the branch nexus/RUN, sandboxed.
 
     After -- any command is the agent. What it changed is proposed as a patch when it ends; approved, it becomes a
@@ -48,8 +54,11 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
     from gitnexus.app.runready import refuse_unready, way_of
 
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
-    refuse_unready(nexus.state, definition)
     wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
+    if server is not None:
+        _queued(nexus, wish, server, labels, network)
+        return
+    refuse_unready(nexus.state, definition)
     desk = started(nexus.state, wish)
     note(f"{desk.run.id} works in {desk.place}")
     if detach:
@@ -59,6 +68,17 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
     view = driven(desk, shown, reviewed if can_ask() else None, network)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
+
+
+def _queued(nexus: "Nexus", wish: "Wish", server: str, labels: str, network: str | None) -> None:
+    from gitnexus.app.queue import queued
+    from gitnexus.app.wire import wire_to
+
+    wire = wire_to(nexus.state, server or None)
+    order = queued(nexus.state, wire, wish, tuple(labels.replace(",", " ").split()), network or "")
+    text = f"{order.id} waits on {wire.shown} for a worker: git nexus queue"
+    told = {"id": order.id, "status": "queued", "branch": f"nexus/{order.id}", "base": order.base, "head": order.base}
+    answer({"run": told, "actions": [], "labels": list(order.labels)}, text, nexus.described)
 
 
 @click.command("resume", cls=NexusCommand)

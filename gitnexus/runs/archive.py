@@ -3,8 +3,8 @@
 from gitnexus.base.errors import Busy
 from gitnexus.git import GitFailed, Objects, Repo
 from gitnexus.git.child import must, reason, run
-from gitnexus.git.commits import tree_of, write
-from gitnexus.git.objects import Author, commit_text
+from gitnexus.git.commits import rooted, tree_of, write
+from gitnexus.git.objects import Author
 from gitnexus.git.private import PrivateGit
 from gitnexus.runs.ids import is_id
 
@@ -58,6 +58,4 @@ def union(repo: Repo, mine: str, theirs: str, who: Author) -> str:
             if head.startswith(b"040000 tree ") and is_id(name.decode("ascii", "replace")):
                 rows[name] = row
     made = must("mktree", "-z", git_dir=repo.common_dir, stdin=b"".join(row + b"\0" for row in rows.values()))
-    raw = commit_text(made.decode("ascii").strip(), [mine, theirs], "archive: join\n", who)
-    stored = must("hash-object", "-t", "commit", "-w", "--stdin", git_dir=repo.common_dir, stdin=raw)
-    return stored.decode("ascii").strip()
+    return rooted(repo, made.decode("ascii").strip(), [mine, theirs], "archive: join\n", who)
