@@ -76,7 +76,7 @@ def pull_logs(state: State, plan: Plan, said: list[str], pulled: list[str], *, d
         why = _why_not(state, ref, mine, theirs)
         if why:
             said.append(why)
-        elif why is None and not dry_run and not _moved(state, ref, mine, theirs):
+        elif why is None and not dry_run and not _went(state, ref, mine, theirs):
             said.append(f"{ref} moved meanwhile")
         elif why is None:
             counts[kind] = counts.get(kind, 0) + 1
@@ -115,11 +115,28 @@ def _why_not(state: State, ref: str, mine: str | None, theirs: str) -> str | Non
             return ""
         if not goes_on(repo.common_dir, state.objects, run_id, theirs):
             return f"the log of {run_id} is kept here, and theirs does not go on from it: it stays"
-    elif any(one.head == f"ref: {ref}" for one in worktrees(repo)):
+    elif any(one.head == f"ref: {ref}" and not one.is_run for one in worktrees(repo)):
         return f"{ref.removeprefix('refs/heads/')} is checked out here and stays"
     if mine is None or is_ancestor(repo, mine, theirs):
         return None
     return f"{ref} went another way there; both stay as they are"
+
+
+def _went(state: State, ref: str, mine: str | None, theirs: str) -> bool:
+    """Move one of our refs; where it is a branch in the worktree of its run, the files there follow."""
+    place = next((one for one in worktrees(state.repo) if one.head == f"ref: {ref}"), None)
+    if place is None:
+        return _moved(state, ref, mine, theirs)
+    from gitnexus.app.running import refilled  # brings the agents along: only where a run has its worktree here
+
+    try:
+        desk = RunDesk(state, read(state.latest(), ref.rpartition("/")[2]))
+        with desk.driving():
+            went = _moved(state, ref, mine, theirs)
+            refilled(desk)
+            return went
+    except NexusError:
+        return False  # somebody drives it
 
 
 def _moved(state: State, ref: str, mine: str | None, theirs: str) -> bool:
