@@ -108,8 +108,10 @@ class RunDesk:
         return (found.agent if found else "") or self.run.agent
 
     def begun_here(self) -> None:
-        """Note in the user's home that the run began in this clone."""
+        """Note in the user's home that the run began in this clone, if it did not begin in another before."""
         file = self.head_file.parent / f"{self.run.id}.place"
+        if file.exists():
+            return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace(file, mark(self.repo.common_dir).encode() + b"\n", 0o600)
 

@@ -19,7 +19,7 @@ from gitnexus.app.running import began, refilled
 from gitnexus.app.sync import Asked, synced
 from gitnexus.app.wire import Wire
 from gitnexus.base.chance import fraction
-from gitnexus.base.errors import Busy, NexusError
+from gitnexus.base.errors import NexusError
 from gitnexus.git.branches import tip
 from gitnexus.git.child import run as git_run
 from gitnexus.git.exchange import Order as Push
@@ -32,6 +32,7 @@ from gitnexus.state import Change, Snapshot, State
 from gitnexus.state.format import id_of
 
 Tell = Callable[[str], None]
+_MOST_FAILED = 3
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class Worker:
     done: list[str] = field(default_factory=list)
     _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
+    _failed: dict[str, int] = field(default_factory=dict)
 
     def work(self) -> None:
         """Carry runs out until there are none, if that was asked for, else for ever. Raises: NexusError."""
@@ -127,16 +129,33 @@ class Worker:
             desk = self._arrived(order)
             mark = desk.folder / LEASED
             mark.write_text(self.name + "\n", encoding="utf-8")
-            if self._driven(desk, lease, order) and self._published(desk, lease, queued):
-                mark.unlink(missing_ok=True)
-                self.done.append(order.id)
-                self.tell(f"{order.id}: published, {desk.view().status}")
-                self._share()
-                return
-        except Busy as exc:
-            self.tell(f"{order.id}: {exc.message}")  # an orphan of ours still works on it: the claim runs out
+            if self._driven(desk, lease, order):
+                if desk.view().status == "running":
+                    self._given_back(desk, lease)
+                    return
+                if self._published(desk, lease, queued):
+                    mark.unlink(missing_ok=True)
+                    self.done.append(order.id)
+                    self.tell(f"{order.id}: published, {desk.view().status}")
+                    self._share()
+                    return
+        except NexusError as exc:
+            # An orphan of ours may still work on it, or the server be gone: the claim runs out, and somebody takes it.
+            self.tell(f"{order.id}: {exc.message}")
             return
         self.tell(f"{order.id}: the lease is lost; another worker has it, and nothing was published")
+
+    def _given_back(self, desk: RunDesk, lease: Lease) -> None:
+        """Let go of a run whose driver ended before the run did; after three times it is left to other workers."""
+        run = desk.run.id
+        self._failed[run] = self._failed.get(run, 0) + 1
+        said = (desk.folder / "driver.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        self.tell(f"{run}: its driver ended before it did: {said[-1] if said else 'it said nothing'}")
+        lease.beat(self._progress(desk))
+        lease.publish([])
+        if self._failed[run] >= _MOST_FAILED:
+            there = self._listed() or {}
+            self._refused[run] = there.get(f"{QUEUE}{run}", "")
 
     def _arrived(self, order: Order) -> RunDesk:
         """Return the run, begun here or as its published log left it. Raises: NexusError."""

@@ -1,4 +1,4 @@
-"""A real server, four workers, a hundred runs, and all of them killed at random: each run ends once, and none is lost."""
+"""A real server, four workers, a hundred runs, and they are killed at random: each run ends once, and none is lost."""
 
 import os
 import random
