@@ -35,22 +35,26 @@ def arrived(common_dir: Path, objects: Objects, run: Run, head: Path) -> bool:
     return True
 
 
-def brought_up(common_dir: Path, objects: Objects, run: Run, head: Path) -> None:
-    """Bring the folder of a run to what its ref says, where another went on with it. What was here is set aside.
+def brought_up(common_dir: Path, objects: Objects, run: Run, head: Path) -> bool:
+    """Bring the folder of a run to what its ref says, where another went on with it; False if ours says as much.
+
+    What was here and is not part of that is set aside.
 
     Raises: VerificationFailed, Invalid, Failed.
     """
     folder = folder_of(common_dir, run.id)
     kept = load(objects, run.id)
-    if kept is None or arrived(common_dir, objects, run, head):
-        return
+    if kept is None:
+        return False
+    if arrived(common_dir, objects, run, head):
+        return True
     here = (folder / FILE).read_bytes() if (folder / FILE).exists() else b""
     if here.startswith(kept.raw()):
-        return
+        return False
     if kept.raw().startswith(_without_marks(here)):
         head.unlink(missing_ok=True)
         _fill(folder, kept, run)
-        return
+        return True
     for number in range(1, 1000):
         aside = folder.with_name(f"{folder.name}.left-{number}")
         if not aside.exists():
@@ -60,6 +64,7 @@ def brought_up(common_dir: Path, objects: Objects, run: Run, head: Path) -> None
         raise Failed(f"too many versions of {run.id} are left in {folder.parent}")
     head.unlink(missing_ok=True)
     _fill(folder, kept, run)
+    return True
 
 
 def goes_on(common_dir: Path, objects: Objects, run: str, commit: str) -> bool:

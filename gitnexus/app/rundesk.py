@@ -16,6 +16,7 @@ from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Busy, Invalid, NotFound, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.events.artifacts import Artifacts
+from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import checkpoint, load
 from gitnexus.events.fold import fold
 from gitnexus.events.log import RunLog
@@ -44,6 +45,7 @@ SESSION = "session.json"
 _DRIVER = "driver.lock"
 # Who only looks whether a run is driven holds the lock for a moment: that must not turn a driver away.
 _A_LOOK = 0.5
+_SETTLED = ("executed", "denied")
 _AN_ANSWER = 60.0
 
 
@@ -173,14 +175,16 @@ class RunDesk:
     def checkpointed(self) -> None:
         """Put the log on the run's ref, with the trees that wait for an answer. Raises: Busy, VerificationFailed."""
         workflow, who = self.definition().plain(), self.state.author
-        checkpoint(self.log, workflow, self.state.objects, who, self._waiting_trees())
+        checkpoint(self.log, workflow, self.state.objects, who, self._open_trees)
 
-    def _waiting_trees(self) -> list[str]:
-        """Return a commit for each patch that waits: nothing else would hold its tree, here or in another clone."""
-        waits = {name for name, one in self.view().actions.items() if one.kind == "patch" and one.status == "waiting"}
+    def _open_trees(self, raw: bytes) -> list[str]:
+        """Return a commit for each patch that a log leaves open: nothing else holds its tree, here or elsewhere."""
+        events = [link.event for link in walk(raw, self.run.id)]
+        known = fold(iter(events)).actions
+        open_ = {name for name, one in known.items() if one.kind == "patch" and one.status not in _SETTLED}
         found = []
-        for event in self.log.read() if waits else ():
-            if event.kind == "action.proposed" and event.body["action"] in waits:
+        for event in events if open_ else ():
+            if event.kind == "action.proposed" and event.body["action"] in open_:
                 request = parsed(self.artifacts.read(event.body["artifact"]))
                 if isinstance(request, PatchRequest):
                     who = Author("git nexus", "git-nexus@localhost", 0)

@@ -94,6 +94,32 @@ def refilled(desk: RunDesk) -> None:
         _at_its_place(desk)
 
 
+def taken_over(desk: RunDesk) -> None:
+    """Let a run go on whose agent worked on another machine: branch and files as its log tells, and no more.
+
+    What an agent had in its worktree there and did not propose is gone, so it works on that step once more.
+    """
+    made = [str(event.body["commit"]) for event in desk.log.read() if event.kind == "run.committed"]
+    at = made[-1] if made else desk.run.base
+    git_run("update-ref", "--create-reflog", "-m", "nexus: taken over", desk.branch, at, git_dir=desk.repo.common_dir)
+    refilled(desk)
+    _once_more(desk)
+
+
+def _once_more(desk: RunDesk) -> None:
+    """Begin a step again whose agent had ended, and whose files are gone before they were proposed."""
+    view = desk.view()
+    proposed = {one.node for one in view.actions.values() if one.kind == "patch"}
+    for node in steps_of(desk, desk.definition()):
+        known = view.nodes.get(node.id)
+        if known is None or known.status != "started" or node.id in proposed:
+            continue
+        if read_end(desk, node, known.attempts) is not None:
+            body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter,
+                    "attempt": known.attempts + 1}  # fmt: skip
+            desk.log.append("node.started", "nexus", body)
+
+
 def claimed(state: State, taken: list[str]) -> str:
     """Return a new id whose folder is ours alone: of two processes that draw the same, one draws again."""
     for _ in range(100):
@@ -251,6 +277,7 @@ def _at_its_place(desk: RunDesk) -> None:
     """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
         added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
+        _once_more(desk)
 
 
 def _anew(desk: RunDesk, node: Node, attempt: int) -> None:

@@ -15,17 +15,20 @@ from gitnexus.app.arrive import LEASED, brought_up
 from gitnexus.app.lease import Lease
 from gitnexus.app.queue import local, order_at
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.running import began, refilled
+from gitnexus.app.running import began, taken_over
 from gitnexus.app.sync import Asked, synced
 from gitnexus.app.wire import Wire
 from gitnexus.base.chance import fraction
-from gitnexus.base.errors import NexusError
+from gitnexus.base.errors import ApprovalNeeded, NexusError
+from gitnexus.events.chain import walk
+from gitnexus.events.checkpoint import load
 from gitnexus.git.branches import tip
 from gitnexus.git.child import run as git_run
 from gitnexus.git.exchange import Order as Push
 from gitnexus.git.exchange import Unreachable, fetched, listed
 from gitnexus.policy.signed import Signed
 from gitnexus.runs.archive import LOGS
+from gitnexus.runs.model import ENDED
 from gitnexus.runs.order import CLAIMS, QUEUE, Order
 from gitnexus.runs.store import path_of
 from gitnexus.state import Change, Snapshot, State
@@ -129,8 +132,9 @@ class Worker:
             desk = self._arrived(order)
             mark = desk.folder / LEASED
             mark.write_text(self.name + "\n", encoding="utf-8")
-            if self._driven(desk, lease, order):
-                if desk.view().status == "running":
+            if (ended := self._driven(desk, lease, order)) is not None:
+                status = desk.view().status
+                if status not in ENDED and not (ended == ApprovalNeeded.code and status != "running"):
                     self._given_back(desk, lease)
                     return
                 if self._published(desk, lease, queued):
@@ -160,18 +164,17 @@ class Worker:
     def _arrived(self, order: Order) -> RunDesk:
         """Return the run, begun here or as its published log left it. Raises: NexusError."""
         repo, run = self.state.repo, order.run()
-        wanted = {f"{LOGS}{run.id}": "runs", f"refs/heads/{run.branch}": "branches"}
-        there = listed(repo, self.wire.remote, list(wanted))
+        there = listed(repo, self.wire.remote, [f"{LOGS}{run.id}", f"refs/heads/{run.branch}"])
         fetched(repo, self.wire.remote, {ref: self.wire.tracking(ref) for ref in there}, most=self.wire.most)
         self._recorded(order)
         desk = RunDesk(self.state, run)
-        if not there:
+        if f"{LOGS}{run.id}" not in there:
             return desk if desk.log.path.exists() else began(self.state, run, order.definition())
-        for ref in there:
-            found = tip(repo, self.wire.tracking(ref)) or ""
-            git_run("update-ref", "--no-deref", "--create-reflog", "-m", "worker", ref, found, git_dir=repo.common_dir)
-        brought_up(repo.common_dir, self.state.objects, run, desk.head_file)
-        refilled(desk)
+        log = f"{LOGS}{run.id}"
+        found = tip(repo, self.wire.tracking(log)) or ""
+        git_run("update-ref", "--no-deref", "--create-reflog", "-m", "worker", log, found, git_dir=repo.common_dir)
+        if brought_up(repo.common_dir, self.state.objects, run, desk.head_file):
+            taken_over(desk)
         return desk
 
     def _recorded(self, order: Order) -> None:
@@ -183,8 +186,8 @@ class Worker:
 
         self.state.transact(decide)
 
-    def _driven(self, desk: RunDesk, lease: Lease, order: Order) -> bool:
-        """Let a process of its own drive the run, and say that we live; False once the lease is lost."""
+    def _driven(self, desk: RunDesk, lease: Lease, order: Order) -> int | None:
+        """Let a process of its own drive the run, say that we live, and return how it left; None without a lease."""
         argv = [sys.executable, "-m", "gitnexus", "-C", str(desk.repo.place), "resume", desk.run.id, "--unattended"]
         argv += ["--network", order.network] if order.network else []
         with (desk.folder / "driver.log").open("ab") as log:
@@ -192,21 +195,24 @@ class Worker:
         try:
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    child.wait(self.lease / 4)
-                    return True
+                    return child.wait(self.lease / 4)
                 if lease.beat(self._progress(desk)) == "lost":
-                    return False
+                    return None
         finally:
             if child.poll() is None:
                 child.terminate()
                 child.wait()
 
     def _progress(self, desk: RunDesk) -> list[Push]:
-        """Return how far the run is, as refs to push."""
+        """Return how far the run is, as refs to push: a log, and the branch as that very log tells it."""
         with contextlib.suppress(NexusError):  # the driver may be at it: next time
             desk.checkpointed()
-        refs = (f"{LOGS}{desk.run.id}", desk.branch)
-        return [Push(ref, found) for ref in refs if (found := tip(desk.repo, ref)) is not None]
+        kept = load(self.state.objects, desk.run.id)
+        if kept is None:
+            return []
+        events = [link.event for link in walk(kept.raw(), desk.run.id)]
+        made = [str(event.body["commit"]) for event in events if event.kind == "run.committed"]
+        return [Push(f"{LOGS}{desk.run.id}", kept.commit), Push(desk.branch, made[-1] if made else desk.run.base)]
 
     def _published(self, desk: RunDesk, lease: Lease, queued: str) -> bool:
         result = [*self._progress(desk), Push(f"{QUEUE}{desk.run.id}", None, queued)]

@@ -9,7 +9,7 @@ The log lies there in pieces of whole lines, so that a checkpoint writes the las
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from gitnexus.events.model import checked_run, definition_hash
 from gitnexus.git import Author, Entry, Objects, RefLocked, blob_id
 
 PIECE = 1024 * 1024
+Along = Callable[[bytes], Sequence[str]]
 _WORKFLOW, _HEAD, _EVENTS = "workflow.json", "head.json", "events"
 _PATIENCE = 10.0
 
@@ -103,11 +104,11 @@ def at_commit(objects: Objects, run: str, tip: str) -> Checkpoint:
 
 
 def checkpoint(
-    log: RunLog, workflow: Mapping[str, Any], objects: Objects, author: Author, along: Sequence[str] = ()
+    log: RunLog, workflow: Mapping[str, Any], objects: Objects, author: Author, along: Along | None = None
 ) -> Checkpoint:
     """Put the log as it is now on the run's ref, and tell of it in the log. Nothing new: nothing is written.
 
-    `along` are commits that are to be where the log is: what it proposes can be looked at in every clone.
+    `along` tells for a log which commits are to be where it is: what it proposes can be looked at in every clone.
 
     Raises: Busy, NotFound, VerificationFailed where the log does not continue what the ref holds.
     """
@@ -122,7 +123,7 @@ def checkpoint(
         files = _events(raw, head, before) | _artifacts(log, before) | {_HEAD: head.to_bytes()}
         if before is None:
             files[_WORKFLOW] = document(dict(workflow))
-        written = _published(objects, head, before, files, author, along)
+        written = _published(objects, head, before, files, author, along(raw) if along else ())
         if written is not None:
             body = {"commit": written.commit, "upto": head.seq, "head": head.digest}
             log.append("run.checkpointed", "nexus", body)

@@ -118,11 +118,16 @@ def settled(hub: Path, runs: dict[str, int]) -> None:
     refs = run_git(hub, "for-each-ref", "--format=%(refname)").split()
     assert [ref for ref in refs if ref.startswith(("refs/nexus/queue", "refs/nexus/claims"))] == []
     assert {ref.rpartition("/")[2] for ref in refs if ref.startswith("refs/nexus/runs/")} == runs.keys()
-    for run, number in runs.items():
-        assert run_git(hub, "show", f"refs/heads/nexus/{run}:made.txt") == f"{number}\n"
-        assert run_git(hub, "rev-list", "--count", f"refs/heads/main..refs/heads/nexus/{run}").strip() == "1"
-        events = [parse(line.encode()) for line in log_of(hub, run).splitlines()]
-        assert [event["body"]["ok"] for event in events if event["kind"] == "run.finished"] == [True]
+    assert {run: result(hub, run) for run in runs} == {run: ([True], 1, f"{number}\n") for run, number in runs.items()}
+
+
+def result(hub: Path, run: str) -> tuple[list[bool], int, str]:
+    """Return how a published run ended, and each time; how many commits it has; and what it made."""
+    events = [parse(line.encode()) for line in log_of(hub, run).splitlines()]
+    ends = [event["body"]["ok"] for event in events if event["kind"] == "run.finished"]
+    commits = int(run_git(hub, "rev-list", "--count", f"refs/heads/main..refs/heads/nexus/{run}"))
+    made = run_git(hub, "show", f"refs/heads/nexus/{run}:made.txt", check=False)
+    return ends, commits, made or "\n".join(event["kind"] for event in events)
 
 
 def log_of(hub: Path, run: str) -> str:
