@@ -25,6 +25,7 @@ import state_write
 import sync
 import tokens
 import verify
+import workflow
 
 CHAPTERS = {
     "state": state_write.ratios,
@@ -42,6 +43,7 @@ CHAPTERS = {
     "tokens": tokens.ratios,
     "events": events.ratios,
     "verify": verify.ratios,
+    "workflow": workflow.ratios,
 }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gitnexus.app.policy import policy_here
-from gitnexus.app.running import Wish, commit_of
+from gitnexus.app.running import Wish, agent_in, commit_of
 from gitnexus.app.trust import signer_of
 from gitnexus.app.wire import Wire
 from gitnexus.base.clock import now, stamp
@@ -44,6 +44,7 @@ def queued(state: State, wire: Wire, wish: Wish, labels: tuple[str, ...], networ
         id=mint(now(), ids_in(snapshot)),
         project=id_of(snapshot) or "",
         title=one_line(wish.title, 200),
+        agent=agent_in(definition),
         base=commit_of(state, wish.base),
         workflow=definition.plain(),
         created=stamp(now()),

@@ -1,10 +1,12 @@
 """The card of an action of a run, as it would be judged now."""
 
+from dataclasses import replace
+
 from gitnexus.app.bench import RevealCard
 from gitnexus.app.cards import Card, card_of, with_text
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
-from gitnexus.policy.model import HandoffRequest
+from gitnexus.policy.model import DocumentRequest, HandoffRequest, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
 
@@ -13,12 +15,13 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
     """Return the card of an action, and how to have its secrets shown. Raises: NexusError."""
     found, keeper = proposal(desk, action), desk.keeper(action)
     summary, request = desk.view().actions[action].summary, found.request
-    said = desk.artifacts.read(request.message_digest) if isinstance(request, HandoffRequest) else b""
+    said = _text_of(desk, request)
 
     def card(reveal: Reveal | None = None) -> Card:
         made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
                        keeper.around, reveal)  # fmt: skip
 
+        made = replace(made, facts=(*made.facts, *_confined(desk, action))) if request.kind == "patch" else made
         return with_text(made, said, reveal) if said else made
 
     def shown(why: str) -> Card:
@@ -26,6 +29,26 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         return card(Reveal(why))
 
     return card(), shown
+
+
+def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:
+    """Return at which level of the sandbox the agent worked that made a patch, as its log tells it."""
+    view = desk.view()
+    node = view.nodes.get(view.actions[action].node)
+    return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
+
+
+def _text_of(desk: RunDesk, request: Request) -> bytes:
+    """Return what a card shows besides its facts: a message, or the difference of a document."""
+    if isinstance(request, HandoffRequest):
+        return desk.artifacts.read(request.message_digest)
+    if isinstance(request, DocumentRequest) and request.kind in ("plan_patch", "agenda_patch"):
+        from gitnexus.app.agenda import difference
+        from gitnexus.docgraph.phases import Edit
+
+        before = desk.artifacts.read(request.old_digest) if request.old_digest else None
+        return difference(Edit(request.path, before, desk.artifacts.read(request.new_digest), "")).encode()
+    return b""
 
 
 def revealed(desk: RunDesk, action: str, why: str) -> None:

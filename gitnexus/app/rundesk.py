@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gitnexus.app.arrive import arrived
 from gitnexus.app.gatekeeper import Gatekeeper
@@ -27,17 +28,21 @@ from gitnexus.git.commits import rooted
 from gitnexus.git.config import of_the_user
 from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
+from gitnexus.git.stamps import Stamps
 from gitnexus.policy.model import Mode, PatchRequest
 from gitnexus.policy.place import mark
 from gitnexus.policy.request import parsed
 from gitnexus.projects.model import hash_of, real
-from gitnexus.runs.definition import Definition, difference
+from gitnexus.runs.definition import VERSION, Definition, difference
 from gitnexus.runs.ids import branch_of
 from gitnexus.runs.model import Run
 from gitnexus.runs.store import read
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
+
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowDefinition
 
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
@@ -63,6 +68,8 @@ class RunDesk:
         self.branch = branch_of(run.id)
         # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
         self.reviewer: Callable[[RunDesk, str], bool] | None = None
+        # The files that this very process put into the worktree.
+        self.stamps: Stamps = {}
 
     @property
     def repo(self) -> Repo:
@@ -117,17 +124,30 @@ class RunDesk:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace(file, mark(self.repo.common_dir).encode() + b"\n", 0o600)
 
-    def write_definition(self, definition: Definition) -> None:
+    def write_definition(self, definition: "Definition | WorkflowDefinition") -> None:
         """Keep what the run is to do."""
         replace(self.folder / WORKFLOW, document(definition.plain()), 0o600)
 
     def definition(self) -> Definition:
         """Return what the run is to do. Raises: VerificationFailed where somebody changed it since it began."""
+        found = self._read_definition()
+        if isinstance(found, Definition):
+            return found
+        from gitnexus.workflow.definition import lowered  # what knows all adapters: only a workflow pays
+
+        return lowered(found)
+
+    def workflow(self) -> "WorkflowDefinition | None":
+        """Return the workflow of the run, None for one that is of one agent alone. Raises: as `definition`."""
+        found = self._read_definition()
+        return None if isinstance(found, Definition) else found
+
+    def _read_definition(self) -> "Definition | WorkflowDefinition":
         try:
             raw = (self.folder / WORKFLOW).read_bytes()
         except FileNotFoundError as exc:
             raise NotFound(f"the run {self.run.id} was not started here") from exc
-        found = Definition.from_value(parse(raw), WORKFLOW)
+        found = definition_in(parse(raw))
         if definition_hash(found.plain()) != self.run.definition:
             raise VerificationFailed(
                 f"the definition of {self.run.id} is not the one that it was started with",
@@ -135,12 +155,12 @@ class RunDesk:
             )
         return found
 
-    def _differs(self, found: Definition) -> list[str]:
+    def _differs(self, found: "Definition | WorkflowDefinition") -> list[str]:
         kept = load(self.state.objects, self.run.id)
         if kept is None:
             return []
         with contextlib.suppress(Invalid):
-            return difference(Definition.from_value(parse(kept.workflow()), WORKFLOW), found)
+            return difference(definition_in(parse(kept.workflow())), found)
         return []
 
     @property
@@ -174,7 +194,7 @@ class RunDesk:
 
     def checkpointed(self) -> None:
         """Put the log on the run's ref, with the trees that wait for an answer. Raises: Busy, VerificationFailed."""
-        workflow, who = self.definition().plain(), self.state.author
+        workflow, who = self._read_definition().plain(), self.state.author
         checkpoint(self.log, workflow, self.state.objects, who, self._open_trees)
 
     def _open_trees(self, raw: bytes) -> list[str]:
@@ -284,6 +304,15 @@ def _head_file(above: Path, run: str, here: str) -> Path:
     except (OSError, UnicodeDecodeError):
         began = ""
     return above / (f"{run}.head" if began in ("", here) else f"{run}.{here}.head")
+
+
+def definition_in(value: Any) -> "Definition | WorkflowDefinition":
+    """Return what a stored definition means: of one agent, or a workflow. Raises: Invalid."""
+    if isinstance(value, dict) and value.get("version") == VERSION:
+        return Definition.from_value(value, WORKFLOW)
+    from gitnexus.workflow.definition import definition_of
+
+    return definition_of(value, WORKFLOW)
 
 
 def process(number: int) -> str:

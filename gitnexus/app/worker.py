@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from gitnexus.app.arrive import LEASED, brought_up
 from gitnexus.app.lease import Lease
 from gitnexus.app.queue import local, order_at
-from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.rundesk import RunDesk, definition_in
 from gitnexus.app.running import began, taken_over
 from gitnexus.app.sync import Asked, synced
 from gitnexus.app.wire import Wire
@@ -169,7 +169,7 @@ class Worker:
         self._recorded(order)
         desk = RunDesk(self.state, run)
         if f"{LOGS}{run.id}" not in there:
-            return desk if desk.log.path.exists() else began(self.state, run, order.definition())
+            return desk if desk.log.path.exists() else began(self.state, run, definition_in(order.workflow))
         log = f"{LOGS}{run.id}"
         found = tip(repo, self.wire.tracking(log)) or ""
         git_run("update-ref", "--no-deref", "--create-reflog", "-m", "worker", log, found, git_dir=repo.common_dir)

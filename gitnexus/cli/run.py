@@ -1,5 +1,6 @@
 """`git nexus run` and `resume`: an agent works in a worktree of its own, and what it did is proposed."""
 
+import contextlib
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,27 @@ from gitnexus.ui.output import answer, note, with_nexus
 from gitnexus.ui.runs import leave, reviewed, shown, summary, told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.app.running import Wish
     from gitnexus.policy.model import Way
     from gitnexus.runs.definition import Definition
 
+_COMMAND = "gitnexus.run.command"
 _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 
 
-@click.command("run", cls=NexusCommand, context_settings={"allow_interspersed_args": True})
+class _RunCommand(NexusCommand):
+    """Knows whether a command stands after `--`: click forgets that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_COMMAND] = "--" in args
+        return super().parse_args(ctx, args)
+
+
+@click.command("run", cls=_RunCommand, context_settings={"allow_interspersed_args": True})
 @click.option("--agent", metavar="NAME", help="Which agent: claude, codex, gemini, opencode, aider, scripted.")
 @click.option("--role", default="", metavar="ROLE", help="The role it works as, of git nexus agents.")
 @click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
@@ -32,49 +44,70 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
               help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
-@click.option("--task", default="", metavar="REF", help="The task that this is for.")
+@click.option("--task", default="", metavar="REF", help="The task that this is for: T12, or name:T12.")
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
 @click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
               help="Put it into the queue of a server, for a worker; origin if not said.")  # fmt: skip
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
+@click.option("--workflow", default="", metavar="FILE", help="Take the workflow in a file; - is what is piped in.")
+@click.option("--cycle", is_flag=True, help="Carry out the open tasks of this cycle, as many side by side as may be.")
+@click.option("--parallel", type=click.IntRange(1, 32), help="How many nodes of a workflow work side by side.")
+@click.option("--drop", multiple=True, metavar="NODE", help="Leave a node of the workflow out.")
+@click.option("--order", default="", metavar="NODE,NODE,…", help="Put the nodes of a chain in another order.")
+@click.option(
+    "--give", multiple=True, metavar="NODE=AGENT", help="Let another one do a node: embedded, model, or an agent."
+)
+@click.option("--yes", is_flag=True, help="Start the workflow without asking about it first.")
 @click.option("--detach", is_flag=True, help="Go on in the background; git nexus runs shows how far it is.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PROMPT] [-- CMD…]")
 @with_nexus
 def run(
     nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, server: str | None, labels: str, **asked: Any
 ) -> None:
-    """Run an agent in a worktree of its own, on the branch nexus/RUN, sandboxed.
+    """Run a workflow, or an agent, in a worktree of its own, on the branch nexus/RUN, sandboxed.
 
-    After -- any command is the agent. What it changed is proposed as a patch when it ends; approved, it becomes a
-    commit on that branch whose trailers prove the approval. Your own checkout is not touched.
+    A PROMPT alone becomes a workflow: git nexus route shows which one. With --agent it is given to that agent; after --
+    any command is the agent. What is to change is proposed as a patch; approved, it becomes a commit on that branch
+    whose trailers prove the approval. Your own checkout is not touched.
     """
-    from gitnexus.app.running import Wish, driven, started
-    from gitnexus.app.runready import refuse_unready, way_of
+    from gitnexus.app.running import driven
+    from gitnexus.cli.runflow import asks
 
-    definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
-    wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
     if server is not None:
-        _queued(nexus, wish, server, labels, network)
+        _queued(nexus, words, asked, server, labels, network)
         return
-    refuse_unready(nexus.state, definition)
-    desk = started(nexus.state, wish)
+    wish = _wish(nexus, words, asked)
+    desk = _begun(nexus, wish) if wish is not None else None
+    if desk is None:
+        note("nothing was started")
+        answer({"run": None}, "", nexus.described)
+        return
     note(f"{desk.run.id} works in {desk.place}")
+    if desk.mode == "bypass":
+        click.secho("mode bypass: nobody is asked", fg="red", bold=True, err=True)
     if detach:
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
         return
-    view = driven(desk, shown, reviewed if can_ask() else None, network)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if can_ask() else None, network, asks if can_ask() else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
 
-def _queued(nexus: "Nexus", wish: "Wish", server: str, labels: str, network: str | None) -> None:
+def _queued(
+    nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any], server: str, labels: str, network: str | None
+) -> None:
     from gitnexus.app.queue import queued
     from gitnexus.app.wire import wire_to
 
     wire = wire_to(nexus.state, server or None)
+    wish = _wish(nexus, words, asked)
+    if wish is None:
+        answer({"run": None}, "Nothing was put into the queue.", nexus.described)
+        return
     order = queued(nexus.state, wire, wish, tuple(labels.replace(",", " ").split()), network or "")
     text = f"{order.id} waits on {wire.shown} for a worker: git nexus queue"
     told = {"id": order.id, "status": "queued", "branch": f"nexus/{order.id}", "base": order.base, "head": order.base}
@@ -93,11 +126,89 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
     """
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.running import driven
+    from gitnexus.cli.runflow import asks
 
     desk = open_run(nexus.state, run_id)
-    view = driven(desk, shown, reviewed if can_ask() and not unattended else None, network)
+    there = can_ask() and not unattended
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
+
+
+def _begun(nexus: "Nexus", wish: "Wish") -> "RunDesk":
+    """Begin here what was asked for. Raises: NexusError, before anything is made."""
+    from gitnexus.runs.definition import Definition
+
+    if isinstance(wish.definition, Definition):
+        from gitnexus.app.running import started
+        from gitnexus.app.runready import refuse_unready
+
+        refuse_unready(nexus.state, wish.definition)
+        return started(nexus.state, wish)
+    from gitnexus.app.flowing import begun
+
+    return begun(nexus.state, wish.definition, wish.title, base=wish.base, mode=wish.mode, task=wish.task)
+
+
+def _wish(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Wish | None":
+    """Return what was asked for; None if the person looked at the workflow and left it. Raises: NexusError."""
+    from gitnexus.app.running import Wish
+    from gitnexus.app.runready import way_of
+
+    ctx = click.get_current_context()
+    if asked["workflow"] or asked["cycle"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
+        return _workflow_wish(nexus, words, asked, ctx)
+    for name in ("drop", "order", "give", "parallel"):
+        if asked[name]:
+            raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
+    definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
+    task = _task(nexus, asked["task"])
+    return Wish(definition, asked["title"] or title, asked["base"], asked["mode"], task)
+
+
+def _workflow_wish(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any], ctx: click.Context) -> "Wish | None":
+    from gitnexus.app.flowing import wish_of
+    from gitnexus.cli.runflow import chosen
+    from gitnexus.ui.commands import invocation
+    from gitnexus.ui.output import start_folder
+
+    if ctx.meta[_COMMAND]:
+        raise click.UsageError("A command after -- is a run of its own, without --workflow.")
+    if asked["cycle"] and (asked["workflow"] or words):
+        raise click.UsageError("--cycle takes what is to be done from the tasks, not from a prompt or a file.")
+    for name in ("agent", "role", "model", "model_url", "sign_in", "live", "way"):
+        if asked[name] and not (name == "agent" and asked["cycle"]):
+            option = name.replace("_", "-")
+            raise click.UsageError(
+                f"--{option} is for one agent; --give NODE=AGENT says who does a node of a workflow."
+            )
+    definition = chosen(nexus, words, asked, start_folder(invocation(ctx)))
+    if definition is None:
+        return None
+    if ctx.get_parameter_source("seconds") is not click.core.ParameterSource.DEFAULT:
+        definition = definition.changed(budgets=definition.budgets.changed(seconds=asked["seconds"]))
+    task = _task(nexus, asked["task"])
+    return wish_of(definition, asked["title"], base=asked["base"], mode=asked["mode"], task=task)
+
+
+def _task(nexus: "Nexus", ref: str) -> str:
+    if not ref:
+        return ""
+    from gitnexus.app.reach import task_of_a_run  # most runs are for no task
+
+    return task_of_a_run(nexus.repo.place, ref)
+
+
+@contextlib.contextmanager
+def _interruptible(desk: "RunDesk") -> "Iterator[None]":
+    """Say to who interrupts a run what becomes of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        run = desk.run.id
+        note(f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it")
+        raise
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":

@@ -9,7 +9,7 @@ from gitnexus.base.text import one_line
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, columns, note, with_nexus
-from gitnexus.ui.runs import COLOURS, leave, reviewed, summary, told, waiting
+from gitnexus.ui.runs import COLOURS, leave, reviewed, shown, summary, told, waiting
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -20,16 +20,19 @@ _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workfl
 
 
 @click.command("runs", cls=NexusCommand)
-@click.option("--all", "everything", is_flag=True, help="Also those that were landed or cancelled.")
+@click.option("--all", "everything", is_flag=True, help="Also those that were landed, cancelled or put away.")
 @with_nexus
 def runs(nexus: "Nexus", everything: bool) -> None:
-    """List runs: status, age, agent, branch, lines, and what waits for you."""
+    """List runs: branch, status, age, agent, lines, and what waits for you.
+
+    The branch names its run in every command; so does its end, such as k7fb.
+    """
     from gitnexus.app.runlist import rows_of
 
     found = rows_of(nexus.state, everything=everything)
     table = [
-        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines, row.waits,
-         one_line(row.title, 60)]
+        [row.branch or row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines,
+         row.waits, _bypass(row) + one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip
     text = columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
@@ -127,6 +130,10 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
 
 
+def _bypass(row: "Row") -> str:
+    return click.style("bypass: nobody is asked  ", fg="red", bold=True) if row.mode == "bypass" else ""
+
+
 def _agents(row: "Row") -> str:
     return f"{row.agent} → {row.step}" if row.step else row.agent
 
@@ -145,8 +152,11 @@ def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
 
 
 def _went_on(desk: "RunDesk") -> None:
-    """Let a run end that had only waited for answers; one whose agent still has work to do is left to `resume`."""
-    from gitnexus.app.runlist import can_end
+    """Let a run end that had only waited for answers, and a workflow go on that starts no program and asks no model.
+
+    One whose agent still has work to do is left to `resume`.
+    """
+    from gitnexus.app.runlist import can_end, goes_on_by_itself
     from gitnexus.app.running import driven
     from gitnexus.base.errors import Busy
 
@@ -154,9 +164,9 @@ def _went_on(desk: "RunDesk") -> None:
         from gitnexus.app.sessions import closed
 
         closed(desk)
-    elif can_end(desk):
+    elif can_end(desk) or goes_on_by_itself(desk):
         with contextlib.suppress(Busy):  # who came first brings it to its end
-            driven(desk, lambda said: None, None)
+            driven(desk, shown, None)
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:

@@ -11,7 +11,6 @@ from gitnexus.events.model import definition_hash
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.keys import Signer, verify
-from gitnexus.runs.definition import Definition
 from gitnexus.runs.ids import is_id
 from gitnexus.runs.model import Run
 
@@ -27,6 +26,7 @@ class Order(StoredRecord):
     id: str
     project: str
     title: str
+    agent: str
     base: str
     workflow: dict[str, Any]
     created: str
@@ -42,25 +42,19 @@ class Order(StoredRecord):
         """Return the order with the word of who wants it."""
         return self.changed(signature=encoded(signer.sign(self._message())))
 
-    def check(self, project: str, approvers: Approvers) -> Definition:
-        """Return what is to be done, if an approver of this project wants it. Raises: VerificationFailed, Invalid."""
+    def check(self, project: str, approvers: Approvers) -> None:
+        """Refuse an order that no approver of this project wants. Raises: VerificationFailed, Invalid."""
         if self.project != project:
             raise VerificationFailed(f"the order {self.id[:40]!r} is for another project")
         verify(approvers.public_of(self.key), self._message(), raw_of(self.signature))
         if not is_id(self.id):
             raise Invalid(f"{self.id[:40]!r} is no run")
-        return self.definition()
-
-    def definition(self) -> Definition:
-        """Return what is to be done, of an order that was checked. Raises: Invalid."""
-        return Definition.from_value(self.workflow, ORDER_FILE)
 
     def run(self) -> Run:
         """Return the record of the run as it begins."""
-        definition = self.definition()
         return Run(
-            id=self.id, title=self.title, agent=definition.nodes[0].adapter, base=self.base, created=self.created,
-            definition=definition_hash(definition.plain()), onto=self.onto, task=self.task,
+            id=self.id, title=self.title, agent=self.agent, base=self.base, created=self.created,
+            definition=definition_hash(self.workflow), onto=self.onto, task=self.task,
         )  # fmt: skip
 
     def _message(self) -> bytes:
