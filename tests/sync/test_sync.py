@@ -257,6 +257,54 @@ def test_a_push_syncs_where_that_was_asked_for_and_goes_on_where_it_fails(ada: C
     assert "pre-push" in nexus.ok("hooks", "uninstall")
 
 
+def folded(clone: Clone, *runs: str) -> None:
+    """Put logs into the archive of their month, each with a ref before it that is gone now."""
+    blob = run_git(clone.place, "hash-object", "-w", "--stdin", stdin=clone.place.name).strip()
+    log = run_git(clone.place, "mktree", stdin=f"100644 blob {blob}\thead.json\n").strip()
+    rows = "".join(f"040000 tree {log}\t{run}\n" for run in runs)
+    tree = run_git(clone.place, "mktree", stdin=rows).strip()
+    refs = [run_git(clone.place, "for-each-ref", "--format=%(objectname)", f"refs/nexus/runs/{run}") for run in runs]
+    parents = [word for oid in refs if oid for word in ("-p", oid.strip())]
+    commit = run_git(clone.place, "commit-tree", *parents, "-m", "archive", tree).strip()
+    run_git(clone.place, "update-ref", "refs/nexus/archive/2026-11", commit)
+    for run in runs:
+        run_git(clone.place, "update-ref", "-d", f"refs/nexus/runs/{run}")
+
+
+def test_archives_of_both_become_one_and_a_log_that_is_in_it_goes_from_the_remote(
+    ada: Clone, bob: Clone, hub: Path
+) -> None:
+    one, two = "261116-1503-k7fb", "261116-1504-k7fc"
+    for clone, run in ((ada, one), (bob, two)):
+        run_git(clone.place, "update-ref", f"refs/nexus/runs/{run}", "HEAD")
+        clone.sync()
+    assert len(run_git(hub, "for-each-ref", "refs/nexus/runs").splitlines()) == 2
+    folded(ada, one)
+    folded(bob, two)
+
+    for clone in (ada, bob, ada):
+        clone.sync()
+
+    for place in (ada.place, bob.place, hub):
+        assert run_git(place, "ls-tree", "--name-only", "refs/nexus/archive/2026-11").split() == [one, two]
+    assert run_git(hub, "for-each-ref", "refs/nexus/runs") == ""
+
+
+def test_what_a_session_works_with_and_keys_never_leave(ada: Clone, hub: Path) -> None:
+    (ada.place / ".nexus/state/claude-code").mkdir(parents=True)
+    (ada.place / ".nexus/state/plan.json").write_text("{}")
+    (ada.place / ".nexus/state/claude-code/agent-tracker.json").write_text("[]")
+    ada.add(1, "one")
+
+    ada.sync()
+
+    refs = run_git(hub, "for-each-ref", "--format=%(refname)").split()
+    assert [ref for ref in refs if not ref.startswith("refs/heads/main")] == [STATE_REF]
+    paths = run_git(hub, "ls-tree", "-r", "--name-only", STATE_REF).split()
+    assert paths == [".gitignore", "approvers", "backlog/T1.json", "format.json", "policy.md", "policy/signatures.json"]
+    assert "PRIVATE KEY" not in run_git(hub, "grep", "-a", "-h", "-e", "", STATE_REF)
+
+
 def test_state_goes_in_a_file_where_there_is_no_network(ada: Clone, bob: Clone, tmp_path: Path) -> None:
     ada.add(1, "one")
     bob.add(1, "two")
