@@ -40,10 +40,16 @@ def begun(
     _refuse_way(state, definition)
     refuse_unready(state, lowered(definition))
     refuse_no_model(state, [one.type for one in definition.nodes if one.adapter == MODEL])
+    return started(state, wish_of(definition, title, base=base, mode=mode, task=task))
+
+
+def wish_of(
+    definition: WorkflowDefinition, title: str = "", *, base: str = "HEAD", mode: Mode | None = None, task: str = ""
+) -> Wish:
+    """Return the wish for a workflow, wherever it is carried out."""
     # Of a prompt that brings a patch along, the first line says what it is about.
     first = next((line for line in definition.prompt.split("\n") if line.strip()), definition.name)
-    words = one_line(title or first.strip(), 200)
-    return started(state, Wish(definition, words, base, mode, task))
+    return Wish(definition, one_line(title or first.strip(), 200), base, mode, task)
 
 
 def following(desk: RunDesk, after: int = 0) -> Iterator[Event]:
