@@ -70,6 +70,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Cycle", "skills", "gitnexus.cli.skills:skills", "Ways of working, and what a message would start."),
     ("Cycle", "capabilities", "gitnexus.cli.capabilities:capabilities", "What roles may not do."),
     ("Cycle", "catalog", "gitnexus.cli.catalog:catalog", "Check a package of roles and skills of your own."),
+    ("Talk", "chat", "gitnexus.tui.command:chat", "Ask, see what happens, and decide: one conversation."),
     ("Talk", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
     ("Talk", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
