@@ -103,11 +103,16 @@ def _file_title(row: "FileRow") -> str:
 def _by_file(body: Sequence[str]) -> list[tuple[str, ...]]:
     """Return a difference in parts, one a file."""
     parts: list[list[str]] = []
+    told = False
     for line in body:
         if line.startswith("diff --git "):
             parts.append([])
-        if parts:
-            parts[-1].append(line)
+            told = False
+        elif parts:
+            # The title of the section says which file; what else stands above the first change is kept.
+            told = told or line.startswith("@@")
+            if told or not line.startswith(("index ", "--- ", "+++ ")):
+                parts[-1].append(line)
     return [tuple(part[:-1] if part and not part[-1] else part) for part in parts]
 
 

@@ -18,7 +18,8 @@ class InputBox(TextArea):
     """Enter sends, Ctrl-J (or Alt-Enter, Shift-Enter) begins a new line."""
 
     DEFAULT_CSS = """
-    InputBox { height: auto; min-height: 3; max-height: 10; border: round $primary; padding: 0 1; }
+    InputBox { height: auto; min-height: 3; max-height: 10; border: round $primary; padding: 0 1;
+               scrollbar-size-vertical: 1; }
     InputBox:focus { border: round $accent; }
     """
 
@@ -36,7 +37,7 @@ class InputBox(TextArea):
         """Ctrl-D in an empty input."""
 
     def __init__(self) -> None:
-        super().__init__(id="input", compact=True, show_line_numbers=False, soft_wrap=True, tab_behavior="focus")
+        super().__init__(id="input", show_line_numbers=False, soft_wrap=True, tab_behavior="focus")
         self.highlight_cursor_line = False
         self.history_of = History()
         self.offers: list[Offer] = []

@@ -1,9 +1,11 @@
 """Cards and entries as rows of a given width. Whatever an agent wrote stands behind a gutter that it cannot write."""
 
 from collections.abc import Iterable
+from textwrap import wrap
 from typing import NamedTuple
+from unicodedata import combining, east_asian_width
 
-from gitnexus.base.text import framed
+from gitnexus.base.text import framed, visible
 from gitnexus.tui.model import ChatCard, Entry, Key, Line, Tone
 
 
@@ -28,13 +30,29 @@ def broken(text: str, width: int) -> list[str]:
     return [piece[2:] for piece in framed(text, max(NARROWEST, width))]
 
 
+def flowed(text: str, width: int) -> list[str]:
+    """Return the safe lines of a text, broken between words where that can be counted."""
+    width, found = max(NARROWEST, width), []
+    for line in visible(text).split("\n"):
+        if "\t" in line or not _is_narrow(line):
+            found += broken(line, width)
+        else:
+            found += wrap(line, width, replace_whitespace=False, break_on_hyphens=False) or [""]
+    return found
+
+
+def _is_narrow(line: str) -> bool:
+    return line.isascii() or all(east_asian_width(ch) not in "WF" and not combining(ch) for ch in line)
+
+
 def entry_rows(entry: Entry, width: int, *, named: bool = False) -> list[Row]:
     """Return an entry as rows; `named` says for which run, where there are several."""
     mark, tone = _MARKS[entry.speaker], _TONES[entry.speaker]
     label = f"{entry.run} " if named and entry.run and entry.speaker == "agent" else ""
     room = width - len(mark) - len(label)
     rows: list[Row] = []
-    for at, piece in enumerate(broken(entry.text, room)):
+    pieces = broken(entry.text, room) if entry.speaker in ("agent", "output") else flowed(entry.text, room)
+    for at, piece in enumerate(pieces):
         lead = mark if at == 0 or entry.speaker in ("agent", "output") else " " * len(mark)
         rows.append((Span(lead, "dim"), Span(label, "dim"), Span(piece, tone)))
     return rows
@@ -47,7 +65,7 @@ def card_rows(
     inner = width - 2
     mark = "▶" if focused else "┌"
     if card.settled:
-        return [(Span("─ ", "dim"), Span(piece, "dim")) for piece in broken(f"{card.title}: {card.settled}", inner)]
+        return [(Span("─ ", "dim"), Span(piece, "dim")) for piece in flowed(f"{card.title}: {card.settled}", inner)]
     title: Tone = "warn" if card.waits else "bold"
     rows: list[Row] = [(Span(f"{mark} ", title), Span(broken(card.title, inner)[0], title))]
     for line in card.rows:
@@ -61,20 +79,29 @@ def card_rows(
         if not folded:
             for line in part.lines:
                 rows += _framed(line, inner, part.path)
-    rows += (
-        [(Span("│ ", "dim"), Span(piece, "warn")) for piece in broken(key_line(card.keys), inner)] if card.waits else []
-    )
+    rows += [(Span("│ ", "dim"), Span(piece, "warn")) for piece in _keys(card.keys, inner)] if card.waits else []
     return [*rows, (Span("└" + "─" * (width - 1), "dim"),)]
 
 
 def _framed(line: Line, inner: int, path: str = "") -> Iterable[Row]:
-    for at, piece in enumerate(broken(line.text, inner)):
+    pieces = broken(line.text, inner) if path else flowed(line.text, inner)
+    for at, piece in enumerate(pieces):
         yield (Span("│ " if at == 0 else "┆ ", "dim"), Span(piece, line.tone, path))
 
 
 def key_line(keys: tuple[Key, ...]) -> str:
     """Return the keys of a card on one line; ? tells what each means."""
     return "  ".join(f"[{key.letter}] {_short(key)}" for key in keys)
+
+
+def _keys(keys: tuple[Key, ...], inner: int) -> list[str]:
+    """Return the keys as lines; no key is torn in two."""
+    lines = [""]
+    for word in (f"[{key.letter}] {_short(key)}" for key in keys):
+        if lines[-1] and len(lines[-1]) + 2 + len(word) > inner:
+            lines.append("")
+        lines[-1] += f"  {word}" if lines[-1] else word
+    return [piece for line in lines for piece in broken(line, inner)]
 
 
 def _short(key: Key) -> str:

@@ -84,7 +84,7 @@ class Narrator:
                 self._chat.put(replace(known, settled=words))
 
     def _begun(self, seen: Seen) -> None:
-        if not is_over(seen.view) and not self._chat.active:
+        if not is_over(seen.view):
             self._chat.active = seen.run
         status = self.status(seen.run)
         self._chat.say("nexus", f"{seen.run} is {status}: {one_line(seen.view.task, 200)}", seen.run)

@@ -161,6 +161,7 @@ class ChatApp(App[None]):
         wanted = stream.chosen if any(card.id == stream.chosen for card in waiting) else waiting[-1].id
         stream.focus()
         self._look_at(wanted)
+        self.call_after_refresh(self._hint)
 
     @on(InputBox.Ended)
     def _ended(self) -> None:
@@ -172,13 +173,13 @@ class ChatApp(App[None]):
         self._hint()
 
     def _next_card(self) -> None:
-        stream = self.stream
-        waiting = [card for card in stream.cards() if card.waits and card.id != stream.chosen]
+        """Look at the next card of the same run that waits; if there is none, at what happens."""
+        stream, here = self.stream, self.stream.card()
+        waiting = [card for card in stream.cards() if card.waits and here and card.run == here.run and card != here]
         if waiting and stream.has_focus:
             self._look_at(waiting[-1].id)
         else:
-            self.box.focus()
-        self._hint()
+            self._type()
 
     async def on_key(self, event: events.Key) -> None:
         """Keys that the input did not take: those of the cards."""
@@ -208,7 +209,7 @@ class ChatApp(App[None]):
         here = cards.index(stream.chosen) if stream.chosen in cards else len(cards)
         match key:
             case "tab" | "shift+tab":
-                self.box.focus()
+                self._type()
             case "up" if cards:
                 self._look_at(cards[max(0, here - 1)])
             case "down" if cards:
@@ -261,8 +262,7 @@ class ChatApp(App[None]):
         box.border_title = asking[1].asks if asking else ""
         box.fill("" if asking else self._saved)
         box.pasted = False
-        box.focus()
-        self._hint()
+        self._type()
 
     @on(TextArea.Changed)
     async def _changed(self) -> None:
@@ -290,13 +290,15 @@ class ChatApp(App[None]):
         if now == self._standing:
             return
         self._standing = now
-        text = Text(f"{now.project}  {now.branch}  ", no_wrap=True, overflow="ellipsis")
+        text = Text(f"{now.project} · {now.branch} · ", no_wrap=True, overflow="ellipsis")
         text.append(now.mode, f"bold {MODES.get(now.mode, 'red')}")
-        parts = [f"{now.run} {now.node} {now.status}".replace("  ", " ") if now.run else "no run", now.plan, now.tasks]
-        text.append("".join(f"  {part}" for part in parts if part))
+        run = " ".join(filter(None, (now.run, now.node, now.status))) or "no run"
+        for part in filter(None, (run, now.plan, now.tasks)):
+            text.append(f" · {part}")
         if now.waiting:
-            text.append(f"  {now.waiting} waiting", "bold yellow")
-        text.append(f"  {now.cost}" if now.cost else "").append("  trace" if now.trace else "")
+            text.append(" · ").append(f"{now.waiting} waiting", "bold yellow")
+        for part in filter(None, (now.cost, "trace" if now.trace else "")):
+            text.append(f" · {part}")
         self.query_one("#status", Static).update(text)
 
     def _panel(self, panel: Panel) -> None:
@@ -307,6 +309,12 @@ class ChatApp(App[None]):
                 text.append(f"{line.text}\n", STYLES[line.tone])
             text.append("\n")
         self.query_one("#panel", Static).update(text)
+
+    def _type(self) -> None:
+        """Go to the input, and to the end of the conversation."""
+        self.box.focus()
+        self.stream.follow()
+        self.call_after_refresh(self._hint)
 
     def _hint(self) -> None:
         stream = self.stream
@@ -337,8 +345,7 @@ class ChatApp(App[None]):
             box.offers = []
             self._offer(box)
         elif self.stream.has_focus:
-            box.focus()
-            self._hint()
+            self._type()
         else:
             await self.action_stop()
 

@@ -27,7 +27,9 @@ class _Block:
 class Stream(ScrollView, can_focus=True):
     """Entries and cards, one below the other. `chosen` is the card that keys go to."""
 
-    DEFAULT_CSS = "Stream { height: 1fr; } Stream:focus { background: $boost; }"
+    DEFAULT_CSS = """
+    Stream { height: 1fr; overflow-y: scroll; overflow-x: hidden; scrollbar-size-vertical: 1; }
+    """
 
     def __init__(self) -> None:
         super().__init__(id="stream")
@@ -38,10 +40,10 @@ class Stream(ScrollView, can_focus=True):
         self._at: dict[str, int] = {}
         self.chosen = ""
         self.named = False
+        self._follows = True
 
     def add(self, things: list[Entry | ChatCard]) -> None:
         """Show more; a card that is there already is drawn anew where it is."""
-        follow = self.is_at_end
         for what in things:
             if isinstance(what, ChatCard) and what.id in self._at:
                 self._replace(self._at[what.id], what)
@@ -49,7 +51,7 @@ class Stream(ScrollView, can_focus=True):
                 self._append(_Block(what, []))
         if len(self._blocks) > MOST_BLOCKS:
             self._forget()
-        self._sized(follow)
+        self._sized()
 
     def lift(self, card: ChatCard, *, whole: bool = False) -> None:
         """Show a card at the end, where it is looked at."""
@@ -58,12 +60,17 @@ class Stream(ScrollView, can_focus=True):
             del self._blocks[at]
             self._laid_out()
         self._append(_Block(card, [], _folded(card) if whole else frozenset()))
-        self._sized(True)
+        self.follow()
 
-    @property
-    def is_at_end(self) -> bool:
-        """True if the last line is in view, so that new ones should be too."""
-        return self.scroll_offset.y >= self.max_scroll_y - 1
+    def follow(self) -> None:
+        """Go to the end, and stay there as more comes."""
+        self._follows = True
+        self._sized()
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        """Whoever scrolls back stays where they are; whoever is at the end sees what comes."""
+        super().watch_scroll_y(old, new)
+        self._follows = new >= self.max_scroll_y - 1
 
     def cards(self) -> list[ChatCard]:
         """Return the cards in the order they stand."""
@@ -81,12 +88,14 @@ class Stream(ScrollView, can_focus=True):
         for one in (before, card_id):
             if one in self._at:
                 self._redraw(self._at[one])
-        self._sized(False)
+        self._follows = False
+        self._sized()
         if card_id in self._at:
             top = self._tops[self._at[card_id]]
             height = len(self._blocks[self._at[card_id]].rows)
             room = self.size.height
-            self.scroll_to(y=top if height <= room else top + height - room, animate=False, immediate=True)
+            wanted = top if height <= room else top + height - room
+            self.call_after_refresh(self.scroll_to, y=wanted, animate=False)
 
     def fold(self, *, everything: bool = False) -> None:
         """Fold or unfold the chosen section, or unfold all."""
@@ -98,7 +107,7 @@ class Stream(ScrollView, can_focus=True):
         assert isinstance(card, ChatCard)  # noqa: S101 - only cards are in _at
         block.flipped = _folded(card) if everything else block.flipped ^ {block.section}
         self._redraw(at)
-        self._sized(False)
+        self._sized()
 
     def turn(self, by: int) -> None:
         """Choose the next section of the chosen card, or the one before."""
@@ -112,7 +121,7 @@ class Stream(ScrollView, can_focus=True):
             here = parts.index(block.section) if block.section in parts else -1 if by > 0 else 0
             block.section = parts[(here + by) % len(parts)]
             self._redraw(at)
-            self._sized(False)
+            self._sized()
 
     def text(self) -> str:
         """Return all that stands there, as text."""
@@ -120,38 +129,34 @@ class Stream(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Break all lines anew; stay at the end if there."""
-        if self.size.width != self._wide and self.size.width:
-            self._wide = self.size.width
+        width = self.scrollable_content_region.width
+        if width and width != self._wide:
+            self._wide = width
             self._laid_out(anew=True)
-            self._sized(True)
+            self.choose(self.chosen) if self.has_focus and self.chosen else self._sized()
 
-    def on_focus(self) -> None:
-        """Show which card the keys go to."""
-        self._redraw_chosen()
-
-    def on_blur(self) -> None:
-        """The keys go elsewhere."""
-        self._redraw_chosen()
+    def watch_has_focus(self, value: bool) -> None:
+        """Show which card the keys go to, if they go here."""
+        super().watch_has_focus(value)
+        if self.chosen in self._at:
+            self._redraw(self._at[self.chosen])
+            self._sized()
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the screen."""
         left, top = self.scroll_offset
         line = y + top
-        width = self.size.width
+        width = self._wide or self.size.width
         if not 0 <= line < self._height:
             return Strip.blank(width, self.rich_style)
         at = bisect_right(self._tops, line) - 1
         row = self._blocks[at].rows[line - self._tops[at]]
-        drawn = [Segment(one.text, self.rich_style + one.style) if one.style else one for one in segments(row)]
+        base = self.rich_style
+        drawn = [Segment(one.text, base + one.style if one.style else base) for one in segments(row)]
         return Strip(drawn).crop_extend(left, left + width, self.rich_style)
 
-    def _redraw_chosen(self) -> None:
-        if self.chosen in self._at:
-            self._redraw(self._at[self.chosen])
-            self._sized(False)
-
     def _rows(self, block: _Block) -> list[Row]:
-        width = max(20, (self._wide or self.size.width or 80) - 1)
+        width = max(20, self._wide or self.size.width or 80)
         if isinstance(block.what, Entry):
             return entry_rows(block.what, width, named=self.named)
         focused = self.has_focus and block.what.id == self.chosen
@@ -195,10 +200,10 @@ class Stream(ScrollView, can_focus=True):
         self._blocks = kept + self._blocks[cut:]
         self._laid_out()
 
-    def _sized(self, follow: bool) -> None:
-        self.virtual_size = Size(max(1, (self._wide or self.size.width) - 1), self._height)
-        if follow:
-            self.scroll_end(animate=False, immediate=True)
+    def _sized(self) -> None:
+        self.virtual_size = Size(max(1, self._wide or self.size.width), self._height)
+        if self._follows:
+            self.call_after_refresh(self.scroll_end, animate=False)
         self.refresh()
 
 
