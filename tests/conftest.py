@@ -5,10 +5,13 @@ import os
 import pty
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.forked import Forker
 
 # How long an example takes is the machine's affair.
 settings.register_profile("house", deadline=None)
@@ -98,6 +101,11 @@ def repository(tmp_path: Path) -> Path:
     return place
 
 
+@cache
+def _forker() -> Forker:
+    return Forker()
+
+
 class Nexus:
     """The command as a person calls it: a process of its own."""
 
@@ -105,9 +113,7 @@ class Nexus:
         self.place = place
 
     def __call__(self, *argv: str, place: Path | None = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            ["git", "nexus", *argv], cwd=place or self.place, input=stdin, capture_output=True, text=True, check=False
-        )
+        return _forker()(argv, place or self.place, stdin)
 
     def ok(self, *argv: str, place: Path | None = None) -> str:
         done = self(*argv, place=place)

@@ -142,7 +142,7 @@ def _session(desk: RunDesk, node: Node) -> str:
 
 def _private(desk: RunDesk, definition: Definition, node: Node) -> Path:
     """Return the folder of a step's agent: who takes over finds no settings that the one before laid out for it."""
-    own = node.id not in {one.id for one in definition.nodes}
+    own = len(definition.nodes) > 1 or node.id not in {one.id for one in definition.nodes}
     return desk.private.with_name(f"{desk.run.id}.{node.id}") if own else desk.private
 
 

@@ -11,7 +11,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import GATE, Proposal, action_of, proposal, proposed_request
 from gitnexus.base.clock import now
 from gitnexus.base.errors import DeniedByPolicy, Failed, VerificationFailed
-from gitnexus.events.fold import POLICY
+from gitnexus.events.fold import MENDED, POLICY
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
@@ -41,7 +41,7 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
             return "approved"
         runact.check(desk, action, found.request)
         # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
-        again = known.status == "unknown" and known.kind not in ("patch", "handoff")
+        again = known.status == "unknown" and known.kind not in MENDED
         # A new yes is a new token: the one before may have expired. A patch that was begun goes on with its own.
         if known.status != "unknown" or again or not has_token(desk, action):
             _refuse_over(desk)
@@ -83,7 +83,7 @@ def allowed(desk: RunDesk, action: str) -> bool:
 
 
 def unknown(desk: RunDesk, action: str) -> str:
-    """Bring what was begun and not seen to end to its end: a patch, a handoff. Raises: NexusError."""
+    """Bring what was begun and not seen to end to its end, if it is one of `MENDED`. Raises: NexusError."""
     with desk.deciding():
         return _carried_out(desk, proposal(desk, action))
 
@@ -140,7 +140,7 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if not isinstance(found.request, PatchRequest):
         if live:
             return "approved"
-        begun = found.request.kind == "handoff" and action_of(desk, found.action).status == "unknown"
+        begun = found.request.kind in MENDED and action_of(desk, found.action).status == "unknown"
         claims = _checked(desk, found, token_of(desk, found.action), begun=begun)
         return runact.carried_out(
             desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims), begun=begun

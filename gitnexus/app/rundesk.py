@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gitnexus.app.gatekeeper import Gatekeeper
 from gitnexus.app.recorder import Recorder, folder_of
@@ -26,13 +27,16 @@ from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
 from gitnexus.policy.model import Mode, PatchRequest
 from gitnexus.projects.model import hash_of, real
-from gitnexus.runs.definition import Definition, difference
+from gitnexus.runs.definition import VERSION, Definition, difference
 from gitnexus.runs.ids import branch_of
 from gitnexus.runs.model import Run
 from gitnexus.runs.store import read
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
+
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowDefinition
 
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
@@ -102,17 +106,30 @@ class RunDesk:
         found = self.view().nodes.get(node)
         return (found.agent if found else "") or self.run.agent
 
-    def write_definition(self, definition: Definition) -> None:
+    def write_definition(self, definition: "Definition | WorkflowDefinition") -> None:
         """Keep what the run is to do."""
         replace(self.folder / WORKFLOW, document(definition.plain()), 0o600)
 
     def definition(self) -> Definition:
         """Return what the run is to do. Raises: VerificationFailed where somebody changed it since it began."""
+        found = self._read_definition()
+        if isinstance(found, Definition):
+            return found
+        from gitnexus.workflow.definition import lowered  # what knows all adapters: only a workflow pays
+
+        return lowered(found)
+
+    def workflow(self) -> "WorkflowDefinition | None":
+        """Return the workflow of the run, None for one that is of one agent alone. Raises: as `definition`."""
+        found = self._read_definition()
+        return None if isinstance(found, Definition) else found
+
+    def _read_definition(self) -> "Definition | WorkflowDefinition":
         try:
             raw = (self.folder / WORKFLOW).read_bytes()
         except FileNotFoundError as exc:
             raise NotFound(f"the run {self.run.id} was not started here") from exc
-        found = Definition.from_value(parse(raw), WORKFLOW)
+        found = _definition_in(parse(raw))
         if definition_hash(found.plain()) != self.run.definition:
             raise VerificationFailed(
                 f"the definition of {self.run.id} is not the one that it was started with",
@@ -120,12 +137,12 @@ class RunDesk:
             )
         return found
 
-    def _differs(self, found: Definition) -> list[str]:
+    def _differs(self, found: "Definition | WorkflowDefinition") -> list[str]:
         kept = load(self.state.objects, self.run.id)
         if kept is None:
             return []
         with contextlib.suppress(Invalid):
-            return difference(Definition.from_value(parse(kept.workflow()), WORKFLOW), found)
+            return difference(_definition_in(parse(kept.workflow())), found)
         return []
 
     @property
@@ -159,7 +176,7 @@ class RunDesk:
 
     def checkpointed(self) -> None:
         """Put the log on the run's ref. Raises: Busy, VerificationFailed."""
-        checkpoint(self.log, self.definition().plain(), self.state.objects, self.state.author)
+        checkpoint(self.log, self._read_definition().plain(), self.state.objects, self.state.author)
 
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
@@ -244,6 +261,14 @@ class RunDesk:
             yield fd
         finally:
             os.close(fd)
+
+
+def _definition_in(value: Any) -> "Definition | WorkflowDefinition":
+    if isinstance(value, dict) and value.get("version") == VERSION:
+        return Definition.from_value(value, WORKFLOW)
+    from gitnexus.workflow.definition import definition_of
+
+    return definition_of(value, WORKFLOW)
 
 
 def process(number: int) -> str:

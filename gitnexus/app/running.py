@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
@@ -19,6 +20,7 @@ from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NotFound
 from gitnexus.base.text import one_line
+from gitnexus.events.fold import MENDED
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
 from gitnexus.events.view import ActionView, RunView
@@ -36,15 +38,20 @@ from gitnexus.runs.store import changed, ids_in, put
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowDefinition
+
 # Asks about an action; True if it was answered, False if it is left waiting.
 Review = Callable[[RunDesk, str], bool]
+# Puts a question (its name, its text) to a person who is there; the answer, nothing if it is left open.
+Ask = Callable[[RunDesk, str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What somebody wants done."""
 
-    definition: Definition
+    definition: "Definition | WorkflowDefinition"
     title: str
     base: str = "HEAD"
     mode: Mode | None = None
@@ -61,7 +68,7 @@ def started(state: State, wish: Wish) -> RunDesk:
     run = Run(
         id=claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
-        agent=wish.definition.nodes[0].adapter,
+        agent=_agent(wish.definition),
         base=base,
         definition=hash_,
         created=stamp(now()),
@@ -71,11 +78,22 @@ def started(state: State, wish: Wish) -> RunDesk:
     desk = RunDesk(state, run)
     desk.write_definition(definition)
     body = {"run": run.id, "definition": hash_, "task": short(run.title), "agent": run.agent,
-            "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
+            "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch,
+            **({} if isinstance(definition, Definition) else {"workflow": definition.name})}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
     added(state.repo, desk.place, desk.branch, base, run.id)
     return desk
+
+
+def _agent(definition: "Definition | WorkflowDefinition") -> str:
+    """Return who works, in a word: of a workflow the one who changes something, if anybody does."""
+    if isinstance(definition, Definition):
+        return definition.nodes[0].adapter
+    from gitnexus.workflow.definition import lowered
+
+    nodes = {one.id: one.adapter for one in lowered(definition).nodes}
+    return nodes[next((one.id for one in definition.nodes if one.type == "exec"), definition.nodes[-1].id)]
 
 
 def claimed(state: State, taken: list[str]) -> str:
@@ -90,14 +108,23 @@ def claimed(state: State, taken: list[str]) -> str:
     raise Failed("no free name for a run was found")
 
 
-def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
-    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+def driven(
+    desk: RunDesk, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None
+) -> RunView:
+    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError.
+
+    `ask` puts a question of a workflow to who is there; without it, `git nexus answer` does later.
+    """
     if desk.run.session:
         raise Failed(
             f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
             hint=f"its id there is {desk.run.session}",
         )
     desk.reviewer = review
+    if desk.workflow() is not None:
+        from gitnexus.app.walking import walked  # the engine and its specialists: only a workflow pays
+
+        return walked(desk, show, review, network, ask)
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
@@ -107,7 +134,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
         waits: list[str] = []
         failed = ""
         if desk.view().status not in ENDED:
-            _at_its_place(desk)
+            at_its_place(desk)
             failed = prepared(desk, definition, show, network)
             for node in definition.nodes:
                 failed = failed or _worked(desk, definition, node, show, network)
@@ -143,7 +170,7 @@ def _taken_over(desk: RunDesk, definition: Definition, step: Node, show: Show, n
         with private(desk.worktree) as git:
             differs = bool(worktree_tree(git, desk.place, head).changes)
         if differs:
-            _anew(desk, step, 0)
+            anew(desk, step.id, 0)
         if failed := prepared(desk, definition, show, network):
             return failed
     return _worked(desk, definition, step, show, network)
@@ -187,7 +214,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     ended = read_end(desk, node, before.attempts) if before and not asked_before else None
     if ended is None:
         if before is not None and not goes_on(desk, node):
-            _anew(desk, node, before.attempts)
+            anew(desk, node.id, before.attempts)
             if failed := prepared(desk, definition, show, network):
                 return failed
         ended = _attempted(desk, definition, node, before.attempts if before else 0, show, network)
@@ -231,20 +258,20 @@ def _attempted(
     return ended
 
 
-def _at_its_place(desk: RunDesk) -> None:
+def at_its_place(desk: RunDesk) -> None:
     """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
         added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
 
 
-def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
+def anew(desk: RunDesk, node: str, attempt: int) -> None:
     """Give an agent that begins again the files that it began with; what the killed one left is set aside."""
-    aside = desk.folder / f"left-{node.id}-{attempt}-{chance(4)}"
+    aside = desk.folder / f"left-{node}-{attempt}-{chance(4)}"
     unprepared(desk)
     emptied(desk.worktree, aside)
     filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
     text = f"what {f'attempt {attempt}' if attempt else 'the one before'} left lies in {aside}"
-    desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node.id})
+    desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node})
 
 
 def _answered(desk: RunDesk, review: Review | None) -> list[str]:
@@ -254,7 +281,7 @@ def _answered(desk: RunDesk, review: Review | None) -> list[str]:
         if one.kind == "patch" and one.status == "waiting":
             current(desk, name)
     for name, one in in_order(desk.view()):
-        if one.status == "unknown" and one.kind in ("patch", "handoff"):
+        if one.status == "unknown" and one.kind in MENDED:
             runapproval.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
             if not runapproval.allowed(desk, name) and desk.view().actions[name].status != "denied":

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
     from gitnexus.policy.model import Way
     from gitnexus.runs.definition import Definition
 
+_COMMAND = "gitnexus.run.command"
 _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 
 
-@click.command("run", cls=NexusCommand, context_settings={"allow_interspersed_args": True})
+class _RunCommand(NexusCommand):
+    """Knows whether a command stands after `--`: click forgets that."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_COMMAND] = "--" in args
+        return super().parse_args(ctx, args)
+
+
+@click.command("run", cls=_RunCommand, context_settings={"allow_interspersed_args": True})
 @click.option("--agent", metavar="NAME", help="Which agent: claude, codex, gemini, opencode, aider, scripted.")
 @click.option("--role", default="", metavar="ROLE", help="The role it works as, of git nexus agents.")
 @click.option("--model", default="", metavar="MODEL", help="The model that the agent is to use.")
@@ -35,28 +44,37 @@ _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
+@click.option("--workflow", default="", metavar="FILE", help="Take the workflow in a file; - is what is piped in.")
+@click.option("--drop", multiple=True, metavar="NODE", help="Leave a node of the workflow out.")
+@click.option("--order", default="", metavar="NODE,NODE,…", help="Put the nodes of a chain in another order.")
+@click.option(
+    "--give", multiple=True, metavar="NODE=AGENT", help="Let another one do a node: embedded, model, or an agent."
+)
+@click.option("--yes", is_flag=True, help="Start the workflow without asking about it first.")
 @click.option("--detach", is_flag=True, help="Go on in the background; git nexus runs shows how far it is.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PROMPT] [-- CMD…]")
 @with_nexus
 def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, **asked: Any) -> None:
-    """Run an agent in a worktree of its own, on the branch nexus/RUN, sandboxed.
+    """Run a workflow, or an agent, in a worktree of its own, on the branch nexus/RUN, sandboxed.
 
-    After -- any command is the agent. What it changed is proposed as a patch when it ends; approved, it becomes a
-    commit on that branch whose trailers prove the approval. Your own checkout is not touched.
+    A PROMPT alone becomes a workflow: git nexus route shows which one. With --agent it is given to that agent; after --
+    any command is the agent. What is to change is proposed as a patch; approved, it becomes a commit on that branch
+    whose trailers prove the approval. Your own checkout is not touched.
     """
-    from gitnexus.app.running import Wish, driven, started
-    from gitnexus.app.runready import refuse_unready, way_of
+    from gitnexus.app.running import driven
+    from gitnexus.cli.runflow import asks
 
-    definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
-    refuse_unready(nexus.state, definition)
-    wish = Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"])
-    desk = started(nexus.state, wish)
+    desk = _begun(nexus, words, asked)
+    if desk is None:
+        note("nothing was started")
+        answer({"run": None}, "", nexus.described)
+        return
     note(f"{desk.run.id} works in {desk.place}")
     if detach:
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
         return
-    view = driven(desk, shown, reviewed if can_ask() else None, network)
+    view = driven(desk, shown, reviewed if can_ask() else None, network, asks if can_ask() else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -73,11 +91,53 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
     """
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.running import driven
+    from gitnexus.cli.runflow import asks
 
     desk = open_run(nexus.state, run_id)
-    view = driven(desk, shown, reviewed if can_ask() and not unattended else None, network)
+    there = can_ask() and not unattended
+    view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
+
+
+def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "RunDesk | None":
+    """Begin what was asked for; None if the person looked at the workflow and left it. Raises: NexusError."""
+    from gitnexus.app.running import Wish, started
+    from gitnexus.app.runready import refuse_unready, way_of
+
+    ctx = click.get_current_context()
+    if asked["workflow"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
+        return _workflow_begun(nexus, words, asked, ctx)
+    for name in ("drop", "order", "give"):
+        if asked[name]:
+            raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
+    definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
+    refuse_unready(nexus.state, definition)
+    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"]))
+
+
+def _workflow_begun(
+    nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any], ctx: click.Context
+) -> "RunDesk | None":
+    from gitnexus.app.flowing import begun
+    from gitnexus.cli.runflow import chosen
+    from gitnexus.ui.commands import invocation
+    from gitnexus.ui.output import start_folder
+
+    if ctx.meta[_COMMAND]:
+        raise click.UsageError("A command after -- is a run of its own, without --workflow.")
+    for name in ("agent", "role", "model", "model_url", "sign_in", "live", "way"):
+        if asked[name]:
+            option = name.replace("_", "-")
+            raise click.UsageError(
+                f"--{option} is for one agent; --give NODE=AGENT says who does a node of a workflow."
+            )
+    definition = chosen(nexus, words, asked, start_folder(invocation(ctx)))
+    if definition is None:
+        return None
+    if ctx.get_parameter_source("seconds") is not click.core.ParameterSource.DEFAULT:
+        definition = definition.changed(budgets=definition.budgets.changed(seconds=asked["seconds"]))
+    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=asked["task"])
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":

@@ -56,7 +56,7 @@ def parsed(text: str) -> Ref:
         return Ref("artifact", run, word)
     if kind in ("file", "doc"):
         return _with_part(kind, rest)
-    return Ref(kind, rest.removesuffix(".md") if kind != "task" else rest)
+    return Ref(kind, rest.removesuffix(".md") if kind not in ("task", "commit", "cycle") else rest)
 
 
 def all_parsed(texts: "tuple[str, ...] | list[str]") -> list[Ref]:

@@ -72,7 +72,7 @@ def of_prompt(
     return Definition(name=adapter, nodes=(node,), budgets=budgets or Budgets())
 
 
-def difference(before: Definition, now: Definition) -> list[str]:
+def difference(before: Record, now: Record) -> list[str]:
     """Return the fields that differ, in words, for who tries to resume another definition."""
     old, new = before.plain(), now.plain()
     return [

@@ -199,7 +199,7 @@ def test_what_fits_into_no_tree_is_told_and_a_file_that_became_such_is_no_deleti
 def test_a_run_keeps_its_log_out_of_the_reach_of_its_agent(nexus: Nexus, project: Path) -> None:
     log = str(folder(project, "*") / "events.jsonl").replace(" ", "\\ ")
 
-    run = begun(nexus, f"test -e '{project}/.git/HEAD' && echo > reached; echo x >> {log}; echo > new", status=ASKED)
+    run = begun(nexus, f"cat '{project}/.git/HEAD' && echo > reached; echo x >> {log}; echo > new", status=ASKED)
 
     assert "reached" not in nexus.ok("diff", run)
     nexus.ok("replay", run, "--verify")

@@ -17,6 +17,15 @@ from gitnexus.sandbox.spec import Level, Limits, Outcome, Spec
 Box = Callable[..., Outcome]
 
 QUICK = Limits(seconds=60, cpu_seconds=30, processes=64)
+# Where the slow tests have unpacked bubblewrap on a machine that does not have it installed.
+UNPACKED = os.environ.get("TEST_BWRAP", "")
+
+
+@pytest.fixture(autouse=True)
+def unpacked_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the bubblewrap that was unpacked for the tests, if there is one."""
+    if UNPACKED:
+        monkeypatch.setattr("gitnexus.sandbox.plan.WRAPPER", (UNPACKED,))
 
 
 def need(level: Level) -> None:

@@ -60,11 +60,11 @@ def test_a_sink_gets_what_is_written_and_nothing_is_kept(level: Level, box: Box)
 
 
 @EVERY
-def test_a_script_of_the_worktree_runs_by_its_path(level: Level, worktree: Path) -> None:
+def test_a_script_of_the_worktree_runs_by_its_path(level: Level, box: Box, worktree: Path) -> None:
     (worktree / "run").write_text('#!/bin/sh\necho "$0 $1"\n')
     (worktree / "run").chmod(0o755)
 
-    ended = run(spec_of(worktree, level, ("./run", "x")))
+    ended = box(level, "./run", "x")
 
     assert ended.status == 0
     assert ended.stdout.data.endswith(b"/run x\n") or ended.stdout.data == b"./run x\n"

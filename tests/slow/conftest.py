@@ -86,6 +86,11 @@ def busybox() -> Path:
 
 
 @pytest.fixture(scope="session")
+def bubblewrap() -> Unpacked:
+    return _had("bubblewrap", lambda: peers.from_debian("bubblewrap", "usr/bin/bwrap"))
+
+
+@pytest.fixture(scope="session")
 def shellcheck() -> Path:
     return _had("shellcheck", lambda: peers.from_debian("shellcheck", "usr/bin/shellcheck")).program
 

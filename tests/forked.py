@@ -1,0 +1,169 @@
+"""Commands in processes that are forked from one that has imported everything already, not started from nothing.
+
+A test calls hundreds of commands, and most of the time of each is Python importing the same modules again. The process
+that runs a command here is its own as before: folder, environment, streams, exit status. Libraries that look at the
+environment while they are imported stay out of the process that all are forked from. Tests that are about the start of
+a command start one: `subprocess`, `tests.conftest.terminal`.
+"""
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+# libgit2 reads HOME when it is loaded; the others are large and few commands need them.
+_NOT_BEFORE = ("pygit2", "git", "mcp", "textual", "baml_py", "pydantic_ai")
+_LARGEST_REQUEST = 4 * 1024 * 1024
+_PROGRAM = str(Path(sys.executable).with_name("git-nexus"))
+
+
+class Forker:
+    """The door to the process that all commands are forked from. It ends when this one does."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._door = ours
+        argv = [sys.executable, "-c", "from tests.forked import serve; serve()"]
+        root = Path(__file__).resolve().parent.parent
+        self._server = subprocess.Popen(argv, cwd=root, stdin=theirs, stdout=subprocess.DEVNULL)
+        theirs.close()
+        # A socket that two threads send on at once keeps messages whole, but not which answer belongs to whom.
+        self._lock = threading.Lock()
+
+    def __call__(self, argv: Sequence[str], cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        """Run `git nexus` with these arguments; `cwd` and the environment are those of the caller."""
+        files = [os.memfd_create(name) for name in ("stdin", "stdout", "stderr")]
+        try:
+            os.write(files[0], stdin.encode())
+            os.lseek(files[0], 0, os.SEEK_SET)
+            status = self._status(list(argv), cwd, files)
+            out, err = (os.pread(fd, os.fstat(fd).st_size, 0).decode() for fd in files[1:])
+        finally:
+            for fd in files:
+                os.close(fd)
+        return subprocess.CompletedProcess(["git", "nexus", *argv], status, _lines(out), _lines(err))
+
+    def _status(self, argv: list[str], cwd: Path, files: list[int]) -> int:
+        ours, theirs = socket.socketpair()
+        request = json.dumps({"argv": argv, "cwd": str(cwd), "env": dict(os.environ)}).encode()
+        with ours:
+            with theirs, self._lock:
+                self._door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
+                socket.send_fds(self._door, [request], [*files, theirs.fileno()])
+            answer = ours.recv(16)
+        assert answer, f"the process that runs git nexus {argv} was lost"
+        return int(answer)
+
+    def close(self) -> None:
+        """End the server."""
+        self._door.close()
+        self._server.wait()
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def serve() -> None:
+    """Import all that commands import, then fork for each request on standard input until it is closed."""
+    door = socket.socket(fileno=os.dup(0))
+    _import_all()
+    gc.collect()
+    gc.freeze()
+    while True:
+        request, files, _, _ = socket.recv_fds(door, _LARGEST_REQUEST, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            door.close()
+            if os.fork() != 0:
+                os._exit(0)  # so that nobody has to wait for the one who waits for the command
+            _watch(json.loads(request), files)
+        for fd in files:
+            os.close(fd)
+        os.wait()
+
+
+def _import_all() -> None:
+    for name in _NOT_BEFORE:
+        sys.modules[name] = None  # type: ignore[assignment] - whoever imports it now fails, and is imported later
+    import gitnexus
+
+    for module in pkgutil.walk_packages(gitnexus.__path__, "gitnexus.", onerror=lambda _: None):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+    for name in _NOT_BEFORE:
+        del sys.modules[name]
+
+
+def _watch(request: dict[str, Any], files: list[int]) -> None:
+    """Run the command in a child, and tell how it ended."""
+    told = files.pop()
+    command = os.fork()
+    if command == 0:
+        os.close(told)
+        _become(request, files)
+    for fd in files:
+        os.close(fd)
+    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    os.write(told, str(status).encode())
+    os._exit(0)
+
+
+def _become(request: dict[str, Any], files: list[int]) -> None:
+    """Be the command: its folder, environment and streams, and what Python does around `main`."""
+    status = 1
+    try:
+        for number, fd in enumerate(files):
+            os.dup2(fd, number)
+            os.close(fd)
+        os.environ.clear()
+        os.environ.update(request["env"])
+        os.chdir(request["cwd"])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.argv = [_PROGRAM, *request["argv"]]
+        sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
+        sys.stderr = _stream(2, "w", errors="backslashreplace")
+        status = _main()
+    except BaseException:  # noqa: BLE001 - nothing of this process may go back into the server's loop
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+
+
+def _stream(fd: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:
+    return open(fd, mode, encoding="utf-8", errors=errors, closefd=False)  # type: ignore[return-value] # noqa: SIM115
+
+
+def _main() -> int:
+    import atexit
+
+    from gitnexus.main import main
+
+    try:
+        main()
+    except SystemExit as exc:
+        if isinstance(exc.code, str):
+            sys.stderr.write(f"{exc.code}\n")
+            return 1
+        return exc.code or 0
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined] - as the interpreter does at its end
+        atexit._run_exitfuncs()
+    return 0
