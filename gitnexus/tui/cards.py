@@ -91,8 +91,7 @@ def _files(card: "Card") -> Iterable[Section]:
         rest = tuple(Line(line, _tone(line)) for part in diffs for line in part)
         yield Section("the difference", rest, folded=many)
     added, removed = (sum(getattr(row, name) or 0 for row in card.files) for name in ("added", "removed"))
-    count = "1 file" if len(card.files) == 1 else f"{len(card.files)} files"
-    yield Section(f"{count}, +{added} −{removed}", ())
+    yield Section(f"{_counted(len(card.files), 'file')}, +{added} −{removed}", ())
 
 
 def _file_title(row: "FileRow") -> str:
@@ -179,7 +178,7 @@ def of_workflow(name: str, proposal: "Proposal", hash_: str, chosen: int = 0) ->
         title=f"workflow {name}: start it?",
         digest=hash_,
         rows=tuple(rows),
-        sections=(Section(f"{len(definition.nodes)} nodes", tuple(_nodes(definition, chosen))),),
+        sections=(Section(_counted(len(definition.nodes), "node"), tuple(_nodes(definition, chosen))),),
         keys=(
             Key("y", "start it", "start"),
             Key("n", "no, drop it", "discard"),
@@ -187,6 +186,10 @@ def of_workflow(name: str, proposal: "Proposal", hash_: str, chosen: int = 0) ->
         ),
         chosen=chosen,
     )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _prompt(text: str) -> list[str]:
@@ -198,7 +201,12 @@ _edits = (
     Key("x", "drop the chosen node", "drop"),
     Key("<", "move the chosen node earlier", "earlier"),
     Key(">", "move the chosen node later", "later"),
-    Key("b", "have the chosen node done by another agent", "backing", asks="Which agent? Empty: as the project says"),
+    Key(
+        "b",
+        "have the chosen node done by another agent",
+        "backing",
+        asks="Which agent? embedded, model, claude, codex, gemini, opencode …",
+    ),
 )
 
 

@@ -221,6 +221,8 @@ class Chat:
         waiting = next((card for card in reversed(self.waiting()) if card.key(text.strip())), None)
         if waiting is not None:
             raise Invalid("nothing was approved", hint=f"Tab goes to the card; there {text.strip()} answers it")
+        if len(text.strip()) == 1:
+            raise Invalid(f"{text.strip()} answers nothing: no card waits for it", hint="/help")
         card = self.proposals.add(text, self.asked, self.sights.own_names())
         self.put(card)
         if (self.mode or self.sights.mode) in ("autopilot", "bypass"):

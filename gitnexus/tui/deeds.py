@@ -156,8 +156,17 @@ class Deeds:
         title = chat.proposals.title(card.id)
         file = chat.proposals.file(card.id, card.digest)
         chat.put(replace(card, settled="starting …"))
-        argv = ("run", "--workflow", str(file), "--title", one_line(title, 200), "--detach", "--json", *self._mode())
-        self._begin(argv, title, card)
+        argv = (
+            "run",
+            "--workflow",
+            str(file),
+            "--title",
+            one_line(title.strip().split("\n")[0], 200),
+            "--yes",
+            "--detach",
+            "--json",
+        )
+        self._begin((*argv, *self._mode()), title, card)
 
     def _begin(self, argv: tuple[str, ...], title: str, card: ChatCard | None = None) -> None:
         chat = self._chat

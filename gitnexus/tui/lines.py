@@ -33,8 +33,8 @@ class Lines:
         """Take in lines until there are none, or somebody leaves."""
         self._show(self._chat.opened(past=self._live))
         self._settle()
-        for line in lines:
-            self._line(line.rstrip("\n"))
+        for text in _joined(lines):
+            self._line(text)
             if self._left:
                 return
             self._settle()
@@ -111,6 +111,20 @@ class Lines:
     def _write(self, text: str) -> None:
         self._out.write(f"{text}\n")
         self._out.flush()
+
+
+def _joined(lines: Iterator[str]) -> Iterator[str]:
+    """Yield what was typed; a line that ends with a backslash goes on in the next one."""
+    text = ""
+    for line in lines:
+        text += line.rstrip("\n")
+        if text.endswith("\\"):
+            text = text[:-1] + "\n"
+            continue
+        yield text
+        text = ""
+    if text:
+        yield text
 
 
 def _typed(seconds: float) -> bool:

@@ -132,7 +132,7 @@ class Narrator:
             chat.show(entry)
         for event in seen.events:
             name = str(event.body.get("name", ""))
-            if event.kind == "artifact.written" and name.startswith("output-"):
+            if event.kind == "artifact.written" and (name.startswith("output-") or name in _KEPT):
                 self._raw(seen.run, name, str(event.body["digest"]))
         if any(event.kind.startswith("node.") for event in seen.events):
             graph = news.graph(seen.run, seen.view, self._edges(seen.run), self._times.of(seen.run))

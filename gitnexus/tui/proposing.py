@@ -11,8 +11,8 @@ from gitnexus.tui.cards import of_workflow
 from gitnexus.tui.keeping import Keeper
 from gitnexus.tui.model import ChatCard, Key
 from gitnexus.tui.talk import Asked, carried, refs_in, request
-from gitnexus.workflow.definition import hash_of, written
-from gitnexus.workflow.edit import backed, given, moved, without
+from gitnexus.workflow.definition import WorkflowDefinition, checked, hash_of, written
+from gitnexus.workflow.edit import dropped, given_to, reordered
 from gitnexus.workflow.proposal import Proposal
 
 
@@ -38,8 +38,8 @@ class Proposals:
     def add(self, text: str, asked: list[Asked], own: frozenset[str]) -> ChatCard:
         """Return the card of the workflow that a request would become. Raises: NexusError."""
         found = proposed(self._state, text)
-        definition = given(found.definition, (*refs_in(text, own), *carried(asked)))
-        definition = definition.changed(prompt=request(definition.prompt, asked))
+        definition = _given(found.definition, (*refs_in(text, own), *carried(asked)))
+        definition = checked(definition.changed(prompt=request(definition.prompt, asked)), "the workflow")
         self._count += 1
         name = f"w{self._count}"
         self._open[name] = (found.changed(definition=definition), 0)
@@ -55,13 +55,13 @@ class Proposals:
             case "choose":
                 chosen = (chosen + 1) % len(definition.nodes)
             case "drop":
-                definition = without(definition, node)
+                definition = dropped(definition, node)
                 chosen = min(chosen, len(definition.nodes) - 1)
             case "earlier" | "later":
-                definition = moved(definition, node, -1 if key.means == "earlier" else 1)
+                definition = reordered(definition, _shifted(definition, chosen, -1 if key.means == "earlier" else 1))
                 chosen = next(at for at, one in enumerate(definition.nodes) if one.id == node)
             case "backing":
-                definition = backed(definition, node, said.strip())
+                definition = given_to(definition, node, said.strip())
             case _:
                 raise Invalid(f"a workflow cannot be changed by {key.letter}")
         self._open[name] = (proposal.changed(definition=definition), chosen)
@@ -93,3 +93,18 @@ class Proposals:
     def _keep(self) -> None:
         kept: dict[str, Any] = {name: proposal.plain() for name, (proposal, _) in self._open.items()}
         self._keeper.keep_proposals(kept)
+
+
+def _shifted(definition: WorkflowDefinition, at: int, by: int) -> tuple[str, ...]:
+    ids = [one.id for one in definition.nodes]
+    ids.insert(min(max(0, at + by), len(ids) - 1), ids.pop(at))
+    return tuple(ids)
+
+
+def _given(definition: WorkflowDefinition, refs: tuple[str, ...]) -> WorkflowDefinition:
+    """Return the workflow with references for the pack of every node."""
+    nodes = tuple(
+        one.changed(inputs=one.inputs.changed(refs=tuple(dict.fromkeys((*one.inputs.refs, *refs)))))
+        for one in definition.nodes
+    )
+    return definition.changed(nodes=nodes)
