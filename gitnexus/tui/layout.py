@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
-from gitnexus.base.text import framed, visible
+from gitnexus.base.text import framed, one_line, visible
 from gitnexus.tui.model import ChatCard, Entry, Key, Line, Tone
 
 
@@ -116,8 +116,8 @@ def key_help(card: ChatCard) -> str:
 def plain_card(card: ChatCard, *, whole: bool = False) -> list[str]:
     """Return a card for the line mode: ours begins a line, what others wrote is set in by blanks."""
     if card.settled:
-        return [f"{card.title}: {card.settled}"]
-    lines = [f"card: {card.title}"]
+        return [one_line(f"{card.title}: {card.settled}", 400)]
+    lines = [f"card: {one_line(card.title, 400)}"]
     for line in card.rows:
         lines += [f"  {piece}" for piece in broken(line.text, 400)]
     for section in card.sections:
