@@ -36,12 +36,12 @@ class Deeds:
             case "approve":
                 self._approve(card, key, said)
             case "deny":
-                argv = ("deny", card.run, card.action, "--reason", said.strip(), "--json")
+                argv = ("deny", card.run, card.action, f"--reason={said.strip()}", "--json")
                 self._answer(card, argv, "denying")
             case "answer":
                 if not said.strip():
                     raise Invalid("nothing was answered", hint="press the key again and type the answer")
-                argv = ("answer", card.run, said.strip(), "--question", card.action, "--json")
+                argv = ("answer", f"--question={card.action}", "--json", "--", card.run, said.strip())
                 self._answer(card, argv, "answering")
             case "reveal":
                 self._reveal(card, said)
@@ -100,17 +100,20 @@ class Deeds:
             self._chat.hands.do(("resume", run, "--unattended", "--json"), self._driven, run)
 
     def stop(self, run: str) -> None:
-        """Stop what a run does now. Raises: NexusError."""
+        """Stop what a run does now; if it does nothing, what else is under way here. Raises: NexusError."""
         chat = self._chat
-        if not run:
-            raise Failed("nothing is at work", hint="/quit or Ctrl-Q leaves")
-        desk = chat.desk(run)
-        job, driven = chat.hands.stop(run), desk.is_driven()
-        if driven:
-            desk.stop_driver()
-        if not job and not driven:
-            raise Failed(f"{run} does nothing right now", hint="/quit or Ctrl-Q leaves")
-        chat.say("nexus", f"{run} is told to stop; /resume {run} goes on with it", run)
+        if run:
+            desk = chat.desk(run)
+            job, driven = chat.hands.stop(run), desk.is_driven()
+            if driven:
+                desk.stop_driver()
+            if job or driven:
+                chat.say("nexus", f"{run} is told to stop; /resume {run} goes on with it", run)
+                return
+        if not chat.hands.stop():
+            words = f"{run} does nothing right now" if run else "nothing is at work"
+            raise Failed(words, hint="/quit or Ctrl-Q leaves")
+        chat.say("nexus", "what was begun is told to stop")
 
     def edited(self, card_id: str) -> None:
         """Let the person edit a patch in their editor; whoever calls has given up the screen. Raises: NexusError."""
@@ -156,17 +159,9 @@ class Deeds:
         title = chat.proposals.title(card.id)
         file = chat.proposals.file(card.id, card.digest)
         chat.put(replace(card, settled="starting …"))
-        argv = (
-            "run",
-            "--workflow",
-            str(file),
-            "--title",
-            one_line(title.strip().split("\n")[0], 200),
-            "--yes",
-            "--detach",
-            "--json",
-        )
-        self._begin((*argv, *self._mode()), title, card)
+        called = one_line(title.strip().split("\n")[0], 200)
+        argv = ("run", f"--workflow={file}", f"--title={called}", "--yes", "--detach", "--json", *self._mode())
+        self._begin(argv, title, card)
 
     def _begin(self, argv: tuple[str, ...], title: str, card: ChatCard | None = None) -> None:
         chat = self._chat

@@ -40,11 +40,24 @@ class InputBox(TextArea):
         super().__init__(id="input", show_line_numbers=False, soft_wrap=True, tab_behavior="focus")
         self.highlight_cursor_line = False
         self.history_of = History()
-        self.offers: list[Offer] = []
+        self._offers: list[Offer] = []
+        self._offered_for = ("", 0)
         self.offered = 0
+        self.walked = ""
         self.pasted = False
         self._last = 0.0
         self._quick = 0
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What can be put in here and now; what was found for another text is nothing any more."""
+        return self._offers if self._offered_for == (self.text, self.place) else []
+
+    def offer(self, found: list[Offer], text: str, place: int) -> None:
+        """Take in what can be put in for a text, as it was when somebody looked."""
+        if [one.text for one in found] != [one.text for one in self._offers]:
+            self.offered = 0
+        self._offers, self._offered_for = found, (text, place)
 
     def fill(self, text: str) -> None:
         """Put a text in, the cursor at its end."""
@@ -65,7 +78,6 @@ class InputBox(TextArea):
         self.text = done + text[end:].lstrip(" ")
         lines = done.split("\n")
         self.move_cursor((len(lines) - 1, len(lines[-1])))
-        self.offers = []
 
     async def _on_paste(self, event: events.Paste) -> None:
         self.pasted = True
@@ -104,13 +116,14 @@ class InputBox(TextArea):
 
     def _send(self) -> None:
         text, pasted = self.text, self.pasted
-        self.pasted, self._quick, self.offers = False, 0, []
+        self.pasted, self._quick = False, 0
         self.text = ""
         self.post_message(self.Sent(text, pasted))
 
     def _walk(self, history: History, text: str | None) -> None:
         self.history_of = history
         if text is not None:
+            self.walked = text
             self.fill(text)
 
     def _timed(self) -> None:

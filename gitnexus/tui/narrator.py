@@ -68,7 +68,8 @@ class Narrator:
             if known is None or known.settled:
                 self._chat.put(of_question(run, question, text))
         for card in list(self._chat.cards.values()):
-            if card.run == run and card.kind == "question" and card.waits and card.action not in view.questions:
+            asked = card.run == run and card.kind == "question"
+            if asked and card.action not in view.questions and card.settled != "answered":
                 self._chat.put(replace(card, settled="answered"))
             if card.run == run and card.kind == "error" and card.waits and view.status == "running" and not over:
                 self._chat.put(replace(card, settled="tried again"))

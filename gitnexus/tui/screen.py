@@ -268,13 +268,10 @@ class ChatApp(App[None]):
     async def _changed(self) -> None:
         box = self.box
         text, place = box.text, box.place
-        before = [one.text for one in box.offers]
-        if self._asking is not None or not text:
-            box.offers = []
-        elif text[max(text.rfind(" ", 0, place), text.rfind("\n", 0, place)) + 1 : place] or text.startswith("/"):
-            box.offers = await self.ask(lambda: offers(text, place, self.chat.sources()))
-        if [one.text for one in box.offers] != before:
-            box.offered = 0
+        found = []
+        if self._asking is None and text and text != box.walked:
+            found = await self.ask(lambda: offers(text, place, self.chat.sources()))
+        box.offer(found, text, place)
         self._offer(box)
 
     def _offer(self, box: InputBox) -> None:
@@ -342,7 +339,7 @@ class ChatApp(App[None]):
         if self._asking is not None:
             self._asked(None)
         elif box.offers:
-            box.offers = []
+            box.offer([], box.text, box.place)
             self._offer(box)
         elif self.stream.has_focus:
             self._type()

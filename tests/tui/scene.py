@@ -14,7 +14,7 @@ from gitnexus.tui.guard import QUIET, SEEN
 from gitnexus.tui.model import ChatCard
 from gitnexus.tui.screen import ChatApp
 
-PATIENCE = 60.0
+PATIENCE = 40.0
 
 
 class Person:
