@@ -24,6 +24,7 @@ import sandbox
 import state_write
 import tokens
 import verify
+import workflow
 
 CHAPTERS = {
     "state": state_write.ratios,
@@ -40,6 +41,7 @@ CHAPTERS = {
     "tokens": tokens.ratios,
     "events": events.ratios,
     "verify": verify.ratios,
+    "workflow": workflow.ratios,
 }
 
 

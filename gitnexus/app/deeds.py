@@ -4,6 +4,7 @@ import hashlib
 
 from gitnexus.app import proposing
 from gitnexus.app.bench import known_values
+from gitnexus.app.keeping import plan_path
 from gitnexus.app.runact import GATE
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposed_tree
@@ -16,10 +17,13 @@ from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.stage import Deed
 
 
-def put(desk: RunDesk, node: WorkflowNode, deed: Deed) -> tuple[str, str]:
-    """Propose a deed; return the action's name, empty if there is nothing to do, and why it is no proposal."""
+def put(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> tuple[str, str]:
+    """Propose a deed; return the action's name, empty if there is nothing to do, and why it is no proposal.
+
+    `paper` is the node whose plan it is, for a change of the plan.
+    """
     try:
-        return _put(desk, node, deed), ""
+        return _put(desk, node, deed, paper), ""
     except (Invalid, Conflict, DeniedByPolicy, NotFound) as exc:
         why = short(mask(exc.message, known_values()), 1000)
         # Never an action, so it has no name of its own; but somebody tried, and that is worth knowing.
@@ -27,11 +31,11 @@ def put(desk: RunDesk, node: WorkflowNode, deed: Deed) -> tuple[str, str]:
         return "", f"{deed.kind} refused: {why}"
 
 
-def _put(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:
+def _put(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> str:
     if deed.kind == "tree":
         return proposed_tree(desk, desk.run.title, node.id) or ""
     if deed.change is not None:
-        return _plan_change(desk, node, deed)
+        return _plan_change(desk, node, deed, paper)
     if deed.kind == "handoff":
         return _handoff(desk, node, deed)
     action = deed.action
@@ -43,18 +47,13 @@ def _put(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:
     return proposing.command(desk, list(action.argv), action.summary, {}, node=node.id)
 
 
-def plan_path(run: str) -> str:
-    """Return where the plan of a run lies on the state ref."""
-    return f"plans/{run}.json"
-
-
-def _plan_change(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:
+def _plan_change(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> str:
     assert deed.change is not None  # noqa: S101 - which is what brought us here
     desk.artifacts.write("plan.json", deed.change.plan)
     request = DocumentRequest(
         project=id_of(desk.state.snapshot) or "",
         run=desk.run.id,
-        path=plan_path(desk.run.id),
+        path=plan_path(desk.run.id, paper),
         old_digest=deed.change.old,
         new_digest=deed.change.new,
     )

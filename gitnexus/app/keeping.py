@@ -1,19 +1,26 @@
-"""What a workflow leaves behind beyond its run: plans and research on the state ref, one transaction each time."""
+"""What a workflow leaves behind beyond its run: plans and research as papers on the state ref, in one transaction."""
 
-from gitnexus.app.deeds import plan_path
+from collections.abc import Callable
+
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.base.canonical import parse
+from gitnexus.prompts.model import Plan, ResearchBundle
 from gitnexus.state import Change, Snapshot
-from gitnexus.workflow.definition import WorkflowDefinition
+from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.flow import Flow
 from gitnexus.workflow.outputs import PLAN
+from gitnexus.workflow.papers import Origin, paper_id, papers_of
 from gitnexus.workflow.progress import Progress
 
 
-def kept_beyond(desk: RunDesk, definition: WorkflowDefinition) -> None:
+def kept_beyond(desk: RunDesk, definition: WorkflowDefinition, told: Callable[[str], tuple[str, str]]) -> None:
     """Put plans and research of a run on the state ref, as far as they are not there. Raises: NexusError."""
     progress = Progress()
     progress.fold(desk.log.read())
-    wanted = {path: desk.artifacts.read(digest) for path, digest in shelf(desk.run.id, definition, progress).items()}
+    flow = Flow(definition, told)
+    wanted: dict[str, bytes] = {}
+    for node in [*(flow.nodes[id_] for id_ in flow.order), *(one.node for one in flow.sides(progress))]:
+        wanted |= _papers(desk, flow, progress, node)
 
     def decide(snapshot: Snapshot) -> Change[None]:
         files: dict[str, bytes | None] = {path: raw for path, raw in wanted.items() if snapshot.read(path) != raw}
@@ -23,19 +30,27 @@ def kept_beyond(desk: RunDesk, definition: WorkflowDefinition) -> None:
         desk.state.transact(decide)
 
 
-def shelf(run: str, definition: WorkflowDefinition, progress: Progress) -> dict[str, str]:
-    """Return the paths on the state ref that a run fills, with the digest of what belongs there. Pure."""
-    flow = Flow(definition)
-    found: dict[str, str] = {}
-    sides = [id_ for id_ in progress.nodes if id_ not in flow.nodes]
-    for id_ in [*flow.order, *sides]:
-        state = progress.nodes.get(id_)
-        if state is None or state.status != "completed":
-            continue
-        if PLAN in state.outputs:
-            found[plan_path(run)] = state.outputs[PLAN]
-        for name in ("research", "review"):
-            for ending in ("json", "md"):
-                if digest := state.outputs.get(f"{name}.{ending}"):
-                    found[f"research/{run}-{id_}.{ending}"] = digest
+def plan_path(run: str, node: str) -> str:
+    """Return where the plan of a node lies on the state ref."""
+    return f"plans/{paper_id('plan', Origin(run=run, node=node))}.json"
+
+
+def _papers(desk: RunDesk, flow: Flow, progress: Progress, node: WorkflowNode) -> dict[str, bytes]:
+    state = progress.nodes.get(node.id)
+    if state is None or state.status != "completed":
+        return {}
+    found: dict[str, bytes] = {}
+    if PLAN in state.outputs:
+        # A plan that was changed is still that plan: what it was before, the history of the ref tells.
+        plan = Plan.from_value(parse(desk.artifacts.read(state.outputs[PLAN])), PLAN)
+        found |= papers_of(plan, _origin(desk, node, flow.paper(progress, node.id)))
+    for kind in ("research", "review"):
+        if digest := state.outputs.get(f"{kind}.json"):
+            bundle = ResearchBundle.from_value(parse(desk.artifacts.read(digest)), f"{kind}.json")
+            found |= papers_of(bundle, _origin(desk, node, node.id), kind)
     return found
+
+
+def _origin(desk: RunDesk, node: WorkflowNode, of: str) -> Origin:
+    by = f"{node.specialist}/{node.adapter or EMBEDDED}"
+    return Origin(run=desk.run.id, node=of, by=by, base=desk.run.base, task=desk.run.task)

@@ -1,6 +1,6 @@
 """The stage of a run: its log and its shelf, its specialists with their packs, its gate, and who watches."""
 
-import threading
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from gitnexus.adapters.protocol import Said
 from gitnexus.app import deeds, runapproval
 from gitnexus.app.bench import known_values
+from gitnexus.app.keepers import open_state
 from gitnexus.app.nodeagent import by_agent, worked_on
 from gitnexus.app.nodepack import pack_for
 from gitnexus.app.runact import bench_for
@@ -31,13 +32,11 @@ from gitnexus.policy.model import HandoffRequest, Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.redaction.hide import mask
 from gitnexus.workflow.budget import Weights
-from gitnexus.workflow.definition import EMBEDDED, MODEL, WorkflowDefinition, WorkflowNode
-from gitnexus.workflow.flow import is_agent
+from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode
+from gitnexus.workflow.flow import Flow, is_agent
+from gitnexus.workflow.progress import Progress
 from gitnexus.workflow.specialist import Order, Output, Returned, Unfit
 from gitnexus.workflow.stage import Deed
-
-# The open repository is read by one thread at a time; models and programs are waited for side by side.
-_reading = threading.Lock()
 
 
 @dataclass(slots=True)
@@ -71,30 +70,27 @@ class LiveStage:
 
     def told(self, action: str) -> tuple[str, str]:
         """Return whom a handoff names and what they are told."""
-        request = proposed_request(self.desk, action)
-        if not isinstance(request, HandoffRequest):
-            return "", ""
-        return request.receiver, self.desk.artifacts.read(request.message_digest).decode("utf-8", "replace")
+        return handed(self.desk, action)
 
     def call(self, order: Order) -> Returned:
         """Let a specialist work. Raises: Unfit, NexusError."""
         if is_agent(order.node):
             return worked_on(self.desk, order, self.look, self.network)
         tip = tip_of(self.desk)
-        embedded = order.node.adapter in ("", EMBEDDED)
-        with _reading, view_at(self.desk, tip) as view:
-            order = replace(order, pack=pack_for(self.desk, self.definition, order, tip))
-            if embedded:
-                found = specialist_of(self.desk, order.node).work(replace(order, view=view))
-        if order.node.adapter == MODEL:
-            found = specialist_of(self.desk, order.node).work(order)
-        elif not embedded:
-            found = by_agent(self.desk, order, self.look, self.network)
+        # Opened anew: several work side by side, and what reads objects belongs to one of them.
+        with contextlib.closing(open_state(self.desk.repo)) as state:
+            desk = RunDesk(state, self.desk.run)
+            with view_at(desk, tip) as view:
+                whole = replace(order, pack=pack_for(desk, self.definition, order, tip), view=view)
+                if order.node.adapter in ("", *BACKINGS):
+                    found = specialist_of(desk, order.node).work(whole)
+                else:
+                    found = by_agent(desk, whole, self.look, self.network)
         return replace(found, output=_without_secrets(found.output))
 
     def act(self, node: WorkflowNode, step: str, deed: Deed) -> str:
         """Propose a deed, and do it or ask about it."""
-        action, why = deeds.put(self.desk, node, deed)
+        action, why = deeds.put(self.desk, node, deed, self.paper(node.id) if deed.change else "")
         if action and not why:
             self.settle(action)
         return why
@@ -111,6 +107,12 @@ class LiveStage:
             runapproval.allowed(desk, action)
         if self.review is not None and desk.view().actions[action].status in ("proposed", "waiting", "unknown"):
             self.review(desk, action)
+
+    def paper(self, node: str) -> str:
+        """Return the node whose plan a node changes."""
+        progress = Progress()
+        progress.fold(self.desk.log.read())
+        return Flow(self.definition, self.told).paper(progress, node)
 
     def ask(self, question: str, text: str) -> None:
         """Ask a person who is there."""
@@ -147,6 +149,14 @@ class LiveStage:
     def completed(self, node: WorkflowNode) -> None:
         """Keep beyond the run what is to be kept."""
         self.at_completion(node)
+
+
+def handed(desk: RunDesk, action: str) -> tuple[str, str]:
+    """Return whom a handoff names and what they are told. Raises: NexusError."""
+    request = proposed_request(desk, action)
+    if not isinstance(request, HandoffRequest):
+        return "", ""
+    return request.receiver, desk.artifacts.read(request.message_digest).decode("utf-8", "replace")
 
 
 def _without_secrets(output: Output) -> Output:

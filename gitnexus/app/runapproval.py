@@ -110,6 +110,19 @@ def left_waiting(desk: RunDesk, action: str, let_go: Callable[[], None]) -> str:
         return status
 
 
+def committed_for(desk: RunDesk, patch: str, action: str) -> str:
+    """Commit the one patch that an approved action stands for, in the name of who approved it; return the commit.
+
+    Whoever calls is `deciding`, and has made sure that it is that one. Raises: NexusError.
+    """
+    found = proposal(desk, patch)
+    if not has_token(desk, patch):
+        _refuse_denied(found)
+        _granted(desk, found, "once", action_of(desk, action).by, f"{action} approves exactly this")
+    _carried_out(desk, found)
+    return action_of(desk, patch).commit
+
+
 def written(desk: RunDesk, action: str) -> None:
     """Bring a patch that was committed for a program into the files, as far as it has not. Raises: NexusError."""
     request = proposed_request(desk, action)

@@ -1,14 +1,9 @@
 """The card of an action of a run, as it would be judged now."""
 
-import contextlib
-import json
-from difflib import unified_diff
-
 from gitnexus.app.bench import RevealCard
 from gitnexus.app.cards import Card, card_of, with_text
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
-from gitnexus.base.errors import NexusError
 from gitnexus.policy.model import DocumentRequest, HandoffRequest, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
@@ -18,7 +13,7 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
     """Return the card of an action, and how to have its secrets shown. Raises: NexusError."""
     found, keeper = proposal(desk, action), desk.keeper(action)
     summary, request = desk.view().actions[action].summary, found.request
-    said = _said(desk, request)
+    said = _text_of(desk, request)
 
     def card(reveal: Reveal | None = None) -> Card:
         made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
@@ -33,26 +28,17 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
     return card(), shown
 
 
-def _said(desk: RunDesk, request: Request) -> bytes:
-    """Return what a request names by its digest alone: the message of a handoff, the change of a document."""
+def _text_of(desk: RunDesk, request: Request) -> bytes:
+    """Return what a card shows besides its facts: a message, or the difference of a document."""
     if isinstance(request, HandoffRequest):
         return desk.artifacts.read(request.message_digest)
-    if isinstance(request, DocumentRequest):
-        old, new = (_lines(desk, of) for of in (request.old_digest, request.new_digest))
-        return "\n".join(unified_diff(old, new, "now", "then", lineterm="")).encode("utf-8", "surrogateescape")
+    if isinstance(request, DocumentRequest) and request.kind in ("plan_patch", "agenda_patch"):
+        from gitnexus.app.agenda import difference
+        from gitnexus.docgraph.phases import Edit
+
+        before = desk.artifacts.read(request.old_digest) if request.old_digest else None
+        return difference(Edit(request.path, before, desk.artifacts.read(request.new_digest), "")).encode()
     return b""
-
-
-def _lines(desk: RunDesk, digest: str) -> list[str]:
-    """Return a document that the run kept, as lines: JSON is laid out, so that a change is seen where it is."""
-    try:
-        raw = desk.artifacts.read(digest) if digest else b""
-    except NexusError:
-        return []
-    text = raw.decode("utf-8", "surrogateescape")
-    with contextlib.suppress(ValueError):
-        text = json.dumps(json.loads(raw), indent=1, ensure_ascii=False)
-    return text.split("\n")
 
 
 def revealed(desk: RunDesk, action: str, why: str) -> None:

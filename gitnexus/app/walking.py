@@ -1,7 +1,8 @@
 """A workflow being walked: driven by one process, kept as it goes, and left where a person has to answer."""
 
 from gitnexus.app.keeping import kept_beyond
-from gitnexus.app.livestage import LiveStage
+from gitnexus.app.livestage import LiveStage, handed
+from gitnexus.app.runagenda import proposed
 from gitnexus.app.runagent import Show
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import Ask, Review, at_its_place, recorded
@@ -15,6 +16,8 @@ from gitnexus.runs.model import ENDED
 from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine import Engine
 from gitnexus.workflow.flow import Verdict
+
+_OPEN = ("proposed", "waiting", "approved", "unknown")
 
 
 def walked(
@@ -32,7 +35,7 @@ def walked(
         if desk.view().status not in ENDED:
             at_its_place(desk)
             _walk(desk, definition, show, review, network, ask)
-        kept_beyond(desk, definition)
+        kept_beyond(desk, definition, lambda action: handed(desk, action))
         desk.checkpointed()
     return recorded(desk)
 
@@ -50,9 +53,19 @@ def _walk(
 
     weights = workflow_settings(desk.state).weights
     stage = LiveStage(desk, definition, show, review, network, weights, ask, completed)
-    verdict = Engine(definition, stage, desk.run.task).walk()
-    if verdict is not None:
+    engine = Engine(definition, stage, desk.run.task)
+    verdict = engine.walk()
+    if verdict is not None and (not verdict.ok or _left_behind(stage, engine)):
         _finish(desk, verdict)
+
+
+def _left_behind(stage: LiveStage, engine: Engine) -> bool:
+    """Propose what the run changes in the agenda; False while that waits for an answer. A no to it ends nothing."""
+    desk = stage.desk
+    for action in proposed(desk, engine.titles_done()):
+        if desk.view().actions[action].status not in ("executed", "denied"):
+            stage.settle(action)
+    return not any(one.status in _OPEN for one in desk.view().actions.values())
 
 
 def _made_ready(desk: RunDesk, definition: WorkflowDefinition, show: Show, network: Network | None) -> str:

@@ -9,7 +9,7 @@ from gitnexus.base.text import one_line
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, columns, note, with_nexus
-from gitnexus.ui.runs import COLOURS, leave, reviewed, summary, told, waiting
+from gitnexus.ui.runs import COLOURS, leave, reviewed, shown, summary, told, waiting
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -160,8 +160,11 @@ def _refuse_other(desk: "RunDesk", actions: tuple[str, ...], digest: str) -> Non
 
 
 def _went_on(desk: "RunDesk") -> None:
-    """Let a run end that had only waited for answers; one whose agent still has work to do is left to `resume`."""
-    from gitnexus.app.runlist import can_end
+    """Let a run end that had only waited for answers, and a workflow go on that starts no program and asks no model.
+
+    One whose agent still has work to do is left to `resume`.
+    """
+    from gitnexus.app.runlist import can_end, goes_on_by_itself
     from gitnexus.app.running import driven
     from gitnexus.base.errors import Busy
 
@@ -169,9 +172,9 @@ def _went_on(desk: "RunDesk") -> None:
         from gitnexus.app.sessions import closed
 
         closed(desk)
-    elif can_end(desk):
+    elif can_end(desk) or goes_on_by_itself(desk):
         with contextlib.suppress(Busy):  # who came first brings it to its end
-            driven(desk, lambda said: None, None)
+            driven(desk, shown, None)
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:

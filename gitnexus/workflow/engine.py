@@ -64,6 +64,15 @@ class Engine:
             del self._running[id_]
             self._steps.taken(self.flow.node(self.progress, id_), call.step, outcome)
 
+    def titles_done(self) -> frozenset[str]:
+        """Return the titles of the steps of plans that were carried out."""
+        found = set()
+        for id_, state in self.progress.nodes.items():
+            done = {name for name, one in state.steps.items() if one.ok}
+            plan = self.desk.plan(self.flow.node(self.progress, id_)) if done else None
+            found |= {step.title for step in (plan.steps if plan else ()) if step.id in done}
+        return frozenset(found)
+
     def write(self, *drafts: Draft) -> None:
         """Write events down and take them in, with what others wrote meanwhile."""
         events = self.stage.write(drafts)
@@ -109,9 +118,12 @@ class Engine:
         ]
         for node in [*goes_on, *self.flow.startable(self.progress)]:
             if len(self._running) >= self.flow.definition.budgets.parallel:
-                return
+                break
             if node.id not in self._running and self._has_room(node):
                 self._began(self.desk.effective(node))
+        # Who is alone works where its outcome is asked for: then Ctrl-C ends the work itself.
+        for call in self._running.values() if len(self._running) > 1 else ():
+            call.start()
 
     def _has_room(self, node: WorkflowNode) -> bool:
         """False while somebody else works on the files that a node would change under their hands."""
@@ -142,11 +154,7 @@ class Engine:
     def _call(self, node: WorkflowNode, step: str, state: NodeState) -> None:
         order = self.desk.order(node, step, lambda text: self.stage.show(node.id, text))
         done = [name for name, one in state.steps.items() if one.ok]
-        call = _Call(self.stage, order, self.desk.plan(node), done, step)
-        self._running[node.id] = call
-        # Who is alone works right here: then Ctrl-C ends the work itself.
-        if self.flow.definition.budgets.parallel > 1:
-            call.start()
+        self._running[node.id] = _Call(self.stage, order, self.desk.plan(node), done, step)
 
 
 class _Call:
@@ -160,9 +168,10 @@ class _Call:
         self._broken: BaseException | None = None
 
     def start(self) -> None:
-        """Begin at once, beside others."""
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        """Begin at once, beside others, unless it has."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
 
     def outcome(self) -> Outcome:
         """Return what came of it, once it has."""

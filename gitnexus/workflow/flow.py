@@ -134,6 +134,16 @@ class Flow:
                 found = state.outputs[PLAN]
         return found
 
+    def paper(self, progress: Progress, id_: str) -> str:
+        """Return the node whose plan a node works with or changes, however often it was changed; itself at first."""
+        sides = self.sides(progress) if progress.actions else []
+        side = next((one for one in sides if one.node.id == id_), None)
+        mine = self.nodes[side.parent if side else id_]
+        for name in reversed(mine.inputs.uses):
+            if name in self.nodes and PLAN in progress.node(name).outputs:
+                return self.paper(progress, name)
+        return id_
+
     def startable(self, progress: Progress) -> list[WorkflowNode]:
         """Return the nodes that may begin, or begin again: in order, those that clear a way first."""
         if self.stopped(progress):
@@ -175,10 +185,10 @@ class Flow:
     def stopped(self, progress: Progress) -> str:
         """Return why nothing more begins, nothing if it does."""
         for id_, state in progress.nodes.items():
-            if state.status == "failed":
-                denied = any(one.node == id_ and one.status == "denied" and one.by for one in progress.actions.values())
-                if ("denied" if denied else "failed") in self.definition.stop and not self._is_side(progress, id_):
-                    return f"{id_}: {state.why}"
+            if state.status != "failed" or self._is_side(progress, id_):
+                continue
+            if ("denied" if _only_denied(progress, state) else "failed") in self.definition.stop:
+                return f"{id_}: {state.why}"
         return self.over_budget(progress) if "budget" in self.definition.stop else ""
 
     def _is_side(self, progress: Progress, id_: str) -> bool:
@@ -203,6 +213,19 @@ class Flow:
             return Verdict(True, "")
         failed = next((f"{id_}: {one.why}" for id_, one in progress.nodes.items() if one.status == "failed"), "")
         return Verdict(False, self.stopped(progress) or failed or "it came to no end")
+
+
+def _only_denied(progress: Progress, state: NodeState) -> bool:
+    """True for a node that failed by a no of somebody and by nothing else."""
+    wrong = {name: one.why for name, one in state.steps.items() if one.ok is False}
+    told = any(state.why.startswith(f"{name}: {why}") for name, why in wrong.items())
+    return all(_is_denial(progress, one) for one in [*wrong.values(), *([] if told else [state.why])])
+
+
+def _is_denial(progress: Progress, why: str) -> bool:
+    name, _, rest = why.partition(" ")
+    known = progress.actions.get(name)
+    return known is not None and known.status == "denied" and rest.startswith("denied")
 
 
 def side_of(action: str) -> str:

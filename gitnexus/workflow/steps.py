@@ -38,7 +38,6 @@ class Steps:
     def taken(self, node: WorkflowNode, step: str, outcome: "Outcome") -> None:
         """Take in what came of a call."""
         engine, node = self._engine, self._engine.desk.effective(node)
-        engine.news()
         drafts = self._told(node, step, outcome)
         if outcome.output is None:
             engine.failed(node.id, outcome.error, drafts)
@@ -213,12 +212,13 @@ class Steps:
             return False
         if engine.flow.definition.mode == "autopilot" and self._surprised(node, state, name, deed):
             return True
-        before = len(actions)
+        before = set(actions)
         why = engine.stage.act(node, name, deed)
         engine.news()
-        if why:
-            return self._over(node, name, why)
-        self._looked.update(list(actions)[before:])
+        new = set(actions) - before
+        self._looked |= new
+        if not new:
+            return self._over(node, name, why or f"the {deed.kind} was answered before")
         return True
 
     def _surprised(self, node: WorkflowNode, state: NodeState, name: str, deed: Deed) -> bool:

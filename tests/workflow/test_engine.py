@@ -19,7 +19,9 @@ from gitnexus.workflow.macros import MACROS, expanded
 from gitnexus.workflow.specialist import Order, Output, Unfit
 from tests.workflow.memorystage import MemoryStage, Play
 
-BUNDLE = ResearchBundle(question="how?", summary="so", claims=(Claim(text="it is", citations=("a.py",), confidence=90),))
+BUNDLE = ResearchBundle(
+    question="how?", summary="so", claims=(Claim(text="it is", citations=("a.py",), confidence=90),)
+)
 PATCH = Action(kind="patch", summary="mend it", diff="--- a\n")
 COMMAND = Action(kind="command", summary="try it", argv=("true",))
 DONE = ExecResult(status="done", summary="did it", actions=(PATCH, COMMAND))
@@ -96,7 +98,9 @@ def test_an_output_that_does_not_fit_is_told_to_who_gave_it_as_often_as_retries_
     assert told == ["", message, "no JSON at all"]
     assert statuses(engine) == {"research": "completed", "plan": "failed"}
     assert engine.progress.nodes["plan"].why == f"no answer that can be used in 3 tries: {message}"
-    checks = [event.body["ok"] for event in scene.log if event.kind == "output.checked" and event.body["node"] == "plan"]
+    checks = [
+        event.body["ok"] for event in scene.log if event.kind == "output.checked" and event.body["node"] == "plan"
+    ]
     assert checks == [False, False, False]
 
 
@@ -180,8 +184,8 @@ def test_a_block_asks_before_the_handoff_and_again_before_the_plan_changes() -> 
     ("a2", "exec: it could not be cleared: which?"),
 ])  # fmt: skip
 def test_a_no_to_the_handoff_or_to_the_new_plan_ends_what_was_blocked(action: str, why: str) -> None:
-    changes = PlanChanges(summary="gone", changes=(StepChange(op="remove", step="S1", why="not needed"),
-                          StepChange(op="add", step="", why="so", steps=(PlanStep(id="S2", title="two"),))))  # fmt: skip
+    new = StepChange(op="replace", step="S1", why="so", steps=(PlanStep(id="S2", title="two"),))
+    changes = PlanChanges(summary="another", changes=(new,))
     scene = stage(blocked("needs_plan_patch"), verdict=lambda node, deed: "ask")
     scene.plays = {**scene.plays, "plan_patch": [changes]}
     walked(scene)
@@ -320,5 +324,5 @@ def test_killed_after_any_event_it_goes_on_and_repeats_no_node_and_no_deed() -> 
         assert engine.flow.verdict(engine.progress) == (True, "")
         done = [event.body["node"] for event in scene.log if event.kind == "node.completed"]
         assert done == ["research", "plan", "exec"]
-        assert len(scene.deeds) - len({one for one in scene.deeds}) <= 1
+        assert len(scene.deeds) - len(set(scene.deeds)) <= 1
         assert list(engine.progress.actions) == ["a1", "a2"]
