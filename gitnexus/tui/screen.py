@@ -186,6 +186,10 @@ class ChatApp(App[None]):
         stream = self.stream
         if not stream.has_focus:
             return
+        if event.key == "enter":
+            event.stop()
+            self._note("Enter answers nothing; press the key of an answer")
+            return
         if self._moved(stream, event.key):
             event.stop()
             self._hint()
@@ -218,8 +222,6 @@ class ChatApp(App[None]):
                 stream.turn(1 if key == "right" else -1)
             case "space":
                 stream.fold()
-            case "enter":
-                self._note("Enter answers nothing; press the key of an answer")
             case _:
                 return False
         return True
