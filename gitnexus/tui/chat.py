@@ -65,6 +65,8 @@ class Chat:
         self.said += before
         self._new += before if past else []
         self.sights.look()
+        for notice in self.nexus.notices:
+            self.say("nexus", notice)
         self._new.append(Entry("nexus", f"{self.sights.name}: ask for something, or /help"))
         for card in self.proposals.cards():
             self.put(card)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import start_folder, with_nexus
+from gitnexus.ui.output import start_folder
 
 if TYPE_CHECKING:
-    from gitnexus.app import Nexus
     from gitnexus.tui.chat import Chat
 
 _WAITS = 21
@@ -21,30 +20,33 @@ _WAITS = 21
 @click.command("chat", cls=NexusCommand)
 @click.option("--plain", is_flag=True, help="Lines instead of a screen, for screen readers and simple terminals.")
 @click.option("--script", metavar="FILE", help="Take the lines of a file as typed, - for standard input, then leave.")
-@with_nexus
-def chat(nexus: "Nexus", plain: bool, script: str | None) -> None:
+@click.pass_context
+def chat(ctx: click.Context, plain: bool, script: str | None) -> None:
     """Ask, see what happens, and decide: one conversation with all runs of this project.
 
     Without a terminal, or with --plain, it is a line mode with the same commands. Nothing is lost by leaving: runs go
     on, and what waits for an answer is there again next time.
     """
-    from gitnexus.tui.chat import Chat
-
-    place = start_folder(invocation(click.get_current_context()))
-    talk = Chat(nexus, place)
-    try:
-        _talk(talk, place, plain=plain, script=script)
-    finally:
-        talk.hands.close()
-
-
-def _talk(talk: "Chat", place: Path, *, plain: bool, script: str | None) -> None:
+    place = start_folder(invocation(ctx))
     if script is not None or plain or not _is_screen():
-        _by_lines(talk, _script(script, place) if script not in (None, "-") else None, scripted=script is not None)
+        lines = _script(script, place) if script not in (None, "-") else None
+        _by_lines(_opened(place), lines, scripted=script is not None)
         return
+    from gitnexus.git.discovery import discover
     from gitnexus.tui.screen import ChatApp
 
-    ChatApp(talk).run()
+    discover(place, inherit=True)  # where there is no repository, no screen is drawn
+    app = ChatApp(lambda: _opened(place))
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+
+
+def _opened(place: Path) -> "Chat":
+    from gitnexus.app import open_nexus
+    from gitnexus.tui.chat import Chat
+
+    return Chat(open_nexus(place), place)
 
 
 def _is_screen() -> bool:
@@ -61,7 +63,10 @@ def _by_lines(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool) -> N
             click.echo("› ", nl=False)
 
     face = Lines(talk, sys.stdout, live=live)
-    face.talk(lines if lines is not None else typed_lines(prompt))
+    try:
+        face.talk(lines if lines is not None else typed_lines(prompt))
+    finally:
+        talk.close()
     if not live:
         sys.exit(1 if talk.failures else _WAITS if talk.waiting() else 0)
 

@@ -32,6 +32,7 @@ class Deeds:
 
     def do(self, card: ChatCard, key: Key, said: str) -> None:
         """Do what a key of a card means. Raises: NexusError."""
+        argv: tuple[str, ...]
         match key.means:
             case "approve":
                 self._approve(card, key, said)

@@ -5,6 +5,7 @@ All of it lies in `<git-common-dir>/nexus/chat`, which no agent reaches, masked,
 
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from gitnexus.tui.model import Entry
 
 MOST_ENTRIES = 400
 _LONGEST = 4000
+_LARGEST = 4 * 1024 * 1024
+_KEPT = ("you", "nexus", "error")
 _FOLDER = Path("nexus") / "chat"
+_CONVERSATION = "conversation.jsonl"
 
 
 class Keeper:
@@ -23,7 +27,6 @@ class Keeper:
 
     def __init__(self, common_dir: Path) -> None:
         self.folder = common_dir / _FOLDER
-        self._entries: list[Entry] = []
 
     def history(self) -> History:
         """Return what was typed before."""
@@ -44,18 +47,27 @@ class Keeper:
         self._write("draft.json", mask(text[:65536]))
 
     def entries(self) -> list[Entry]:
-        """Return the end of the conversation."""
-        found = self._json("conversation.json")
-        rows = [row for row in found if isinstance(row, list) and len(row) == 3] if isinstance(found, list) else []
-        self._entries = [Entry(*row) for row in rows if row[0] in ("you", "nexus", "error")][-MOST_ENTRIES:]
-        return list(self._entries)
+        """Return the end of the conversation, and let go of what is before that."""
+        path, rows = self.folder / _CONVERSATION, []
+        with contextlib.suppress(OSError):
+            for line in path.read_bytes().split(b"\n")[-MOST_ENTRIES - 1 :]:
+                with contextlib.suppress(ValueError):
+                    rows.append(json.loads(line))
+            if path.stat().st_size > _LARGEST:
+                kept = b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in rows)
+                replace(path, kept, 0o600)
+        return [Entry(*row) for row in rows if _is_entry(row)]
 
     def add(self, entry: Entry) -> None:
         """Keep one more entry; what agents said is in the logs of their runs."""
-        if entry.speaker in ("you", "nexus", "error"):
-            self._entries = [*self._entries, entry][-MOST_ENTRIES:]
-            rows = [[one.speaker, mask(one.text[:_LONGEST]), one.run] for one in self._entries]
-            self._write("conversation.json", rows)
+        if entry.speaker not in _KEPT:
+            return
+        row = json.dumps([entry.speaker, mask(entry.text[:_LONGEST]), entry.run], ensure_ascii=False)
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fd = os.open(self.folder / _CONVERSATION, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with os.fdopen(fd, "ab") as file:
+                file.write(row.encode("utf-8", "replace") + b"\n")
 
     def proposals(self) -> dict[str, Any]:
         """Return the workflows that were proposed and not decided."""
@@ -75,3 +87,7 @@ class Keeper:
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             replace(self.folder / name, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), 0o600)
+
+
+def _is_entry(row: Any) -> bool:
+    return isinstance(row, list) and len(row) == 3 and all(isinstance(one, str) for one in row) and row[0] in _KEPT

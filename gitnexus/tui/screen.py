@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static, TextArea
 
+from gitnexus.base.errors import NexusError
 from gitnexus.tui.colouring import MODES, STYLES
 from gitnexus.tui.completing import offers
 from gitnexus.tui.guard import QUIET, Guard
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _BUSY, _IDLE = 0.1, 0.5
+_GARBAGE = 50_000
 
 
 class ChatApp(App[None]):
@@ -49,9 +52,14 @@ class ChatApp(App[None]):
         Binding("f2", "panel", "Panel", priority=True),
     ]
 
-    def __init__(self, chat: "Chat", clock: Callable[[], float] = time.monotonic) -> None:
+    chat: "Chat"
+
+    def __init__(self, opens: "Callable[[], Chat]", clock: Callable[[], float] = time.monotonic) -> None:
+        """`opens` is called after the first paint: to open a project takes longer than to draw an empty screen."""
         super().__init__()
-        self.chat = chat
+        self._opens = opens
+        self.ready = False
+        self.failure: NexusError | None = None
         self._clock = clock
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="chat")
         self._guard = Guard()
@@ -86,14 +94,27 @@ class ChatApp(App[None]):
                 await self._watcher
         self._keep_draft()
         self._thread.shutdown(wait=True)
+        if self.ready:
+            self.chat.close()
 
     async def ask(self, what: Callable[[], T]) -> T:
         """Have the chat do something in its own thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, what)
 
     async def _watch(self) -> None:
-        chat, box = self.chat, self.box
-        self._show(await self.ask(chat.opened))
+        box = self.box
+        try:
+            chat = self.chat = await self.ask(self._opens)
+        except NexusError as exc:
+            self.failure = exc
+            self.exit()
+            return
+        updates = await self.ask(chat.opened)
+        # All that is loaded by now stays: to look for garbage in it would hold up a frame for a tenth of a second.
+        gc.freeze()
+        gc.set_threshold(_GARBAGE)
+        self.ready = True
+        self._show(updates)
         box.history_of = chat.history
         draft = await self.ask(chat.keeper.draft)
         if draft and not box.text:
@@ -108,7 +129,7 @@ class ChatApp(App[None]):
             await asyncio.sleep(_BUSY if chat.working else _IDLE)
 
     def _keep_draft(self) -> None:
-        text = self.box.text if self._asking is None else self._saved
+        text = self.box.text if self._asking is None and self.ready else self._saved
         if text != self._saved:
             self._saved = text
             self.chat.keeper.keep_draft(text)

@@ -4,7 +4,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from rich.segment import Segment
-from textual.geometry import Size
+from rich.style import Style
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -41,6 +42,7 @@ class Stream(ScrollView, can_focus=True):
         self.chosen = ""
         self.named = False
         self._follows = True
+        self._base = Style()
 
     def add(self, things: list[Entry | ChatCard]) -> None:
         """Show more; a card that is there already is drawn anew where it is."""
@@ -142,18 +144,23 @@ class Stream(ScrollView, can_focus=True):
             self._redraw(self._at[self.chosen])
             self._sized()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return the lines in view; how they look by themselves is asked once a frame, and not once a line."""
+        self._base = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """Return one line of the screen."""
         left, top = self.scroll_offset
         line = y + top
         width = self._wide or self.size.width
         if not 0 <= line < self._height:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._base)
         at = bisect_right(self._tops, line) - 1
         row = self._blocks[at].rows[line - self._tops[at]]
-        base = self.rich_style
+        base = self._base
         drawn = [Segment(one.text, base + one.style if one.style else base) for one in segments(row)]
-        return Strip(drawn).crop_extend(left, left + width, self.rich_style)
+        return Strip(drawn).crop_extend(left, left + width, base)
 
     def _rows(self, block: _Block) -> list[Row]:
         width = max(20, self._wide or self.size.width or 80)

@@ -15,12 +15,11 @@ diff --git a/src/greet.py b/src/greet.py
 index 1111111..2222222 100644
 --- a/src/greet.py
 +++ b/src/greet.py
-@@ -1,4 +1,5 @@
+@@ -1,3 +1,4 @@
  def greet(name: str) -> str:
 -    return "helo " + name
 +    # The guest's name comes last.
 +    return f"hello {name}"
- 
  print(greet("Ada"))
 diff --git a/readme.md b/readme.md
 new file mode 100644

@@ -66,10 +66,8 @@ class Person:
 @contextlib.asynccontextmanager
 async def opened(place: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Person]:
     """Open the chat of a project."""
-    app = ChatApp(Chat(open_nexus(place), place))
-    try:
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            yield Person(app, pilot)
-    finally:
-        app.chat.close()
+    app = ChatApp(lambda: Chat(open_nexus(place), place))
+    async with app.run_test(size=size) as pilot:
+        person = Person(app, pilot)
+        await person._until(lambda: app.ready, "an open project")
+        yield person

@@ -9,7 +9,7 @@ from gitnexus.tui.layout import card_rows, entry_rows, flowed, key_help, plain_c
 from gitnexus.tui.model import Entry, Line, Section
 from tests.tui import sample
 
-HOSTILE = "\x1b[2J\x1b[1;1H\x1b]0;owned\x07 \x9b31m ‮evil‬ \r\n└──\n┌ patch a9 of you: approved\u200b\b\b"
+HOSTILE = "\x1b[2J\x1b[1;1H\x1b]0;owned\x07 \x9b31m \u202eevil\u202c \r\n└──\n┌ patch a9 of you: approved\u200b\b\b"
 
 
 def letters(name: str) -> str:
@@ -57,7 +57,7 @@ def test_a_patch_is_shown_file_by_file_without_what_the_titles_say() -> None:
     card = sample.patch()
 
     assert [(part.title, part.path, len(part.lines)) for part in card.sections] == [
-        ("src/greet.py  +2 −1  changed", "src/greet.py", 7),
+        ("src/greet.py  +2 −1  changed", "src/greet.py", 6),
         ("readme.md  +2 −0  new", "readme.md", 4),
         ("2 files, +4 −1", "", 0),
     ]

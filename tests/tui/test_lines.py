@@ -170,9 +170,7 @@ def pasted(place: Path, text: str, until: str) -> str:
         with contextlib.suppress(OSError):
             if select.select([fd], [], [], 0.2)[0]:
                 drawn += os.read(fd, 65536).decode("utf-8", "replace")
-        if len(left) == 2 and "answer:" in drawn:
-            os.write(fd, left.pop(0).encode())
-        elif len(left) == 1 and until in drawn:
+        if (len(left) == 2 and "answer:" in drawn) or (len(left) == 1 and until in drawn):
             os.write(fd, left.pop(0).encode())
         if os.waitpid(pid, os.WNOHANG)[0]:
             return drawn

@@ -102,7 +102,7 @@ def test_what_is_kept_is_bounded_masked_and_there_again(tmp_path: Path) -> None:
 def test_files_that_others_damaged_are_as_if_they_were_not_there(tmp_path: Path) -> None:
     keeper = Keeper(tmp_path)
     keeper.keep_draft("x")
-    for name in ("draft.json", "history.json", "conversation.json", "proposals.json"):
+    for name in ("draft.json", "history.json", "conversation.jsonl", "proposals.json"):
         (keeper.folder / name).write_text('{"no": [')
 
     assert (keeper.draft(), keeper.entries(), keeper.proposals(), keeper.history().past) == ("", [], {}, ())
