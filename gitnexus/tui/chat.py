@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gitnexus.app.harnesstags import follow
-from gitnexus.app.open import Nexus
+from gitnexus.app.open import Nexus, open_nexus
 from gitnexus.app.rundesk import RunDesk, open_run
 from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import one_line
@@ -110,6 +110,13 @@ class Chat:
         with self._told():
             self.deeds.stop(run or self.active)
         return self._taken()
+
+    def interrupted(self) -> list[Update]:
+        """Stop after a Ctrl-C of the terminal, which ended the git that reads for us as well: that is opened anew."""
+        self.nexus.close()
+        self.nexus = self.sights.nexus = open_nexus(self.place)
+        self.proposals.state = self.nexus.state
+        return self.stop()
 
     @property
     def working(self) -> bool:

@@ -1,15 +1,16 @@
 """`git nexus chat`."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import start_folder
+from gitnexus.ui.output import answer, start_folder
 
 if TYPE_CHECKING:
     from gitnexus.tui.chat import Chat
@@ -28,9 +29,10 @@ def chat(ctx: click.Context, plain: bool, script: str | None) -> None:
     on, and what waits for an answer is there again next time.
     """
     place = start_folder(invocation(ctx))
-    if script is not None or plain or not _is_screen():
+    as_json = invocation(ctx).as_json
+    if script is not None or plain or as_json or not _is_screen():
         lines = _script(script, place) if script not in (None, "-") else None
-        _by_lines(_opened(place), lines, scripted=script is not None)
+        _by_lines(_opened(place), lines, scripted=script is not None or as_json)
         return
     from gitnexus.git.discovery import discover
     from gitnexus.tui.screen import ChatApp
@@ -54,21 +56,30 @@ def _is_screen() -> bool:
 
 
 def _by_lines(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool) -> None:
-    from gitnexus.tui.lines import Lines, typed_lines
+    from gitnexus.tui.lines import Lines
 
     live = not scripted and sys.stdin.isatty()
+    as_json = invocation(click.get_current_context()).as_json
 
-    def prompt() -> None:
-        if live:
-            click.echo("› ", nl=False)
-
-    face = Lines(talk, sys.stdout, live=live)
+    face = Lines(talk, io.StringIO() if as_json else sys.stdout, live=live)
     try:
-        face.talk(lines if lines is not None else typed_lines(prompt))
+        face.talk(lines if lines is not None else face.typed())
+        if as_json:
+            answer(_told(talk), "", talk.nexus.described)
     finally:
         talk.close()
     if not live:
         sys.exit(1 if talk.failures else _WAITS if talk.waiting() else 0)
+
+
+def _told(talk: "Chat") -> dict[str, Any]:
+    entries = [{"speaker": one.speaker, "text": one.text, "run": one.run} for one in talk.said]
+    waiting = [
+        {"id": card.id, "kind": card.kind, "title": card.title, "run": card.run, "action": card.action,
+         "digest": card.digest, "keys": [key.letter for key in card.keys]}
+        for card in talk.waiting()
+    ]  # fmt: skip
+    return {"entries": entries, "waiting": waiting}
 
 
 def _script(name: str | None, place: Path) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gitnexus.tui.guard import QUIET, SEEN
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MARKS = {"you": "> ", "nexus": "", "agent": "  ", "output": "  ", "error": "error: ", "trace": "  "}
 _PAUSE = 0.05
+_LOOK_EVERY = 0.5
+_PROMPT = "› "
 _WIDE = 10_000
 
 
@@ -73,13 +75,45 @@ class Lines:
             return
         self._show(self._chat.answered(card.id, letter, rest, digest=card.digest))
 
+    def typed(self) -> Iterator[str]:
+        """Yield the lines of standard input; while a person thinks, what happens is told."""
+        while True:
+            try:
+                self._prompt()
+                line = sys.stdin.readline()
+            except KeyboardInterrupt:
+                self._write("")
+                self._show(self._chat.interrupted())
+                continue
+            if not line:
+                return
+            yield line
+
+    def _prompt(self) -> None:
+        if not self._live:
+            return
+        self._out.write(_PROMPT)
+        self._out.flush()
+        while not _typed(_LOOK_EVERY):
+            updates = self._chat.look()
+            if updates:
+                self._write("")
+                self._show(updates)
+                self._out.write(_PROMPT)
+                self._out.flush()
+
     def _settle(self) -> None:
         """Show what happens until nothing more does without a person; one who types can go on before that."""
         while True:
-            self._show(self._chat.look())
-            if not self._chat.working or (self._live and _typed(0)):
-                break
-            time.sleep(_PAUSE)
+            try:
+                self._show(self._chat.look())
+                if not self._chat.working or (self._live and _typed(0)):
+                    break
+                time.sleep(_PAUSE)
+            except KeyboardInterrupt:
+                if not self._live:
+                    raise
+                self._show(self._chat.interrupted())  # the node, not the program
         self._show(self._chat.look())
 
     def _show(self, updates: list[Update]) -> None:
@@ -132,13 +166,3 @@ def _typed(seconds: float) -> bool:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
     except (OSError, ValueError):
         return False
-
-
-def typed_lines(prompt: Callable[[], None]) -> Iterator[str]:
-    """Yield the lines of standard input."""
-    while True:
-        prompt()
-        line = sys.stdin.readline()
-        if not line:
-            return
-        yield line

@@ -20,7 +20,7 @@ class Proposals:
     """Those that are open, by their name on the card; kept, so that a closed terminal loses none."""
 
     def __init__(self, state: State, keeper: Keeper) -> None:
-        self._state = state
+        self.state = state
         self._keeper = keeper
         self._open: dict[str, tuple[Proposal, int]] = {}
         self._count = 0
@@ -37,7 +37,7 @@ class Proposals:
 
     def add(self, text: str, asked: list[Asked], own: frozenset[str]) -> ChatCard:
         """Return the card of the workflow that a request would become. Raises: NexusError."""
-        found = proposed(self._state, text)
+        found = proposed(self.state, text)
         definition = _given(found.definition, (*refs_in(text, own), *carried(asked)))
         definition = checked(definition.changed(prompt=request(definition.prompt, asked)), "the workflow")
         self._count += 1

@@ -25,7 +25,7 @@ class Sights:
     """Looks at a project; the same answer is given again as long as nothing changed on the disk."""
 
     def __init__(self, nexus: Nexus) -> None:
-        self._nexus = nexus
+        self.nexus = nexus
         self._stamp: tuple[int, ...] = ()
         self._files: tuple[tuple[int, ...], list[str]] = ((), [])
         self.branch = self.mode = self.plan = self.tasks = ""
@@ -35,7 +35,7 @@ class Sights:
 
     def look(self) -> bool:
         """Read again what changed; True if something did."""
-        repo = self._nexus.repo
+        repo = self.nexus.repo
         local = (repo.worktree or repo.common_dir) / ".nexus" / "state"
         watched = (repo.git_dir / "HEAD", repo.common_dir / "refs" / "nexus" / "state", repo.common_dir / "packed-refs",
                    local / "plan.json", local / "tasks.json")  # fmt: skip
@@ -45,16 +45,16 @@ class Sights:
         self._stamp = stamp
         self.branch = current(repo) or "detached"
         with contextlib.suppress(NexusError):
-            self.mode = policy_here(self._nexus.state).law.mode
+            self.mode = policy_here(self.nexus.state).law.mode
         self._cycle()
         return True
 
     def _cycle(self) -> None:
         self.plan = self.tasks = ""
         self.panel_plan = self.panel_tasks = ()
-        if self._nexus.repo.worktree is None:
+        if self.nexus.repo.worktree is None:
             return
-        session = Session(self._nexus.state)
+        session = Session(self.nexus.state)
         with contextlib.suppress(NexusError):
             plan = plan_status(session, {})
             if plan["active"]:
@@ -70,7 +70,7 @@ class Sights:
                     Line(f"{_MARK.get(task.status, ' ')} {task.id} {one_line(task.title, 80)}") for task in file.tasks
                 )
         if not self.tasks:
-            names = self._nexus.state.latest().names("backlog")
+            names = self.nexus.state.latest().names("backlog")
             self.tasks = f"{len(names)} tasks" if names else ""
 
     def panel(self, views: dict[str, RunView]) -> Panel:
@@ -84,7 +84,7 @@ class Sights:
 
     def files(self) -> Sequence[str]:
         """Return the files of the checkout, as git knows them."""
-        repo = self._nexus.repo
+        repo = self.nexus.repo
         if repo.worktree is None:
             return []
         stamp = _stamps((repo.git_dir / "index", repo.git_dir / "HEAD"))
@@ -96,7 +96,7 @@ class Sights:
 
     def own_names(self) -> frozenset[str]:
         """Return the words that name this project."""
-        return own_names(self._nexus.repo)
+        return own_names(self.nexus.repo)
 
     def task_refs(self, project: str) -> list[tuple[str, str]]:
         """Return the open tasks of a project that may be read from here, as references with their titles."""
@@ -104,7 +104,7 @@ class Sights:
         from gitnexus.app.standpoint import open_standpoint
 
         with contextlib.suppress(NexusError):
-            standpoint = open_standpoint(self._nexus.repo.place)
+            standpoint = open_standpoint(self.nexus.repo.place)
             try:
                 told = searched(standpoint, Sought(id=f"{project}:T*", limit=50))
                 return [(str(one["ref"]), one_line(str(one["title"]), 60)) for one in told["results"]]

@@ -6,6 +6,8 @@ import os
 import pty
 import select
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -126,6 +128,14 @@ def test_the_conversation_is_exported_to_a_new_file_only(project: Path) -> None:
 
     assert "**You:** /mode default" in (project / "talk.md").read_text()
     assert "talk.md cannot be written: File exists" in text
+
+
+def test_only_the_screen_needs_textual() -> None:
+    code = "import sys, gitnexus.tui.chat, gitnexus.tui.lines, gitnexus.tui.command; print('textual' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
 
 
 def test_a_script_in_a_pipe_asks_approves_and_leaves_with_a_status(nexus: Nexus, project: Path, tmp_path: Path) -> None:
