@@ -76,6 +76,8 @@ def gate(place: Path, python: Callable[[], object]) -> Iterator[Ratio]:
         ("a command", partial(run, "git status"), 4.0),
         ("a command never seen", partial(run, "git log -{}"), 4.0),
         ("a command never seen that is denied", partial(run, "curl http://localhost/{}"), 4.0),
+        ("an edit that waits for a person", partial(edit, "a.txt"), 4.0),
+        ("a command that waits for a person", partial(run, "make test"), 4.0),
     ):
         yield compare(f"pre_tool_use before {word}", ours, "python -c pass", python, limit, ROUNDS)
 
@@ -90,7 +92,8 @@ def ratios() -> Iterator[Ratio]:
         read = {"tool_name": "Read", "tool_input": {"file_path": f"{place}/a.txt"}, "tool_response": {"file": {}}}
         edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{place}/a.txt"}, "tool_response": {}}
         command = {"tool_name": "Bash", "tool_input": {"command": "make test"}, "tool_response": {"stdout": "x" * 9000}}
-        for word, fields in (("a read", read), ("a command", command), ("an edit", edit)):
+        note = {**read, "tool_input": {"file_path": f"{place}/.nexus/memory/pattern-ci.md"}}
+        for word, fields in (("a read", read), ("a read of a note", note), ("a command", command), ("an edit", edit)):
             ours = hook(place, "post_tool_use", "PostToolUse", **fields)
             yield compare(f"post_tool_use after {word}", ours, "python -c pass", python, 4.0, ROUNDS)
         for word, text in (("plain", "Please go on with it."), ("with a tag", "[run] the tasks")):

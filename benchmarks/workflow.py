@@ -1,7 +1,7 @@
 """A workflow of 100 scripted nodes beside the same events and artifacts written by a plain loop."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from gitnexus.events.artifacts import ArtifactRef
 from gitnexus.events.log import Draft
 from gitnexus.events.model import Event
 from gitnexus.prompts.model import Claim, ResearchBundle
-from gitnexus.workflow.budget import Weights
+from gitnexus.workflow.budget import Plan, Weights
 from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, hash_of, node
 from gitnexus.workflow.engine import Engine
+from gitnexus.workflow.packing import Limits, Packed, packed
 from gitnexus.workflow.specialist import Order, Returned
 from gitnexus.workflow.stage import Deed
 
@@ -23,8 +24,6 @@ NODES = 100
 
 class FileStage:
     """A real log and real artifacts; specialists that answer at once. Notes what was written, for the loop."""
-
-    weights = Weights()
 
     def __init__(self, folder: Path, definition: WorkflowDefinition) -> None:
         self.log, self.shelf = RunLog(folder), Artifacts(folder)
@@ -63,8 +62,8 @@ class FileStage:
     def surprise(self, deed: Deed, files: Sequence[str]) -> str:
         return ""
 
-    def sizes(self) -> Mapping[str, int]:
-        return {}
+    def packed(self, plan: Plan, limits: Limits) -> Packed:
+        return packed(plan, {}, Weights(), limits)
 
     def show(self, node: str, text: str) -> None: ...
 

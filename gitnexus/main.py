@@ -74,8 +74,14 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Talk", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
     ("Talk", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
+    ("Talk", "help", "gitnexus.cli.help:help_command", "Show all commands, or how one is used."),
     ("inside", "hook", "gitnexus.hooks.command:hook", "Called by git hooks and hook managers."),
 )
+# What `git nexus -h` tells of, on one screen; of the others it gives the names.
+COMMON = (
+    "init", "status", "harness", "run", "review", "approve", "land", "diff", "policy", "verify", "task", "search",
+    "graph", "project", "plan", "memory", "mcp", "help",
+)  # fmt: skip
 _GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
 
 
@@ -91,7 +97,7 @@ def main() -> None:
     gc.set_threshold(50_000)
     from gitnexus.ui.run import run  # the hook path above must not pay for click
 
-    sys.exit(run(COMMANDS, arguments))
+    sys.exit(run(COMMANDS, arguments, COMMON))
 
 
 def _leave_for_the_shim(arguments: list[str]) -> None:

@@ -148,7 +148,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
 
 
 def _stream(fd: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:
-    return open(fd, mode, encoding="utf-8", errors=errors, closefd=False)  # type: ignore[return-value] # noqa: SIM115
+    return open(fd, mode, encoding="utf-8", errors=errors, closefd=False)  # type: ignore[return-value]
 
 
 def _main() -> int:

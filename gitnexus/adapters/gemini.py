@@ -92,6 +92,8 @@ def _settings(job: Job) -> dict[str, Any]:
         "hooksConfig": {"enabled": False},
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
         "mcp": {"allowed": ["nexus"]},
+        # A terminal for each command needs more than some sandboxes have, and no person sits before it.
+        "tools": {"shell": {"enableInteractiveShell": False}},
     }
     if job.budget.turns is not None:
         settings["model"] = {"maxSessionTurns": job.budget.turns}

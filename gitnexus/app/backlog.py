@@ -122,13 +122,14 @@ class OpenBacklog:
 def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     """Open the backlog of the nearest project, hand edits taken in. Raises: NotFound.
 
-    Other projects are seen from `caller`, where that is another place: who reaches into a project sees no more by it.
+    Other projects are seen from `caller`, where that is another place: who reaches into a project sees no more by it,
+    and GIT_DIR names the caller's.
     """
     from gitnexus.backlog import cleo
 
     kept_by_cleo = cleo.nearest(Path(real(place))) if place.is_dir() else None
     try:
-        nexus = open_nexus(place)
+        nexus = open_nexus(place, inherit=caller is None)
     except NotFound:
         if kept_by_cleo is None:
             raise
@@ -139,6 +140,16 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     return OpenBacklog(
         StateBacklog(nexus.state, claimant_of(nexus.state), Names(nexus.repo, caller)), nexus.described, place, nexus
     )
+
+
+def open_outside(place: Path, why: NotFound) -> OpenBacklog:
+    """Stand outside any project: tasks of others can be reached, as far as nobody's project may."""
+    from gitnexus.backlog.store import NoBacklog
+
+    def nobody() -> dict[str, str]:
+        raise why
+
+    return OpenBacklog(NoBacklog(why), nobody, place)
 
 
 def claimant_of(state: State) -> Callable[[], Claimant]:

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gitnexus.app.cards import Card, card_of
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.gatekeeper import Gatekeeper
 from gitnexus.app.recorder import Recorder, folder_of
@@ -26,6 +26,9 @@ from gitnexus.redaction.values import Values
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
+if TYPE_CHECKING:
+    from gitnexus.app.cards import Card
+
 TERMINAL = "terminal"
 _CREDENTIALS = (
     *(".netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws/credentials", ".docker/config.json"),
@@ -33,9 +36,9 @@ _CREDENTIALS = (
     *(".claude/.credentials.json", ".codex/auth.json", ".local/share/opencode/auth.json"),
 )
 # Makes the card again with its secrets shown, for the reason given, which is recorded.
-RevealCard = Callable[[str], Card]
+RevealCard = Callable[[str], "Card"]
 # Asks a person about a card; returns the scope of their yes, or None to leave it waiting. Raises: DeniedByPolicy.
-AskPerson = Callable[[Card, RevealCard], Scope | None]
+AskPerson = Callable[["Card", RevealCard], Scope | None]
 
 
 def terminal_log(repo: Repo) -> RunLog:
@@ -65,10 +68,12 @@ def bench_of(
         if ask is None:
             return None
 
-        def card(reveal: Reveal | None = None) -> Card:
+        from gitnexus.app.cards import card_of  # 20 ms: only where somebody is asked
+
+        def card(reveal: Reveal | None = None) -> "Card":
             return card_of(repo, request, of, decision, keeper.mode, summary, keeper.around, reveal)
 
-        def revealed(why: str) -> Card:
+        def revealed(why: str) -> "Card":
             recorder.revealed(who, why)
             return card(Reveal(why))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from gitnexus.base.lookalike import suspicious
 from gitnexus.base.text import one_line, visible_bytes
 from gitnexus.git import Repo
+from gitnexus.git.binaries import described
 from gitnexus.git.private import private
 from gitnexus.git.showing import counts, diff_text
 from gitnexus.policy.grants import Around, Offer, offers
@@ -27,6 +28,7 @@ from gitnexus.redaction.result import Reveal
 # Enough for any person; what is beyond is told, and `git nexus diff` shows it.
 MOST_BYTES = 2 * 1024 * 1024
 _MOST_SUSPICIONS = 10
+_MOST_DESCRIBED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,9 @@ def _shown(repo: Repo, request: Request) -> tuple[list[tuple[str, str]], list[Fi
                 ("network", request.network),
                 ("sandbox", request.sandbox),
                 ("limits", ", ".join(f"{name} {value}" for name, value in request.limits.items())),
+                ("env", " ".join(f"{name}={value}" for name, value in sorted(request.env.items()))),
             ]
+            facts += [("base", request.base[:12])] if request.base else []
             facts += [("input", request.stdin_digest)] if request.stdin_digest else []
             return facts, [], words.encode("utf-8", "surrogateescape"), False
         case HandoffRequest():
@@ -164,13 +168,15 @@ def _patch(repo: Repo, request: PatchRequest) -> tuple[list[tuple[str, str]], li
     with private(repo) as git:
         raw, cut = diff_text(git, request.base_tree, request.result_tree, MOST_BYTES)
         lines = {row.path: row for row in counts(git, request.base_tree, request.result_tree)}
+        unseen = [change for change in request.changes if change.binary and change.new_blob][:_MOST_DESCRIBED]
+        told = {change.path: described(git, change.new_blob) for change in unseen}
     files = []
     for change in request.changes:
         count = lines.get(change.path)
         files.append(
             FileRow(
                 one_line(change.path, 200),
-                _words(change),
+                ", ".join(filter(None, (_words(change), told.get(change.path, "")))),
                 count.added if count else None,
                 count.removed if count else None,
             )

@@ -27,6 +27,13 @@ TOOLS = "nexus.toolPath"
 _MOST_LOOKED_AT = 200_000
 
 
+def foreseen(law: Law) -> None:
+    """Find out what any sandbox under `law` needs and keep it: who makes one has it at once."""
+    with contextlib.suppress(DeniedByPolicy):  # said to who makes one
+        chosen(law.level, law.minimum)
+    why_unreadable(law, "x")
+
+
 class Sandbox:
     """The sandbox of one worktree."""
 
@@ -114,8 +121,8 @@ class Sandbox:
                     f"the worktree has more than {_MOST_LOOKED_AT} files, too many to look for those that are denied",
                     hint="use a linked worktree, which has only what is tracked",
                 )
-            below = Path(folder).relative_to(self._root)
-            found += [Path(folder, name) for name in files if why_unreadable(self._law, str(below / name))]
+            below = folder[len(self._root) + 1 :] + os.sep if len(folder) > len(self._root) else ""
+            found += [Path(folder, name) for name in files if why_unreadable(self._law, below + name)]
         return [path for path in found if not path.is_symlink()]
 
     @cached_property

@@ -15,7 +15,7 @@ from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
 from gitnexus.git.hookmanagers import advice
 from gitnexus.projects import read_registry
-from gitnexus.projects.grants import read_permissions
+from gitnexus.projects.grants import written_permissions
 from gitnexus.projects.model import real
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
@@ -24,6 +24,8 @@ from gitnexus.state.intake import left_aside, own_projection, settle
 
 _OLDEST_GIT = (2, 34)
 _MOST_TOLD = 20
+# What is shown in red wherever it is said.
+BYPASS = "the mode is bypass: nobody is asked about anything that no rule denies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +252,13 @@ def _registry(state: State, _fix: bool) -> Iterator[Finding]:
         return
     try:
         row = read_registry(home.snapshot).at(real(state.repo.main_place))
-        read_permissions(home.snapshot)
+        written_permissions(home.snapshot)
     finally:
         home.close()
+    from gitnexus.app.homeseal import unsigned  # keys and signatures: only here
+
+    for name, why in unsigned().items():
+        yield Finding("registry", "warning", f"{name} is not in force: {why}", "git nexus policy trust")
     if row is None:
         yield Finding("registry", "warning", "this project is not registered", "git nexus init --name NAME")
     else:
@@ -322,6 +328,8 @@ def _sandbox(state: State, _fix: bool) -> Iterator[Finding]:
     from gitnexus.sandbox.levels import WORDS, available, chosen
 
     law = policy_here(state).law
+    if law.mode == "bypass":
+        yield Finding("mode", "warning", BYPASS, "git nexus policy mode default --user")
     level = chosen(law.level, law.minimum)
     missing = "".join(f"; {row.level} is not there: {row.why}" for row in available() if not row.there)
     words = f"commands run at {level}: {WORDS[level].removeprefix('and ')}{missing}"

@@ -3,8 +3,8 @@
 A judgement takes a tenth of a second, most of it to load the gate. It is a pure function of the law, the call and a few
 facts of the disk; so its answer is kept under the name of all three, and looked up with nothing loaded at all. An index
 tells which law holds: it names the tip of the state, the ids of the files there that the law was made of, and the files
-of the user, each with what `stat` says of it. Whatever differs is judged anew. A question is never remembered, nor
-a yes that a person gave.
+of the user, each with what `stat` says of it. Whatever differs is judged anew. A yes that a person gave is never
+remembered; that a call waits for one is, as long as nothing has happened to the files in which the answer would stand.
 
 All of it lies in the user's home, which tools and sandboxes may not write: whoever could, could take the key as well.
 """
@@ -42,7 +42,7 @@ class Law(NamedTuple):
 
 
 class Known(NamedTuple):
-    """An answer, and what of the disk must still be so: a program found on PATH, or where a path leads."""
+    """An answer, and what of the disk must still be so: a program found on PATH, where a path leads, or a `stamp`."""
 
     verdict: str
     reason: str
@@ -157,6 +157,30 @@ class Memo:
 
     def found(self, index: dict[str, Any], key: str) -> Known | None:
         """Return the answer to the same call under the law in force, None if it must be judged."""
+        return self._kept(index, key, ("", "allow", "deny"))
+
+    def is_settled(self, top: str) -> bool:
+        """True if nobody touched the law's files in a worktree since they were last taken into the state."""
+        try:
+            return self._read(_edits_of(top)) == marks(top)
+        except (OSError, ValueError):
+            return False
+
+    def settled(self, top: str, seen: list[str]) -> None:
+        """Remember how the law's files in a worktree looked just before they were taken in."""
+        with contextlib.suppress(OSError):
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._write(_edits_of(top), seen)
+
+    def waits(self, index: dict[str, Any], key: str) -> Known | None:
+        """Return what was said to the same call that waits for a person, None if it must be judged; never a yes."""
+        return self._kept(index, f"waits {key}", ("ask", "defer", "deny"))
+
+    def keep_waiting(self, key: str, law: Law, tip: str, known: Known) -> None:
+        """Remember what is said to a call as long as it waits."""
+        self.keep(f"waits {key}", law, tip, known)
+
+    def _kept(self, index: dict[str, Any], key: str, verdicts: tuple[str, ...]) -> Known | None:
         try:
             entry = self._read(f"{index['law']}-{_name(key)}")
             if not isinstance(entry, list):
@@ -164,7 +188,7 @@ class Memo:
             known = Known(entry[0], entry[1], tuple((kind, name, value) for kind, name, value in entry[2]))
         except (OSError, ValueError, LookupError, TypeError):
             return None
-        return known if known.verdict in ("", "allow", "deny") and _still_so(known.facts) else None
+        return known if known.verdict in verdicts and _still_so(known.facts) else None
 
     def keep(self, key: str, law: Law, tip: str, known: Known) -> None:
         """Remember an answer under a law: what it was made of, and the files whose change makes another of it."""
@@ -216,6 +240,15 @@ class Memo:
             replace(Path(self._folder, name), raw, 0o600)
 
 
+def marks(top: str) -> list[str]:
+    """Return what tells whether somebody edited the law by hand in a worktree."""
+    return [stamp(os.path.join(top, ".nexus", name)) for name in ("policy.md", "settings.json")]
+
+
+def _edits_of(top: str) -> str:
+    return f"edits-{_name(top)}"
+
+
 def stamp(path: str) -> str:
     """Return what tells one state of a file from another, without reading it; empty if there is none."""
     try:
@@ -225,10 +258,11 @@ def stamp(path: str) -> str:
     return f"{seen.st_ino}.{seen.st_size}.{seen.st_mtime_ns}.{seen.st_ctime_ns}"
 
 
+_LOOKS: dict[str, Callable[[str], str]] = {"program": found_on_path, "real": os.path.realpath, "stamp": stamp}
+
+
 def _still_so(facts: Iterable[tuple[str, str, str]]) -> bool:
-    return all(
-        (found_on_path(name) if kind == "program" else os.path.realpath(name)) == value for kind, name, value in facts
-    )
+    return all(_LOOKS[kind](name) == value for kind, name, value in facts)
 
 
 def _name(text: str) -> str:

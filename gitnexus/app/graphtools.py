@@ -25,7 +25,8 @@ def _discover(standpoint: Standpoint, params: Mapping[str, Any]) -> dict[str, An
     threshold = params.get("threshold")
     if threshold is not None and not 0 <= threshold <= 1:
         raise Invalid("threshold should be from 0 to 1")
-    relation = Relation(params.get("method", "auto"), params.get("scope", "all"), threshold, _limit(params))
+    method, scope, context = params.get("method", "auto"), params.get("scope", "all"), params.get("context", False)
+    relation = Relation(method, scope, threshold, _limit(params), context)
     return discovered(standpoint, located(standpoint, params["ref"], Operation.DISCOVER), relation)
 
 
@@ -34,8 +35,9 @@ def _search(standpoint: Standpoint, params: Mapping[str, Any]) -> dict[str, Any]
     return searched(
         standpoint,
         Sought(
-            params["query"],
+            params.get("query", ""),
             params.get("scope", "all"),
+            params.get("id", ""),
             statuses=(status,) if status else (),
             labels=(label,) if label else (),
             limit=_limit(params),
@@ -67,6 +69,7 @@ _ALL = (
             _SCOPE,
             Param("threshold", "fraction", "The least score, from 0 to 1; 0.6 if not said, 0 for hierarchy."),
             _LIMIT,
+            Param("context", "flag", "Let the words of parents count too, half a level."),
         ),
         _discover,
         reads_only=True,
@@ -75,8 +78,9 @@ _ALL = (
         "search",
         "Find tasks of all projects by the words of id, title, labels and description; * stands for anything.",
         (
-            Param("query", "text", "Words; may be empty where a status or a label is said.", required=True),
+            Param("query", "text", "Words; none are needed where an id, a status or a label is said."),
             _SCOPE,
+            Param("id", "text", "This id: T12, *:T12, my-api:T12; * within it stands for anything."),
             Param("status", "text", "Only these.", choices=_STATUSES),
             Param("label", "text", "Only those that have it."),
             _LIMIT,

@@ -1,12 +1,14 @@
 """Install into a program, take out again, and tell how it stands: a place, a catalog and a plan put together."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitnexus import __version__
 from gitnexus.app.catalog import CatalogHere, catalog_at
+from gitnexus.app.gatememo import place_of as project_of
 from gitnexus.base.errors import BadUsage, Failed, NexusError, NotFound
 from gitnexus.catalog import open_catalog
 from gitnexus.catalog.harnesses import HARNESSES
@@ -22,7 +24,8 @@ from gitnexus.harness.install.transition import FileChange, commit, passed_over,
 from gitnexus.state.home import home_folder
 
 _IN_FILES = ("whole", "json")
-_UNDO = "git nexus harness uninstall"
+LAWLESS, BEGIN = "this repository is no project yet, and until it is one every tool is refused", "git nexus init"
+_UNDO = ("git", "nexus", "harness", "uninstall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Outcome:
     notes: list[str]
     next: str = ""
     undo: str = ""
+    is_plugin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,10 @@ class FileState:
 
 @dataclass(slots=True)
 class Standing:
-    """How one program stands at one scope. `how`: no, yes, half (after a kill), unrecorded (it came with a clone)."""
+    """How one program stands at one scope. `how`: no, yes, half (after a kill), unrecorded (it came with a clone).
+
+    `lawless` is true where the program has our gate and the repository is no project.
+    """
 
     row: Row
     scope: Scope
@@ -64,6 +71,7 @@ class Standing:
     stale: bool = False
     files: list[FileState] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
+    lawless: bool = False
 
     @property
     def installed(self) -> bool:
@@ -109,9 +117,15 @@ def install(start: Path, name: str, scope: Scope, given: Client | None, *, dry_r
     step = prepared(place.shelf, _owner(place, row, given), wants_of(place, row, given))
     if not dry_run:
         commit(step)
-    more = " --scope user" if scope == "user" else ""
-    more += f" --config {given.file} --key {given.key}" if given else ""
-    return Outcome(row, scope, step.changes, step.notes, row.needs, f"{_UNDO} {row.id}{more}")
+    more = ["--scope", "user"] if scope == "user" else []
+    more += ["--config", str(given.file), "--key", given.key] if given else []
+    undo = shlex.join([*_UNDO, row.id, *more])
+    return Outcome(row, scope, step.changes, step.notes, _next(place, row), undo)
+
+
+def _next(place: Place, row: Row) -> str:
+    first = [f"{BEGIN}, for {LAWLESS}; then"] if _is_lawless(place, row) else []
+    return " ".join([*first, row.needs_at(place.scope)])
 
 
 def uninstall(start: Path, name: str, scope: Scope, given: Client | None, *, dry_run: bool) -> Outcome:
@@ -153,8 +167,9 @@ def write_plugin(start: Path, folder: Path, *, out: bool, dry_run: bool) -> Outc
     step = prepared(shelf, row.id, None if out else list(plugin(_kit(place, row, ("git", "nexus")), root)))
     if not dry_run:
         commit(step)
-    then = f"claude --plugin-dir {folder} loads it for a session"
-    return Outcome(row, "project", step.changes, step.notes, then, f"{_UNDO} {row.id} --plugin {folder}")
+    then = f"{shlex.join(['claude', '--plugin-dir', str(root)])} loads it for a session"
+    undo = shlex.join([*_UNDO, row.id, "--plugin", str(root)])
+    return Outcome(row, "project", step.changes, step.notes, then, undo, is_plugin=True)
 
 
 def wants_of(place: Place, row: Row, given: Client | None = None) -> list[Want]:
@@ -189,7 +204,8 @@ def _standing(place: Place, row: Row, record: Installed) -> Iterator[Standing]:
         wants = wants_of(place, row) if row.wants is not None else []
         there = any(edits.present(_quietly(w.path), w.kind, w.pieces, row.id) for w in wants if w.kind in _IN_FILES)
         waits = _waits(place, row, wants) if there else []
-        yield Standing(row, place.scope, "unrecorded" if there else "no", waits=waits)
+        lawless = there and _is_lawless(place, row)
+        yield Standing(row, place.scope, "unrecorded" if there else "no", waits=waits, lawless=lawless)
     for owner in owners:
         program = record.harnesses[owner]
         wants = wants_of(place, row, _client_of(place, owner))
@@ -201,7 +217,12 @@ def _standing(place: Place, row: Row, record: Installed) -> Iterator[Standing]:
             stale=program.version != __version__ or program.plan != plan_digest(wants),
             files=[_file_state(place, held) for held in record.files if owner in held.owners],
             waits=_waits(place, row, wants),
+            lawless=_is_lawless(place, row),
         )
+
+
+def _is_lawless(place: Place, row: Row) -> bool:
+    return place.scope == "project" and row.has_gate and project_of(str(place.root)) is None
 
 
 def _file_state(place: Place, held: Held) -> FileState:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.app.doctor import Finding
-from gitnexus.app.harness import Place, Standing, place_of, standings, wants_of
+from gitnexus.app.harness import BEGIN, LAWLESS, Place, Standing, place_of, standings, wants_of
 from gitnexus.base.text import one_line
 from gitnexus.git.child import clean_environment
 from gitnexus.harness.install.kit import GATE_SECONDS, hook_line
@@ -53,7 +53,7 @@ def examined(start: Path, name: str) -> list[Finding]:
     for standing in standings(start, [name]):
         if standing.installed:
             place = place_of(start, standing.scope)
-            found += [*_files(standing), *_trust(standing)]
+            found += [*_files(standing), *_project(standing), *_trust(standing)]
             if row.has_gate:
                 found += list(_gate(place, row))
             found += list(_loaded(place, row))
@@ -69,7 +69,7 @@ def in_short(start: Path) -> Iterator[Finding]:
             continue
         # What waits for a yes in the program is the person's to say: no fault of the project.
         waits = [Finding("harness", "warning", finding.words) for finding in _trust(standing)]
-        wrong = [finding for finding in (*_files(standing), *waits) if finding.state != "ok"]
+        wrong = [finding for finding in (*_files(standing), *_project(standing), *waits) if finding.state != "ok"]
         worst = next((finding for finding in wrong if finding.state == "problem"), wrong[0] if wrong else None)
         if worst is None:
             yield Finding("harness", "ok", f"{standing.row.name}: installed, {standing.scope} scope")
@@ -91,6 +91,11 @@ def _files(standing: Standing) -> Iterator[Finding]:
         yield Finding("files", "warning", f"installed by another version or catalog ({standing.version})", again)
     if standing.how == "yes" and not standing.stale:
         yield Finding("files", "ok", f"{len(standing.files)} files, {standing.scope} scope")
+
+
+def _project(standing: Standing) -> Iterator[Finding]:
+    if standing.lawless:
+        yield Finding("project", "problem", LAWLESS, BEGIN)
 
 
 def _trust(standing: Standing) -> Iterator[Finding]:

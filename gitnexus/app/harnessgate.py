@@ -1,8 +1,8 @@
 """The gate of programs that ask us before each tool: one answer for every call, at once if the same was judged before.
 
-Outside of a project of ours it has no opinion: a hook that is installed for all repositories must not stop other work.
-Two things hold everywhere: the canary is refused, and so is what reaches into the user's home of git nexus, for the
-key of an approver lies there.
+Outside of a project of ours a hook that is installed for all repositories has no opinion, for it must not stop other
+work; one that came with a repository refuses, for somebody counts on it. Two things hold everywhere: the canary is
+refused, and so is what reaches into the user's home of git nexus, for the key of an approver lies there.
 """
 
 import os
@@ -39,17 +39,34 @@ def judged(told: Happening) -> Answer:
     if reached := _in_our_home(paths, call):
         return Answer(verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there")
     place = place_of(cwd) or next((found for path in paths if (found := place_of(os.path.dirname(path)))), None)
+    place = place or _began_in()
     if place is None:
-        return no_opinion(told)
+        return _lawless(told, cwd)
     memo, key = Memo(place.common), _key(told, call, paths, place)
-    law = memo.law() if key else None
+    # In a run's worktree nothing is taken in by noticing it.
+    law = memo.law() if key and (place.run or memo.is_settled(place.top)) else None
     if law is not None:
-        known = memo.found(law, key) or _plainly(told, call, place, law.get("plain"))
+        known = memo.found(law, key) or memo.waits(law, asking(told, call, key))
+        known = known or _plainly(told, call, place, law.get("plain"))
         if known is not None:
             return no_opinion(told) if known.verdict == "" else _answer(known.verdict, known.reason)
     from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
 
     return answered(told, call, place, memo, key)
+
+
+def _began_in() -> Place | None:
+    """Return the project in which the session began, where the program tells: to leave it is no way out of its law."""
+    began = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR") or ""
+    return place_of(began) if os.path.isabs(began) else None
+
+
+def _lawless(told: Happening, cwd: str) -> Answer:
+    """Return the answer outside of every project: no opinion, but where somebody counts on the gate."""
+    from gitnexus.app.gateready import why_shut  # in a project nobody asks
+
+    reason = why_shut(told.harness, cwd)
+    return Answer(verdict="deny", reason=reason) if reason else no_opinion(told)
 
 
 def _plainly(told: Happening, call: Call, place: Place, plain: dict[str, Any] | None) -> Known | None:
@@ -78,7 +95,13 @@ def no_opinion(told: Happening) -> Answer:
 
 
 def _answer(verdict: str, reason: str) -> Answer:
-    return Answer(verdict="allow" if verdict == "allow" else "deny", reason=reason)
+    said = {"allow": "allow", "ask": "ask", "defer": "defer"}.get(verdict, "deny")
+    return Answer(verdict=said, reason=reason)  # type: ignore[arg-type]  # one of the four
+
+
+def asking(told: Happening, call: Call, key: str) -> str:
+    """Return all that the answer to a question depends on besides the law: who asks, and the call to its last word."""
+    return repr((key, told.session, told.headless, os.environ.get("CLAUDE_CODE_ENTRYPOINT"), call))
 
 
 def meant(path: str) -> str:

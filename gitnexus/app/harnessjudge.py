@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitnexus.app.court import ORDER, Court, Finding
-from gitnexus.app.gatememo import Known, Memo, Place
-from gitnexus.app.harnessgate import no_opinion
+from gitnexus.app.gatememo import Known, Memo, Place, marks
+from gitnexus.app.harnessgate import asking, no_opinion
 from gitnexus.app.judgefiles import outside, patch_of, reading, unplanned, writing
 from gitnexus.app.judgerole import limited
 from gitnexus.app.judgeshell import commanded
@@ -19,6 +19,7 @@ from gitnexus.git import discover
 from gitnexus.harness.calls import Call, Mcp, Network, Patched, Reads, Shell, Subagent, Unknown, Writes
 from gitnexus.harness.model import Answer, Happening
 from gitnexus.policy.model import Decision, HandoffRequest, NetworkRequest, Request
+from gitnexus.state import State
 
 _RUN_TOOLS = frozenset("propose_patch propose_command handoff ask read search diff status wait".split())
 
@@ -36,6 +37,7 @@ def answered(told: Happening, call: Call, place: Place, memo: Memo, key: str) ->
     """Return the answer to a call that nobody remembers. Raises: NexusError, OSError."""
     state = open_state(discover(Path(place.top)))
     try:
+        _take_in(state, place, memo)
         tip = memo.tip()
         state.required()
         court = Court(state, told, place)
@@ -45,11 +47,28 @@ def answered(told: Happening, call: Call, place: Place, memo: Memo, key: str) ->
             if key and tip and tip == state.snapshot.commit and not found.finding.rule.startswith("grant."):
                 memo.keep(key, court.law(), tip, Known(verdict, why, tuple(found.facts)))
             return no_opinion(told) if verdict == "" else Answer(verdict=verdict, reason=why)
-        from gitnexus.app.sessions import asked  # only what asks is written down
+        from gitnexus.app.sessions import asked, marks_of  # only what asks is written down
 
-        return asked(state, told, call, place, found.request, _decision_of(court, found))
+        before = marks_of(state, told, call, place)
+        answer = asked(state, told, call, place, found.request, _decision_of(court, found))
+        # If anything happened meanwhile, as by the question itself, it is asked once more before it is remembered.
+        if key and tip and answer.verdict != "allow" and before == marks_of(state, told, call, place):
+            known = Known(answer.verdict, answer.reason, (*found.facts, *before))
+            memo.keep_waiting(asking(told, call, key), court.law(), tip, known)
+        return answer
     finally:
         state.close()
+
+
+def _take_in(state: State, place: Place, memo: Memo) -> None:
+    """Take what a person edited by hand into the state, for the law is made of it: also one that is broken now."""
+    if place.run or memo.is_settled(place.top):
+        return
+    from gitnexus.app.open import settled  # only after an edit
+
+    seen = marks(place.top)
+    if not settled(state).postponed:
+        memo.settled(place.top, seen)
 
 
 def judged_call(court: Court, call: Call) -> Judged:

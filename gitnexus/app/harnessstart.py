@@ -15,7 +15,10 @@ def started(told: Happening) -> Answer:
         return compacted(told)
     shelf = shelf_of(told)
     if shelf is None:
-        return Answer()
+        from gitnexus.app.gateready import why_shut  # the gate will say it to every call: a person should know before
+
+        words = why_shut(told.harness, told.cwd or str(Path.cwd()))
+        return Answer(context=words, notice=words)
     found = begun(shelf, told)
     waits = _waiting(shelf)
     context = "\n".join(part for part in (found.context, waits) if part)[:MOST_CONTEXT]

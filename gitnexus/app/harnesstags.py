@@ -1,19 +1,23 @@
 """The tags of a message: a skill becomes text for the model, an action is done at once by the tool that it names."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitnexus.app.keepers import open_state
+from gitnexus.app.gatememo import Memo, home
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import framed, one_line
-from gitnexus.catalog import Catalog, open_catalog
+from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.catalog import Catalog
 from gitnexus.catalog.harnesses import harness_named
 from gitnexus.catalog.routing import ActionRoute, SkillRoute, route
 from gitnexus.catalog.tags import TagUse, tags_in
-from gitnexus.git import discover
+from gitnexus.harness.place import Place
 
+# As `state.layout` and `state.settings` call them, which cost more than all that is done here.
+FORMAT, SETTINGS = "format.json", "settings.json"
 _MOST, _ANSWER = 10, 1500
 _WIDE = 10_000  # a model has no edge at which a line would break
 
@@ -26,9 +30,10 @@ class Followed(NamedTuple):
     skill: str
 
 
-def follow(place: Path, harness: str, message: str) -> Followed | None:
+def follow(here: Place, harness: str, message: str) -> Followed | None:
     """Follow the tags of a message, None if it has none. Raises: NexusError."""
-    catalog = _catalog(place)
+    place = Path(here.worktree)
+    catalog = built_in() if _says_nothing(here) else _catalog(place)
     uses = tags_in(message, catalog.tags)
     if not uses:
         return None
@@ -46,8 +51,22 @@ def follow(place: Path, harness: str, message: str) -> Followed | None:
     return Followed("\n\n".join(context), "\n".join(notices), skill)
 
 
+def _says_nothing(here: Place) -> bool:
+    """True if neither the project nor the person has settings, so that the catalog is ours: most have none."""
+    if os.path.lexists(os.path.join(home(), SETTINGS)):
+        return False
+    memo = Memo(here.common_dir)
+    # The format is always there: without it nobody told.
+    rows = memo.rows(memo.tip(), (SETTINGS, FORMAT))
+    return [row.partition("\t")[2] for row in rows.split("\0") if row] == [FORMAT]
+
+
 def _catalog(place: Path) -> Catalog:
     """Return the catalog of a project as its state has it; a person who waits for an answer waits for nothing more."""
+    from gitnexus.app.keepers import open_state  # all of the state: only who has settings pays
+    from gitnexus.catalog import open_catalog
+    from gitnexus.git import discover
+
     state = open_state(discover(place))
     try:
         return open_catalog(state.snapshot, place, state.trusts).catalog

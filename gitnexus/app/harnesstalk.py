@@ -1,7 +1,6 @@
 """A person wrote a message: its tags are followed, and where the session stands is said beside it."""
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitnexus.harness import mail
@@ -40,7 +39,7 @@ def _followed(shelf: Shelf, told: Happening) -> "Followed | None":
         return None
     from gitnexus.app.harnesstags import follow
 
-    return follow(Path(shelf.place.worktree), told.harness, message)
+    return follow(shelf.place, told.harness, message)
 
 
 def _seen(shelf: Shelf, session: str, skill: str) -> None:

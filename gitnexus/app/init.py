@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitnexus.app.homeseal import guarded
 from gitnexus.app.keepers import open_state
 from gitnexus.app.open import Nexus, lost_tip, notices
 from gitnexus.app.trust import first_files, has_policy_file, settle_trust, signer_for_init
@@ -255,7 +256,7 @@ def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ..
     if is_temporary(place) and not name and not aliases and done.nexus.registered is None:
         done.notes.append("a temporary folder: not registered with your other projects (--name registers it)")
         return
-    home = make_home()
+    home = guarded(make_home())
     try:
         before = home.snapshot.commit
         wanted = Wanted(real(place), name, aliases, state_format.id_of(state.snapshot))

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from gitnexus.app.bench import AskPerson
 from gitnexus.app.checks import Check, checks_of, told
+from gitnexus.app.landanew import renewer
+from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.trust import signer_of
 from gitnexus.app.verifying import proofs_of
 from gitnexus.base.clock import now, stamp
@@ -71,8 +74,11 @@ class _Scene:
         return self.state.repo
 
 
-def land(state: State, word: str, way: Way, check: Check) -> Landed:
-    """Bring a run's approved commits into the current branch. Raises: Failed, Conflict, VerificationFailed, …"""
+def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None = None) -> Landed:
+    """Bring a run's approved commits into the current branch. Raises: Failed, Conflict, VerificationFailed, …
+
+    Where its base moved so that something else would land, `ask` is asked about that.
+    """
     snapshot = state.required()
     run = store.read(snapshot, word)
     place, branch = _checkout(state.repo)
@@ -90,7 +96,9 @@ def land(state: State, word: str, way: Way, check: Check) -> Landed:
         if there:
             return Landed(_recorded(state, run, there), there, branch, way, True)
         with patch_ids(git) as ids:
-            plan = planned(git, ids, run, rows, head, way, _voucher(scene, run))
+            vouch = _voucher(scene, run)
+            renew = renewer(RunDesk(state, run), git, head, ask, lambda old, new: vouch(old, new, ids.of(old, new)))
+            plan = planned(git, ids, run, rows, head, way, vouch, renew)
         _refuse_in_the_way(scene, plan, way)
         git.keep(plan.result)
         checks = checks_of(state)
@@ -151,7 +159,7 @@ def _voucher(scene: _Scene, run: Run) -> Vouch:
             scene.approvers.public_of(signer.key_id)
         except VerificationFailed as exc:
             raise ApprovalNeeded(
-                f"the squash of {run.id} on a base that moved needs an approver's signature, and {exc.message}",
+                f"landing {run.id} like this on a base that moved needs an approver's signature, and {exc.message}",
                 hint="an approver can land it, or land it with --merge or --rebase",
             ) from exc
         moment, ledger = now(), Ledger(scene.repo.common_dir)
@@ -195,8 +203,8 @@ def _is_taken(place: Path, path: str, touched: set[str]) -> bool:
 
 
 def _merged(scene: _Scene, run: Run, plan: Plan, count: int) -> str:
-    done = users.run(scene.place, "merge", "--no-ff", "--quiet", "--no-stat", "-m", merge_message(run, count),
-                     plan.target)  # fmt: skip
+    done = users.run(scene.place, "merge", "--no-ff", "--quiet", "--no-stat", "-m",
+                     plan.message or merge_message(run, count), plan.target)  # fmt: skip
     if done.returncode != 0:
         if users.under_way(scene.repo) == "a merge":
             users.run(scene.place, "merge", "--abort")

@@ -55,7 +55,7 @@ class Live:
             yes, why = self._answer(asked)
             self.voice.say(self._wire.answered(asked, yes=yes, why=why))
         if heard.over:
-            self.voice.close()
+            self.voice.hang_up()
         return list(heard.said)
 
     def end(self, status: int) -> Ended:

@@ -31,9 +31,10 @@ from gitnexus.git.private import private
 from gitnexus.policy.model import HandoffRequest, Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.redaction.hide import mask
-from gitnexus.workflow.budget import Weights
+from gitnexus.workflow.budget import Plan, Weights, touched
 from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.flow import Flow, is_agent
+from gitnexus.workflow.packing import Limits, Packed, packed
 from gitnexus.workflow.progress import Progress
 from gitnexus.workflow.specialist import Order, Output, Returned, Unfit
 from gitnexus.workflow.stage import Deed
@@ -126,9 +127,7 @@ class LiveStage:
         """Return what nobody expects of a patch: files that its step does not name."""
         if deed.kind != "patch" or deed.action is None:
             return ""
-        from gitnexus.workflow.budget import touched
-
-        named = set(touched(files, self.sizes()))
+        named = set(touched(files, self._sizes()))
         try:
             with private(self.desk.worktree) as git:
                 raw = deed.action.diff.encode("utf-8", "surrogateescape")
@@ -138,8 +137,11 @@ class LiveStage:
         beyond = sorted({row.path for row in done.changes} - named)
         return f"it changes {one_line(', '.join(beyond), 200)}, which the plan does not name" if beyond else ""
 
-    def sizes(self) -> Mapping[str, int]:
-        """Return the files of the run's branch."""
+    def packed(self, plan: Plan, limits: Limits) -> Packed:
+        """Return a plan in batches, counted in the files of the run's branch."""
+        return packed(plan, self._sizes(), self.weights, limits)
+
+    def _sizes(self) -> Mapping[str, int]:
         return sizes_at(self.desk.state, tip_of(self.desk))
 
     def show(self, node: str, text: str) -> None:

@@ -3,30 +3,37 @@
 import threading
 
 from gitnexus.adapters.protocol import Ended
-from gitnexus.app.runagent import Show, goes_on, worked
+from gitnexus.app.runagent import Duty, Show, goes_on, worked
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import anew
 from gitnexus.app.runsetup import prepared
 from gitnexus.base.errors import Failed
+from gitnexus.events.kinds import short
 from gitnexus.git.ondisk import worktree_tree
 from gitnexus.git.private import private
 from gitnexus.policy.model import Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.runs.definition import Node
-from gitnexus.workflow.briefing import answer_in, briefed, told
-from gitnexus.workflow.specialist import Order, Returned, Usage
+from gitnexus.workflow.briefing import answer_in, blocked_said, briefed, sent_to_work, told
+from gitnexus.workflow.specialist import Order, Returned, Unfit, Usage
 
+_LONGEST_SUMMARY = 20_000
 # Programs that only look share the worktree; the first of them makes it ready for all.
 _ready = threading.Lock()
 
 
 def worked_on(desk: RunDesk, order: Order, show: Show, network: Network | None) -> Returned:
     """Let an agent edit the run's worktree; what it changed there is proposed by who called. Raises: NexusError."""
-    ended = _ended(desk, order, told(order), show, network)
+    is_command = order.node.type == "command"
+    ended = _ended(desk, order, told(order) if is_command else sent_to_work(order), show, network)
     if not ended.ok:
         raise Failed(_why(order, ended))
-    result = ExecResult(status="done", summary=ended.message or f"{order.node.adapter or 'the command'} ended well")
+    if not is_command and (blocked := blocked_said(ended.message)) is not None:
+        result = ExecResult(status="blocked", summary=short(blocked.question, _LONGEST_SUMMARY), blocked=blocked)
+        return Returned(output=result, usage=_usage(ended))
+    said = short(ended.message, _LONGEST_SUMMARY)
+    result = ExecResult(status="done", summary=said or f"{order.node.adapter or 'the command'} ended well")
     return Returned(output=result, usage=_usage(ended))
 
 
@@ -35,7 +42,12 @@ def by_agent(desk: RunDesk, order: Order, show: Show, network: Network | None) -
     ended = _ended(desk, order, briefed(order), show, network)
     if not ended.ok:
         raise Failed(_why(order, ended))
-    return Returned(output=answer_in(order, ended.message), usage=_usage(ended))
+    try:
+        output = answer_in(order, ended.message)
+    except Unfit as exc:
+        exc.usage = _usage(ended)
+        raise
+    return Returned(output=output, usage=_usage(ended))
 
 
 def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Network | None) -> Ended:
@@ -55,7 +67,23 @@ def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Networ
         definition = definition.changed(budgets=definition.budgets.changed(seconds=seconds))
     with _ready:
         _made_ready(desk, order, node, show, network)
-    return worked(desk, definition, node, show, network)
+    return worked(desk, definition, node, show, network, _duty(desk, one.role))
+
+
+def _duty(desk: RunDesk, role: str) -> Duty:
+    """Return what a role of the catalog is told and may not do; a name that it does not know is only a name."""
+    if not role:
+        return Duty()
+    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
+    from gitnexus.catalog.effective import effective
+
+    opened = open_catalog(desk.state.snapshot, desk.repo.place, desk.state.trusts)
+    catalog = opened.catalog
+    if role not in catalog.agents:
+        return Duty()
+    held = effective(catalog, role, opened.added)
+    classes = [name for one in held for name in catalog.capability(one).blocks_semantic_classes]
+    return Duty(catalog.body(f"agents/{role}"), tuple(dict.fromkeys(classes)))
 
 
 def _made_ready(desk: RunDesk, order: Order, node: Node, show: Show, network: Network | None) -> None:
@@ -77,4 +105,5 @@ def _usage(ended: Ended) -> Usage:
 
 def _why(order: Order, ended: Ended) -> str:
     name = order.node.adapter or order.node.argv[0]
-    return f"{name} {ended.reason}: {ended.message}" if ended.message else f"{name} {ended.reason}"
+    said = short(ended.message, _LONGEST_SUMMARY)
+    return f"{name} {ended.reason}: {said}" if said else f"{name} {ended.reason}"

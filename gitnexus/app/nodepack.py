@@ -8,7 +8,7 @@ from gitnexus.base.canonical import document
 from gitnexus.base.errors import Invalid
 from gitnexus.events.kinds import short
 from gitnexus.packs import Budget
-from gitnexus.packs.refs import MOST_REFS, parsed
+from gitnexus.packs.refs import KIND, MOST_REFS, parsed
 from gitnexus.workflow.definition import WorkflowDefinition
 from gitnexus.workflow.specialist import Order
 
@@ -43,6 +43,7 @@ def _named(order: Order) -> Iterator[str]:
         yield from order.blocked.suggested_ctx
     step = next((one for one in order.plan.steps if one.id == order.step), None) if order.plan and order.step else None
     if step is not None:
-        yield from (ref if ref.startswith("doc:") else f"doc:{ref}" for ref in step.ctx.docs)
+        # Without a kind it is a document; a planner may name a task or lines of a file as well.
+        yield from (ref if KIND.match(ref) else f"doc:{ref}" for ref in step.ctx.docs)
         yield from (f"file:{path}" for path in step.ctx.paths)
         yield from (f"grep:{words}" for words in step.ctx.grep)

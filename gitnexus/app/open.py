@@ -45,9 +45,9 @@ class Nexus:
         self.state.close()
 
 
-def open_nexus(place: Path) -> Nexus:
-    """Open the project at `place` and take in what was edited by hand. Raises: NotFound."""
-    repo = discover(place, inherit=True)
+def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
+    """Open the project at `place` and take in what was edited by hand; `inherit` as in `discover`. Raises: NotFound."""
+    repo = discover(place, inherit=inherit)
     state = open_state(repo)
     try:
         if not state.exists:

@@ -1,5 +1,6 @@
 """The backlog of another project, opened for one operation that was permitted and written down."""
 
+import contextlib
 from pathlib import Path
 
 from gitnexus.app.backlog import OpenBacklog, open_backlog
@@ -8,6 +9,16 @@ from gitnexus.backlog.reference import Reference
 from gitnexus.base.errors import NotFound
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.place import health
+
+
+def task_of_a_run(start: Path, text: str) -> str:
+    """Return the task that a run is for as people here call it; it is there, and permitted.
+
+    Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
+    """
+    with contextlib.closing(open_backlog(start)) as opened:
+        there, task = opened.reach(text, Operation.RUN.value)
+        return opened.called(there, there.backlog.tasks().task(task).id)
 
 
 def reached(start: Path, reference: Reference, operation: str) -> tuple[OpenBacklog, str]:

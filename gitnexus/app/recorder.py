@@ -37,6 +37,7 @@ class Recorder:
                 self._proposed(action, fields)
             case "action.started":
                 body = {"action": action, "tool": _tool(fields["kind"]), "digest": fields["digest"]}
+                body |= {"sandbox": fields["sandbox"]} if fields.get("sandbox") else {}
                 self.log.append("tool.intended", GATE, body)
             case "action.completed":
                 self._executed(action, fields["kind"], fields["answer"], ok=True)

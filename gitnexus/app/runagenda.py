@@ -80,7 +80,9 @@ def _wanted(desk: RunDesk, titles: frozenset[str]) -> list[Patch]:
 def _ticked(phase: Doc, titles: frozenset[str]) -> list[str]:
     wanted = {title.casefold() for title in titles}
     rows = [one for one in phase.steps if not one.done and one.text.casefold() in wanted]
-    return [one.id or f"L{one.first}" for one in rows]
+    # By its words and not by its line, which moves when the run is linked; of two rows with the same words none is.
+    said = [one.text.casefold() for one in phase.steps]
+    return [one.id or one.text for one in rows if one.id or said.count(one.text.casefold()) == 1]
 
 
 def _text_at(desk: RunDesk, path: str) -> bytes | None:

@@ -5,14 +5,14 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.adapters.lines import Lines
-from gitnexus.adapters.live import WIRES, wire_for
+from gitnexus.adapters.live import WIRES, Wire, wire_for
 from gitnexus.adapters.protocol import Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
-from gitnexus.app.live import Live
 from gitnexus.app.privatehome import lent, put
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runnews import news
@@ -26,30 +26,48 @@ from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.hatch import hatch
 from gitnexus.sandbox.run import run
 
+if TYPE_CHECKING:
+    from gitnexus.app.live import Live
+
 # What is worth an event of its own; the rest is in the artifact with the whole output.
 _MOST_EVENTS = 200
 Show = Callable[[Said], None]
 # Names the command that serves our tools on its standard input and output, for agents that nobody tells of it.
 TOOLS = "NEXUS_TOOLS"
+
+
+class Duty(NamedTuple):
+    """What a role is told to be, and the classes of tools that it may not use."""
+
+    words: str = ""
+    denied: tuple[str, ...] = ()
+
+
 _PROPOSER = (
     "You cannot change files or run programs yourself. Read with the tools of the server nexus, and propose what you "
     "want with its propose_patch and propose_command; ask a person with its ask."
 )
 
 
-def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None) -> Ended:
-    """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError."""
+def worked(
+    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None,
+    duty: Duty | None = None,
+) -> Ended:  # fmt: skip
+    """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError.
+
+    `duty` is what its role is told, and what that may not do.
+    """
     private = _private(desk, definition, node)
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
-        return _worked(desk, definition, node, show, network, server, private)
+        return _worked(desk, definition, node, show, network, server, private, duty or Duty())
 
 
 def _worked(
     desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...],
-    private: Path,
+    private: Path, duty: Duty,
 ) -> Ended:  # fmt: skip
     adapter = adapter_named(node.adapter)
     law = desk.keeper().here.law
@@ -61,7 +79,8 @@ def _worked(
         folder=str(desk.place),
         private=str(private),
         role=node.role,
-        instructions=_PROPOSER if way == "proposer" else "",
+        instructions="\n\n".join(filter(None, [duty.words, _PROPOSER if way == "proposer" else ""])),
+        denied=duty.denied if adapter.harness else (),
         server=server,
         command=node.argv,
         model=node.model,
@@ -80,7 +99,7 @@ def _worked(
     limits = spec.limits.changed(output=spec.limits.flood)
     spec = spec.changed(env=env, root_writable=way != "proposer", limits=limits)
     wire = wire_for(adapter.name, job) if job.live else None
-    live = Live(desk, node.id, adapter.harness, wire, spec.network) if wire else None
+    live = _live(desk, node, adapter.harness, wire, spec.network) if wire else None
     ears = _Ears(desk, node, live or adapter.reader(), show)
     with lent(private, Path.home(), launch.login if signs_in(desk, node) else ()) as sign_ins:
         for name in sign_ins:
@@ -89,12 +108,20 @@ def _worked(
         with live.conversation() if live else contextlib.nullcontext():
             done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
             ears.finish()
-    desk.log.append("agent.progress", node.adapter, {"text": f"sandbox {done.level}", "node": node.id})
+    desk.log.append("agent.progress", "nexus", {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
+    # Gemini CLI stays after its last word, with nothing more to hear: how it was ended says nothing of its work.
+    status = 0 if done.dismissed else status
     ended = ears.reader.end(status)
     if done.ended_by:
         ended = ended.changed(ok=False, reason="limit", message=f"ended by the limit on {done.ended_by}")
     return ended
+
+
+def _live(desk: RunDesk, node: Node, harness: str, wire: Wire, network: Network) -> "Live":
+    from gitnexus.app.live import Live  # 30 ms: only who asks before each call pays
+
+    return Live(desk, node.id, harness, wire, network)
 
 
 def address_of(desk: RunDesk, node: Node) -> str:

@@ -1,5 +1,7 @@
 """The card of an action of a run, as it would be judged now."""
 
+from dataclasses import replace
+
 from gitnexus.app.bench import RevealCard
 from gitnexus.app.cards import Card, card_of, with_text
 from gitnexus.app.rundesk import RunDesk
@@ -19,6 +21,7 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
                        keeper.around, reveal)  # fmt: skip
 
+        made = replace(made, facts=(*made.facts, *_confined(desk, action))) if request.kind == "patch" else made
         return with_text(made, said, reveal) if said else made
 
     def shown(why: str) -> Card:
@@ -26,6 +29,13 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         return card(Reveal(why))
 
     return card(), shown
+
+
+def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:
+    """Return at which level of the sandbox the agent worked that made a patch, as its log tells it."""
+    view = desk.view()
+    node = view.nodes.get(view.actions[action].node)
+    return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
 
 
 def _text_of(desk: RunDesk, request: Request) -> bytes:

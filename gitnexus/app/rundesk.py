@@ -25,6 +25,7 @@ from gitnexus.git import Repo
 from gitnexus.git.config import of_the_user
 from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
+from gitnexus.git.stamps import Stamps
 from gitnexus.policy.model import Mode, PatchRequest
 from gitnexus.projects.model import hash_of, real
 from gitnexus.runs.definition import VERSION, Definition, difference
@@ -60,6 +61,8 @@ class RunDesk:
         self.branch = branch_of(run.id)
         # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
         self.reviewer: Callable[[RunDesk, str], bool] | None = None
+        # The files that this very process put into the worktree.
+        self.stamps: Stamps = {}
 
     @property
     def repo(self) -> Repo:

@@ -1,5 +1,7 @@
 """All runs of a project at a glance, and which of them wait for a person."""
 
+import contextlib
+
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
 from gitnexus.app.runsteps import steps_of
@@ -7,6 +9,8 @@ from gitnexus.base import clock
 from gitnexus.base.errors import NexusError
 from gitnexus.base.record import Record
 from gitnexus.events.view import RunView
+from gitnexus.runs.clean import with_something
+from gitnexus.runs.logs import archived
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.store import runs_in
 from gitnexus.state import State
@@ -15,7 +19,7 @@ _OVER = ("landed", "cancelled")
 
 
 class Row(Record):
-    """A line of the list."""
+    """A line of the list; `branch` is empty for a run that has none, or none any more."""
 
     id: str
     status: str
@@ -26,22 +30,26 @@ class Row(Record):
     waits: str
     title: str
     step: str = ""
+    mode: str = ""
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
-    """Return the runs, the newest first."""
+    """Return the runs, the newest first; unless `everything`, those only that somebody may still do something about."""
     found = []
+    there = with_something(state.repo)
+    gone = set() if everything else archived(state.repo, state.objects) - there
     # By the second: of two runs of one minute the ids do not tell which is newer.
     for run in sorted(runs_in(state.required()), key=lambda run: (run.created, run.id), reverse=True):
-        if not everything and run.status in _OVER:
+        if not everything and (run.status in _OVER or (run.status in ENDED and run.id in gone)):
             continue
         desk = RunDesk(state, run)
         status, waits, step = _found_at(desk)
         added, removed = lines_changed(desk) if run.head else (0, 0)
         lines = f"+{added} −{removed}" if added or removed else ""
+        branch = run.branch if run.id in there and not run.session else ""
         found.append(
-            Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=run.branch, lines=lines,
-                waits=waits, title=run.title, step=step)
+            Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=branch, lines=lines,
+                waits=waits, title=run.title, step=step, mode=_mode(desk))
         )  # fmt: skip
     return found
 
@@ -98,6 +106,13 @@ def _found_at(desk: RunDesk) -> tuple[str, str, str]:
         return desk.run.status, "", ""  # of another machine, or damaged: the record tells what it can
     status = "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven())
     return status, _waits(view), _last_step(view)
+
+
+def _mode(desk: RunDesk) -> str:
+    """Return the mode that a run was started in; nothing where its definition is of another machine, or was changed."""
+    with contextlib.suppress(NexusError):
+        return desk.mode or ""
+    return ""
 
 
 def _waits(view: RunView) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
+from gitnexus.app.confine import Sandbox, foreseen
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
@@ -18,7 +19,7 @@ from gitnexus.app.runsetup import failed_in_it, prepared, unprepared
 from gitnexus.app.runsteps import steps_of
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
-from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NotFound
+from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.fold import MENDED
 from gitnexus.events.kinds import short
@@ -62,7 +63,8 @@ def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
     base = _commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
-    definition = wish.definition.changed(mode=wish.mode or policy_here(state).law.mode)
+    law = policy_here(state).law
+    definition = wish.definition.changed(mode=wish.mode or law.mode)
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
@@ -82,7 +84,7 @@ def started(state: State, wish: Wish) -> RunDesk:
             **({} if isinstance(definition, Definition) else {"workflow": definition.name})}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    added(state.repo, desk.place, desk.branch, base, run.id)
+    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id, lambda: foreseen(law))
     return desk
 
 
@@ -244,6 +246,8 @@ def _attempted(
 ) -> Ended:
     """Let a node's agent work, for the first time or again, and keep how that ended. Raises: NexusError."""
     body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter, "attempt": before + 1}
+    with contextlib.suppress(NexusError):  # told below, by who cannot start it
+        body["sandbox"] = Sandbox(desk.worktree, desk.keeper().here.law).level
     desk.log.append("node.started", "nexus", body)
     try:
         ended = worked(desk, definition, node, show, network)
@@ -261,7 +265,8 @@ def _attempted(
 def at_its_place(desk: RunDesk) -> None:
     """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
-        added(desk.repo, desk.place, desk.branch, tip(desk.repo, desk.branch) or desk.run.base, desk.run.id)
+        head = tip(desk.repo, desk.branch) or desk.run.base
+        desk.stamps = added(desk.repo, desk.place, desk.branch, head, desk.run.id)
 
 
 def anew(desk: RunDesk, node: str, attempt: int) -> None:
@@ -269,7 +274,7 @@ def anew(desk: RunDesk, node: str, attempt: int) -> None:
     aside = desk.folder / f"left-{node}-{attempt}-{chance(4)}"
     unprepared(desk)
     emptied(desk.worktree, aside)
-    filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    desk.stamps = filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
     text = f"what {f'attempt {attempt}' if attempt else 'the one before'} left lies in {aside}"
     desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node})
 

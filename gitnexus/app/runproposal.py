@@ -41,7 +41,7 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
     worktree = desk.worktree
     base = tip_of(desk)
     with private(worktree) as git:
-        found = worktree_tree(git, desk.place, base)
+        found = worktree_tree(git, desk.place, base, desk.stamps)
         if not found.changes:
             return None
         git.keep(found.result_tree)

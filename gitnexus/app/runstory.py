@@ -33,28 +33,41 @@ class Told(NamedTuple):
 
 def events_of(desk: RunDesk) -> Iterator[Event]:
     """Yield the events of a run: of the local log, else of its ref. Raises: NotFound, VerificationFailed."""
+    return (link.event for link in walk(_raw(desk), desk.run.id))
+
+
+def lines_of(desk: RunDesk) -> Iterator[str]:
+    """Yield the same as they are written, each a line of JSON in ASCII. Raises: NotFound, VerificationFailed."""
+    raw, start = _raw(desk), 0
+    for link in walk(raw, desk.run.id):
+        yield raw[start : link.end - 1].decode("ascii")
+        start = link.end
+
+
+def _raw(desk: RunDesk) -> bytes:
     try:
-        yield from desk.log.read()
-        return
+        return desk.log.raw()
     except NotFound:
         found = load(desk.state.objects, desk.run.id)
         if found is None:
             raise
-    yield from (link.event for link in walk(found.raw(), desk.run.id))
+        return found.raw()
 
 
 def proved(desk: RunDesk) -> Told:
     """Check the chain against its anchors, and each commit of the run against its token. Raises: VerificationFailed."""
     kept = load(desk.state.objects, desk.run.id)
-    checked = verify(desk.log, [kept.anchor] if kept else [])
-    view = fold(desk.log.read())
+    events = list(events_of(desk))
+    if desk.log.path.exists():  # a clone has what the ref holds, and no log that could say more or less
+        verify(desk.log, [kept.anchor] if kept else [])
+    view = fold(events)
     if view.odd:
         raise VerificationFailed(f"the log tells what cannot be: {view.odd[0]}")
     approvers = desk.keeper().approvers
     for name, one in view.actions.items():
         if one.commit:
             _check_commit(desk, name, one.commit, one.digest, approvers)
-    return Told(checked.events, len(view.nonces), len(view.commits))
+    return Told(len(events), len(view.nonces), len(view.commits))
 
 
 def _check_commit(desk: RunDesk, action: str, commit: str, digest: str, approvers: Approvers) -> None:

@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from gitnexus.app import gatememo
 from gitnexus.app.bench import known_values
 from gitnexus.app.gatememo import Place
-from gitnexus.app.harnessgate import meant
+from gitnexus.app.harnessgate import meant, paths_of
 from gitnexus.app.proposing import MOST_WAITING
 from gitnexus.app.rundesk import SESSION, RunDesk
 from gitnexus.app.running import claimed, recorded
@@ -179,6 +180,16 @@ def summary_of(told: Happening, call: Call) -> str:
 def _mapping(state: State, told: Happening, place: Place) -> Path:
     name = hashlib.sha256("\0".join((told.harness, told.session or place.top, place.top)).encode("utf-8", "replace"))
     return state.repo.common_dir / "nexus" / "sessions" / name.hexdigest()[:32]
+
+
+def marks_of(state: State, told: Happening, call: Call, place: Place) -> tuple[tuple[str, str, str], ...]:
+    """Return what tells whether an answer came meanwhile: the session's log, standing approvals, the files meant."""
+    mapping = _mapping(state, told, place)
+    desk = _known(state, told, place)
+    files = [mapping, state.repo.common_dir / "nexus" / "grants"]
+    files += [desk.log.path] if desk is not None else []
+    files += [Path(path) for path in paths_of(call)]
+    return tuple(("stamp", str(file), gatememo.stamp(str(file))) for file in files)
 
 
 def _known(state: State, told: Happening, place: Place) -> RunDesk | None:

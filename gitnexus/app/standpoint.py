@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gitnexus.app.homeseal import guarded
 from gitnexus.app.keepers import open_state
 from gitnexus.app.open import notices, settled
 from gitnexus.base.errors import Invalid, NotFound, ProjectNotFound
@@ -19,7 +20,7 @@ def open_standpoint(start: Path, word: str | None = None, life: Life = "short") 
     Raises: ProjectNotFound, AmbiguousName, NotFound.
     """
     place = chosen(start, word) if word else nearest(start, inherit=True)
-    return Standpoint(place, life=life, audit_reads=_audit_reads(place))
+    return Standpoint(place, life=life, audit_reads=_audit_reads(place), guarded=guarded)
 
 
 def taken_in(standpoint: Standpoint) -> list[str]:
@@ -34,7 +35,7 @@ def taken_in(standpoint: Standpoint) -> list[str]:
 def chosen(start: Path, word: str) -> Place:
     """Return the project that `word` names. Raises: ProjectNotFound, AmbiguousName, NotFound."""
     folder = start / Path(word).expanduser()
-    with contextlib.closing(Standpoint(None)) as outside:
+    with contextlib.closing(Standpoint(None, guarded=guarded)) as outside:
         try:
             project = outside.find(word)
         except (ProjectNotFound, Invalid):

@@ -7,7 +7,7 @@ from typing import Any
 
 from gitnexus.app.open import Nexus
 from gitnexus.base.clock import moment
-from gitnexus.base.errors import Invalid
+from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.cycle.plan import status as plan_status
 from gitnexus.cycle.session import Session
 from gitnexus.cycle.tasks import summary
@@ -15,8 +15,9 @@ from gitnexus.git import exclude, hookfiles, remotes
 from gitnexus.git.child import must
 from gitnexus.git.worktrees import worktrees
 from gitnexus.policy.signed import Signed
+from gitnexus.projects.grants import is_in_force, nobody
 from gitnexus.state import STATE_REF, Snapshot
-from gitnexus.state.home import home_folder
+from gitnexus.state.home import home_folder, open_home
 from gitnexus.state.intake import left_aside, own_projection
 
 # The rooms of the state tree that a person counts in files.
@@ -44,6 +45,7 @@ class Standing:
     untrusted: dict[str, str]
     runs: dict[str, int]
     mode: str
+    sandbox: str
     warnings: list[str]
     next_steps: list[str]
 
@@ -58,7 +60,7 @@ def standing(nexus: Nexus) -> Standing:
     copies, left_out = left_aside(own) if own else ([], {})
     missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
-    untrusted = Signed(snapshot, nexus.repo.common_dir).untrusted()
+    untrusted = {**Signed(snapshot, nexus.repo.common_dir).untrusted(), **_at_home()}
     runs = _runs(nexus, snapshot)
     return Standing(
         commit=commit,
@@ -76,6 +78,7 @@ def standing(nexus: Nexus) -> Standing:
         untrusted=untrusted,
         runs=runs,
         mode=_mode(nexus, snapshot),
+        sandbox=_sandbox(nexus),
         warnings=warnings,
         next_steps=_next(nexus, copies, missing, warnings, untrusted, runs),
     )
@@ -105,6 +108,19 @@ def _cycle(nexus: Nexus) -> dict[str, Any]:
     return found
 
 
+def _at_home() -> dict[str, str]:
+    """Return the permissions between projects, if they do not count; a home that cannot be read is told elsewhere."""
+    home = open_home()
+    if home is None:
+        return {}
+    with contextlib.suppress(NexusError), contextlib.closing(home):
+        if not is_in_force(home.snapshot, nobody):
+            from gitnexus.app.homeseal import unsigned  # only where somebody was granted something
+
+            return unsigned()
+    return {}
+
+
 def _runs(nexus: Nexus, snapshot: Snapshot) -> dict[str, int]:
     if not snapshot.names("runs"):
         return {}
@@ -125,6 +141,15 @@ def _mode(nexus: Nexus, snapshot: Snapshot) -> str:
         return policy_here(nexus.state).law.mode
     except Invalid:
         return "default"
+
+
+def _sandbox(nexus: Nexus) -> str:
+    from gitnexus.app.sandboxline import level_told
+
+    try:
+        return level_told(nexus.state)
+    except NexusError as exc:
+        return f"none: {exc.message}"
 
 
 def _warnings(nexus: Nexus) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+from gitnexus.app import backlogtools
 from gitnexus.app.backlog import Names, claimant_of
 from gitnexus.app.closing import after_close
 from gitnexus.app.graphtools import TOOLS as GRAPH
@@ -37,6 +38,12 @@ class Desk:
             self._standpoint = open_standpoint(self.session.repo.place, life=self._life)
         return self._standpoint
 
+    @property
+    def graph(self) -> Standpoint:
+        """The same for who looks at tasks, with what was edited by hand taken in."""
+        settled(self.session.state)
+        return self.standpoint
+
     @cached_property
     def notes(self) -> Notes:
         """What the project has learned, read by this session's harness."""
@@ -55,7 +62,7 @@ _SHELVES: tuple[tuple[Mapping[str, Tool[Any]], Callable[[Desk], Any]], ...] = (
     (CYCLE, lambda desk: desk.session),
     (MEMORY, lambda desk: desk.notes),
     (PROJECTS, lambda desk: desk.standpoint),
-    (GRAPH, lambda desk: desk.standpoint),
+    (GRAPH, lambda desk: desk.graph),
     (BACKLOG, lambda desk: desk.backlog),
 )
 
@@ -68,6 +75,8 @@ def call(desk: Desk, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
     for shelf, place in _SHELVES:
         if plain in shelf:
             given = checked(shelf[plain], params)
+            if shelf is BACKLOG:
+                return backlogtools.ran(shelf[plain], desk.backlog, desk.session.repo, given)
             answer = shelf[plain].run(place(desk), given)
             return after_close(desk.session, answer) if plain == "task_close" else answer
     raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join(TOOLS)}")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from gitnexus.app.homeseal import guarded
 from gitnexus.app.keepers import open_state
 from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError
@@ -94,7 +95,7 @@ def _unregister(repo: Repo, removed: Removed) -> None:
     if home is None:
         return
     try:
-        gone = unregister(home, real(repo.main_place), now())
+        gone = unregister(guarded(home), real(repo.main_place), now())
         if gone is not None:
             removed.changes.append(f"unregistered {gone.name}")
     except NexusError as exc:

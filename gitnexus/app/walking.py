@@ -1,5 +1,6 @@
 """A workflow being walked: driven by one process, kept as it goes, and left where a person has to answer."""
 
+from gitnexus.app.cyclerun import reported
 from gitnexus.app.keeping import kept_beyond
 from gitnexus.app.livestage import LiveStage, handed
 from gitnexus.app.runagenda import proposed
@@ -35,6 +36,7 @@ def walked(
         if desk.view().status not in ENDED:
             at_its_place(desk)
             _walk(desk, definition, show, review, network, ask)
+        reported(desk, definition)
         kept_beyond(desk, definition, lambda action: handed(desk, action))
         desk.checkpointed()
     return recorded(desk)
@@ -50,6 +52,7 @@ def _walk(
 
     def completed(node: WorkflowNode) -> None:
         desk.checkpointed()
+        reported(desk, definition)
 
     weights = workflow_settings(desk.state).weights
     stage = LiveStage(desk, definition, show, review, network, weights, ask, completed)

@@ -12,7 +12,7 @@ from gitnexus.backlog.tasks import Row, Tasks
 from gitnexus.backlog.who import Claimant
 from gitnexus.base.canonical import parse
 from gitnexus.base.clock import now
-from gitnexus.base.errors import Invalid
+from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.state import Change, Snapshot, State
 from gitnexus.state.format import new_tree
@@ -42,6 +42,23 @@ class Backlog(ABC):
     @abstractmethod
     def change(self, decide: Callable[[Tasks], Decision[T]]) -> T:
         """Publish what `decide` makes of the tasks; it is asked again if somebody else was first."""
+
+
+class NoBacklog(Backlog):
+    """Outside any project: whoever asks for tasks of one's own is told why there are none."""
+
+    def __init__(self, why: NotFound) -> None:
+        super().__init__(self._refused, Nowhere(), now)
+        self._why = why
+
+    def tasks(self) -> Tasks:
+        raise self._why
+
+    def change(self, decide: Callable[[Tasks], Decision[T]]) -> T:
+        raise self._why
+
+    def _refused(self) -> Claimant:
+        raise self._why
 
 
 class StateBacklog(Backlog):

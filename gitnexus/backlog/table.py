@@ -18,7 +18,7 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.tool import Param, Tool
 
 Params = Mapping[str, Any]
-_TASK = Param("task", "text", "The task: T12, or name:T12.", required=True)
+_TASK = Param("task", "text", "The task: T12, or name:T12 of another project that permits it.", required=True)
 _AGENT = Param("agent", "text", "Who calls; else what NEXUS_AGENT says, else the person whom git names.")
 _SHARED = (
     Param("description", "text", "What one must know to do it."),

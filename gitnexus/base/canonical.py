@@ -16,7 +16,7 @@ def canonical(value: Any) -> bytes:
     """Return the RFC 8785 bytes of `value`, the form that digests are taken over."""
     try:
         if _is_simple(value):
-            return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+            return _SIMPLE.encode(value).encode()
         import rfc8785  # 13 ms, and ten times as slow as json: only for what json would write differently
 
         raw = rfc8785.dumps(value)
@@ -60,7 +60,13 @@ def _is_simple(value: Any) -> bool:
     if isinstance(value, int):
         return -LARGEST_INTEGER <= value <= LARGEST_INTEGER
     if isinstance(value, dict):
-        return all(isinstance(key, str) and key.isascii() and _is_simple(item) for key, item in value.items())
+        for key, item in value.items():
+            if not (isinstance(key, str) and key.isascii()):
+                return False
+            # Most of what we write is plain text: seen here, it costs no call.
+            if not (type(item) is str and item.isascii()) and not _is_simple(item):
+                return False
+        return True
     return isinstance(value, list) and all(map(_is_simple, value))
 
 
@@ -95,5 +101,6 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
+_SIMPLE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 # Made once: json.loads would make a decoder for every text, which costs as much as a small text itself.
 _STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer)

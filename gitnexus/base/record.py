@@ -15,6 +15,7 @@ from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Invalid
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+_ATOMS = frozenset({str, int, bool})
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -48,7 +49,9 @@ class Record:
         found: dict[str, Any] = {}
         for name, key, hint, required in _fields(cls):
             if key in given:
-                found[name] = _checked(hint, given.pop(key), f"{where}: {key}")
+                item = given.pop(key)
+                plain = type(item) is hint and hint in _ATOMS  # most fields are; asked here, it costs nothing more
+                found[name] = item if plain else _checked(hint, item, f"{where}: {key}")
             elif required:
                 raise Invalid(f"{where}: {key} is missing")
         if cls._keeps_unknown:
@@ -172,6 +175,8 @@ def _wrong(where: str, expected: str) -> typing.NoReturn:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) in _ATOMS:
+        return value
     if isinstance(value, Record):
         return value.plain()
     if isinstance(value, (list, tuple)):

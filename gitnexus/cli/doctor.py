@@ -19,7 +19,7 @@ def doctor(ctx: click.Context, fix: bool) -> None:
 
     Leaves with status 1 while a problem remains. Warnings do not count.
     """
-    from gitnexus.app.doctor import examine
+    from gitnexus.app.doctor import BYPASS, examine
     from gitnexus.app.open import described
     from gitnexus.git import discover
 
@@ -30,7 +30,9 @@ def doctor(ctx: click.Context, fix: bool) -> None:
     for finding in found:
         hint = f" ({finding.hint})" if finding.hint else ""
         mark = click.style(finding.state, fg=_COLOURS[finding.state])
-        rows.append([mark, finding.check, one_line(finding.words + hint, 400)])
+        words = one_line(finding.words + hint, 400)
+        red = finding.words == BYPASS
+        rows.append([mark, finding.check, click.style(words, fg="red", bold=True) if red else words])
     answer(
         {
             "healthy": not problems,

@@ -20,6 +20,7 @@ def graph(ctx: click.Context, name: str | None, form: str, output: Path | None) 
     """Draw who waits for whom, in all projects that may be read."""
     from gitnexus.app.network import with_network
     from gitnexus.base.files import replace
+    from gitnexus.cli.network import progress
     from gitnexus.projects import drawing
     from gitnexus.projects.operations import Operation
 
@@ -29,7 +30,7 @@ def graph(ctx: click.Context, name: str | None, form: str, output: Path | None) 
         project = standpoint.find(name) if name else None
         if project is not None:
             standpoint.require(Operation.GRAPH, project)
-        picture = with_network(standpoint, lambda network: network.picture(project))
+        picture = with_network(standpoint, lambda network: network.picture(project), progress())
         told = picture.plain()
         text = {"dot": drawing.dot, "mermaid": drawing.mermaid}.get(form, lambda p: drawing.tree(p, _screen()))(picture)
         if output is not None:

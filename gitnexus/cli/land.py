@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.ui.asking import can_ask, person
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, note, with_nexus
 
@@ -24,13 +25,14 @@ def land(nexus: "Nexus", run: str, way: "Way") -> None:
     """Bring what a run did into the branch you are on.
 
     All of it is verified first. It lands only as it was approved: where your branch has changed so that it would be
-    another change, a new approval is needed. Uncommitted work in the way is named and left alone. Your git does it,
-    with your hooks and your signature; git nexus verify proves the result. Twice is harmless.
+    another change, a terminal shows that change and asks for a new approval. Uncommitted work in the way is named and
+    left alone. Your git does it, with your hooks and your signature; git nexus verify proves the result. Twice is
+    harmless.
     """
     from gitnexus.app.checks import in_sandbox
     from gitnexus.app.landing import land as bring
 
-    done = bring(nexus.state, run, way, in_sandbox)
+    done = bring(nexus.state, run, way, in_sandbox, person() if can_ask() else None)
     branch = done.branch.removeprefix("refs/heads/")
     began = done.run.onto.removeprefix("refs/heads/")
     if began not in ("", branch):

@@ -10,7 +10,7 @@ from gitnexus.ui.output import answer, columns, note
 from gitnexus.ui.standpoint import with_standpoint
 
 if TYPE_CHECKING:
-    from gitnexus.projects.grants import Changed
+    from gitnexus.projects.granting import Changed
     from gitnexus.projects.standpoint import Standpoint
 
 _LEVELS = click.Choice(["none", "read", "write", "execute"])
@@ -28,7 +28,7 @@ def grant(standpoint: "Standpoint", caller: str, target: str, permission: str, r
     FROM and TO are names, aliases, 4 to 12 digits of a hash, or . for the current project. It says nothing about the
     other direction. What was granted before between the two is replaced; none takes away even reading.
     """
-    from gitnexus.projects.grants import grant as give
+    from gitnexus.projects.granting import grant as give
     from gitnexus.projects.levels import Level
 
     done = give(standpoint.home, standpoint.find_registered(caller), standpoint.find_registered(target),
@@ -43,7 +43,7 @@ def grant(standpoint: "Standpoint", caller: str, target: str, permission: str, r
 @with_standpoint
 def revoke(standpoint: "Standpoint", caller: str, target: str) -> None:
     """Go back to the default between two projects."""
-    from gitnexus.projects.grants import revoke as take
+    from gitnexus.projects.granting import revoke as take
 
     done = take(standpoint.home, standpoint.find_registered(caller), standpoint.find_registered(target))
     answer(_payload(done), f"{done.caller.name} holds {done.after.value} on {done.target.name}, the default"
@@ -65,7 +65,7 @@ def permissions(standpoint: "Standpoint", what: str, default: str | None, limit:
     true in the settings.
     """
     if default is not None:
-        from gitnexus.projects.grants import set_default
+        from gitnexus.projects.granting import set_default
         from gitnexus.projects.levels import Level
 
         set_default(standpoint.home, Level(default))
@@ -84,9 +84,12 @@ def _granted(standpoint: "Standpoint") -> None:
                      "permission": row.permission.value, "reason": row.reason})  # fmt: skip
     shown = [[row["from"], "→", row["to"], row["permission"], one_line(row["reason"], 100)] for row in rows]
     default = found.default_permission.value
+    trusted = standpoint.permissions_count()
+    if not trusted:
+        note("the permissions are not as you signed them: none counts as more than read until git nexus policy trust")
     tail = f"Where nothing was granted: {default}."
     answer(
-        {"defaultPermission": default, "permissions": rows},
+        {"defaultPermission": default, "permissions": rows, "trusted": trusted},
         "\n".join([columns(shown, indent=""), tail]) if shown else tail,
         standpoint.described,
     )

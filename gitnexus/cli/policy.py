@@ -167,15 +167,17 @@ def mode_command(nexus: "Nexus", mode: Any, user: bool) -> None:
               help="Sign exactly this content without being asked; once for each file.")  # fmt: skip
 @with_nexus
 def trust_command(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
-    """Sign policy, settings and words of prompts as they are now.
+    """Sign policy, settings, words of prompts and permissions between projects as they are now.
 
     Shows what changed since they were last signed, and asks. Where nobody can be asked, --confirm names what is to be
     signed: sha256: and what sha256sum prints for the file. It takes the private key of an approver.
     """
+    from gitnexus.app import homeseal
     from gitnexus.app.trust import trust, waiting
     from gitnexus.ui.trust import confirmed, showed
 
-    files = waiting(nexus.state)
+    ours, at_home = waiting(nexus.state), homeseal.waiting()
+    files = [*ours, *at_home]
     if not files:
         answer({"signed": []}, "All that must be signed is signed.", nexus.described)
         return
@@ -183,7 +185,9 @@ def trust_command(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
         showed(file)
         note(f"{file.path}: {file.why}")
     confirmed("Sign this?", [file.digest for file in files], confirm)
-    key = trust(nexus.state, files)
+    keys = {trust(nexus.state, ours)} if ours else set()
+    keys |= {homeseal.trust(file) for file in at_home}
+    key = ", ".join(sorted(keys))
     rows = [{"path": file.path, "digest": file.digest} for file in files]
     names = ", ".join(file.path for file in files)
     answer({"signed": rows, "key": key}, f"Signed {names} with {one_line(key)}.", nexus.described)

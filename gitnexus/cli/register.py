@@ -20,12 +20,13 @@ def register(ctx: click.Context, path: str, name: str | None, aliases: tuple[str
     PATH is a git repository that git nexus init made a project, or a folder with .cleo/todo.json, which is only read.
     One that moved is known again by its id and keeps its names and permissions.
     """
+    from gitnexus.app.homeseal import guarded
     from gitnexus.base.clock import now
     from gitnexus.projects.register import Wanted, add, project_to_register
     from gitnexus.state.home import make_home
 
     place = project_to_register(start_folder(invocation(ctx)) / Path(path).expanduser())
-    home = make_home()
+    home = guarded(make_home())
     done = add(home, Wanted(place.path, name, aliases, place.identity()), now())
     home.close()
     also = f", also {', '.join(done.project.aliases)}" if done.project.aliases else ""

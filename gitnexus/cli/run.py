@@ -1,5 +1,6 @@
 """`git nexus run` and `resume`: an agent works in a worktree of its own, and what it did is proposed."""
 
+import contextlib
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from gitnexus.ui.output import answer, note, with_nexus
 from gitnexus.ui.runs import leave, reviewed, shown, summary, told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.policy.model import Way
@@ -40,11 +43,13 @@ class _RunCommand(NexusCommand):
               help="It edits its own worktree, or may only propose; the policy's way if not said.")  # fmt: skip
 @click.option("--base", default="HEAD", show_default=True, metavar="REV", help="The commit to begin at.")
 @click.option("--mode", type=_MODES, help="How much is asked; the policy's mode if not said.")
-@click.option("--task", default="", metavar="REF", help="The task that this is for.")
+@click.option("--task", default="", metavar="REF", help="The task that this is for: T12, or name:T12.")
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
 @click.option("--workflow", default="", metavar="FILE", help="Take the workflow in a file; - is what is piped in.")
+@click.option("--cycle", is_flag=True, help="Carry out the open tasks of this cycle, as many side by side as may be.")
+@click.option("--parallel", type=click.IntRange(1, 32), help="How many nodes of a workflow work side by side.")
 @click.option("--drop", multiple=True, metavar="NODE", help="Leave a node of the workflow out.")
 @click.option("--order", default="", metavar="NODE,NODE,…", help="Put the nodes of a chain in another order.")
 @click.option(
@@ -70,11 +75,14 @@ def run(nexus: "Nexus", /, words: tuple[str, ...], detach: bool, network: Any, *
         answer({"run": None}, "", nexus.described)
         return
     note(f"{desk.run.id} works in {desk.place}")
+    if desk.mode == "bypass":
+        click.secho("mode bypass: nobody is asked", fg="red", bold=True, err=True)
     if detach:
         _detached(desk, network)
         answer(told(desk, desk.view()), f"{desk.run.id} goes on in the background: git nexus runs", nexus.described)
         return
-    view = driven(desk, shown, reviewed if can_ask() else None, network, asks if can_ask() else None)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if can_ask() else None, network, asks if can_ask() else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -95,7 +103,8 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
 
     desk = open_run(nexus.state, run_id)
     there = can_ask() and not unattended
-    view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
+    with _interruptible(desk):
+        view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
     leave(view)
 
@@ -106,14 +115,15 @@ def _begun(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Ru
     from gitnexus.app.runready import refuse_unready, way_of
 
     ctx = click.get_current_context()
-    if asked["workflow"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
+    if asked["workflow"] or asked["cycle"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
         return _workflow_begun(nexus, words, asked, ctx)
-    for name in ("drop", "order", "give"):
+    for name in ("drop", "order", "give", "parallel"):
         if asked[name]:
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     refuse_unready(nexus.state, definition)
-    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], asked["task"]))
+    task = _task(nexus, asked["task"])
+    return started(nexus.state, Wish(definition, asked["title"] or title, asked["base"], asked["mode"], task))
 
 
 def _workflow_begun(
@@ -126,8 +136,10 @@ def _workflow_begun(
 
     if ctx.meta[_COMMAND]:
         raise click.UsageError("A command after -- is a run of its own, without --workflow.")
+    if asked["cycle"] and (asked["workflow"] or words):
+        raise click.UsageError("--cycle takes what is to be done from the tasks, not from a prompt or a file.")
     for name in ("agent", "role", "model", "model_url", "sign_in", "live", "way"):
-        if asked[name]:
+        if asked[name] and not (name == "agent" and asked["cycle"]):
             option = name.replace("_", "-")
             raise click.UsageError(
                 f"--{option} is for one agent; --give NODE=AGENT says who does a node of a workflow."
@@ -137,7 +149,27 @@ def _workflow_begun(
         return None
     if ctx.get_parameter_source("seconds") is not click.core.ParameterSource.DEFAULT:
         definition = definition.changed(budgets=definition.budgets.changed(seconds=asked["seconds"]))
-    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=asked["task"])
+    task = _task(nexus, asked["task"])
+    return begun(nexus.state, definition, asked["title"], base=asked["base"], mode=asked["mode"], task=task)
+
+
+def _task(nexus: "Nexus", ref: str) -> str:
+    if not ref:
+        return ""
+    from gitnexus.app.reach import task_of_a_run  # most runs are for no task
+
+    return task_of_a_run(nexus.repo.place, ref)
+
+
+@contextlib.contextmanager
+def _interruptible(desk: "RunDesk") -> "Iterator[None]":
+    """Say to who interrupts a run what becomes of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        run = desk.run.id
+        note(f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it")
+        raise
 
 
 def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple[Definition, str]":

@@ -32,7 +32,11 @@ def chosen(nexus: "Nexus", words: Sequence[str], asked: dict[str, Any], place: P
     from gitnexus.ui.workflow import card, nodes
 
     prompt = " ".join(words)
-    if asked["workflow"]:
+    if asked["cycle"]:
+        from gitnexus.app.cyclerun import cycle_workflow
+
+        definition, text = cycle_workflow(nexus.state, asked["agent"] or ""), ""
+    elif asked["workflow"]:
         definition, text = _read(asked["workflow"], prompt, place), ""
     else:
         for key in unsigned(nexus.state):
@@ -73,6 +77,8 @@ def _read(file: str, prompt: str, place: Path) -> "WorkflowDefinition":
 def _changed(definition: "WorkflowDefinition", asked: dict[str, Any]) -> "WorkflowDefinition":
     from gitnexus.workflow.edit import dropped, given_to, reordered
 
+    if asked["parallel"]:
+        definition = definition.changed(budgets=definition.budgets.changed(parallel=asked["parallel"]))
     for id_ in asked["drop"]:
         definition = dropped(definition, id_)
     if asked["order"]:

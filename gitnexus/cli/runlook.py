@@ -1,6 +1,7 @@
 """`git nexus diff`, `replay`, `artifacts`, `checkpoint`: what a run changed, and how it came to that."""
 
-import json
+import hashlib
+import itertools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from gitnexus.ui.output import answer, columns, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
+
+# Printed one by one, the lines of a long run would cost more than reading them.
+_AT_ONCE = 500
 
 
 @click.command("diff", cls=NexusCommand)
@@ -33,25 +37,34 @@ def diff(nexus: "Nexus", run_id: str) -> None:
 
 @click.command("replay", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
-@click.option("--verify", is_flag=True, help="Check the chain, the tokens and the commits as well.")
+@click.option(
+    "--verify", is_flag=True, help="Check the chain, the tokens and the commits, and walk a workflow once more."
+)
 @with_nexus
 def replay(nexus: "Nexus", run_id: str, verify: bool) -> None:
     """Tell the story of a run from its log: who proposed what and why, what was approved, done, and kept."""
+    from gitnexus.app.redriving import redriven
     from gitnexus.app.rundesk import open_run
-    from gitnexus.app.runstory import events_of, proved
+    from gitnexus.app.runstory import events_of, lines_of, proved
     from gitnexus.events.timeline import timeline
 
     desk = open_run(nexus.state, run_id)
     if invocation(click.get_current_context()).as_json:
-        for event in events_of(desk):
-            click.echo(json.dumps(event._asdict(), ensure_ascii=True))
+        lines = lines_of(desk)
     else:
-        for line in timeline(events_of(desk)):
-            click.echo(line.text())
+        lines = (line.text() for line in timeline(events_of(desk)))
+    while some := list(itertools.islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some))
     if verify:
         told = proved(desk)
         note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: all hold"
         click.echo(note, err=True)
+        again = redriven(desk)
+        if again is not None:
+            state = f"sha256:{hashlib.sha256(again.state).hexdigest()}"
+            click.echo(
+                f"walked once more by its log, {again.events} events of the engine: the same state {state}", err=True
+            )
 
 
 @click.command("artifacts", cls=NexusCommand)

@@ -20,16 +20,19 @@ _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workfl
 
 
 @click.command("runs", cls=NexusCommand)
-@click.option("--all", "everything", is_flag=True, help="Also those that were landed or cancelled.")
+@click.option("--all", "everything", is_flag=True, help="Also those that were landed, cancelled or put away.")
 @with_nexus
 def runs(nexus: "Nexus", everything: bool) -> None:
-    """List runs: status, age, agent, branch, lines, and what waits for you."""
+    """List runs: branch, status, age, agent, lines, and what waits for you.
+
+    The branch names its run in every command; so does its end, such as k7fb.
+    """
     from gitnexus.app.runlist import rows_of
 
     found = rows_of(nexus.state, everything=everything)
     table = [
-        [row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines, row.waits,
-         one_line(row.title, 60)]
+        [row.branch or row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines,
+         row.waits, _bypass(row) + one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip
     text = columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
@@ -128,6 +131,10 @@ def cancel(nexus: "Nexus", run_id: str, reason: str) -> None:
     desk = open_run(nexus.state, run_id)
     view = cancelled(desk, reason)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
+
+
+def _bypass(row: "Row") -> str:
+    return click.style("bypass: nobody is asked  ", fg="red", bold=True) if row.mode == "bypass" else ""
 
 
 def _agents(row: "Row") -> str:

@@ -42,6 +42,7 @@ def _payload(found: "Standing") -> dict[str, object]:
         "untrusted": [{"path": path, "why": why} for path, why in found.untrusted.items()],
         "runs": found.runs,
         "mode": found.mode,
+        "sandbox": found.sandbox,
         "warnings": found.warnings,
         "next": found.next_steps,
     }
@@ -63,6 +64,8 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
         rows.append(["runs", ", ".join(f"{count} {status}" for status, count in sorted(found.runs.items()))])
     if found.mode != "default":
         rows.append(["mode", click.style(found.mode, fg="red" if found.mode == "bypass" else "yellow", bold=True)])
+    weak = found.sandbox == "L0" or not found.sandbox.startswith("L")
+    rows.append(["sandbox", click.style(one_line(found.sandbox, 200), fg="red", bold=True) if weak else found.sandbox])
     if found.worktrees > 1:
         rows.append(["trees", f"{found.worktrees} worktrees share this state"])
     rows += [["look", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]

@@ -68,6 +68,7 @@ def _file(opened: "OpenBacklog", path: str | None) -> Path:
     from gitnexus.backlog import cleo
 
     if opened.nexus is None:
+        opened.backlog.tasks()  # outside any project there are none, and that is the better answer
         raise Failed(
             "this folder is kept by CLEO and only read here", hint="git nexus init makes it a project of its own"
         )

@@ -130,7 +130,8 @@ def _node_started(run: _Folding, event: Event) -> None:
     attempts = before["attempts"] + 1 if before else 1
     session = before.get("session", "") if before else ""
     run.nodes[body["node"]] = {
-        "status": "started", "agent": body.get("agent", ""), "attempts": attempts, "session": session
+        "status": "started", "agent": body.get("agent", ""), "attempts": attempts, "session": session,
+        "sandbox": body.get("sandbox", ""),
     }  # fmt: skip
 
 

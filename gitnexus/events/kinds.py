@@ -41,7 +41,7 @@ KINDS: Mapping[str, Kind] = {
         "task:text workflow agent project base:hash branch",
     ),
     "run.resumed": _kind("Somebody goes on with a run that had stopped.", "by definition:hash"),
-    "node.started": _kind("A step begins.", "node", "agent op attempt:count adapter"),
+    "node.started": _kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
     "node.completed": _kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
     "node.blocked": _kind(
         "A step cannot go on without something; `step` is the one of its plan.", "node why:text", "needs:text step"
@@ -72,7 +72,7 @@ KINDS: Mapping[str, Kind] = {
     "tool.intended": _kind(
         "Written before the effect: if nothing follows, nobody knows whether it happened.",
         "action tool digest:hash",
-        "nonce argv:names",
+        "nonce argv:names sandbox",
     ),
     "tool.executed": _kind(
         "The effect happened, and how it ended; `tests` names the runner, if it was one of tests.",

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
+from string import Formatter
 from typing import Any, NamedTuple
 
 from gitnexus.base.clock import read
@@ -49,17 +51,35 @@ def timeline(events: Iterable[Event]) -> Iterator[Line]:
 def told(event: Event, at: str = "") -> Line:
     """Return one event in words."""
     words = WORDS.get(event.kind)
-    fields = _Shown({name: _quoted(value) if name in _FREE else _safe(value) for name, value in event.body.items()})
     if words is None:
         return Line(
             event.seq, at, _safe(event.actor), f"something this version does not know: {_safe(event.kind)}", "", ""
         )
-    if type(event.body.get("ok")) is bool:
-        fields["ended"] = _ended(event.body)
-    if "replaces" in event.body:
+    body = event.body
+    fields = _Shown()
+    for name, is_free in _named(event.kind):
+        if name in body:
+            fields[name] = _quoted(body[name]) if is_free else _safe(body[name])
+    if "ok" in body and type(body["ok"]) is bool:
+        fields["ended"] = _ended(body)
+    if "replaces" in body:
         fields["replaces"] = f" instead of {fields['replaces']}"
-    what, why, result = (_filled(template, fields) for template in words)
-    return Line(event.seq, at, _safe(event.actor), what, why, result)
+    what, why, result = words
+    return Line(
+        event.seq,
+        at,
+        _safe(event.actor),
+        _filled(what, fields),
+        _filled(why, fields) if why else "",
+        _filled(result, fields) if result else "",
+    )
+
+
+@cache
+def _named(kind: str) -> tuple[tuple[str, bool], ...]:
+    """Return the fields that the words of a kind name, and whether anything may stand there."""
+    names = {name: None for words in WORDS[kind] for _, name, _, _ in Formatter().parse(words) if name}
+    return tuple((name, name in _FREE) for name in names)
 
 
 class _Shown(dict[str, str]):
@@ -68,10 +88,15 @@ class _Shown(dict[str, str]):
 
 
 def _filled(template: str, fields: Mapping[str, str]) -> str:
-    return " ".join(template.format_map(fields).split()).removesuffix(":")
+    text = template.format_map(fields)
+    if "  " in text or text[:1] == " " or text[-1:] in (" ", ":"):
+        return " ".join(text.split()).removesuffix(":")
+    return text
 
 
 def _safe(value: Any) -> str:
+    if type(value) is str and len(value) <= _WIDE and value.isascii() and value.isprintable():
+        return value[7:19] if value.startswith("sha256:") else value  # nearly all are so
     if isinstance(value, list):
         return one_line(" ".join(map(str, value)), _WIDE)
     if isinstance(value, str) and value.startswith("sha256:"):
@@ -81,7 +106,8 @@ def _safe(value: Any) -> str:
 
 def _quoted(value: Any) -> str:
     """Free text stands in quotation marks that it cannot close: it must not look like a result of ours."""
-    safe = _safe(value).replace("“", '"').replace("”", '"')
+    safe = _safe(value)
+    safe = safe if safe.isascii() else safe.replace("“", '"').replace("”", '"')
     return f"“{safe}”" if safe else ""
 
 
@@ -109,7 +135,7 @@ def _since(start: datetime | None, at: datetime | None) -> str:
 WORDS: Mapping[str, _Words] = {
     "workflow.started": _Words("starts the run {run}: {task}", "", "{branch}"),
     "run.resumed": _Words("goes on with the run", "", "by {by}"),
-    "node.started": _Words("begins {node} {op}"),
+    "node.started": _Words("begins {node} {op}", "", "{sandbox}"),
     "node.completed": _Words("completed {node}", "", "{summary}"),
     "node.blocked": _Words("is blocked in {node}", "{why}", "{needs}"),
     "node.failed": _Words("failed in {node}", "{why}"),
@@ -118,7 +144,7 @@ WORDS: Mapping[str, _Words] = {
     "action.rejected": _Words("rejects {action}", "{why}"),
     "permission.granted": _Words("{by} approved {action} ({scope})", "{why}", "{digest}"),
     "permission.denied": _Words("{by} denied {action}", "{why}"),
-    "tool.intended": _Words("is about to run {tool} for {action}: {argv}", "", "{digest}"),
+    "tool.intended": _Words("is about to run {tool} for {action}: {argv}", "", "{sandbox} {digest}"),
     "tool.executed": _Words("ran {tool} for {action}", "", "{ended} {result}"),
     "secret.revealed": _Words("{by} looked at what was hidden in {action}", "{why}"),
     "tool.read": _Words("reads with {tool}", "", "{what}"),

@@ -12,13 +12,14 @@ ActionStatus = Literal["proposed", "waiting", "approved", "denied", "executed", 
 
 
 class NodeView(Record):
-    """A step: how far it is, how often it was begun, why it stands still, and the session of its agent."""
+    """A step: how far it is, how often it was begun, why it stands still, the session of its agent, and its sandbox."""
 
     status: NodeStatus
     agent: str = ""
     attempts: int = 1
     why: str = ""
     session: str = ""
+    sandbox: str = ""
 
 
 class ActionView(Record):

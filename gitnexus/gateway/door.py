@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from gitnexus.base.errors import ApprovalNeeded, Conflict, DeniedByPolicy, NexusError
 from gitnexus.base.text import is_text
 from gitnexus.gateway.needs import Ask, Digest, Judge, Mask, Note, Spend, Stream
-from gitnexus.policy.model import Request
+from gitnexus.policy.model import CommandRequest, Request
 
 Act = Callable[[], dict[str, Any]]
 
@@ -56,7 +56,8 @@ def passed(door: Door, deed: Deed, token: str = "") -> dict[str, Any]:
             _refuse_change(door, request, again, digest)
             door.spend(token, again, digest)
             # Before it happens: whoever finds this without an outcome knows that it may have happened, and asks.
-            _note(door, "action.started", {"digest": digest, "kind": again.kind})
+            level = {"sandbox": again.sandbox} if isinstance(again, CommandRequest) else {}
+            _note(door, "action.started", {"digest": digest, "kind": again.kind, **level})
             started = True
             answer: dict[str, Any] = masked(door.mask, act())
             _note(door, "action.completed", {"digest": digest, "kind": again.kind, "answer": answer})

@@ -1,8 +1,9 @@
 """A worktree of its own for a run: added without hooks, filled without filters, locked against git's own pruning."""
 
-import contextlib
 import os
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from gitnexus.base.errors import Conflict, Failed
@@ -10,13 +11,17 @@ from gitnexus.base.files import replace
 from gitnexus.git.child import must, reason, run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.stamps import Stamps, stamps
 from gitnexus.git.worktrees import Worktree
 
+Meanwhile = Callable[[], object]
 
-def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
-    """Make the branch at `base` and a worktree on it at `place`; return the repository seen from there.
 
-    What is there already from an attempt that was killed is taken up. Raises: Conflict, Failed, GitFailed.
+def added(repo: Repo, place: Path, branch: str, base: str, mark: str, meanwhile: Meanwhile | None = None) -> Stamps:
+    """Make the branch at `base` and a worktree on it at `place`; return the files as they were put down there.
+
+    What is there already from an attempt that was killed is taken up. `meanwhile` is done while git writes the files.
+    Raises: Conflict, Failed, GitFailed.
     """
     tip = run("rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}", git_dir=repo.common_dir)
     if tip.returncode != 0:
@@ -40,8 +45,7 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str) -> Repo:
             raise Failed(f"the worktree at {place} is not where it should be")
     found = Repo(git_dir, repo.common_dir, place, repo.object_format)
     replace(Worktree(place, git_dir, is_linked=True).run_mark, f"{mark}\n".encode())
-    filled(found, base)
-    return found
+    return filled(found, base, meanwhile)
 
 
 def is_filled(repo: Repo) -> bool:
@@ -62,15 +66,17 @@ def emptied(repo: Repo, aside: Path) -> None:
         raise Failed(f"what lies in {repo.worktree} could not be moved away: {exc.strerror}") from exc
 
 
-def filled(repo: Repo, commit: str) -> None:
+def filled(repo: Repo, commit: str, meanwhile: Meanwhile | None = None) -> Stamps:
     """Put the files of a commit into an empty or half filled worktree, bytes as they are, and its index beside."""
     with private(repo) as git:
         git.must("read-tree", commit)
-        _checked_out(git, repo)
-        index = repo.git_dir / "index"
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(git.folder / "index", index.with_name("index.nexus"))
-            index.with_name("index.nexus").replace(index)
+        _checked_out(git, repo, meanwhile)
+        try:
+            index = (git.folder / "index").read_bytes()
+        except FileNotFoundError:
+            return {}
+        replace(repo.git_dir / "index", index)
+        return stamps(index, len(git.zero) // 2, time.time_ns())
 
 
 def indexed(repo: Repo, tree: str) -> None:
@@ -83,8 +89,8 @@ def indexed(repo: Repo, tree: str) -> None:
         index.with_name("index.nexus").replace(index)
 
 
-def _checked_out(git: PrivateGit, repo: Repo) -> None:
-    done = git.run(*_work_tree(repo), "checkout-index", "--all", "--force", "--quiet", "-u")
+def _checked_out(git: PrivateGit, repo: Repo, meanwhile: Meanwhile | None) -> None:
+    done = git.run(*_work_tree(repo), "checkout-index", "--all", "--force", "--quiet", "-u", meanwhile=meanwhile)
     if done.returncode != 0:
         raise Failed(f"the files of the worktree could not be written: {reason(done.stderr)}")
 

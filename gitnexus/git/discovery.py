@@ -8,6 +8,7 @@ from pathlib import Path
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.git.child import GitFailed, clean_environment, reason
 
+_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 _ASK = (
     "rev-parse",
     "--path-format=absolute",
@@ -46,6 +47,12 @@ class Repo:
         return self.common_dir.parent if self.common_dir.name == ".git" else self.common_dir
 
 
+def disinherit() -> None:
+    """Let GIT_DIR and its like speak no more in this process: the project was named."""
+    for name in _INHERITED:
+        os.environ.pop(name, None)
+
+
 def discover(start: Path, *, inherit: bool = False) -> Repo:
     """Return the repository that `start` lies in.
 
@@ -54,7 +61,7 @@ def discover(start: Path, *, inherit: bool = False) -> Repo:
     """
     env = clean_environment()
     if inherit:
-        env |= {name: os.environ[name] for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR") if name in os.environ}
+        env |= {name: os.environ[name] for name in _INHERITED if name in os.environ}
     try:
         asked = subprocess.run(["git", *_ASK], cwd=start, env=env, capture_output=True, check=False)
     except FileNotFoundError as exc:

@@ -10,6 +10,7 @@ from gitnexus.git.commits import tree_of
 from gitnexus.git.objects import blob_id
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import GITLINK, LINK, TreeChange, TreeEntry, difference, files, indexed
+from gitnexus.git.stamps import Stamps, stamped
 from gitnexus.git.walk import Base, Found, walked
 
 LARGEST_FILE = 64 * 2**20
@@ -39,22 +40,27 @@ class Unfit(Exception):
     """A file that no tree takes in; the words say why."""
 
 
-def worktree_tree(git: PrivateGit, worktree: Path, base_commit: str) -> OnDisk:
-    """Return the tree of `worktree` as it is on disk; new objects are in `git`. Raises: OSError, GitFailed."""
+def worktree_tree(git: PrivateGit, worktree: Path, base_commit: str, known: Stamps | None = None) -> OnDisk:
+    """Return the tree of `worktree` as it is on disk; new objects are in `git`. Raises: OSError, GitFailed.
+
+    What is `known` since it was put down, and untouched, is not read again.
+    """
     base_tree = tree_of(git, base_commit)
     base = Base(git, files(git, base_tree))
     taken: list[TreeEntry] = []
     odd: list[Odd] = []
     for found in walked(base, worktree):
-        known = base.files.get(found.path)
-        if known is not None and known.mode == GITLINK and stat.S_ISDIR(found.stat.st_mode):
+        before = base.files.get(found.path)
+        if before is not None and before.mode == GITLINK and stat.S_ISDIR(found.stat.st_mode):
             # Which commit it is at is only told by files that an agent can write: it counts as unchanged.
-            taken.append(known)
+            taken.append(before)
             continue
         try:
-            taken.append(_taken(git, found, known))
+            taken.append(stamped(known or {}, found.path, found.stat) or _taken(git, found, before))
         except Unfit as exc:
             odd.append(Odd(found.path, str(exc)))
+    if len(taken) == len(base.files) and all(base.files.get(entry.path) == entry for entry in taken):
+        return OnDisk(base_commit, base_tree, base_tree, (), tuple(odd))
     tree = _written(git, taken)
     # Git passes over a name that some system takes for .git and says so only to a person.
     held = {entry.path for entry in indexed(git)}

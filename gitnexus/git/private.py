@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +42,17 @@ class PrivateGit:
         """The id that stands for nothing."""
         return "0" * len(EMPTY_TREE[self.object_format])
 
-    def run(self, *argv: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-        """Run git to its end and return status and output; the caller judges the status."""
+    def run(
+        self, *argv: str, stdin: bytes = b"", meanwhile: Callable[[], object] | None = None
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """Run git to its end and return status and output; the caller judges the status.
+
+        `meanwhile` is done while git works: only for a git that says next to nothing.
+        """
         with self._started(argv, subprocess.PIPE) as child:
             try:
+                if meanwhile is not None:
+                    meanwhile()
                 said, complaint = child.communicate(stdin, timeout=_SECONDS)
             except subprocess.TimeoutExpired as exc:
                 child.kill()

@@ -5,7 +5,7 @@ An agent may have written other rules since, to hide what it did.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ class Base:
         self._git = git
         self._specs: dict[str, Any] = {}
         self.files: Mapping[str, TreeEntry] = {entry.path: entry for entry in entries}
-        self.folders = frozenset(path[:at] for path in self.files for at, ch in enumerate(path) if ch == "/")
+        self.folders = frozenset(_folders(self.files))
 
     def ignored(self, path: str, is_folder: bool) -> bool:
         """True if `path` is not in the commit and the deepest rule that speaks of it says so."""
@@ -112,6 +112,14 @@ def _below(base: Base, found: Found) -> Iterator[Found]:
             yield from _folder(base, below, found.path + "/")
     finally:
         os.close(below)
+
+
+def _folders(paths: Iterable[str]) -> set[str]:
+    found = {path.rpartition("/")[0] for path in paths}
+    above = found
+    while above := {path.rpartition("/")[0] for path in above} - found:
+        found |= above
+    return found - {""}
 
 
 def _prefixes(path: str) -> Iterator[str]:

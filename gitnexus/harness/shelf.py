@@ -31,9 +31,9 @@ class Shelf:
         self.root = os.path.join(place.worktree, ".nexus")
 
     @contextmanager
-    def exclusive(self) -> Iterator[None]:
+    def exclusive(self, what: str = "session") -> Iterator[None]:
         """Hold this worktree's session for one change. Raises: Busy."""
-        lock = StateLock(os.path.join(self.place.git_dir, "nexus", "session.lock"))
+        lock = StateLock(os.path.join(self.place.git_dir, "nexus", f"{what}.lock"))
         try:
             with lock:
                 if not lock.held:
@@ -64,7 +64,10 @@ class Shelf:
 
     def store_lines(self, name: str, values: Sequence[Any]) -> None:
         """Write a file of this harness that holds a value a line. Raises: Obstructed, OSError."""
-        data = b"".join(_line(value) for value in values)
+        self.put(name, b"".join(_line(value) for value in values))
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file of this harness as it is given. Raises: Obstructed, OSError."""
         with self._folder() as fd:
             disk.store(fd, name, data, disk.look(fd, name))
 

@@ -17,9 +17,8 @@ def used(told: Happening) -> Answer:
             edits.note(shelf, files, told.agent_id, stamp())
     # Called after every tool: what cannot be about a note leaves before anything more is imported.
     if any(".nexus" in str(value) for value in told.given.values()):
-        from gitnexus.catalog.harnesses import harness_named
         from gitnexus.harness.reads import observe_reads
 
-        observe_reads(harness_named(told.harness), told)
+        observe_reads(told)
     waiting = mail.take(shelf, told.reader) if shelf is not None and told.hears else []
     return Answer(context="\n\n".join(waiting))

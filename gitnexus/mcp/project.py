@@ -15,6 +15,7 @@ from gitnexus.base.errors import NexusError
 from gitnexus.catalog import Catalog, open_catalog
 from gitnexus.cycle import Session
 from gitnexus.git import Repo, discover
+from gitnexus.git.discovery import disinherit
 
 _PATIENCE = 5
 
@@ -45,6 +46,7 @@ class Project:
     async def _found(self, client: ServerSession) -> Repo:
         named = os.environ.get("NEXUS_PROJECT")
         if named:
+            disinherit()
             folder = Path(named)
             return discover(folder if folder.is_dir() else Path(chosen(self._start, named).path))
         for root in await _roots(client):

@@ -4,6 +4,18 @@ Owns `memory/`, `rules/` and `context/` on the state ref, and `<harness>/memory-
 Notes can be forgotten, always by a commit that says how to bring them back; rules and context never are.
 """
 
-from gitnexus.memory.notes import Notes
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gitnexus.memory.notes import Notes
 
 __all__ = ["Notes"]
+
+
+def __getattr__(name: str) -> Any:
+    """The notes are imported by who opens them: a hook after every tool only counts that one was read."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gitnexus.memory.notes import Notes
+
+    return Notes

@@ -9,19 +9,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitnexus.base.canonical import canonical, document, parse
+from gitnexus.base.canonical import document, parse
 from gitnexus.base.clock import precise
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.git.worktrees import worktrees
+from gitnexus.memory.accesslog import LOCK, LOG, SINCE, upserted
 from gitnexus.memory.model import Access, Use
 from gitnexus.memory.notes import FOLDER, Notes
 from gitnexus.state.layout import SESSION_FOLDER
 
-LOG = "memory-access.jsonl"
-# The log may hold nothing but its rows; since when it is kept stands beside it.
-SINCE = "memory-tracking.json"
 _HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_VERSION = "1.0"
 
 
 def count_read(notes: Notes, name: str) -> str | None:
@@ -45,26 +42,12 @@ def observe(notes: Notes, names: Sequence[str], *, by_hook: bool = False) -> Non
         return
     parts = [SESSION_FOLDER, local.harness]
     paths = [str(local.folder / FOLDER / f"{name}.md") for name in names]
-    with local.exclusive("memory-access"):
+    with local.exclusive(LOCK):
         before = local.load("/".join([*parts, LOG])) or b""
         moment = precise(notes.clock())
         if by_hook and local.load("/".join([*parts, SINCE])) is None:
             local.put_bytes(parts, SINCE, document({"since": moment}))
         local.put_bytes(parts, LOG, upserted(before, paths, moment, notes.reader or "unknown"))
-
-
-def upserted(raw: bytes, paths: Sequence[str], moment: str, reader: str) -> bytes:
-    """Return the log with one more read of each path; lines that are not ours to read are kept as they are."""
-    lines = raw.split(b"\n")
-    rows = {row.path: (at, row) for at, row in enumerate(map(_row, lines)) if row is not None}
-    for path in paths:
-        at, known = rows.get(path, (len(lines), None))
-        row = Access(path=path, last_accessed_ts=moment, access_count=1, last_agent=reader, schema_version=_VERSION)
-        if known is not None:
-            row = known.changed(last_accessed_ts=moment, access_count=known.access_count + 1, last_agent=reader)
-        lines[at : at + 1] = [canonical(row.plain())]
-        rows[path] = (at, row)
-    return b"\n".join(line for line in lines if line) + b"\n"
 
 
 def observed_since(notes: Notes) -> datetime | None:

@@ -28,6 +28,9 @@ _ALL = re.compile(r"[*/]+")
 _ANYWHERE = "^(?:.+/)?"
 FLOATING = "(?:[^/]+/)*"
 _ENDING = re.compile(r"\*\.[^*?\[/]+")
+# One part, or several with none but a middle one being a lone star.
+_PART = r"(?:[a-z0-9_.-]+\*?|\*(?=[a-z0-9_.-]))+"
+_USUAL = re.compile(rf"(?:\*\*/)?{_PART}(?:(?:/(?:{_PART}|\*(?=/[^*])))*/{_PART}/?)?")
 # More than these make matching slow for whoever writes a path on purpose.
 _MOST_STARS = 6
 
@@ -166,7 +169,22 @@ def _joined(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def _gitignore(pattern: str) -> str:
     """Return the expression that pathspec makes of a line of .gitignore, to be matched from the beginning."""
-    import pathspec  # 40 ms: only who judges paths pays
+    return _usual(pattern) or _by_pathspec(pattern)
+
+
+def _usual(pattern: str) -> str:
+    """Return the same for a pattern such as nearly all are, without 50 ms for pathspec; empty for another."""
+    if not _USUAL.fullmatch(pattern):
+        return ""
+    rest = pattern.removeprefix("**/")
+    anchored = "/" in rest and rest == pattern
+    parts = rest.removesuffix("/").split("/")
+    text = "/".join("[^/]+" if part == "*" else re.escape(part).replace(r"\*", "[^/]*") for part in parts)
+    return ("^" if anchored else _ANYWHERE) + text + ("/" if rest.endswith("/") else "(?:/|$)")
+
+
+def _by_pathspec(pattern: str) -> str:
+    import pathspec  # only who has such a pattern pays
 
     regex = next(iter(pathspec.PathSpec.from_lines("gitignore", [pattern]).patterns)).regex
     if regex is None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Failed, Invalid, NexusError, PermissionDenied
 from gitnexus.projects.audit import AuditLine, appended
-from gitnexus.projects.grants import read_permissions
+from gitnexus.projects.grants import Trusts, nobody, read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import Operation
@@ -45,12 +45,12 @@ class Verdict:
         return self.held.covers(self.request.operation.needs)
 
 
-def judged(snapshot: Snapshot, request: Request) -> Verdict:
-    """Return what the permissions of the home state say. Pure."""
+def judged(snapshot: Snapshot, request: Request, trusts: Trusts = nobody) -> Verdict:
+    """Return what the permissions of the home state say."""
     if request.is_internal:
         return Verdict(request, Level.EXECUTE)
     try:
-        permissions = read_permissions(snapshot)
+        permissions = read_permissions(snapshot, trusts)
     except Invalid as exc:
         return Verdict(request, Level.NONE, exc.message)
     caller = request.caller.hash if request.caller and request.registered else None
@@ -64,11 +64,11 @@ def require(home: State, request: Request, now: datetime, *, audit_reads: bool) 
     """
     if request.is_internal:
         return
-    verdict = judged(home.latest(), request)
+    verdict = judged(home.latest(), request, home.trusts)
     if verdict.allowed and request.operation.needs is Level.READ and not audit_reads:
         return
     try:
-        verdict = home.transact(lambda snapshot: audited(snapshot, request, now))
+        verdict = home.transact(lambda snapshot: audited(snapshot, request, now, home.trusts))
     except (NexusError, OSError) as exc:
         if verdict.allowed:
             why = exc.message if isinstance(exc, NexusError) else exc.strerror or str(exc)
@@ -80,9 +80,9 @@ def require(home: State, request: Request, now: datetime, *, audit_reads: bool) 
         raise denial(verdict)
 
 
-def audited(snapshot: Snapshot, request: Request, now: datetime) -> Change[Verdict]:
+def audited(snapshot: Snapshot, request: Request, now: datetime, trusts: Trusts = nobody) -> Change[Verdict]:
     """Return the verdict at this very commit, and the line that goes on top of it."""
-    verdict = judged(snapshot, request)
+    verdict = judged(snapshot, request, trusts)
     line = AuditLine(
         timestamp=stamp(now),
         operation=request.operation.command,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitnexus.backlog.model import number_of
-from gitnexus.projects.index import FILES, LABELS, WORDS, Index, Row
+from gitnexus.projects.index import Index, Row
+from gitnexus.projects.postings import FILES, LABELS, WORDS
 from gitnexus.projects.scoring import BASES, DECAY, SIBLING, Scores, boost, jaccard, weighted
 
 _KINDS = {"labels": LABELS, "description": WORDS, "files": FILES}

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,12 +14,12 @@ from gitnexus.backlog.store import id_at, row_of
 from gitnexus.base.errors import NexusError
 from gitnexus.git import GitFailed, Repo
 from gitnexus.projects.finding import folded
-from gitnexus.projects.index import Entry, Index
+from gitnexus.projects.index import GONE, Entry, Index
 from gitnexus.projects.model import Project
 from gitnexus.projects.place import health, state_of
 from gitnexus.state import STATE_REF
 
-_GONE = "gone"
+_TICK = 100_000_000  # nanoseconds; the clock of a file system goes by hundredths of a second, or less
 
 
 def refresh(
@@ -62,23 +63,27 @@ def _renewed(index: Index, project: Project, known: tuple[str, str] | None) -> b
     place = health(project)[1]
     try:
         if place is None:
-            index.replace(project.hash, _GONE, glance, (), folded)
+            index.replace(project.hash, GONE, glance, (), folded)
             return True
         if place.repo is not None:
             return _from_state(index, project, place.repo, known[0] if known else None, glance)
         return _from_cleo(index, project, Path(place.path), known[0] if known else None, glance)
     except (NexusError, OSError, GitFailed):
-        index.replace(project.hash, _GONE, glance, (), folded)  # what cannot be read has no tasks to be shown
+        index.replace(project.hash, GONE, glance, (), folded)  # what cannot be read has no tasks to be shown
     return True
 
 
 def _from_cleo(index: Index, project: Project, folder: Path, known: str | None, glance: str) -> bool:
     """Read the files if their bytes are others than those that are known; return False if they are not."""
     content = content_of(folder)
+    seen = f"{glance} just now" if _just_now(folder) else glance  # then the next look reads the bytes again
     if content == known:
-        index.seen(project.hash, glance)
+        index.seen(project.hash, seen)
         return False
-    index.replace(project.hash, content, glance, [_entry(task) for task in tasks_at(folder)], folded)
+    before = index.versions(project.hash)
+    entries = {task.id: _entry(task, _version(task)) for task in tasks_at(folder)}
+    fresh = [entry for entry in entries.values() if before.get(entry.id) != entry.version]
+    index.update(project.hash, content, seen, fresh, before.keys() - entries.keys(), folded)
     return True
 
 
@@ -108,11 +113,14 @@ def _from_state(index: Index, project: Project, repo: Repo, known: str | None, g
 
 def _glance(project: Project) -> str:
     """Return what changes whenever a project's tasks do, from one or two files: the tip of its state ref, or a stat."""
-    for common in (_git_folder(project.path), project.path):
-        try:
-            return f"ref {Path(f'{common}/{STATE_REF}').read_text(encoding='ascii').strip()}"
-        except (OSError, UnicodeDecodeError):
-            pass
+    ours = f"{project.path}/.git"
+    tip = _tip(ours)  # the usual case is one small file: every command looks at every project
+    if tip:
+        return tip
+    for common in (_git_folder(ours), project.path):
+        tip = _tip(common)
+        if tip:
+            return tip
         packed = _stat(f"{common}/packed-refs")
         if packed or Path(common, "HEAD").exists():
             # A repository may have no state ref and be a folder of CLEO.
@@ -120,13 +128,26 @@ def _glance(project: Project) -> str:
     return _glance_of_files(project.path)
 
 
-def _git_folder(root: str) -> str:
+def _tip(common: str) -> str:
+    try:
+        file = os.open(f"{common}/{STATE_REF}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        return f"ref {os.read(file, 200).decode('ascii').strip()}"
+    except (OSError, UnicodeDecodeError):
+        return ""
+    finally:
+        os.close(file)
+
+
+def _git_folder(ours: str) -> str:
     """Return where git keeps a work tree's refs: `.git`, or the folder that a file of this name points to."""
     try:
-        pointer = os.fsdecode(Path(root, ".git").read_bytes()[:4096])
+        pointer = os.fsdecode(Path(ours).read_bytes()[:4096])
     except OSError:
-        return f"{root}/.git"
-    return str(Path(root, pointer.removeprefix("gitdir:").strip()))
+        return ours
+    return str(Path(ours).parent / pointer.removeprefix("gitdir:").strip())
 
 
 def _glance_of_files(root: str) -> str:
@@ -141,7 +162,23 @@ def _stat(path: str) -> str:
     return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
 
 
-def _entry(task: BacklogTask, version: str = "") -> Entry:
+def _just_now(folder: Path) -> bool:
+    """True if a file was written so lately that another write of as many bytes might have the same time."""
+    for name in (TODO, ARCHIVE):
+        with contextlib.suppress(OSError):
+            if abs(time.time_ns() - os.stat(folder / FOLDER / name).st_ctime_ns) < _TICK:
+                return True
+    return False
+
+
+def _version(task: BacklogTask) -> str:
+    """Return what changes whenever a task of CLEO's does: its file has none for each."""
+    import hashlib
+
+    return hashlib.sha256(repr(_entry(task, "")).encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _entry(task: BacklogTask, version: str) -> Entry:
     return Entry(
         task.id, task.title, task.status, task.priority, task.type, task.parent_id, task.description or "",
         task.labels, task.files, task.depends, version,

@@ -1,35 +1,38 @@
-"""The permissions on the home repository's state ref: read them, grant, revoke, set the default."""
+"""The permissions on the home repository's state ref: what is written there, and what of it counts."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from gitnexus.base.errors import Invalid
-from gitnexus.base.text import one_line
-from gitnexus.projects.levels import Level
-from gitnexus.projects.model import Project
-from gitnexus.projects.permissions import Grant, Permissions, checked, granted, held, revoked
+from gitnexus.projects.permissions import Permissions, checked, tightened
 from gitnexus.projects.store import known_version, stored, where
-from gitnexus.state import Change, Snapshot, State
+from gitnexus.state import Snapshot
 
 PERMISSIONS = "permissions.json"
-_LONGEST_REASON = 500
+# Whether these bytes, as the permissions of that snapshot, were signed by the person whose home it is.
+Trusts = Callable[[Snapshot, bytes], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """What one project holds on another now, and what it held before."""
-
-    caller: Project
-    target: Project
-    before: Level
-    after: Level
-    reason: str = ""
+def nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
+    """Trust no file: what holds as long as nobody says otherwise."""
+    return False
 
 
-def read_permissions(snapshot: Snapshot) -> Permissions:
-    """Return the permissions of the home state, the defaults if there are none.
+def read_permissions(snapshot: Snapshot, trusts: Trusts = nobody) -> Permissions:
+    """Return the permissions that count: as they are written if they are signed, else what they take away.
 
     Raises: Invalid, and leaves the file as it is: then everything external is denied.
     """
+    permissions = written_permissions(snapshot)
+    return permissions if is_in_force(snapshot, trusts) else tightened(permissions)
+
+
+def is_in_force(snapshot: Snapshot, trusts: Trusts) -> bool:
+    """True if the permissions count as they are written; a signature is only asked for where they give something."""
+    permissions = written_permissions(snapshot)
+    return tightened(permissions) == permissions or trusts(snapshot, snapshot.read(PERMISSIONS) or b"")
+
+
+def written_permissions(snapshot: Snapshot) -> Permissions:
+    """Return the permissions as they are written, signed or not; the defaults if there are none. Raises: Invalid."""
     permissions = stored(snapshot, PERMISSIONS, Permissions)
     if permissions is None:
         return Permissions()
@@ -40,59 +43,3 @@ def read_permissions(snapshot: Snapshot) -> Permissions:
 def permissions_file(before: Permissions, after: Permissions) -> dict[str, bytes | None]:
     """Return what to write for changed permissions, nothing if they did not change."""
     return {} if after == before else {PERMISSIONS: after.to_bytes()}
-
-
-def grant(home: State, caller: Project, target: Project, level: Level, reason: str) -> Changed:
-    """Let `caller` do to `target` what `level` allows, and nothing above it. Raises: Invalid."""
-    _refuse_the_same(caller, target)
-    if len(reason) > _LONGEST_REASON:
-        raise Invalid(f"the reason is longer than {_LONGEST_REASON} characters", hint="say it shorter")
-
-    def decide(snapshot: Snapshot) -> Change[Changed]:
-        before = read_permissions(snapshot)
-        after = granted(before, Grant(from_=caller.hash, to=target.hash, permission=level, reason=reason))
-        told = Changed(caller, target, held(before, caller.hash, target.hash), level, reason)
-        why = f"permissions: {caller.name} may {_words(level)} {target.name}" + (
-            f" ({one_line(reason, 100)})" if reason else ""
-        )
-        return Change(permissions_file(before, after), why, told)
-
-    return home.transact(decide)
-
-
-def revoke(home: State, caller: Project, target: Project) -> Changed:
-    """Go back to the default between the two. Raises: Invalid."""
-    _refuse_the_same(caller, target)
-
-    def decide(snapshot: Snapshot) -> Change[Changed]:
-        before = read_permissions(snapshot)
-        after = revoked(before, caller.hash, target.hash)
-        held_before, held_after = (held(one, caller.hash, target.hash) for one in (before, after))
-        why = f"permissions: {caller.name} holds the default on {target.name} again"
-        return Change(permissions_file(before, after), why, Changed(caller, target, held_before, held_after))
-
-    return home.transact(decide)
-
-
-def set_default(home: State, level: Level) -> Level:
-    """Set what holds between two projects for which nothing was granted; return what held before. Raises: Invalid."""
-
-    def decide(snapshot: Snapshot) -> Change[Level]:
-        before = read_permissions(snapshot)
-        after = before.changed(default_permission=level)
-        return Change(permissions_file(before, after), f"permissions: the default is {level.value}",
-                      before.default_permission)  # fmt: skip
-
-    return home.transact(decide)
-
-
-def _refuse_the_same(caller: Project, target: Project) -> None:
-    if caller.hash == target.hash:
-        raise Invalid(
-            f"{caller.name} and {target.name} are the same project, which may do everything to itself",
-            hint="name two projects",
-        )
-
-
-def _words(level: Level) -> str:
-    return "not even read" if level is Level.NONE else level.value

@@ -14,12 +14,9 @@ from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from gitnexus.backlog.model import number_of
-from gitnexus.projects.postings import BYTES, Lists, counted, packed, read, unpacked, without
+from gitnexus.projects.postings import FILES, LABELS, WORDS
 from gitnexus.projects.scoring import words
-
-LABELS, WORDS, FILES = 0, 1, 2
-# A word of so many tasks tells little, and is looked up only where it must be.
-_MANY = 2000
+from gitnexus.projects.wordlists import WordLists
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +79,8 @@ class Row:
         return number_of(self.id)
 
 
+# The content of a project that could not be read when it was last looked at.
+GONE = "gone"
 _COLUMNS = "task.n, project.hash, task.id, title, status, priority, type, parent, grandparent, labels, files, words"
 
 
@@ -90,6 +89,7 @@ class Index:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
+        self._words = WordLists(connection)
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
@@ -97,7 +97,9 @@ class Index:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._words.publish()
         except BaseException:
+            self._words.forget()
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
@@ -117,6 +119,10 @@ class Index:
             hash_: (content, seen)
             for hash_, content, seen in self._db.execute("SELECT hash, content, seen FROM project")
         }
+
+    def unreadable(self) -> set[str]:
+        """Return the projects that could not be read."""
+        return {hash_ for (hash_,) in self._db.execute("SELECT hash FROM project WHERE content = ?", (GONE,))}
 
     def replace(
         self, project: str, content: str, seen: str, entries: Iterable[Entry], fold: Callable[[str], str]
@@ -149,12 +155,9 @@ class Index:
             (project, content, seen),
         )
         n = self._db.execute("SELECT n FROM project WHERE hash = ?", (project,)).fetchone()[0]
-        begins = self._db.execute("SELECT 1 FROM task WHERE project = ? LIMIT 1", (n,)).fetchone() is None
-        if begins:
-            self._insert_lists(n, self._insert(n, project, found.values(), fold))
-        else:
-            numbers, leaving = self._take_out(n, [*gone, *found])
-            self._change_lists(n, numbers, leaving, self._insert(n, project, found.values(), fold))
+        if self._db.execute("SELECT 1 FROM task WHERE project = ? LIMIT 1", (n,)).fetchone():
+            self._take_out(n, [*gone, *found])
+        self._insert(n, project, found.values(), fold)
         above = "(SELECT above.parent FROM task above WHERE above.project = task.project AND above.id = task.parent)"
         self._db.execute(
             f"UPDATE task SET grandparent = {above} WHERE project = ? AND grandparent IS NOT {above}",  # noqa: S608
@@ -162,9 +165,9 @@ class Index:
         )
         self._db.execute("DELETE FROM relation")
 
-    def _insert(self, n: int, project: str, entries: Iterable[Entry], fold: Callable[[str], str]) -> Lists:
-        base = self._db.execute("SELECT COALESCE(MAX(n), 0) FROM task").fetchone()[0] + 1
-        tasks, edges, lists, own = [], [], Lists(), _own(project)
+    def _insert(self, n: int, project: str, entries: Iterable[Entry], fold: Callable[[str], str]) -> None:
+        base = self._db.execute("SELECT free FROM number").fetchone()[0]
+        tasks, edges, own, add = [], [], _own(project), self._words.add
         for at, entry in enumerate(entries, base):
             telling = words(entry.title, entry.description)
             folded = fold("\n".join([entry.id, entry.title, " ".join(entry.labels), entry.description]))
@@ -172,44 +175,20 @@ class Index:
                           _list(entry.labels), _list(entry.files), " ".join(telling), entry.version,
                           folded))  # fmt: skip
             for kind, some in ((LABELS, set(entry.labels)), (WORDS, telling), (FILES, set(entry.files))):
-                lists.add(kind, some, at)
+                add(kind, some, at)
             for place, ref in enumerate(entry.depends):
                 name, _, id_ = ref.rpartition(":")
                 edges.append((at, place, own if name in ("", ".") else name, id_))
         self._db.executemany("INSERT INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tasks)
         self._db.executemany("INSERT INTO edge VALUES (?, ?, ?, ?)", edges)
-        return lists
+        self._db.execute("UPDATE number SET free = ?", (base + len(tasks),))
 
-    def _take_out(self, n: int, ids: Iterable[str]) -> tuple[set[int], Lists]:
-        """Delete tasks; return their numbers and the words that they had."""
-        numbers, lists = set(), Lists()
+    def _take_out(self, n: int, ids: Iterable[str]) -> None:
         for id_ in ids:
-            found = self._db.execute(
-                "SELECT n, labels, words, files FROM task WHERE project = ? AND id = ?", (n, id_)
-            ).fetchone()
+            found = self._db.execute("SELECT n FROM task WHERE project = ? AND id = ?", (n, id_)).fetchone()
             if found:
-                task, labels, telling, files = found
-                for kind, some in ((LABELS, json.loads(labels)), (WORDS, telling.split()), (FILES, json.loads(files))):
-                    lists.add(kind, some, task)
-                numbers.add(task)
-        for table, column in (("task", "n"), ("edge", "task")):
-            self._db.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(task,) for task in numbers])  # noqa: S608
-        return numbers, lists
-
-    def _insert_lists(self, n: int, lists: Lists) -> None:
-        rows = [(n, *key, packed(lists.marks(key))) for key in lists.all()]
-        self._db.executemany("INSERT INTO word VALUES (?, ?, ?, ?)", rows)
-
-    def _change_lists(self, n: int, numbers: set[int], leaving: Lists, arriving: Lists) -> None:
-        one = "project = ? AND kind = ? AND word = ?"
-        for key in {*leaving.all(), *arriving.all()}:
-            found = self._db.execute(f"SELECT tasks FROM word WHERE {one}", (n, *key)).fetchone()  # noqa: S608
-            marks = without(unpacked(found[0]), numbers) if found else []
-            marks += arriving.marks(key)
-            if marks:
-                self._db.execute("INSERT OR REPLACE INTO word VALUES (?, ?, ?, ?)", (n, *key, packed(marks)))
-            else:
-                self._db.execute(f"DELETE FROM word WHERE {one}", (n, *key))  # noqa: S608
+                self._db.execute("DELETE FROM task WHERE n = ?", found)
+                self._db.execute("DELETE FROM edge WHERE task = ?", found)
 
     def seen(self, project: str, seen: str) -> None:
         """Note what was looked at to know that a project's content is unchanged."""
@@ -221,10 +200,11 @@ class Index:
             found = self._db.execute("SELECT n FROM project WHERE hash = ?", (project,)).fetchone()
             if found:
                 self._drop(found[0])
+        if self._db.execute("SELECT 1 FROM task LIMIT 1").fetchone() is None:
+            self._words.clear()
         self._db.execute("DELETE FROM relation")
 
     def _drop(self, n: int) -> None:
-        self._db.execute("DELETE FROM word WHERE project = ?", (n,))
         self._db.execute("DELETE FROM edge WHERE task IN (SELECT n FROM task WHERE project = ?)", (n,))
         self._db.execute("DELETE FROM task WHERE project = ?", (n,))
         self._db.execute("DELETE FROM project WHERE n = ?", (n,))
@@ -274,32 +254,8 @@ class Index:
         )
 
     def sharing(self, kind: int, some: Iterable[str], least: float) -> set[int]:
-        """Return the tasks that may share `least` of both their words and these.
-
-        Words that very many tasks have are looked up only if there are not enough others: two sets that share at least
-        a part t of their union share one of any n - ceil(t·n) + 1 words of the first. What was not looked up counts as
-        shared, so nothing is missed.
-        """
-        counted_words = sorted((self._frequency(kind, word), word) for word in some)
-        size, part = len(counted_words), max(least, 1e-9)
-        needed = max(size - _ceil(part * size) + 1, 1)
-        looked = [word for at, (many, word) in enumerate(counted_words) if at < needed or many < _MANY]
-        rest = size - len(looked)
-        found: set[int] = set()
-        for mark, shared in counted(raw for word in looked for (raw,) in self._lists("tasks", kind, word)).items():
-            task, other = read(mark)
-            most = min(shared + rest, size, other)
-            if most / (size + other - most) >= part - 1e-9:
-                found.add(task)
-        return found
-
-    def _frequency(self, kind: int, word: str) -> int:
-        found = self._lists("COALESCE(SUM(LENGTH(tasks)), 0)", kind, word).fetchone()
-        return int(found[0]) // BYTES
-
-    def _lists(self, what: str, kind: int, word: str) -> sqlite3.Cursor:
-        query = f"SELECT {what} FROM project CROSS JOIN word ON word.project = project.n WHERE kind = ? AND word = ?"  # noqa: S608
-        return self._db.execute(query, (kind, word))
+        """Return the numbers of the tasks that may share `least` of both their words and these; some may be gone."""
+        return self._words.sharing(kind, some, least)
 
     def holding(
         self, patterns: Sequence[str], statuses: Sequence[str] = ()
@@ -341,7 +297,3 @@ def _own(project: str) -> str:
 
 def _list(some: Iterable[str]) -> str:
     return f"[{', '.join(map(encode_basestring_ascii, dict.fromkeys(some)))}]"  # json.dumps takes three times as long
-
-
-def _ceil(number: float) -> int:
-    return -int(-(number - 1e-9) // 1)  # rather one word too many than one too few

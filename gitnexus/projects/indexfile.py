@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from gitnexus.projects.index import Index
 
-FORMAT = 3
+FORMAT = 4
 _PATIENCE = 30.0
 _HEADER = b"SQLite format 3\0"
 _SCHEMA = """
@@ -19,9 +19,10 @@ CREATE TABLE task (
   priority TEXT NOT NULL, type TEXT NOT NULL, parent TEXT, grandparent TEXT, labels TEXT NOT NULL, files TEXT NOT NULL,
   words TEXT NOT NULL, version TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (project, id)
 );
-CREATE TABLE word (
-  project INTEGER, kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (project, kind, word)
-) WITHOUT ROWID;
+CREATE TABLE number (free INTEGER NOT NULL);
+INSERT INTO number VALUES (1);
+CREATE TABLE word (kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (kind, word)) WITHOUT ROWID;
+CREATE TABLE fresh (kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (kind, word)) WITHOUT ROWID;
 CREATE TABLE edge (
   task INTEGER, place INTEGER, name TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (task, place)
 ) WITHOUT ROWID;
@@ -46,7 +47,7 @@ def with_index(path: Path, use: Callable[[Index], T]) -> T:
         if "locked" in str(exc):
             raise
         remove(path)
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, ValueError):  # also a list or a text in it that reads as nothing
         remove(path)
     return _used(path, use)
 

@@ -4,11 +4,12 @@ from datetime import datetime
 
 from gitnexus.base.errors import Duplicate, Invalid
 from gitnexus.projects import permissions
-from gitnexus.projects.grants import permissions_file, read_permissions
+from gitnexus.projects.grants import permissions_file, written_permissions
 from gitnexus.projects.model import Project, Registry
 from gitnexus.projects.place import Place, health
 from gitnexus.projects.register import Registered, Wanted, registered
 from gitnexus.projects.resolve import still_there
+from gitnexus.projects.sealing import sealed
 from gitnexus.projects.store import read_registry, registry_file
 from gitnexus.state import Change, Snapshot, State
 
@@ -27,12 +28,12 @@ def move(home: State, old: Project, place: Place, now: datetime) -> Registered:
         _refuse_another(registry, row, place, identity)
         wanted = Wanted(place.path, project_id=identity or row.id)
         after, project = registered(registry, wanted, row, "", free_name=False)
-        before = read_permissions(snapshot)
+        before = written_permissions(snapshot)
         files = registry_file(registry, after, now)
         files |= permissions_file(before, permissions.moved(before, row.hash, project.hash))
         return Change(files, f"projects: {project.name} moved to {project.path}", Registered(project, row))
 
-    return home.transact(decide)
+    return sealed(home, decide)
 
 
 def _refuse_another(registry: Registry, old: Project, place: Place, identity: str | None) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _OPEN = ("pending", "active", "blocked")
 HIDDEN = "may not be read"
+LOST = "its project cannot be read where it is registered"
 
 
 class Network:
@@ -38,6 +39,10 @@ class Network:
                 owners.setdefault(alias, project.hash)
         owners.update({project.name: project.hash for project in self.projects.values()})
         return owners
+
+    @cached_property
+    def _unreadable(self) -> set[str]:
+        return self.index.unreadable()
 
     def may_read(self, project: str) -> bool:
         """True if the current project may see another's tasks."""
@@ -76,7 +81,8 @@ class Network:
             return {**plain, "title": None, "status": None, "location": location, "reason": HIDDEN}
         found = self.index.task(project, task)
         if found is None:
-            return {**plain, "title": None, "status": None, "location": location, "reason": "does not exist"}
+            why = LOST if project in self._unreadable else "does not exist"
+            return {**plain, "title": None, "status": None, "location": location, "reason": why}
         return {**plain, "title": found.title, "status": found.status, "location": location}
 
     def dependents(self, row: Row) -> list[dict[str, Any]]:
@@ -119,7 +125,8 @@ class Network:
             if reason is None and key not in self.tasks:
                 if not self.may_read(key.partition(":")[0]):
                     continue  # it may well be there: who may not read is not told
-                reason = "the task does not exist"
+                lost = key.partition(":")[0] in self._unreadable
+                reason = LOST if lost else "the task does not exist"
             if reason is None:
                 edges.setdefault(source, []).append(key)
             else:

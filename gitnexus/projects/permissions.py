@@ -50,6 +50,17 @@ def held(permissions: Permissions, caller: str | None, target: str) -> Level:
     return found
 
 
+def tightened(permissions: Permissions) -> Permissions:
+    """Return what counts of permissions that nobody signed: they may take away, and give no more than reading."""
+    rows = tuple(
+        row if Level.READ.covers(row.permission) else row.changed(permission=Level.READ)
+        for row in permissions.project_relationships
+    )
+    return permissions.changed(
+        default_permission=lower(permissions.default_permission, Level.READ), project_relationships=rows
+    )
+
+
 def granted(permissions: Permissions, grant: Grant) -> Permissions:
     """Return the permissions with one entry for the pair: this one."""
     pair = (grant.from_, grant.to)

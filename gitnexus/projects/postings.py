@@ -1,35 +1,37 @@
-"""Which tasks of a fragment have a word: one packed list for each word, so that a fragment is few rows."""
+"""Which tasks have a word: one packed list for each word."""
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+LABELS, WORDS, FILES = 0, 1, 2
 # A mark is a task's number in the index and how many words of this kind it has.
 _SHIFT = 32
 _SIZE = (1 << _SHIFT) - 1
 BYTES = 8  # of one mark
-Key = tuple[int, str]
 
 
 class Lists:
     """The marks of tasks by kind and word."""
 
     def __init__(self) -> None:
-        self._kinds: defaultdict[int, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self._kinds: dict[int, defaultdict[str, list[int]]] = {
+            kind: defaultdict(list) for kind in (LABELS, WORDS, FILES)
+        }
+        self.count = 0
 
     def add(self, kind: int, words: Collection[str], task: int) -> None:
         """Note that a task has exactly these words."""
         mark, lists = task << _SHIFT | len(words), self._kinds[kind]
+        self.count += len(words)
         for word in words:
             lists[word].append(mark)
 
-    def all(self) -> list[Key]:
-        """Return every kind and word, in the order in which they are kept."""
-        return [(kind, word) for kind in sorted(self._kinds) for word in sorted(self._kinds[kind])]
-
-    def marks(self, key: Key) -> list[int]:
-        """Return the marks of a word, none for one that is not there."""
-        return self._kinds[key[0]].get(key[1], [])
+    def rows(self) -> Iterator[tuple[int, str, bytes]]:
+        """Yield every kind and word with its marks as they are kept, in the order in which they are kept."""
+        for kind, lists in self._kinds.items():
+            for word in sorted(lists):
+                yield kind, word, packed(lists[word])
 
 
 def packed(marks: Iterable[int]) -> bytes:
@@ -40,11 +42,6 @@ def packed(marks: Iterable[int]) -> bytes:
 def unpacked(raw: bytes) -> "array[int]":
     """Return the marks that were kept."""
     return array("Q", raw)
-
-
-def without(marks: Iterable[int], tasks: Collection[int]) -> list[int]:
-    """Return the marks of all other tasks."""
-    return [mark for mark in marks if mark >> _SHIFT not in tasks]
 
 
 def counted(lists: Iterable[bytes]) -> Mapping[int, int]:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitnexus.base.clock import read
-from gitnexus.projects.grants import read_permissions
+from gitnexus.projects.grants import written_permissions
 from gitnexus.projects.model import Project
 from gitnexus.projects.permissions import Permissions
 from gitnexus.projects.place import Health, health
 from gitnexus.projects.register import removal
+from gitnexus.projects.sealing import sealed
 from gitnexus.projects.store import read_registry
 from gitnexus.state import Change, Snapshot, State
 
@@ -46,12 +47,12 @@ def prune(home: State, now: datetime, *, older_than: int | None, dry_run: bool, 
         rows = read_registry(snapshot).projects
         gone = tuple(one for one in judgements if rows.get(one.project.hash) == one.project and not _is_back(one))
         doomed = [one.project for one in gone]
-        told = Pruned(gone, _naming(read_permissions(snapshot), doomed), len(rows) - len(gone))
+        told = Pruned(gone, _naming(written_permissions(snapshot), doomed), len(rows) - len(gone))
         if dry_run or not gone:
             return Change({}, "", told)
         return Change(removal(snapshot, doomed, now), f"projects: prune {', '.join(p.name for p in doomed[:5])}", told)
 
-    return home.transact(decide)
+    return sealed(home, decide)
 
 
 def judged(row: Project, how: Health, now: datetime, older_than: int | None, here: str | None) -> Gone | None:

@@ -10,9 +10,10 @@ from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Duplicate, HashCollision, Invalid, NotFound
 from gitnexus.base.text import is_text
 from gitnexus.projects import permissions
-from gitnexus.projects.grants import permissions_file, read_permissions
+from gitnexus.projects.grants import permissions_file, written_permissions
 from gitnexus.projects.model import Project, Registry, checked_name, default_name, hash_of, real
 from gitnexus.projects.place import Place, at, nearest
+from gitnexus.projects.sealing import sealed
 from gitnexus.projects.store import read_registry, registry_file
 from gitnexus.state import Change, Snapshot, State
 
@@ -37,12 +38,12 @@ class Registered:
 
 def register(home: State, wanted: Wanted, now: datetime) -> Registered:
     """Register a project, or bring its row up to date. Raises: Invalid, HashCollision."""
-    return home.transact(lambda snapshot: registration(snapshot, wanted, now, again=True))
+    return sealed(home, lambda snapshot: registration(snapshot, wanted, now, again=True))
 
 
 def add(home: State, wanted: Wanted, now: datetime) -> Registered:
     """Register a project that is not there yet. Raises: Duplicate, Invalid, HashCollision."""
-    return home.transact(lambda snapshot: registration(snapshot, wanted, now, again=False))
+    return sealed(home, lambda snapshot: registration(snapshot, wanted, now, again=False))
 
 
 def registration(snapshot: Snapshot, wanted: Wanted, now: datetime, *, again: bool) -> Change[Registered]:
@@ -60,7 +61,7 @@ def registration(snapshot: Snapshot, wanted: Wanted, now: datetime, *, again: bo
     after, project = registered(registry, wanted, there or moved, stamp(now), free_name=again)
     files = registry_file(registry, after, now)
     if moved is not None:
-        before = read_permissions(snapshot)
+        before = written_permissions(snapshot)
         files |= permissions_file(before, permissions.moved(before, moved.hash, project.hash))
     return Change(files, f"projects: register {project.name}", Registered(project, moved))
 
@@ -106,7 +107,7 @@ def unregister(home: State, path: str, now: datetime) -> Project | None:
             return Change({}, "", None)
         return Change(removal(snapshot, [gone], now), f"projects: unregister {gone.name}", gone)
 
-    return home.transact(decide)
+    return sealed(home, decide)
 
 
 def removal(snapshot: Snapshot, gone: list[Project], now: datetime) -> dict[str, bytes | None]:
@@ -114,7 +115,7 @@ def removal(snapshot: Snapshot, gone: list[Project], now: datetime) -> dict[str,
     registry = after = read_registry(snapshot)
     for row in gone:
         after = after.without(row.hash)
-    before = read_permissions(snapshot)
+    before = written_permissions(snapshot)
     left = permissions.without(before, frozenset(row.hash for row in gone))
     return registry_file(registry, after, now) | permissions_file(before, left)
 

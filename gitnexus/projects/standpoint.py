@@ -9,7 +9,7 @@ from gitnexus.backlog.reference import Reference
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, ProjectNotFound
 from gitnexus.projects import access, audit
-from gitnexus.projects.grants import read_permissions
+from gitnexus.projects.grants import is_in_force, read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project, Registry
 from gitnexus.projects.operations import Operation
@@ -34,12 +34,17 @@ class Standpoint:
         life: Life = "short",
         clock: Callable[[], datetime] = now,
         audit_reads: Callable[[], bool] = lambda: False,
+        guarded: Callable[[State], State] = lambda home: home,
     ) -> None:
-        """`here` is the current project, None outside any; `audit_reads` is asked when another one is read."""
+        """`here` is the current project, None outside any; `audit_reads` is asked when another one is read.
+
+        `guarded` gives the home state, once it is opened, the one who signs permissions and knows signatures.
+        """
         self.here = here
         self.clock = clock
         self._life = life
         self._audit_reads = audit_reads
+        self._guarded = guarded
         self._home: State | None = None
         self._registry: tuple[str | None, Registry] = (None, Registry())
         self._permissions: tuple[str | None, Permissions] = (None, Permissions())
@@ -48,7 +53,7 @@ class Standpoint:
     def home(self) -> State:
         """The home state, made if it was not there."""
         if self._home is None:
-            self._home = make_home(self._life)
+            self._home = self._guarded(make_home(self._life))
         return self._home
 
     @property
@@ -64,8 +69,13 @@ class Standpoint:
         """The permissions as they are now. Raises: Invalid."""
         snapshot = self._latest()
         if snapshot is not None and self._permissions[0] != snapshot.commit:
-            self._permissions = (snapshot.commit, read_permissions(snapshot))
+            self._permissions = (snapshot.commit, read_permissions(snapshot, self.home.trusts))
         return self._permissions[1]
+
+    def permissions_count(self) -> bool:
+        """True if the permissions are signed, or give nothing that would have to be. Raises: Invalid."""
+        snapshot = self._latest()
+        return snapshot is None or is_in_force(snapshot, self.home.trusts)
 
     @property
     def current(self) -> Project | None:
@@ -182,5 +192,6 @@ class Standpoint:
 
     def _latest(self) -> Snapshot | None:
         if self._home is None:
-            self._home = open_home(self._life)
+            found = open_home(self._life)
+            self._home = self._guarded(found) if found is not None else None
         return self._home.latest() if self._home else None

@@ -9,7 +9,7 @@ from gitnexus.git.commits import CommitRow, read, tree_of
 from gitnexus.git.merging import clean_merge, is_ancestor, replayed
 from gitnexus.git.patchid import PatchIds
 from gitnexus.git.private import PrivateGit
-from gitnexus.runs.message import Trailers, first_line, landing
+from gitnexus.runs.message import Trailers, first_line, landing, message
 from gitnexus.runs.message import read as trailers_of
 from gitnexus.runs.model import Run
 from gitnexus.runs.verify import Proof
@@ -18,6 +18,12 @@ Way = Literal["merge", "rebase", "squash"]
 ACTION = "land"
 # Signs that from one tree to another, by this patch, is what was approved. Raises: ApprovalNeeded.
 Vouch = Callable[[str, str, str], str]
+# Shows a person what one tree would become, and why that is not what was approved; signs their yes. Raises: NexusError.
+Renew = Callable[[str, str, str], str]
+
+
+class Outdated(Conflict):
+    """What was approved is no longer what would land."""
 
 
 class Written(NamedTuple):
@@ -29,12 +35,16 @@ class Written(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a run lands on `head`: by merging or moving on to `target`, or by the commits that are `written` first."""
+    """How a run lands on `head`: by merging or moving on to `target`, or by the commits that are `written` first.
+
+    `message` is what a merge says, where it carries an approval of its own.
+    """
 
     head: str
     result: str
     target: str
     written: tuple[Written, ...] = ()
+    message: str = ""
 
 
 def refuse_unready(run: Run, tip: str) -> None:
@@ -76,9 +86,42 @@ def refuse_unproved(run: Run, rows: Sequence[CommitRow], proofs: Sequence[Proof]
 
 
 def planned(
+    git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, way: Way, vouch: Vouch,
+    renew: Renew | None = None,
+) -> Plan:  # fmt: skip
+    """Return how proved commits come onto `head` by one of the ways. Raises: Conflict, ApprovalNeeded."""
+    try:
+        return _as_approved(git, ids, run, rows, head, way, vouch)
+    except Outdated as exc:
+        onto = tree_of(git, head)
+        result = clean_merge(git, head, rows[-1].id) if is_ancestor(git, run.base, head) else None
+        if result in (None, onto):
+            raise
+        if renew is None or way == "rebase":
+            where = "with --merge or --squash at a terminal" if way == "rebase" else "at a terminal"
+            exc.hint = f"landed {where} it shows what it would be now, and asks; or run it again from your branch"
+            raise
+        return _anew(git, run, rows, head, way, result, renew(onto, result, exc.message))
+
+
+def _anew(
+    git: PrivateGit, run: Run, rows: Sequence[CommitRow], head: str, way: Way, result: str, token: str
+) -> Plan:  # fmt: skip
+    """Return how a run lands as git merges it, by an approval of its own."""
+    found, tip = _gathered(run, rows), rows[-1].id
+    if way == "merge":
+        subject, _, body = merge_message(run, len(rows)).partition("\n\n")
+        said = f"{body.strip()}\nThe base had moved; what came of it was approved anew."
+        text = message(subject, said, found._replace(actions=(ACTION,), approvals=(token,)))
+        return Plan(head, result, tip, message=text)
+    found = found._replace(actions=(*found.actions, ACTION), approvals=(*found.approvals, token))
+    text = landing(run.title, [row.message for row in rows], found)
+    return Plan(head, result, "", (Written(result, text, author_of(read(git, tip))),))
+
+
+def _as_approved(
     git: PrivateGit, ids: PatchIds, run: Run, rows: Sequence[CommitRow], head: str, way: Way, vouch: Vouch
 ) -> Plan:
-    """Return how proved commits come onto `head` by one of the ways. Raises: Conflict, ApprovalNeeded."""
     tip, onto = rows[-1].id, tree_of(git, head)
     if head == run.base and (way == "rebase" or (way == "squash" and len(rows) == 1)):
         return Plan(head, rows[-1].tree, tip)
@@ -153,8 +196,8 @@ def _fitted(git: PrivateGit, ids: PatchIds, run: Run, onto: str, old: str, new: 
     return result
 
 
-def _outdated(run: Run, words: str) -> Conflict:
-    return Conflict(
+def _outdated(run: Run, words: str) -> Outdated:
+    return Outdated(
         f"{run.id} needs a new approval, since its base moved: {one_line(words, 300)}",
         hint="run it again from where your branch is now, and approve that",
         context={"run": run.id},

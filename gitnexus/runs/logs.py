@@ -35,6 +35,11 @@ def logs(repo: Repo, objects: Objects, folder: Path, since: str = "") -> Iterato
         yield Log(run, _put_together(objects, tree))
 
 
+def archived(repo: Repo, objects: Objects) -> set[str]:
+    """Return the runs whose logs are in the archive of a month. Raises: NexusError."""
+    return {run for run, _ in _on_refs(repo, objects, ARCHIVE)}
+
+
 def _wanted(run: str, since: str) -> bool:
     return is_id(run) and run[: len(since)] >= since
 
@@ -46,9 +51,9 @@ def _on_disk(place: Path) -> bytes | None:
         return None
 
 
-def _on_refs(repo: Repo, objects: Objects) -> Iterator[tuple[str, str]]:
+def _on_refs(repo: Repo, objects: Objects, *below: str) -> Iterator[tuple[str, str]]:
     """Yield run and tree; a run's own ref comes last, and so counts before an archive that holds it, too."""
-    listed = must("for-each-ref", "--format=%(refname)", ARCHIVE, LOGS, git_dir=repo.common_dir)
+    listed = must("for-each-ref", "--format=%(refname)", *(below or (ARCHIVE, LOGS)), git_dir=repo.common_dir)
     names = sorted(listed.decode("utf-8", "replace").split())
     for name in names:
         tip = objects.tip(name)

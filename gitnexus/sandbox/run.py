@@ -78,7 +78,7 @@ def _started(
             os.close(their_err)
             if voice:
                 voice.handed_over()
-        running = _Running(spec, (out, err), handed.control, sinks)
+        running = _Running(spec, (out, err), handed.control, sinks, voice)
         yield running
     finally:
         os.close(out)
@@ -105,9 +105,16 @@ class _Running:
     """A command on its way: what it writes, what is told of it, and the limits it may run into."""
 
     def __init__(
-        self, spec: Spec, streams: tuple[int, int], control: socket.socket, sinks: tuple[Sink | None, Sink | None]
+        self,
+        spec: Spec,
+        streams: tuple[int, int],
+        control: socket.socket,
+        sinks: tuple[Sink | None, Sink | None],
+        voice: Voice | None,
     ) -> None:
         self._spec = spec
+        self._voice = voice
+        self._dismissed = False
         self._control = control
         limit = spec.limits.output
         chosen = zip(streams, (sinks[0], sinks[1] or sinks[0]), strict=True)
@@ -177,13 +184,16 @@ class _Running:
         """End the command if it is over a limit, asking first; the launcher insists after a grace."""
         now = time.monotonic()
         limits = self._spec.limits
-        if self._ended_by:
+        if self._ended_by or self._dismissed:
             if now > self._give_up:
                 self._told["status"] = signal.SIGKILL
                 self._given_up = True
             return
         if sum(stream.total for stream in self._streams.values()) > limits.flood:
             self._end("output")
+        elif self._voice is not None and self._voice.overstayed:
+            self._dismissed = True
+            self._ask_to_end()
         elif now - self._begin - self._talked > limits.seconds:
             self._end("time")
         elif now >= self._next_look and "pid" in self._told and sys.platform == "linux":
@@ -194,13 +204,16 @@ class _Running:
 
     def _end(self, why: EndedBy) -> None:
         self._ended_by = why
+        # Who asks for time may tidy up; who takes all there is gets no more.
+        self._ask_to_end(at_once=why != "time")
+
+    def _ask_to_end(self, *, at_once: bool = False) -> None:
         self._give_up = time.monotonic() + _GIVE_UP
         with contextlib.suppress(OSError):
-            # Who asks for time may tidy up; who takes all there is gets no more.
-            if why == "time":
-                self._control.send(b"T")
-            else:
+            if at_once:
                 self._control.shutdown(socket.SHUT_WR)
+            else:
+                self._control.send(b"T")
 
     def _end_orphans(self) -> None:
         """End what a killed launcher has left; from L2 on the kernel has done so, and its numbers are not ours."""
@@ -235,6 +248,7 @@ class _Running:
             stdout=out,
             stderr=err,
             ended_by=self._ended_by or _BY_SIGNAL.get(like_signal),
+            dismissed=self._dismissed,
             left_behind=told.get("left", 0),
             cpu_seconds=told.get("cpu", 0.0),
             memory=told.get("rss", 0),

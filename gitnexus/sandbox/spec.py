@@ -71,6 +71,7 @@ class Kept(Record):
 class Outcome(Record):
     """How a command ended: `status`, or the `signal` that ended it; `ended_by` if it was one of the limits.
 
+    `dismissed` is true for one that had said all and was told so, and would not leave: that is no fault of its work.
     `left_behind` is how many processes it left running; they were ended. Nothing is kept of what went to a sink.
     """
 
@@ -81,6 +82,7 @@ class Outcome(Record):
     stdout: Kept
     stderr: Kept
     ended_by: EndedBy | None = None
+    dismissed: bool = False
     left_behind: int = 0
     cpu_seconds: float = 0.0
     memory: int = 0

@@ -6,6 +6,8 @@ import select
 import time
 
 _PATIENCE = 60.0
+# For a program that was told that there is nothing more, to put its things away and leave.
+FAREWELL = 3.0
 
 
 class Voice:
@@ -15,6 +17,7 @@ class Voice:
         self.theirs, self._ours = os.pipe()
         os.set_blocking(self._ours, False)
         self._patience = patience
+        self._farewell = float("inf")
 
     def handed_over(self) -> None:
         """Close our copy of the command's end, so that its own end is noticed."""
@@ -38,6 +41,16 @@ class Voice:
             if not select.select([], [self._ours], [], max(0.0, until - time.monotonic()))[1]:
                 self.close()
         return self._ours >= 0
+
+    def hang_up(self) -> None:
+        """Say that this was all: who does not leave by itself then is dismissed."""
+        self.close()
+        self._farewell = min(self._farewell, time.monotonic() + FAREWELL)
+
+    @property
+    def overstayed(self) -> bool:
+        """True if the command was told that this was all, and has had its time to leave."""
+        return time.monotonic() > self._farewell
 
     def close(self) -> None:
         """Say nothing more: the command reads the end of its input."""

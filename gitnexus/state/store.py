@@ -44,7 +44,10 @@ class State:
         self.objects = objects
         self.projections = projections
         self.keepers: Mapping[str, Keeper] = {}
+        # Whether an approver signed the file that has to be (a project's settings, the home's permissions), and what to
+        # write beside new bytes of it so that they count; None where nobody can sign.
         self.trusts: Callable[[Snapshot, bytes], bool] = lambda _snapshot, _raw: False
+        self.signs: Callable[[Snapshot, bytes], Mapping[str, bytes]] | None = None
         self._author: Author | None = None
         self._lock = StateLock(repo.common_dir / "nexus" / "lock")
         self._snapshot = self._fetch()

@@ -23,13 +23,21 @@ def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callabl
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
         from gitnexus.app.backlog import open_backlog
+        from gitnexus.base.errors import NotFound
 
         place, word = start_folder(invocation(click.get_current_context())), said_project(in_project)
         if word:
             from gitnexus.app.standpoint import chosen  # only who names a project pays for the registry
 
             place = Path(chosen(place, word).path)
-        found = open_backlog(place)
+        try:
+            found = open_backlog(place)
+        except NotFound as exc:
+            if not place.is_dir():
+                raise
+            from gitnexus.app.backlog import open_outside
+
+            found = open_outside(place, exc)
         try:
             for line in found.nexus.notices if found.nexus else ():
                 note(line)

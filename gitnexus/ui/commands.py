@@ -11,6 +11,7 @@ import click
 
 Row = tuple[str, str, str, str]
 HELP_NAMES = ["-h", "--help"]
+_WHOLE = "gitnexus.whole"
 
 
 class Invocation:
@@ -91,11 +92,12 @@ class NexusGroup(click.Group):
 
 
 class LazyGroup(NexusGroup):
-    """The root: it knows its commands as strings."""
+    """A group that knows its commands as strings; with `common` its help tells of these, and names the others."""
 
-    def __init__(self, rows: Sequence[Row], **kwargs: Any) -> None:
+    def __init__(self, rows: Sequence[Row], common: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._rows = {row[1]: row for row in rows}
+        self._common = frozenset(common)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._rows)
@@ -108,13 +110,37 @@ class LazyGroup(NexusGroup):
         found: click.Command = getattr(import_module(module), name)
         return found
 
+    def listed(self) -> list[tuple[str, str, str]]:
+        """Return section, name and line of each command."""
+        return [(section, name, line) for section, name, _, line in self._rows.values()]
+
+    def whole_help(self, ctx: click.Context) -> str:
+        """Return the help with every command and option."""
+        ctx.meta[_WHOLE] = True
+        return ctx.get_help()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self._common and _WHOLE not in ctx.meta:
+            self.format_commands(ctx, formatter)
+        else:
+            super().format_options(ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        short = self._common if _WHOLE not in ctx.meta else ()
         sections: dict[str, list[tuple[str, str]]] = {}
-        for section, name, _, line in self._rows.values():
-            sections.setdefault(section, []).append((name, line))
+        others: dict[str, list[str]] = {}
+        for section, name, line in self.listed():
+            rows = sections.setdefault(section, [])
+            if not short or name in short:
+                rows.append((name, line))
+            else:
+                others.setdefault(section, []).append(name)
         for section, rows in sections.items():
+            if short and section == "inside":
+                continue
+            rest = [("also", ", ".join(others[section]))] if section in others else []
             with formatter.section(section):
-                formatter.write_dl(rows, col_max=20)
+                formatter.write_dl([*rows, *rest], col_max=20)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Answer from the table: a TAB imports no command either."""
@@ -141,16 +167,18 @@ def unknown(ctx: click.Context, word: str, names: Sequence[str]) -> str:
     return f"{sentence}; did you mean {' or '.join(near)}?" if near else sentence
 
 
-def root(rows: Sequence[Row]) -> LazyGroup:
-    """Return the root command."""
+def root(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyGroup:
+    """Return the root command; `common` are those that its help tells of."""
     from gitnexus import __version__
 
     group = LazyGroup(
         rows,
+        common,
         context_settings={"terminal_width": _terminal_width(), "color": colour()},
         name="git nexus",
         help="A control plane for coding agents that lives inside git.",
-        epilog="git help nexus shows the manual, git nexus COMMAND -h one command.",
+        epilog="git nexus help --all lists all commands and options, git nexus COMMAND -h shows one, "
+        "git help nexus the manual.",
         options_metavar="[-C DIR] [--json]",
         subcommand_metavar="COMMAND …",
     )

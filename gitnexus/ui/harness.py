@@ -52,7 +52,7 @@ def outcome_payload(done: "Outcome", dry_run: bool) -> dict[str, Any]:
 
 def outcome_text(done: "Outcome", dry_run: bool, *, out: bool) -> str:
     """Return the same for a person."""
-    name = f"{done.row.name} ({done.scope} scope)"
+    name = f"{done.row.name} ({'a plugin folder' if done.is_plugin else f'{done.scope} scope'})"
     if not done.changes:
         nothing = f"{name}: nothing of ours is there." if out else f"{name}: everything is there already."
         return "\n".join([nothing, *(f"  note: {one_line(note, 300)}" for note in done.notes)])
@@ -82,6 +82,7 @@ def standing_payload(one: "Standing") -> dict[str, Any]:
         "stale": one.stale,
         "files": [{"path": file.path, "state": file.state} for file in one.files],
         "events": events_of(one.row.id),
+        "project": not one.lawless,
         "waits": one.waits,
         "unprotected": list(one.row.unprotected),
     }
@@ -107,6 +108,8 @@ def events_of(harness: str) -> list[dict[str, Any]]:
 
 def standing_text(one: "Standing") -> str:
     """Return how a program stands for a person."""
+    from gitnexus.app.harness import BEGIN, LAWLESS
+
     how = {
         "no": click.style("not installed", dim=True),
         "yes": click.style("installed", fg="green"),
@@ -119,7 +122,8 @@ def standing_text(one: "Standing") -> str:
     again = f"git nexus harness install {one.row.id}{_scoped(one.scope)}"
     lines += [f"  by another version or catalog: {again}"] if one.stale or one.how == "half" else []
     lines += [f"  {file.path}: {file.state}" for file in one.files if file.state != "as installed"]
-    lines += [click.style(f"  to do: {words}", fg="yellow") for words in one.waits]
+    waits = [*([f"{BEGIN}, for {LAWLESS}"] if one.lawless else []), *one.waits]
+    lines += [click.style(f"  to do: {words}", fg="yellow") for words in waits]
     events = events_of(one.row.id)
     has = [row["event"] for row in events if row["names"]]
     lines += [f"  events: {', '.join(has) or 'none'}"]

@@ -9,9 +9,9 @@ import click
 from gitnexus.ui.commands import Row, root, wants_json
 
 
-def run(rows: Sequence[Row], arguments: list[str]) -> int:
-    """Return the exit status of one command line."""
-    group = root(rows)
+def run(rows: Sequence[Row], arguments: list[str], common: Sequence[str] = ()) -> int:
+    """Return the exit status of one command line; `common` are the commands that the help tells of."""
+    group = root(rows, common)
     if "_GIT_NEXUS_COMPLETE" in os.environ:
         from click.shell_completion import shell_complete
 

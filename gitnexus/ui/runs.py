@@ -90,7 +90,8 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
 
     run = desk.run
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _bypasses(desk) else []
-    lines += [f"{run.id} {click.style(view.status, fg=COLOURS.get(view.status), bold=True)}  {one_line(run.title, 80)}"]
+    status = click.style(view.status, fg=COLOURS.get(view.status), bold=True)
+    lines += [f"{run.id} {status}  {one_line(run.title, 80)}{_confined(view)}"]
     rows = [
         [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]
         for name, one in view.actions.items()
@@ -127,6 +128,13 @@ def _said(action: "ActionView") -> str:
     """Return who said no and why, or why the agent asked."""
     told = f"by {action.by}: {action.why}" if action.status == "denied" and action.by else action.why
     return one_line(told.removesuffix(": "), 100)
+
+
+def _confined(view: "RunView") -> str:
+    """Return at which level of the sandbox its agents worked, in red where nothing held them."""
+    levels = sorted({node.sandbox for node in view.nodes.values() if node.sandbox})
+    shown = (click.style(level, fg="red", bold=True) if level == "L0" else level for level in levels)
+    return f"  sandbox {', '.join(shown)}" if levels else ""
 
 
 def _bypasses(desk: "RunDesk") -> bool:

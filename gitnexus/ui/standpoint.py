@@ -35,8 +35,13 @@ def in_a_project(command: Callable[..., R]) -> Callable[..., R]:
 
 
 def said_project(option: str | None) -> str | None:
-    """Return what names the current project, if anything does."""
-    return option or os.environ.get("NEXUS_PROJECT")
+    """Return what names the current project, if anything does; then GIT_DIR does not."""
+    word = option or os.environ.get("NEXUS_PROJECT")
+    if word:
+        from gitnexus.git.discovery import disinherit
+
+        disinherit()
+    return word
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from gitnexus.events.log import Draft
 from gitnexus.prompts.model import Plan
 from gitnexus.workflow.budget import plan_of
 from gitnexus.workflow.definition import WorkflowNode
-from gitnexus.workflow.packing import Limits, SplitRequest, limits_of, packed
+from gitnexus.workflow.packing import Limits, SplitRequest, limits_of
 from gitnexus.workflow.progress import Batch, NodeState
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def next_in_batch(
             return left[0]
         engine.write(*batch_over(node.id, state, True, ""))
     rest = plan.changed(steps=tuple(step for step in plan.steps if step.id in todo))
-    found = packed(
-        plan_of(rest.plain(), "plan.json"), engine.stage.sizes(), engine.stage.weights, _limits(engine, node)
-    )
+    found = engine.stage.packed(plan_of(rest.plain(), "plan.json"), _limits(engine, node))
     if not found.batches:
         return found.splits[0]
     batch, name = found.batches[0], f"{node.id}.{len(state.batches) + 1}"

@@ -50,6 +50,11 @@ _CANNOT = (
     '{"blocked": {"kind": KIND, "question": what exactly is missing, "suggested_ctx": [references that might help]}}, '
     "where KIND is needs_research, needs_plan_patch or needs_user_input. Guessing is worse than being blocked."
 )
+_STUCK = (
+    "If you cannot do it, undo what you changed and let your last message be one JSON object and nothing else: "
+    '{"blocked": {"kind": KIND, "question": what exactly is missing, "suggested_ctx": [references that might help]}}, '
+    "where KIND is needs_research, needs_plan_patch or needs_user_input. Guessing is worse than being blocked."
+)
 _KINDS = ("needs_research", "needs_plan_patch", "needs_user_input")
 
 
@@ -72,6 +77,20 @@ def briefed(order: Order) -> str:
     if order.feedback:
         parts.append(again(order.feedback))
     return "\n\n".join(parts)
+
+
+def sent_to_work(order: Order) -> str:
+    """Return what an agent is told that edits files itself: the work, and how to say that it cannot be done."""
+    return "\n\n".join([told(order), _STUCK])
+
+
+def blocked_said(said: str) -> Blocked | None:
+    """Return by what an agent that edits files says it is blocked; None for any message that is not just that."""
+    try:
+        value = object_in(said)
+        return Blocked.from_value(value["blocked"], "blocked") if set(value) == {"blocked"} else None
+    except Invalid:
+        return None
 
 
 def again(wrong: str, said: str = "") -> str:
@@ -119,6 +138,8 @@ def object_in(said: str) -> dict[str, Any]:
     text = said.rstrip()
     if _FENCE.fullmatch(text.rpartition("\n")[2]):
         text = text.rpartition("\n")[0].rstrip()
+    if text.endswith("…"):
+        raise Invalid("the answer breaks off before its end; answer shorter")
     if not text.endswith("}"):
         raise Invalid("the answer should end with a JSON object, and it does not")
     starts = [found.start() for found in re.finditer(r"^[ \t]*\{", text, re.MULTILINE)] or [text.find("{")]

@@ -39,13 +39,16 @@ class Outcome:
 class Engine:
     """One walk through one workflow."""
 
-    def __init__(self, definition: WorkflowDefinition, stage: Stage, task: str = "") -> None:
+    def __init__(
+        self, definition: WorkflowDefinition, stage: Stage, task: str = "", *, side_by_side: bool = True
+    ) -> None:
         self.flow = Flow(definition, stage.told)
         self.stage = stage
         self.progress = Progress()
         self.desk = Desk(self.flow, self.progress, stage.read, task)
         self._steps = Steps(self)
         self._begun: set[str] = set()
+        self._side_by_side = side_by_side
         self._running: dict[str, _Call] = {}
         self.news()
 
@@ -122,7 +125,7 @@ class Engine:
             if node.id not in self._running and self._has_room(node):
                 self._began(self.desk.effective(node))
         # Who is alone works where its outcome is asked for: then Ctrl-C ends the work itself.
-        for call in self._running.values() if len(self._running) > 1 else ():
+        for call in self._running.values() if self._side_by_side and len(self._running) > 1 else ():
             call.start()
 
     def _has_room(self, node: WorkflowNode) -> bool:
@@ -200,6 +203,7 @@ class _Call:
                 found = self._stage.call(order)
             except Unfit as exc:
                 wrong.append(exc.message)
+                spent = _sum(spent, exc.usage or Usage())
             except NexusError as exc:
                 return Outcome(None, tuple(wrong), spent, exc.message)
             else:

@@ -9,6 +9,7 @@ from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import Blocked, ExecResult, Form, Plan, PlanChanges, ResearchBundle
 from gitnexus.workflow.definition import OUTPUTS, NodeType
 from gitnexus.workflow.packing import SplitRequest
+from gitnexus.workflow.papers import research_text
 from gitnexus.workflow.planchange import changed_plan
 from gitnexus.workflow.specialist import FUNCTIONS, Output
 
@@ -55,7 +56,7 @@ def files_of(type_: NodeType, output: Output) -> dict[str, bytes]:
     names = OUTPUTS[type_]
     found = {names[0] if type_ != "command" else "exec_result.json": document(output.plain())}
     if isinstance(output, ResearchBundle):
-        found[names[1]] = markdown(output, "Review" if type_ == "review" else "Research").encode("utf-8", "replace")
+        found[names[1]] = research_text(output, type_).encode("utf-8", "replace")
     return found
 
 
@@ -67,22 +68,3 @@ def read(type_: NodeType, raw: bytes) -> Output:
         "exec": ExecResult, "command": ExecResult,
     }  # fmt: skip
     return forms[type_].from_value(value, OUTPUTS[type_][0])
-
-
-def markdown(bundle: ResearchBundle, title: str) -> str:
-    """Return research for people, each claim with where it comes from."""
-    lines = [f"# {title}: {_line(bundle.question)}", "", bundle.summary.strip() or "Nothing was found.", ""]
-    if bundle.claims:
-        lines += ["CLAIMS:"]
-        for claim in bundle.claims:
-            cited = ", ".join(f"`{_line(one)}`" for one in claim.citations)
-            lines.append(f"- {_line(claim.text)} ({claim.confidence} %; {cited})")
-        lines.append("")
-    for name, rows in (("CONSTRAINTS", bundle.constraints), ("OPEN_QUESTIONS", bundle.unresolved)):
-        if rows:
-            lines += [f"{name}:", *(f"- {_line(row)}" for row in rows), ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.replace("`", "'").split())

@@ -48,8 +48,9 @@ def papers_of(output: Plan | ResearchBundle, origin: Origin, kind: str = "") -> 
     id_ = paper_id(kind, origin)
     folder = (PLANS if isinstance(output, Plan) else RESEARCH).removeprefix(NEXUS)
     path = f"{folder}/{id_}.json"
-    text = plan_text(output, origin, id_) if isinstance(output, Plan) else research_text(output, origin, id_, kind)
-    return {path: document(paper(output, origin, id_)), f"{folder}/{id_}.md": text.encode("utf-8", "replace")}
+    text = plan_text(output) if isinstance(output, Plan) else research_text(output, kind)
+    whole = "\n".join([*_front(id_, origin), text])
+    return {path: document(paper(output, origin, id_)), f"{folder}/{id_}.md": whole.encode("utf-8", "replace")}
 
 
 def paper(output: Form, origin: Origin, id_: str) -> dict[str, Any]:
@@ -68,9 +69,9 @@ def research_in(value: dict[str, Any], where: str) -> ResearchBundle:
     return ResearchBundle.from_value({key: item for key, item in value.items() if key not in ("id", "origin")}, where)
 
 
-def research_text(bundle: ResearchBundle, origin: Origin, id_: str, kind: str = "research") -> str:
+def research_text(bundle: ResearchBundle, kind: str = "research") -> str:
     """Return research or a review for people: the summary, claims with their sources, what follows, what is open."""
-    lines = [*_front(id_, origin), f"# {kind.capitalize()}: {_line(bundle.question)[:200]}", "", "SUMMARY:", ""]
+    lines = [f"# {kind.capitalize()}: {_title(bundle.question)}", "", "SUMMARY:", ""]
     lines += [f"- {_line(one)}" for one in _sentences(bundle.summary)] or ["- nothing was found"]
     lines += ["", "CLAIMS:"] if bundle.claims else []
     for claim in bundle.claims:
@@ -81,9 +82,9 @@ def research_text(bundle: ResearchBundle, origin: Origin, id_: str, kind: str = 
     return "\n".join(lines) + "\n"
 
 
-def plan_text(plan: Plan, origin: Origin, id_: str) -> str:
+def plan_text(plan: Plan) -> str:
     """Return a plan for people: each step with what it touches, what proves it, and what it waits for."""
-    lines = [*_front(id_, origin), f"# Plan: {_line(plan.goal)[:200]}", "", "STEPS:"]
+    lines = [f"# Plan: {_title(plan.goal)}", "", "STEPS:"]
     for step in plan.steps:
         lines.append(f"- {_line(step.id)}: {_line(step.title)}")
         lines += [f"  - {row}" for row in _told(step)]
@@ -122,6 +123,11 @@ def _sentences(text: str) -> list[str]:
     """Return a text as rows: its lines, and long ones sentence by sentence; the doc graph wants rows, not prose."""
     parts = [part for line in text.split("\n") for part in re.split(r"(?<=[.!?])\s+(?=[A-Z“])", line)]
     return [part.strip() for part in parts if part.strip()]
+
+
+def _title(text: str) -> str:
+    plain = " ".join(text.split())
+    return _line(plain if len(plain) <= 200 else f"{plain[:199]}…")
 
 
 def _line(text: str) -> str:

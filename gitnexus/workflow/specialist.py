@@ -24,10 +24,6 @@ FUNCTIONS: dict[NodeType, str] = {
 }
 
 
-class Unfit(Failed):
-    """An answer that cannot be used. Its message is told to who gave it, as often as the node's retries allow."""
-
-
 class Commit(NamedTuple):
     """One commit of the history: id, time in seconds, and the first line of its message."""
 
@@ -64,6 +60,13 @@ class Usage(Record):
     output: int = 0
     cost: int = 0
     session: str = ""
+
+
+class Unfit(Failed):
+    """An answer that cannot be used. Its message is told to who gave it, as often as the node's retries allow."""
+
+    # What that answer took all the same.
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,15 @@
 """What an engine needs of the world around it: a log, a shelf, specialists, and a gate that acts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from gitnexus.events.artifacts import ArtifactRef
 from gitnexus.events.log import Draft
 from gitnexus.events.model import Event
 from gitnexus.prompts.model import Action, Blocked
-from gitnexus.workflow.budget import Weights
+from gitnexus.workflow.budget import Plan
 from gitnexus.workflow.definition import WorkflowNode
+from gitnexus.workflow.packing import Limits, Packed
 from gitnexus.workflow.specialist import Order, Returned
 
 
@@ -38,8 +39,6 @@ class Deed(NamedTuple):
 
 class Stage(Protocol):
     """One run as its engine sees it. Only `call` is used from several threads."""
-
-    weights: Weights
 
     def events(self, after: int) -> Iterable[Event]:
         """Return what happened after an event, by its number."""
@@ -71,8 +70,8 @@ class Stage(Protocol):
     def surprise(self, deed: Deed, files: Sequence[str]) -> str:
         """Return what nobody expects of a deed for a step that names these files, nothing if all is as planned."""
 
-    def sizes(self) -> Mapping[str, int]:
-        """Return the files of the project as it is now, with their bytes."""
+    def packed(self, plan: Plan, limits: Limits) -> Packed:
+        """Return what is left of a plan in batches, counted in the files as they are now."""
 
     def show(self, node: str, text: str) -> None:
         """Tell who watches."""

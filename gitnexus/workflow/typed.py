@@ -31,6 +31,10 @@ class Typed:
         self._prompter = prompter
 
     def work(self, order: Order) -> Returned:
+        """Read what is to be asked about, and ask. Raises: NexusError."""
+        return self.asked(order, given_to(order))
+
+    def asked(self, order: Order, given: Mapping[str, str]) -> Returned:
         """Ask, and return what came back, checked; what does not fit is sent back as often as the node allows.
 
         Raises: NexusError.
@@ -39,7 +43,7 @@ class Typed:
             raise Failed(f"a node of type {order.node.type} is run as it stands, no model is asked")
         function = function_named(FUNCTIONS[order.node.type])
         prompter = _fitted(self._prompter, order, function.name)
-        reply = prompter.call(function.name, given_to(order), function.output, feedback=order.feedback)
+        reply = prompter.call(function.name, given, function.output, feedback=order.feedback)
         assert isinstance(reply.output, ResearchBundle | Plan | PlanChanges | ExecResult)  # noqa: S101 - these four
         return Returned(output=reply.output, usage=_usage(reply), wrong=reply.wrong)
 
@@ -86,7 +90,7 @@ def agenda(order: Order) -> str:
 
     graph = load(Shelf(order.view.library.base, order.view.library.state))
     docs = [doc.path for doc in (graph.agenda, *graph.active) if doc is not None and doc.sound]
-    task = [f"task:{order.task.rpartition(':')[2]}"] if order.task else []
+    task = [f"task:{order.task}"] if order.task and ":" not in order.task else []
     return _packed(order, (*(f"doc:{path}" for path in docs), *task), _AGENDA_KIB) if docs or task else ""
 
 

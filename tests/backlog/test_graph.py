@@ -99,6 +99,7 @@ def test_the_longest_chain_of_ten_thousand_tasks_is_exact(seed: int) -> None:
     assert all(before in edges[after] for before, after in pairwise(chain))
 
 
+@pytest.mark.slow
 def test_a_chain_of_fifty_thousand_needs_no_deep_stack() -> None:
     edges = {f"T{n}": [f"T{n - 1}"] for n in range(2, 50_001)}
 
@@ -109,6 +110,7 @@ def test_a_chain_of_fifty_thousand_needs_no_deep_stack() -> None:
     assert graph.cycles(edges) == []
 
 
+@pytest.mark.slow
 def test_a_ring_of_fifty_thousand_is_named_and_its_message_stays_short() -> None:
     edges = {f"T{n}": [f"T{n - 1}"] for n in range(2, 50_001)} | {"T1": ["T50000"]}
 

@@ -104,6 +104,7 @@ def test_the_tombstone_itself_cannot_be_deleted(project: Path) -> None:
     assert file(project, "T1").exists()
 
 
+@pytest.mark.slow
 def test_sixteen_processes_with_twenty_five_tasks_each_make_four_hundred(project: Path) -> None:
     started = [
         subprocess.Popen([sys.executable, "-c", ADDER, str(project), f"p{n}"], stdout=subprocess.PIPE, text=True)

@@ -201,9 +201,9 @@ def test_a_message_without_brackets_has_no_tags(message: str) -> None:
     "piece", ["[d] x\n", "`", "``\n`", '"a\n', "“", "```\n", "> x\n", "\\`", "[d", "- - - ", " \t"]
 )
 def test_a_long_message_is_read_in_no_time(piece: str) -> None:
-    message = piece * (200_000 // len(piece))
+    message = piece * (50_000 // len(piece))
     start = time.process_time()
 
     tags_in(f"{message}\n[d] x", TAGS)
 
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2

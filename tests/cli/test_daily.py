@@ -15,6 +15,7 @@ def test_status_is_one_screen(nexus: Nexus) -> None:
     nexus.ok("init", "--name", "demo")
 
     shown = re.sub(r"last (now|\d+ seconds? ago)", "last AGE", nexus.ok("status"))
+    shown = re.sub(r"^sandbox  L[0-3]$", "sandbox  LEVEL", shown, flags=re.MULTILINE)
 
     assert shown == (
         f"project  demo at {nexus.place}\n"
@@ -22,6 +23,7 @@ def test_status_is_one_screen(nexus: Nexus) -> None:
         "cycle    nothing open\n"
         "files    nothing kept yet\n"
         "hooks    pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, post-checkout\n"
+        "sandbox  LEVEL\n"
         "next     nothing waits for you\n"
     )
 

@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorial"
 # Each with the number of commands that it has at least.
-TUTORIALS = {"first-steps.md": 30, "first-run.md": 30, "a-cycle.md": 30, "three-projects.md": 50}
+TUTORIALS = {"first-steps.md": 30, "first-run.md": 30, "a-workflow.md": 25, "a-cycle.md": 30, "three-projects.md": 50}
+LONG = TUTORIALS.keys() - {"first-steps.md"}
 DEMO = FOLDER / "demo.sh"
 MARK = "\x01"
 
@@ -64,7 +65,9 @@ def test_every_tutorial_is_run() -> None:
 
 
 @pytest.mark.usefixtures("program_on_path")
-@pytest.mark.parametrize("name", TUTORIALS)
+@pytest.mark.parametrize(
+    "name", ["first-steps.md", *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(LONG))]
+)
 def test_a_tutorial_prints_what_it_says_it_prints(tmp_path: Path, name: str) -> None:
     script = steps((FOLDER / name).read_text(encoding="utf-8"))
 
@@ -78,6 +81,7 @@ def test_a_tutorial_prints_what_it_says_it_prints(tmp_path: Path, name: str) -> 
         assert (status == 0) == (then != "echo $?"), f"status {status}: {where}"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("program_on_path")
 def test_the_demo_runs_to_its_end_from_any_folder_and_leaves_nothing(
     tmp_path: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch

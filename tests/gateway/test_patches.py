@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app.cards import card_of
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NexusError
 from gitnexus.gateway.table import call
 from gitnexus.git import discover
 from gitnexus.git.patches import applied
+from gitnexus.policy.grants import Around
 from gitnexus.policy.model import PatchRequest
 from tests.conftest import run_git
 from tests.gateway.scene import TEXT, Law, bench_at, diff_of, everything, repository_at
@@ -250,6 +252,21 @@ def test_026_040_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: P
     assert [(row.path, row.link_target, row.binary) for row in request.changes] == [
         ("data.bin", "", False), ("new.bin", "", True), ("new.txt", "", False), ("src/up", "../a.txt", False),
     ]  # fmt: skip
+
+
+def test_040_a_card_tells_type_size_and_hash_of_what_no_diff_shows(place: Path, law: Law) -> None:
+    (place / "data.bin").write_bytes(b"\x7fELF" + bytes(9))
+    (place / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(92))
+    ids = run_git(place, "hash-object", "data.bin", "logo.png").split()
+    call(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
+    request = law.judged[0]
+
+    shown = card_of(discover(place), request, "d", law.decide(request), "default", "", Around(""))
+
+    assert [(row.path, row.what) for row in shown.files] == [
+        ("data.bin", f"changed, binary, Linux program (ELF), 13 bytes, blob {ids[0]}"),
+        ("logo.png", f"new, binary, PNG image, 100 bytes, blob {ids[1]}"),
+    ]
 
 
 def test_a_patch_does_not_take_a_folder_away_from_under_a_hidden_file(place: Path, law: Law) -> None:

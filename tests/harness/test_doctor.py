@@ -182,9 +182,9 @@ await hooks["tool.execute.before"]({ tool: "read", sessionID: "b", callID: "c" }
 const output = { output: "text" }
 await hooks["tool.execute.after"]({ tool: "read", sessionID: "b", callID: "c", args: { filePath: "x" } }, output)
 await hooks.event({ event: { type: "session.idle", properties: { sessionID: "b" } } })
-await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "a" } } })
+hooks.event({ event: { type: "session.compacted", properties: { sessionID: "a" } } }) // nobody waits for it
 const system = []
-await hooks["experimental.chat.system.transform"]({ sessionID: "a" }, { system: [] })
+await hooks["experimental.chat.system.transform"]({ sessionID: "a" }, { system })
 await hooks["experimental.chat.system.transform"]({ sessionID: "a" }, { system })
 console.log(JSON.stringify({ parts, system, output }))
 """
@@ -200,5 +200,5 @@ console.log(JSON.stringify({ parts, system, output }))
         "context_compact", "session_end",
     ]  # fmt: skip
     assert '"text":"look here\\n\\nlook here","synthetic":true' in done.stdout
-    assert '"system":["look here"]' in done.stdout
+    assert '"system":["look here","look here"]' in done.stdout
     assert '"output":"text\\n\\nlook here"' in done.stdout

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitnexus.app.harness import install
 from gitnexus.harness.model import EVENTS, Answer, Event, Happening
 from gitnexus.harness.speech.table import NAMES
 from gitnexus.hooks import harness as door
@@ -143,11 +144,14 @@ def test_a_program_that_never_ends_what_it_sends_is_not_waited_for(place: Path) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_outside_of_every_project_nothing_is_said_and_nothing_is_made(
+def test_outside_of_every_project_nothing_is_made_and_only_what_shuts_the_gate_is_said(
     name: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = Program(name, repository, monkeypatch)
+    shut = harness("session_start")
+    install(repository, name, "user", None, dry_run=False)
 
+    assert "no project, so every tool is refused" in shut.context
     for event in RECORDED[name]:
         if event != "pre_tool_use":
             heard = harness(event)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.app.gatememo import Known, Memo, home, place_of
+from gitnexus.app.harness import install, uninstall
 from gitnexus.app.harnessgate import judged
 from gitnexus.harness.model import Answer, Happening
 from gitnexus.state.home import home_folder
@@ -260,8 +261,14 @@ def test_edits_need_a_task_where_the_policy_says_so_and_sed_is_an_edit(ruled: Pa
     assert after == "allow"
 
 
-def test_outside_of_a_project_there_is_no_opinion_but_keys_and_the_canary(tmp_path: Path) -> None:
-    run_git(tmp_path, "init", "-q")
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_what_is_in_all_repositories_has_no_opinion_outside_of_projects_but_keys_and_the_canary(
+    tmp_path: Path, is_repository: bool
+) -> None:
+    if is_repository:
+        run_git(tmp_path, "init", "-q")
+        for name in ("claude-code", "opencode"):
+            install(tmp_path, name, "user", None, dry_run=False)
 
     assert bash(tmp_path, "make") == ""
     assert said(tmp_path, "write", {"filePath": "x", "content": ""}, "opencode") == "allow"
@@ -271,12 +278,62 @@ def test_outside_of_a_project_there_is_no_opinion_but_keys_and_the_canary(tmp_pa
     assert bash(tmp_path, f"cat {home_folder()}/keys/approver") == "deny"
 
 
+@pytest.mark.parametrize("harness", WRITE)
+def test_a_repository_that_is_no_project_is_shut_unless_the_gate_is_the_persons_own(
+    tmp_path: Path, harness: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone, other = tmp_path / "clone", tmp_path / "other"
+    for place in (clone, other):
+        place.mkdir()
+        run_git(place, "init", "-q")
+    install(clone, harness, "project", None, dry_run=False)
+    asked = SHELL[harness]("make")
+    left_alone = "allow" if harness == "opencode" else ""
+
+    strange = [said(place, *asked, harness) for place in (clone, other)]
+    install(clone, harness, "user", None, dry_run=False)
+    mine = [said(place, *asked, harness) for place in (clone, clone / ".git", other, tmp_path)]
+    uninstall(clone, harness, "user", None, dry_run=False)
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
+    plugin = [said(place, *asked, harness) for place in (clone, other)]
+
+    assert strange == ["deny", "deny"]
+    assert mine == ["deny", "deny", left_alone, left_alone]
+    assert plugin == ["deny", left_alone]
+
+
+def test_a_home_that_is_a_repository_does_not_shut_all_that_lies_in_it(sealed: Path) -> None:
+    run_git(sealed, "init", "-q")
+    (sealed / "notes").mkdir()
+    install(sealed, "claude-code", "user", None, dry_run=False)
+
+    assert bash(sealed / "notes", "make") == ""
+
+
 def test_a_file_of_a_project_is_judged_by_it_wherever_the_program_stands(ruled: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
     assert said(elsewhere, "Write", {"file_path": str(ruled / ".env"), "content": ""}) == "deny"
     assert said(elsewhere, "Write", {"file_path": str(ruled / "src" / "new.py"), "content": ""}) == "allow"
+
+
+def test_a_session_that_began_in_a_project_is_judged_by_it_wherever_it_went(
+    ruled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    calls = [
+        ("Bash", {"command": "curl x"}),
+        ("Write", {"file_path": "x", "content": ""}),
+        ("Read", {"file_path": "x"}),
+    ]
+    without = [said(elsewhere, *call) for call in calls]
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(ruled))
+
+    assert without == ["", "", ""]
+    assert [said(elsewhere, *call) for call in calls] == ["deny", "deny", ""]
+    assert bash(elsewhere, "git status") == "allow", "by the rule of that project"
 
 
 def test_a_repository_within_a_project_is_no_way_out_of_it(ruled: Path) -> None:
@@ -305,7 +362,7 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
         return bool(seen) and seen[0]
 
     assert [known("git status"), known("git status")] == [False, True]
-    assert [known("make"), known("make")] == [False, False], "a question is never remembered"
+    assert [known("make"), known("make")] == [False, False], "a question is remembered elsewhere"
     assert known("git status") is True, "what waits moved the state, and left the law as it was"
     (ruled / ".later").write_text("x")
     assert [known("cat .later"), known("cat .later")] == [False, True]
@@ -320,6 +377,91 @@ def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(rule
     assert bash(ruled, "git status") == "allow"
     (home_folder() / "policy.md").write_text("---\nversion: 1\ndeny:\n- run: [git, '**']\n---\n")
     assert bash(ruled, "git status") == "deny"
+
+
+def test_a_law_that_a_person_edits_by_hand_holds_with_the_next_call(ruled: Path) -> None:
+    before = [bash(ruled, "git status"), bash(ruled, "git status")]
+    stricter = POLICY.replace("deny:\n", 'deny:\n- run: [git, "**"]\n')
+    (ruled / ".nexus" / "policy.md").write_text(stricter)
+    after = [bash(ruled, "git status"), bash(ruled, "git log -3")]
+    looser = POLICY.replace("allow:\n", "allow:\n- run: [make]\n")
+    (ruled / ".nexus" / "policy.md").write_text(looser)
+
+    assert (before, after) == (["allow", "allow"], ["deny", "deny"])
+    assert bash(ruled, "make") == "deny", "what loosens counts only when it is signed"
+
+
+@pytest.fixture
+def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tools for which the gate itself was loaded."""
+    from gitnexus.app import harnessjudge
+
+    found: list[str] = []
+    whole = harnessjudge.answered
+
+    def counted(told_: Happening, *more: Any) -> Answer:
+        found.append(told_.tool)
+        return whole(told_, *more)
+
+    monkeypatch.setattr(harnessjudge, "answered", counted)
+    return found
+
+
+@pytest.mark.parametrize("answer", ["approve", "deny"])
+def test_what_waits_is_told_so_without_the_gate_until_somebody_answers(
+    ruled: Path, judgements: list[str], answer: str
+) -> None:
+    def asked() -> Answer:
+        return judged(told(ruled, "Write", {"file_path": "x.txt", "content": "x"}))
+
+    said_ = [asked().reason for _ in range(5)]
+    before = len(judgements)
+    run = json.loads(Nexus(ruled).ok("--json", "runs"))["runs"][0]["id"]
+    Nexus(ruled).ok(answer, run, "a1")
+    after = asked()
+
+    assert (before, len(set(said_[1:]))) == (2, 1), "once to ask, once to see that it waits"
+    assert after.verdict == {"approve": "allow", "deny": "deny"}[answer]
+    assert after.reason not in said_
+
+
+def test_a_question_is_another_for_other_words_another_session_and_another_file(
+    ruled: Path, judgements: list[str]
+) -> None:
+    def count(**more: Any) -> int:
+        before = len(judgements)
+        content, session = more.get("content", "x"), more.get("session", "s1")
+        judged(told(ruled, "Write", {"file_path": "readme.txt", "content": content}, session=session))
+        return len(judgements) - before
+
+    first = [count() for _ in range(3)]
+    (ruled / "readme.txt").write_text("another")
+
+    assert first == [1, 1, 0]
+    assert [count(), count(content="y"), count(session="s2")] == [1, 1, 1]
+
+
+def test_one_who_sits_before_the_program_is_asked_again_without_the_gate(
+    ruled: Path, judgements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "cli")
+    seen = [bash(ruled, "make"), bash(ruled, "make")]
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-py")
+
+    assert (seen, judgements) == (["ask", "ask"], ["Bash"])
+    assert bash(ruled, "make") == "defer", "nobody sits there now"
+
+
+def test_a_remembered_question_is_never_a_yes(ruled: Path) -> None:
+    for _ in range(3):
+        assert bash(ruled, "make") == "deny"
+    for file in (home_folder() / "cache" / "gate").rglob("*-*"):
+        if file.is_file():
+            file.write_text('["allow", "forged", []]')
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Memo, "found", lambda *_: None)
+        assert bash(ruled, "make") == "deny"
 
 
 def test_what_somebody_else_could_have_written_is_not_believed(ruled: Path) -> None:

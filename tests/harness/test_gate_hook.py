@@ -44,12 +44,12 @@ def test_145_the_canary_is_refused_in_the_words_of_each_program_even_where_no_pr
     assert "git nexus canary: refused" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("harness", NAMES)
-def test_a_repository_that_is_no_project_is_left_alone(nexus: Nexus, harness: str) -> None:
-    done = hooked(nexus, harness, payload(nexus.place, harness, "make"))
+def test_a_repository_that_is_no_project_is_refused_by_a_hook_that_came_with_it(nexus: Nexus) -> None:
+    nexus.ok("harness", "install", "codex")
+    done = hooked(nexus, "codex", payload(nexus.place, "codex", "make"))
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout or "{}") == ({"verdict": "allow"} if harness == "opencode" else {})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a person makes it one with git nexus init" in done.stderr
 
 
 @pytest.mark.parametrize("harness", NAMES)
@@ -65,7 +65,9 @@ def test_a_program_that_nobody_knows_is_refused(project: Path, nexus: Nexus) -> 
     assert hooked(nexus, "nobody", "{}").returncode == 2
 
 
-@pytest.mark.parametrize("broken", ["user policy", "project policy", "user settings", "state ref", "pin"])
+@pytest.mark.parametrize(
+    "broken", ["user policy", "project policy", "edited policy", "user settings", "state ref", "pin"]
+)
 def test_what_the_law_rests_on_is_broken_so_nothing_passes(
     project: Path, nexus: Nexus, sealed: Path, broken: str
 ) -> None:
@@ -76,6 +78,8 @@ def test_what_the_law_rests_on_is_broken_so_nothing_passes(
     home = sealed / "nexus"
     if broken == "user policy":
         (home / "policy.md").write_text("---\nversion: 7\n---\n")
+    elif broken == "edited policy":
+        (project / ".nexus" / "policy.md").write_text("---\nallow: [\n---\n")
     elif broken == "project policy":
         blob = run_git(project, "hash-object", "-w", "--stdin", stdin="---\nallow: [\n---\n").strip()
         env = {"index": str(project.parent / "index")}

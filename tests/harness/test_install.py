@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.app.harness import Client, install, standings, uninstall, write_plugin
+from gitnexus.app.harnesscheck import in_short
 from gitnexus.base.errors import BadUsage, Invalid, NotFound
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.install import transition
@@ -81,6 +83,7 @@ def test_out_again_every_byte_and_folder_is_as_it_was(name: str, scope: Scope, r
     take(repository, name, scope)
 
     assert during != before
+    assert not (repository / ".git" / "nexus").exists()
     assert all(during[path] is not None for path in before if before[path] is not None), "nothing of theirs went"
     assert tree(root) == before
 
@@ -479,6 +482,30 @@ def test_a_plugin_folder_for_claude_code(repository: Path, tmp_path: Path) -> No
     assert {"hooks/hooks.json", ".mcp.json", "commands/plan.md", "skills/nx-plan/SKILL.md"} <= files
     assert "mcp__plugin_git-nexus_nexus__nx_task_add" in role
     assert not folder.exists()
+
+
+def test_in_a_repository_that_is_no_project_it_is_said_that_all_is_refused_until_it_is(nexus: Nexus) -> None:
+    done = install(nexus.place, "codex", "project", None, dry_run=False)
+    before = next(standings(nexus.place, ["codex"]))
+    words = [(one.check, one.state, one.hint) for one in in_short(nexus.place)]
+    nexus.ok("init")
+
+    assert done.next.startswith("git nexus init, for this repository is no project yet")
+    assert (before.lawless, words) == (True, [("harness", "problem", "git nexus init")])
+    assert not next(standings(nexus.place, ["codex"])).lawless
+    assert install(nexus.place, "codex", "project", None, dry_run=False).next.startswith("start codex")
+
+
+def test_the_way_back_can_be_pasted_whatever_a_path_holds(repository: Path) -> None:
+    folder = repository / "it's a plugin"
+    given = Client(repository / "a b.json", "servers")
+    client = install(repository, "mcp", "project", given, dry_run=True)
+    plugin = write_plugin(repository, repository / "x" / ".." / folder.name, out=False, dry_run=True)
+
+    undo = ["git", "nexus", "harness", "uninstall"]
+    assert shlex.split(client.undo) == [*undo, "mcp", "--config", str(given.file), "--key", "servers"]
+    assert shlex.split(plugin.undo) == [*undo, "claude-code", "--plugin", str(folder)]
+    assert shlex.split(plugin.next)[:3] == ["claude", "--plugin-dir", str(folder)]
 
 
 def test_a_program_that_we_do_not_know_is_named_with_those_we_do(repository: Path) -> None:

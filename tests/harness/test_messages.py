@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app import harnesstags
+from gitnexus.catalog import Catalog
 from gitnexus.harness.model import MOST_CONTEXT
 from gitnexus.harness.speech.table import NAMES
+from gitnexus.state import State
+from gitnexus.state.layout import FORMAT_FILE
+from gitnexus.state.settings import FILE
 from tests.harness.conftest import Programs
 from tests.harness.programs import Heard, Program
 
@@ -153,3 +158,22 @@ def test_a_file_that_does_not_parse_is_told_and_left(program: Programs, place: P
 
     assert ".nexus/state/tasks.json is not valid JSON" in heard.context
     assert (place / ".nexus/state/tasks.json").read_text() == "{"
+
+
+def test_only_who_has_settings_pays_for_a_catalog_of_their_own(
+    program: Programs, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+    whole = harnesstags._catalog
+
+    def counted(where: Path) -> Catalog:
+        opened.append(where)
+        return whole(where)
+
+    monkeypatch.setattr(harnesstags, "_catalog", counted)
+    bare = program("codex")("user_message", prompt="[plan] it").context
+    State.open(place).write({harnesstags.SETTINGS: b"{}"}, why="settings")
+    settled = program("codex")("user_message", prompt="[plan] it").context
+
+    assert (opened, settled) == ([place], bare)
+    assert (harnesstags.FORMAT, harnesstags.SETTINGS) == (FORMAT_FILE, FILE)

@@ -9,7 +9,7 @@ import pytest
 from gitnexus.app.keepers import open_state
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.model import Happening
-from gitnexus.harness.reads import read_paths
+from gitnexus.harness.reads import READS, read_paths
 from gitnexus.memory import Notes
 from gitnexus.memory.access import uses
 from gitnexus.memory.gc import automatic
@@ -101,7 +101,12 @@ def test_a_read_in_another_worktree_is_counted_there(noted: Path, nexus: Nexus, 
 def test_codex_has_no_read_tool_to_observe() -> None:
     assert not HARNESSES["codex"].observes_reads
     told = Happening("codex", "post_tool_use", "PostToolUse", tool="Bash", given={"command": "cat x"})
-    assert read_paths(HARNESSES["codex"], told) == []
+    assert read_paths(told) == []
+
+
+@pytest.mark.parametrize("harness", [one for one in HARNESSES if one != "git-nexus"])
+def test_the_tools_that_read_are_those_of_the_catalog(harness: str) -> None:
+    assert READS[harness] == {tool.name: tool.fields for tool in HARNESSES[harness].reads}
 
 
 GC = {"automatic": True, "daysSinceAccess": 0, "cyclesSinceAccess": 0, "accessesAtMost": 5}

@@ -1,14 +1,17 @@
 """Policy files: what can be written, what is refused, and how far a pattern reaches."""
 
+import random
+
 import pathspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
+from gitnexus.policy.builtin import everything
 from gitnexus.policy.law import law_of
 from gitnexus.policy.paths import folded, why_odd
-from gitnexus.policy.patterns import Argv, Narrow, Wide, literal_word
+from gitnexus.policy.patterns import Argv, Narrow, Wide, _by_pathspec, _usual, literal_word
 from gitnexus.policy.rules import STARTER, Policy, policy_of
 from tests.policy.scene import policy, text
 
@@ -121,6 +124,18 @@ def usable(pattern: str) -> bool:
     except Invalid:
         return False
     return True
+
+
+def test_usual_patterns_mean_without_pathspec_what_they_mean_with_it() -> None:
+    chance = random.Random(7)
+    drawn = [
+        "".join(chance.choices(["a", ".b", "*", "**", "/", "-", "*"], k=chance.randint(1, 7))) for _ in range(3000)
+    ]
+
+    usual = {pattern: text for pattern in {*map(folded, everything()), *drawn} if (text := _usual(pattern))}
+
+    assert len(usual) > 500
+    assert usual == {pattern: _by_pathspec(pattern) for pattern in usual}
 
 
 @pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")  # of the library that we compare with

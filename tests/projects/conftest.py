@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitnexus.app.homeseal import guarded
 from gitnexus.projects.model import Project
 from gitnexus.projects.place import nearest
 from gitnexus.projects.register import Wanted, add, project_to_register
@@ -25,7 +26,7 @@ class World:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.home = make_home()
+        self.home = guarded(make_home())
 
     def git_project(self, name: str, **tasks: str) -> Path:
         """Make a repository with a state ref and tasks by id and title."""
@@ -70,7 +71,8 @@ class World:
         self, place: Path | None, now: datetime = TODAY, audit_reads: Callable[[], bool] = lambda: False
     ) -> Standpoint:
         """Stand in a project, or outside any."""
-        return Standpoint(nearest(place) if place else None, clock=lambda: now, audit_reads=audit_reads)
+        return Standpoint(nearest(place) if place else None, clock=lambda: now, audit_reads=audit_reads,
+                          guarded=guarded)  # fmt: skip
 
 
 def document(key: str, title: str) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from gitnexus.app.standpoint import open_standpoint
 from gitnexus.base.errors import Failed, Invalid, PermissionDenied
 from gitnexus.projects.audit import read
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import Operation

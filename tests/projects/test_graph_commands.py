@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from gitnexus.app.elsewhere import Projects
+from gitnexus.app.reach import task_of_a_run
 from gitnexus.backlog import StateBacklog
 from gitnexus.backlog.add import add
 from gitnexus.backlog.fields import Fields
 from gitnexus.backlog.reference import Reference
 from gitnexus.backlog.who import person
-from gitnexus.projects.grants import grant
+from gitnexus.base.errors import BadReference, NotFound
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.state import State
@@ -395,3 +397,29 @@ def test_a_dependency_elsewhere_is_asked_for_once_and_before_anything_is_locked(
     add(StateBacklog(state, lambda: person("me"), Watched(Path(web.path))), Fields(title="x", depends=("lib:T1",)))
 
     assert asked == [False]
+
+
+def test_a_run_for_a_task_of_another_project_needs_execute_there(
+    world: World, nexus: Nexus, web: Project, lib: Project
+) -> None:
+    place = Path(web.path)
+    refused = nexus("run", "--task", "lib:T1", "--", "true")
+    assert (refused.returncode, "requires 'execute'" in refused.stderr) == (71, True)
+    with pytest.raises(BadReference):
+        task_of_a_run(place, "t1")
+    with pytest.raises(NotFound):
+        task_of_a_run(place, "T99")
+    grant(world.home, web, lib, Level.EXECUTE, "")
+
+    assert task_of_a_run(place, "lib:T1") == "lib:T1"
+    assert task_of_a_run(place, "web:T1") == task_of_a_run(place, ".:T1") == "T1"
+
+
+def test_outside_any_project_tasks_are_shown_and_not_changed(world: World, lib: Project) -> None:
+    outside = Nexus(world.root)
+
+    assert told(outside, "show", "lib:T1")["ref"] == "lib:T1"
+    assert told(outside, "task", "update", "lib:T1", "--title", "x")["error"]["code"] == 71
+    for argv in (("show", "T1"), ("task", "list"), ("task", "add", "x"), ("task", "export")):
+        refused = told(outside, *argv)["error"]
+        assert (refused["code"], refused["name"]) == (4, "E_NOT_FOUND")

@@ -9,10 +9,10 @@ import pytest
 
 from gitnexus.app.network import reindexed, with_network
 from gitnexus.backlog.graph import turned
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.network import Network
-from tests.conftest import Nexus
+from tests.conftest import Nexus, terminal
 from tests.projects.conftest import World, keep, told
 
 
@@ -208,3 +208,29 @@ def test_a_cleo_folder_is_read_anew_for_other_bytes_not_for_another_time(world: 
     assert rebuilt(world, place) == []
     file.write_text(file.read_text().replace("Ancient", "Renewed"))
     assert rebuilt(world, place) == ["old"]
+
+
+def test_what_lies_in_a_project_that_is_away_is_said_to_be_away(world: World) -> None:
+    web, lib = world.registered("web"), world.registered("lib", T1="Tokens")
+    keep(web, T1={"depends": ["lib:T1", "lib:T9"]})
+    place, away = Path(web.path), "its project cannot be read where it is registered"
+
+    def reasons(network: Network) -> tuple[list[str | None], list[str]]:
+        row = network.index.task(web.hash, "T1")
+        assert row is not None
+        known = [one.get("reason") for one in network.dependencies(row)]
+        return known, [one["reason"] for one in network.orphans]
+
+    assert look(world, place, reasons) == ([None, "does not exist"], ["the task does not exist"])
+    Path(lib.path).rename(world.root / "elsewhere")
+    assert look(world, place, reasons) == ([away, away], [away, away])
+    (world.root / "elsewhere").rename(lib.path)
+    assert look(world, place, reasons) == ([None, "does not exist"], ["the task does not exist"])
+
+
+def test_indexing_many_projects_shows_how_far_it_is_on_a_terminal_only(world: World) -> None:
+    place, *_ = [Path(world.registered(f"p{number}").path) for number in range(5)]
+
+    assert "indexing 5 of 5: p4" in terminal(place, "git", "nexus", "index")
+    done = Nexus(place)("index", "--rebuild")
+    assert (done.stdout, done.stderr) == ("5 projects, 0 tasks, 0 dependencies; 5 read anew\n", "")

@@ -8,10 +8,11 @@ import pytest
 from gitnexus.app.tools import TOOLS, Desk, call
 from gitnexus.base.errors import BadReference, BadUsage, Invalid, NotFound, PermissionDenied, ProjectNotFound
 from gitnexus.cycle import Session
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.state import State
+from gitnexus.state.intake import settle
 from tests.conftest import Nexus
 from tests.projects.conftest import World, keep, told
 
@@ -103,3 +104,62 @@ def test_an_agent_sees_no_more_than_its_project_may(world: World, desk: Desk, we
 
 def test_these_tools_only_read() -> None:
     assert all(TOOLS[name].reads_only for name in ("deps", "discover", "search"))
+
+
+def test_what_was_edited_by_hand_is_taken_in_before_the_graph_is_looked_at(world: World) -> None:
+    place = world.git_project("web", T1="One", T2="Two")
+    desk = Desk(Session(State.open(place, "long")), "long")
+    settle(desk.session.state)
+    (place / ".nexus" / "backlog" / "T2.json").write_text(
+        '{"id": "T2", "title": "Two", "status": "pending", "depends": ["T1"]}'
+    )
+
+    assert refs(call(desk, "deps", {"ref": "T2"}), "dependencies") == ["web:T1"]
+
+
+def test_a_search_by_id_needs_no_words_and_context_counts_parents(desk: Desk, web: Project) -> None:
+    keep(web, T3={"title": "Tokens", "type": "epic"}, T4={"title": "rotate", "parentId": "T3"})
+    asked = {"ref": "T4", "method": "description", "threshold": 0.2}
+
+    assert refs(call(desk, "search", {"id": "*:T1"})) == ["lib:T1", "web:T1"]
+    assert refs(call(desk, "discover", asked)) == []
+    assert refs(call(desk, "discover", {**asked, "context": True})) == ["lib:T1", "web:T3"]
+
+
+def test_a_task_of_another_project_is_shown_and_changed_as_far_as_that_permits(
+    world: World, desk: Desk, web: Project
+) -> None:
+    lib = desk.standpoint.find("lib")
+    assert call(desk, "backlog_show", {"task": "lib:T1"})["task"]["ref"] == "lib:T1"
+    with pytest.raises(PermissionDenied):
+        call(desk, "backlog_update", {"task": "lib:T1", "labels": ["x"]})
+    grant(world.home, web, lib, Level.WRITE, "")
+    grant(world.home, lib, web, Level.WRITE, "")
+    with pytest.raises(PermissionDenied):
+        call(desk, "backlog_update", {"task": "lib:T1", "status": "done"})
+    with pytest.raises(PermissionDenied):
+        call(desk, "backlog_complete", {"task": "lib:T1"})
+
+    changed = call(desk, "backlog_update", {"task": "lib:T1", "labels": ["x"]})["task"]
+    claimed = call(desk, "backlog_claim", {"task": "lib:T1", "agent": "ann"})["task"]
+
+    assert (changed["ref"], changed["project"], changed["labels"]) == ("lib:T1", "lib", ["auth", "jwt", "x"])
+    assert claimed["claim"]["by"] == "ann"
+    assert call(desk, "backlog_show", {"task": "web:T1"})["task"]["title"] == "Login"
+    assert [(line.operation, line.result) for line in desk.standpoint.audit(9).lines] == [
+        ("git nexus task claim", "allowed"),
+        ("git nexus task update", "allowed"),
+        ("git nexus task complete", "denied"),
+        ("git nexus task complete", "denied"),
+        ("git nexus task update", "denied"),
+    ]
+
+
+def test_an_id_alone_means_ones_own_task_also_in_another_project(world: World, desk: Desk, web: Project) -> None:
+    lib = desk.standpoint.find("lib")
+    grant(world.home, web, lib, Level.WRITE, "")
+    keep(web, T3={"title": "First"})
+
+    after = call(desk, "backlog_update", {"task": "lib:T1", "depends": ["T3"]})["task"]
+
+    assert after["depends"] == ["web:T3"]

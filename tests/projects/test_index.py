@@ -10,12 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitnexus.projects import wordlists
 from gitnexus.projects.discovery import Asked, ranked, related
 from gitnexus.projects.finding import Wanted, folded, found
+from gitnexus.projects.fragments import refresh
 from gitnexus.projects.index import Entry, Index, Row
 from gitnexus.projects.indexfile import with_index
 from gitnexus.projects.postings import read, unpacked
 from gitnexus.projects.scoring import Scores, boost, jaccard
+from tests.projects.conftest import World
 
 API, LIB = "a" * 12, "b" * 12
 NAMES = {API: "api", LIB: "lib"}
@@ -64,10 +67,13 @@ def test_a_fragment_replaces_the_one_before_and_nothing_of_it_stays(tmp_path: Pa
     filled(path, api=[Entry("T7", "Only this", "pending", labels=("new",))])
 
     counts = with_index(path, lambda index: dict(index.counts()))
-    left = with_index(path, lambda index: index._db.execute("SELECT COUNT(*) FROM word").fetchone()[0])
+    left = _content(path)[1]
 
     assert counts == {"project": 2, "task": 2, "edge": 0}
-    assert left == 6  # new; auth and jwt as labels; jwt and validation as words; one file
+    assert left == [
+        (0, "auth", [(f"{LIB}:T5", 2)]), (0, "jwt", [(f"{LIB}:T5", 2)]), (0, "new", [(f"{API}:T7", 1)]),
+        (1, "jwt", [(f"{LIB}:T5", 2)]), (1, "validation", [(f"{LIB}:T5", 2)]), (2, "src/a.py", [(f"{LIB}:T5", 1)]),
+    ]  # fmt: skip
 
 
 def test_the_file_is_only_for_its_owner(tmp_path: Path) -> None:
@@ -284,11 +290,13 @@ def _content(path: Path) -> tuple[object, ...]:
 
     def look(index: Index) -> tuple[object, ...]:
         rows = {row.n: (row.key, row.title, row.ancestors, row.labels, row.files, row.words) for row in index.rows()}
-        lists = [
-            (kind, word, sorted((rows[read(mark)[0]][0], read(mark)[1]) for mark in unpacked(raw)))
-            for kind, word, raw in index._db.execute("SELECT kind, word, tasks FROM word")
-        ]
-        return sorted(map(repr, rows.values())), sorted(lists), sorted(index.edges())
+        lists: dict[tuple[int, str], list[tuple[str, int]]] = {}
+        for table in ("word", "fresh"):
+            for kind, word, raw in index._db.execute(f"SELECT kind, word, tasks FROM {table}"):
+                alive = [read(mark) for mark in unpacked(raw) if read(mark)[0] in rows]
+                lists.setdefault((kind, word), []).extend((rows[n][0], size) for n, size in alive)
+        found = sorted((*key, sorted(marks)) for key, marks in lists.items() if marks)
+        return sorted(map(repr, rows.values())), found, sorted(index.edges())
 
     return with_index(path, look)
 
@@ -314,3 +322,40 @@ def test_a_fragment_that_was_changed_is_as_one_made_anew(
     with_index(changed, change)
 
     assert _content(changed) == _content(anew)
+
+
+def test_lists_are_made_anew_when_much_was_noted_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordlists, "_BESIDE", 3)
+    monkeypatch.setattr(wordlists, "_BESIDE_A_TASK", 0)
+    path = filled(tmp_path / "i.sqlite", **ENTRIES)
+
+    def tables() -> list[int]:
+        names = ("word", "fresh")
+        return with_index(path, lambda index: [len(index._db.execute(f"SELECT * FROM {n}").fetchall()) for n in names])
+
+    filled(path, api=[Entry("T7", "Only this", "pending", labels=("new",))])
+    beside = tables()
+    filled(path, api=[Entry("T7", "Three telling words", "pending", labels=("new",))])
+
+    assert beside == [9, 1]  # `only` and `this` are in everybody's tasks, and tell nothing
+    assert tables() == [9, 0]  # those of lib's task, and of the new one
+    assert _content(path) == _content(filled(tmp_path / "anew.sqlite", lib=ENTRIES["lib"], api=[
+        Entry("T7", "Three telling words", "pending", labels=("new",))]))  # fmt: skip
+
+
+def test_a_folder_of_cleo_is_known_by_its_bytes_and_only_changed_tasks_are_put_in(world: World) -> None:
+    place = world.cleo_project("old", T1="One", T2="Two")
+    project, file = world.register(place), place / ".cleo" / "todo.json"
+    path = world.root / "i.sqlite"
+
+    def numbers() -> tuple[list[str], dict[str, int]]:
+        return with_index(path, lambda index: (refresh(index, [project]), {row.title: row.n for row in index.rows()}))
+
+    assert numbers() == (["old"], {"One": 1, "Two": 2})
+    os.utime(file, (1, 1))
+    assert numbers()[0] == []
+    before = file.stat()
+    file.write_text(file.read_text().replace("Two", "Six"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert numbers() == (["old"], {"One": 1, "Six": 3})
+    assert numbers()[0] == []

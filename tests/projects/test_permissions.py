@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitnexus.app import homeseal
 from gitnexus.base.errors import Invalid, PermissionDenied
 from gitnexus.projects.access import Request, Verdict, judged
-from gitnexus.projects.grants import grant, read_permissions, revoke, set_default
+from gitnexus.projects.granting import grant, revoke, set_default
+from gitnexus.projects.grants import read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import NEEDS, Operation
@@ -31,7 +33,7 @@ def pair(world: World) -> tuple[Project, Project]:
 
 
 def allows(world: World, operation: Operation, caller: Project | None, target: Project) -> bool:
-    return judged(world.home.latest(), Request(operation, caller, target)).allowed
+    return judged(world.home.latest(), Request(operation, caller, target), world.home.trusts).allowed
 
 
 def test_check_read_permission(world: World, pair: tuple[Project, Project]) -> None:
@@ -208,6 +210,7 @@ def test_the_last_entry_for_a_pair_wins_and_a_grant_replaces_them_all(
 ) -> None:
     rows = [{"from": pair[0].hash, "to": pair[1].hash, "permission": word} for word in ("execute", "none", "write")]
     world.put({"permissions.json": json.dumps({"projectRelationships": rows, "ours": [1]}).encode()})
+    homeseal.trust(*homeseal.waiting())
 
     assert allows(world, Operation.UPDATE, *pair)
     assert not allows(world, Operation.COMPLETE, *pair)
@@ -227,10 +230,11 @@ def test_a_revoked_grant_is_the_default_again_and_revoking_twice_is_harmless(
 
     assert [revoke(world.home, *pair).before for _ in range(2)] == [Level.EXECUTE, Level.READ]
     assert world.file("permissions.json")["projectRelationships"] == []
-    assert len(world.commits()) == 5  # begin, two registrations, grant, revoke
+    assert len(world.commits()) == 6  # begin, two registrations, approver, grant, revoke
 
 
 def test_the_same_grant_twice_is_one_commit(world: World, pair: tuple[Project, Project]) -> None:
+    grant(world.home, *pair, Level.EXECUTE, "the first one also begins the list of approvers")
     before = len(world.commits())
     for _ in range(2):
         grant(world.home, *pair, Level.WRITE, "why")

@@ -1,12 +1,15 @@
 """What a project is on disk, and which one is the current."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
+from gitnexus.app.backlog import open_backlog
 from gitnexus.app.standpoint import chosen, open_standpoint
 from gitnexus.base.errors import NotFound, ProjectNotFound
 from gitnexus.projects.place import at, health, nearest
+from gitnexus.ui.standpoint import said_project
 from tests.conftest import run_git
 from tests.projects.conftest import World
 
@@ -102,3 +105,19 @@ def test_git_may_say_which_repository_is_meant(world: World, monkeypatch: pytest
     monkeypatch.setenv("GIT_WORK_TREE", api.path)
 
     assert open_standpoint(world.root).current == api
+
+
+def test_git_says_so_for_the_own_project_and_for_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    api, lib = world.registered("api", T1="Ours"), world.registered("lib", T1="Theirs")
+    monkeypatch.setenv("GIT_DIR", f"{api.path}/.git")
+    monkeypatch.setenv("GIT_WORK_TREE", api.path)
+
+    with contextlib.closing(open_backlog(world.root)) as opened:
+        there, task = opened.reach("lib:T1", "show")
+        assert there.backlog.tasks().task(task).title == "Theirs"
+        assert opened.backlog.tasks().task("T1").title == "Ours"
+
+    assert said_project("lib") == "lib"
+    with contextlib.closing(open_backlog(Path(lib.path))) as opened:
+        assert opened.backlog.tasks().task("T1").title == "Theirs"
+        assert opened.project["name"] == "lib"

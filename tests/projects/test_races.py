@@ -7,7 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from gitnexus.projects.grants import grant, read_permissions
+from gitnexus.projects.granting import grant
+from gitnexus.projects.grants import read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.store import read_registry
 from tests.conftest import run_git

@@ -8,7 +8,8 @@ import pytest
 
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Conflict, Duplicate, HashCollision, Invalid, NotFound
-from gitnexus.projects.grants import grant, read_permissions
+from gitnexus.projects.granting import grant
+from gitnexus.projects.grants import read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project, hash_of
 from gitnexus.projects.move import move
@@ -34,7 +35,7 @@ def place_at(folder: Path) -> Place:
 
 
 def level(world: World, caller: Project, target: Project) -> Level:
-    return held(read_permissions(world.home.latest()), caller.hash, target.hash)
+    return held(read_permissions(world.home.latest(), world.home.trusts), caller.hash, target.hash)
 
 
 def test_the_file_has_the_form_of_the_specification(world: World) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.errors import AmbiguousName, NotFound, PermissionDenied, ProjectNotFound
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project, Registry
 from gitnexus.projects.query import resolve_task

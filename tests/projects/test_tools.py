@@ -9,7 +9,7 @@ import pytest
 from gitnexus.app.tools import TOOLS, Desk, call
 from gitnexus.base.errors import NexusError, PermissionDenied, ProjectNotFound
 from gitnexus.cycle import Session
-from gitnexus.projects.grants import grant
+from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git

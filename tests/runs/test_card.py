@@ -1,13 +1,20 @@
 """The card that a person decides by, and the keys that answer it."""
 
+import re
 from pathlib import Path
 
 import click
 import pytest
 
-from gitnexus.app.cards import Card, FileRow
+from gitnexus.app.cards import Card, FileRow, card_of
+from gitnexus.git import discover
+from gitnexus.policy.gate import decide
+from gitnexus.policy.grants import Around
+from gitnexus.policy.request import digest
+from gitnexus.state.home import home_folder
 from gitnexus.ui.card import drawn
 from tests.conftest import Nexus
+from tests.policy.scene import command, law
 from tests.runs.live import ASKED, begun, commits, events, listed, typed
 
 CARD = Card(
@@ -106,3 +113,40 @@ def test_enter_alone_answers_nothing(nexus: Nexus, project: Path) -> None:
     typed(project, "\n\nx\nq", "git-nexus", "review", run)
 
     assert listed(nexus)[run]["status"] == "waiting"
+
+
+def test_a_card_of_a_command_shows_all_that_its_token_binds(project: Path) -> None:
+    request = command("make", "check", env={"CI": "1", "LANG": "C"}, base="b" * 40, stdin_digest="sha256:" + "1" * 64)
+
+    card = card_of(discover(project), request, digest(request), decide(request, law("")), "default", "", Around(""))
+
+    shown = "\n".join([*card.body, *(f"{label} {value}" for label, value in card.facts)])
+    bound = ["make check", request.program, request.cwd, "CI=1", "LANG=C", "b" * 12, request.stdin_digest, "seconds 60",
+             request.network, request.sandbox]  # fmt: skip
+    assert [word for word in bound if word not in shown] == []
+
+
+def test_the_level_of_the_sandbox_is_in_the_log_on_the_card_and_in_the_summary(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus, "echo more >> readme.txt")
+
+    (started,) = events(project, run, "node.started")
+    level = started["sandbox"]
+    shown = nexus("review", run).stdout
+    _, card = typed(project, "q", "git-nexus", "review", run)
+
+    assert level in ("L0", "L1", "L2", "L3")
+    assert f"  sandbox {level}\n" in shown
+    assert f"sandbox  {level}, in which it was made" in card
+    assert f"sandbox  {level}\n" in nexus("status").stdout
+
+
+def test_bypass_is_red_wherever_it_is(nexus: Nexus, project: Path, sealed: Path) -> None:
+    (home_folder() / "settings.json").write_text('{"policy": {"bypass": true}}')
+    nexus.ok("policy", "mode", "bypass", "--user")
+    _, began = typed(project, "", "git-nexus", "run", "--", "true")
+
+    told = [began, *(typed(project, "", "git-nexus", *argv)[1] for argv in (
+        ("status",), ("runs", "--all"), ("policy", "show"), ("policy", "mode"), ("policy", "explain", "--", "ls"),
+        ("doctor",)))]  # fmt: skip
+
+    assert [bool(re.search(r"\x1b\[31m\x1b\[1m[^\x1b]*bypass", text)) for text in told] == [True] * 7

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Nexus, run_git, trust
 from tests.policy.signing import Key
+from tests.runs.live import typed
 from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, raw_message, tree_of
 
 WAYS = ["--merge", "--rebase", "--squash"]
@@ -98,6 +99,33 @@ def test_a_base_that_moved_under_the_change_needs_a_new_approval(
     assert "needs a new approval" in done.stderr
     assert (head(run.project), is_clean(run.project)) == (before, True)
     assert run.record().status == "completed"
+
+
+@pytest.mark.parametrize("way", ["--merge", "--squash"])
+def test_at_a_terminal_what_it_would_be_now_is_shown_approved_and_verified(
+    run: RunScene, nexus: Nexus, way: str
+) -> None:
+    commit_file(run.project, "long.txt", lines(line_32="near"))
+
+    status, drawn = typed(run.project, "y", "git-nexus", "land", RUN, way)
+
+    assert (status, "needs a new approval" in drawn, "+thirty" in drawn) == (0, True, True)
+    assert (run.project / "long.txt").read_text() == lines(line_30="thirty", line_32="near", line_50="fifty")
+    assert run.record().status == "landed"
+    found = json.loads(nexus.ok("verify", "--json", f"{run.base}..HEAD"))
+    newest = found["commits"][-1]
+    assert (newest["commit"], newest["status"], newest["action"]) == (head(run.project), "approved", "land")
+    assert landed(nexus, way)["already"] is True
+
+
+def test_what_is_not_approved_anew_does_not_land(run: RunScene) -> None:
+    before = commit_file(run.project, "long.txt", lines(line_32="near"))
+
+    left, _ = typed(run.project, "q", "git-nexus", "land", RUN)
+    refused, drawn = typed(run.project, "d\nnot like this", "git-nexus", "land", RUN)
+
+    assert (left, refused, "not like this" in drawn) == (21, 20, True)
+    assert (head(run.project), is_clean(run.project), run.record().status) == (before, True, "completed")
 
 
 @pytest.mark.parametrize("way", WAYS)

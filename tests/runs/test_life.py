@@ -1,6 +1,7 @@
 """The life of a run, by the commands that a person types."""
 
 import json
+import signal
 import subprocess
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def test_the_answer_of_run_has_the_shape_that_is_promised(nexus: Nexus, project:
     }
     assert told["actions"] == [{"id": "a1", "kind": "patch", "summary": "tidy", "verdict": "ask", "status": "waiting"}]
     assert {key for row in listed(nexus).values() for key in row} == {
-        "id", "status", "age", "agent", "branch", "lines", "waits", "title", "step",
+        "id", "status", "age", "agent", "branch", "lines", "waits", "title", "step", "mode",
     }  # fmt: skip
 
 
@@ -261,3 +262,28 @@ def test_the_mode_that_asks_nobody_is_refused_unless_enabled_and_told_where_it_i
     done = nexus.ok("run", "--mode", "bypass", "--", "sh", "-c", "echo x > new")
 
     assert done.startswith("mode bypass: nobody is asked\n")
+
+
+def test_a_run_that_was_put_away_is_listed_only_with_all(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus, "true", status=0)
+    before = nexus.ok("runs")
+
+    nexus.ok("clean")
+
+    assert before.startswith(f"nexus/{run}  completed ")
+    assert nexus.ok("runs") == "No run. git nexus run -- CMD starts one.\n"
+    assert nexus.ok("runs", "--all").startswith(f"{run}  completed ")
+
+
+def test_who_interrupts_a_run_hears_how_to_go_on_with_it(project: Path) -> None:
+    child = subprocess.Popen(["git-nexus", "run", "--", "sh", "-c", "echo begun; sleep 60"], cwd=project, text=True,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
+    assert child.stderr is not None
+    run = child.stderr.readline().split(" ")[0]
+    assert child.stderr.readline() == "  │ begun\n"
+
+    child.send_signal(signal.SIGINT)
+
+    said = child.communicate()[1].splitlines()
+    assert said[0] == f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it"
+    assert child.returncode == 130

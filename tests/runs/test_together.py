@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, begun, commits, events, folder, listed
 
@@ -17,6 +19,7 @@ def at_once(place: Path, *calls: tuple[str, ...]) -> "list[tuple[int, str]]":
     return [(child.returncode, said) for child, said in zip(children, complaints, strict=True)]
 
 
+@pytest.mark.slow
 def test_eight_runs_at_once_do_not_touch_each_other(nexus: Nexus, project: Path) -> None:
     scripts = [f"echo {number} >> readme.txt; echo said {number}" for number in range(8)]
 

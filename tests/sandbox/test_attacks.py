@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -569,6 +570,10 @@ def test_188_a_command_whose_launcher_is_killed_is_not_said_to_have_not_run(box:
 
     assert "broken off" in lost.value.message
     assert (worktree / "ran").exists()
+    # Who ends the rest is not who was killed, and a busy machine gives them their turn later.
+    until = time.monotonic() + 30
+    while _alive(worktree) and time.monotonic() < until:
+        os.sched_yield()
     assert not _alive(worktree)
     assert box("L0", "true").status == 0
 

@@ -48,3 +48,14 @@ def test_who_is_gone_is_not_talked_to() -> None:
 
     assert voice.say(b"anybody?") is False
     voice.close()
+
+
+def test_who_will_not_leave_after_the_last_word_is_dismissed(worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitnexus.sandbox.voice.FAREWELL", 0.1)
+    voice = Voice()
+
+    done = run(
+        spec_of(worktree, "L0", ("sh", "-c", "echo over; exec sleep 600")), lambda _: voice.hang_up(), None, voice
+    )
+
+    assert (done.dismissed, done.ended_by, done.seconds < 60) == (True, None, True)

@@ -46,6 +46,7 @@ def count(place: Path, name: str) -> int:
     return int(State.open(place).read(f"backlog/{name}.json") or b"0")
 
 
+@pytest.mark.slow
 def test_sixteen_processes_with_fifty_increments_keep_all_eight_hundred(repository: Path) -> None:
     begun(repository)
 

@@ -9,8 +9,9 @@ from gitnexus.events.artifacts import ArtifactRef
 from gitnexus.events.kinds import checked
 from gitnexus.events.log import Draft
 from gitnexus.events.model import Event, digest
-from gitnexus.workflow.budget import Weights
+from gitnexus.workflow.budget import Plan, Weights
 from gitnexus.workflow.definition import WorkflowNode
+from gitnexus.workflow.packing import Limits, Packed, packed
 from gitnexus.workflow.specialist import Order, Output, Returned
 from gitnexus.workflow.stage import Deed
 
@@ -77,7 +78,8 @@ class MemoryStage:
             return ""
         said = self.verdict(node, deed)
         if said == "unfit":
-            return "it does not fit"
+            self.write([Draft("action.rejected", "gate", {"action": deed.kind, "why": "it does not fit"})])
+            return f"{deed.kind} refused: it does not fit"
         name = f"a{sum(one.kind == 'action.proposed' for one in self.log) + 1}"
         kind = "plan_patch" if deed.change else deed.kind
         if deed.kind == "handoff":
@@ -117,8 +119,8 @@ class MemoryStage:
     def surprise(self, deed: Deed, files: Sequence[str]) -> str:
         return self.surprises(deed, files)
 
-    def sizes(self) -> Mapping[str, int]:
-        return self.files
+    def packed(self, plan: Plan, limits: Limits) -> Packed:
+        return packed(plan, self.files, self.weights, limits)
 
     def show(self, node: str, text: str) -> None:
         self.shown.append(text)

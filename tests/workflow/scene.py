@@ -39,6 +39,8 @@ STATE = {
     "history.json": '{"cycles":[{"branch":"main","completed_at":"2026-01-02T00:00:00Z","plan":{"created_at":"x","id":1,'
     '"issues":[{"decision":"use backoff","id":1,"status":"decided","title":"How to retry?"}],"topic":"Retries"},'
     '"tasks":[]}]}\n',
+    "research/own.md": '---\nID: own\nBY: "researcher/embedded"\n---\n\n# Research: how does the retry backoff grow?\n',
+    "research/asked.md": '---\nID: asked\nBY: "researcher/model"\n---\n\n# Research: jitter and thundering herds\n',
     "backlog/T1.json": '{"acceptance":["`make test` passes","docs/retries.md tells about jitter"],'
     '"files":["src/client.py"],"id":"T1","title":"Add jitter to the backoff"}\n',
     "backlog/T2.json": '{"depends":["T1"],"id":"T2","title":"Measure it"}\n',

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
 from gitnexus.prompts.model import Blocked, ExecResult, Plan, PlanStep, ResearchBundle
-from gitnexus.workflow.briefing import again, answer_in, briefed, object_in, told
+from gitnexus.workflow.briefing import again, answer_in, blocked_said, briefed, object_in, sent_to_work, told
 from gitnexus.workflow.packing import Over, SplitRequest
 from gitnexus.workflow.specialist import Answered, Unfit
 from tests.prompts.test_contract import BLOCKED, GOOD
@@ -129,3 +129,20 @@ def test_material_stands_between_lines_that_it_cannot_write() -> None:
         assert words.count(f" {name}\n") == 1
     marks = [line.split()[1] for line in words.splitlines() if line.startswith("<<< ")]
     assert all(words.count(mark) == 2 for mark in marks)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ('{"blocked": {"kind": "needs_user_input", "question": "which?"}}', "needs_user_input"),
+        ('Sorry.\n```json\n{"blocked": {"kind": "needs_research", "question": "why?"}}\n```', "needs_research"),
+        ('{"blocked": {"kind": "tired", "question": "why?"}}', None),
+        ('{"blocked": {"kind": "needs_research", "question": "why?"}, "status": "done"}', None),
+        ("I mended the loop, and nothing is blocked.", None),
+    ],
+)
+def test_an_agent_that_edits_files_may_say_that_it_is_blocked(said: str, kind: str | None) -> None:
+    blocked = blocked_said(said)
+
+    assert (blocked.kind if blocked else None) == kind
+    assert '{"blocked": {"kind": KIND' in sent_to_work(order("exec", "mend it"))

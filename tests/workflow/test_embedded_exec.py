@@ -95,6 +95,15 @@ def test_without_a_plan_the_prompt_is_carried_out_as_it_stands() -> None:
     ]
 
 
+def test_without_a_plan_a_list_is_carried_out_if_each_of_its_rows_can_be() -> None:
+    whole, half = (
+        executed(order("exec", f"- [ ] run `make a`\n- [ ] {row}\n")) for row in ("`make b` passes", "think")
+    )
+
+    assert [one.argv for one in whole.actions] == [("make", "a"), ("make", "b")]
+    assert half.blocked is not None
+
+
 @pytest.mark.parametrize("prompt", ["make it faster", "run `a | b`", "```diff\nnothing\n```"])
 def test_a_prompt_that_carries_nothing_is_blocked(prompt: str) -> None:
     result = checked(executed(order("exec", prompt)))

@@ -57,7 +57,7 @@ def test_the_acceptance_list_of_a_task_becomes_steps_with_commands_and_files(vie
 
 
 def test_the_task_that_a_run_is_for_is_planned_and_an_open_dependency_is_told(view: Seen) -> None:
-    found = plan("go on", view, task="here:T2")
+    found = plan("go on", view, task="T2")
 
     assert [one.title for one in found.steps] == ["Measure it"]
     assert found.questions[:2] == (
@@ -175,6 +175,18 @@ def test_a_list_where_all_is_ticked_is_blocked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prompt", "goal"),
+    [
+        ("Ship it:\n\n- [ ] a\n- [ ] b\n", "Ship it"),
+        ("- [ ] a\n", "the checklist in the prompt"),
+        ("Apply this.\n\n```sh\nmake\n```\n", "Apply this."),
+    ],
+)
+def test_the_goal_is_what_stands_above_the_list(prompt: str, goal: str) -> None:
+    assert plan(prompt).goal == goal
+
+
+@pytest.mark.parametrize(
     ("told", "files", "commands", "risk"),
     [
         ("write the page", ["docs/a.md"], (), 0),
@@ -249,3 +261,10 @@ def well_ordered(steps: tuple[PlanStep, ...]) -> bool:
 
 def indented(text: str, by: int = 2) -> str:
     return "".join(f"{' ' * by}{line}" for line in text.splitlines(keepends=True))
+
+
+def test_a_task_of_another_project_is_not_taken_for_ours(view: Seen) -> None:
+    found = plan("- write it\n- run `make`\n", view, task="other:T1")
+
+    assert [one.title for one in found.steps] == ["write it", "run `make`"]
+    assert found.questions[0] == "Note: other:T1 is a task of another project, and its list is not read here."

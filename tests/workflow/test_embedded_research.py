@@ -49,6 +49,11 @@ def test_every_shelf_of_the_project_is_searched_and_quoted(view: Seen) -> None:
     assert "1 closed cycle" in bundle.summary
 
 
+def test_research_of_others_is_cited_and_what_rules_found_before_is_not(view: Seen) -> None:
+    assert "file:.nexus/research/asked.md" in cited(found(view, "what about thundering herds?"))
+    assert not any("own.md" in ref for ref in cited(found(view, "how does the retry backoff grow?")))
+
+
 def test_what_defines_a_name_comes_before_what_uses_it(view: Seen) -> None:
     bundle = found(view, "where is `backoff(attempt)` defined?")
 
@@ -141,7 +146,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=8).map(" ".join))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_any_question_gives_a_checked_answer_and_the_same_again(view: Seen, question: str) -> None:
     one, other = (Embedded().work(order("research", question, view)).output for _ in range(2))
 

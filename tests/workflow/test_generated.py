@@ -12,6 +12,7 @@ from gitnexus.base.errors import Failed
 from gitnexus.prompts.model import Action, Blocked, ExecResult, Plan, PlanChanges, PlanStep, ResearchBundle, StepChange
 from gitnexus.workflow.definition import NodeInputs, WorkflowBudgets, WorkflowDefinition, WorkflowNode, checked, node
 from gitnexus.workflow.engine import Engine
+from gitnexus.workflow.replay import replayed
 from gitnexus.workflow.specialist import Order, Output, Unfit
 from gitnexus.workflow.stage import Deed
 from tests.workflow.memorystage import MemoryStage
@@ -259,3 +260,13 @@ def test_the_same_outputs_give_the_same_state_byte_for_byte() -> None:
         first, second = (Played(generated(seed)).walked().progress.state() for _ in range(2))
 
         assert first == second
+
+
+def test_generated_workflows_are_walked_once_more_by_their_logs_to_the_same_bytes() -> None:
+    for seed in range(100):
+        played = Played(generated(seed))
+        state = played.walked().progress.state()
+
+        again = replayed(played.definition(), tuple(played.stage.log), played.stage.read)
+
+        assert again.state == state, f"seed {seed}"

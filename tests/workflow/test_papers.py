@@ -60,7 +60,7 @@ NASTY = st.lists(st.sampled_from([*SIGNS, "\x1b", "ü", "[ ]", "&amp;", "|", "~~
 
 
 @given(st.lists(NASTY, min_size=6, max_size=6))
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_nothing_that_is_quoted_becomes_a_link_a_heading_or_a_row(texts: list[str]) -> None:
     one, two, three, four, five, six = texts
     claim = Claim(text=three, citations=(four,), confidence=1)

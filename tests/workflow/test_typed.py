@@ -89,7 +89,7 @@ def test_where_nothing_is_named_a_model_reads_what_a_search_cites(view: Seen) ->
 
 def test_a_plan_is_made_from_agenda_research_and_files(view: Seen) -> None:
     bundle = ResearchBundle(question="q", summary="FOUND")
-    given = given_to(order("plan", "add jitter", view, inputs={"look": bundle}, task="here:T1"))
+    given = given_to(order("plan", "add jitter", view, inputs={"look": bundle}, task="T1"))
 
     assert "no network at import" in given["agenda"] and "keep it under 500 lines" in given["agenda"]
     assert "Add jitter to the backoff" in given["agenda"]

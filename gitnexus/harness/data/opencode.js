@@ -47,9 +47,9 @@ const told = (event, payload, cwd, seconds) =>
   })
 
 export const GitNexus = async ({ client, directory }) => {
-  const sessions = new Map() // id → { parent, agent, begun, waiting: [text], last }
+  const sessions = new Map() // id → { parent, agent, begun, waiting: [text], last, coming: the snapshot being made }
   const known = (id) => {
-    if (!sessions.has(id)) sessions.set(id, { parent: "", agent: "", begun: false, waiting: [], last: "" })
+    if (!sessions.has(id)) sessions.set(id, { parent: "", agent: "", begun: false, waiting: [], last: "", coming: null })
     return sessions.get(id)
   }
   // A sub-agent has a session of its own; it is told as part of the one that started it.
@@ -100,8 +100,10 @@ export const GitNexus = async ({ client, directory }) => {
       } else if (type === "session.idle" && sessions.get(id)?.parent) {
         await ends(note("subagent_complete", type, id, { text: known(id).last }))
       } else if (type === "session.compacted") {
-        const context = await note("context_compact", type, id)
-        if (context) known(id).waiting.push(context)
+        // The program does not wait for this, and goes on at once: who speaks to the model next does.
+        const here = known(id)
+        here.coming = note("context_compact", type, id).then((context) => { if (context) here.waiting.push(context) })
+        await here.coming
       } else if (type === "session.deleted" && !sessions.get(id)?.parent && !ended.has(id)) {
         ended.add(id)
         await note("session_end", type, id)
@@ -114,6 +116,7 @@ export const GitNexus = async ({ client, directory }) => {
       here.agent = agent ?? output.message?.agent ?? here.agent
       const texts = output.parts.filter((part) => part.type === "text" && !part.synthetic)
       const text = texts.map((part) => part.text).join("\n")
+      await here.coming
       const found = here.waiting.splice(0)
       if (!here.begun) {
         here.begun = true
@@ -129,6 +132,7 @@ export const GitNexus = async ({ client, directory }) => {
 
     // After a compaction the agent goes on by itself: until the person's next message the snapshot goes with each call.
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
+      await sessions.get(sessionID)?.coming
       output.system.push(...(sessions.get(sessionID)?.waiting ?? []))
     },
 

@@ -49,6 +49,7 @@ class Shelf:
             with contextlib.suppress(OSError):
                 (self.folder / "lock").unlink()
                 self.folder.rmdir()
+                self.folder.parent.rmdir()  # in a repository that is no project it was made for this
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:

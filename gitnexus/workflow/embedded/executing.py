@@ -7,9 +7,11 @@ answered by a patch or a command.
 from collections.abc import Sequence
 
 from gitnexus.base.text import one_line
-from gitnexus.prompts.model import Action, Blocked, ExecResult, PlanStep
+from gitnexus.prompts.model import Action, Blocked, ExecResult, Plan, PlanStep
 from gitnexus.workflow.embedded.carried import Work, blocks_below, changed_paths, diffs_of, stages, why_no_patch
+from gitnexus.workflow.embedded.lists import in_text
 from gitnexus.workflow.embedded.outline import outline_of
+from gitnexus.workflow.embedded.planning import planned
 from gitnexus.workflow.specialist import Answered, Order
 
 
@@ -53,22 +55,32 @@ def _of_step(step: PlanStep, order: Order) -> ExecResult:
 
 
 def _from_prompt(order: Order) -> ExecResult:
-    texts = [*(one.answer for one in reversed(order.answers)), order.prompt, order.goal]
+    # Of a checklist every row counts: what one of them carries is not the whole of it.
+    asked = [] if in_text(order.prompt or order.goal, "") else [order.prompt, order.goal]
+    texts = [*(one.answer for one in reversed(order.answers)), *asked]
     works = next((found for text in texts if any(found := work_in(text))), [])
     refused = [why for work in works for why in work.refused]
     if refused:
         return _blocked(
             "needs_user_input", f"How is this to be done? {one_line(refused[0], 300)}.", order.node.inputs.refs
         )
-    actions = [action for work in works for action in _actions(work, "")]
+    actions = [action for work in works for action in _actions(work, "")] or _listed(order)
     if not actions:
         words = one_line(order.prompt or order.goal, 200)
         question = (
-            f"How is “{words}” to be done? No plan says it, and the prompt carries no patch and no command. "
+            f"How is “{words}” to be done? No plan says it, and the prompt carries no patch and no command for all of "
+            "it. "
             "Give a ```diff or ```sh block, or set an agent for the executor."
         )
         return _blocked("needs_user_input", question, order.node.inputs.refs)
     return ExecResult(status="done", summary=_told("As the prompt says", actions), actions=tuple(actions))
+
+
+def _listed(order: Order) -> list[Action]:
+    """Return what a task or list that the prompt names carries, if each of its rows carries something."""
+    plan = planned(order)
+    works = [Work(tuple(diffs_of(step)), step.commands) for step in plan.steps] if isinstance(plan, Plan) else []
+    return [action for work in works for action in _actions(work, "")] if works and all(works) else []
 
 
 def _actions(work: Work, title: str) -> list[Action]:

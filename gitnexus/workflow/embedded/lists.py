@@ -43,7 +43,9 @@ class Lists:
 
     def named(self, text: str, refs: Sequence[str], task: str) -> list[Source]:
         """Return the lists that a text and references name, in their order, each once."""
-        ids = [task.rpartition(":")[2]] if task else []
+        if ":" in task:
+            self.missing.append(f"{one_line(task, 80)} is a task of another project, and its list is not read here")
+        ids = [task] if task and ":" not in task else []
         ids += _TASK.findall(text)
         found = [source for id_ in dict.fromkeys(ids) if (source := self.of_task(id_)) is not None]
         for ref in dict.fromkeys([*refs, *_REF.findall(text)]):

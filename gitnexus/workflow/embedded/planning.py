@@ -18,6 +18,7 @@ _CITED = re.compile(r"\((?:see )?((?:doc|rule|file|memory|context):[^)\s]+)\)")
 _SURE = 60
 _MOST_REFS = 8
 _FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]", re.MULTILINE)
 _BOUNDS = re.compile(
     r"\n+|(?<=[.!?;])\s+|\s*,?\s+(?:and then|then|afterwards|und dann|danach|anschließend)\s+", re.IGNORECASE
 )
@@ -44,7 +45,7 @@ def planned(order: Order) -> Plan | Blocked:
     bundles = [one for one in order.inputs.values() if isinstance(one, ResearchBundle)]
     steps = [informed(step, bundles) for step in made.steps]
     return Plan(
-        goal=one_line(" ".join((order.goal or text).split()), LONGEST_GOAL),
+        goal=_goal(order.goal or text, sources),
         steps=tuple(steps),
         questions=tuple(_questions(made, steps, bundles, lists))[:MOST_QUESTIONS],
     )
@@ -94,6 +95,13 @@ def informed(step: PlanStep, bundles: Sequence[ResearchBundle]) -> PlanStep:
     ruled = [ref for bundle in bundles for rule in bundle.constraints for ref in _CITED.findall(rule)]
     docs = list(dict.fromkeys([*step.ctx.docs, *ruled, *cited]))[: _MOST_REFS + len(step.ctx.docs)]
     return step.changed(ctx=step.ctx.changed(docs=tuple(docs)))
+
+
+def _goal(text: str, sources: Sequence[Source]) -> str:
+    """Return what is to be reached: the words above the list, else the lists that steps were made of."""
+    above = text[: found.start()] if (found := _LISTED.search(text)) else text
+    said = " ".join(_FENCED.sub(" ", above).split()).rstrip(":")
+    return one_line(said or "; ".join(one.what for one in sources), LONGEST_GOAL)
 
 
 def _concerns(step: PlanStep, ref: str) -> bool:

@@ -1,5 +1,6 @@
 """Passages of what is known besides files: notes, rules, context, tasks, research before, closed cycles, commits."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from gitnexus.workflow.embedded.passages import Kind, Passage, Weighed, passage_
 from gitnexus.workflow.specialist import Commit, View
 
 MOST_COMMITS = 500
+_FRONT = 2000
+_OURS = re.compile(rb'^BY: "[^"\n]*\bembedded"$', re.MULTILINE)
 
 
 class Text(NamedTuple):
@@ -38,7 +41,8 @@ def texts_in(state: Snapshot) -> Iterator[Text]:
     for name, body in shelf_in(state, "context").items():
         yield Text("context", f"context:{name}", f"the context {name}", readable(body))
     for file, raw in state.files("research").items():
-        if file.endswith(".md") and "/" not in file:
+        # What rules found before only quotes what they find again, and holds every word of its question.
+        if file.endswith(".md") and not _OURS.search(raw[:_FRONT]):
             body = raw.decode("utf-8", "replace")
             yield Text("research", f"file:.nexus/research/{file}", f"the research {file[:-3]}", body)
     for task in tasks_in(state):

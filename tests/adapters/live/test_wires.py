@@ -130,7 +130,7 @@ def test_a_request_that_nobody_knows_is_refused_in_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WIRES)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.one_of(objects, other_objects, st.binary(max_size=60)), max_size=12), status=st.integers(-9, 9)
 )

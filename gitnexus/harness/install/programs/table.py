@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitnexus.base.errors import NotFound
 from gitnexus.harness.install.kit import Kit
-from gitnexus.harness.install.model import Want
+from gitnexus.harness.install.model import Scope, Want
 from gitnexus.harness.install.programs import claude_code, clients, codex, gemini_cli, opencode
 
 
@@ -25,8 +25,17 @@ class Row:
         """True if the program asks us before it uses a tool."""
         return self.id not in ("cursor", "mcp")
 
+    def needs_at(self, scope: Scope) -> str:
+        """Return what the program needs of the person at a scope: of what is theirs it asks less."""
+        return _THEIRS.get(self.id, self.needs) if scope == "user" else self.needs
+
 
 _BASH = "a command in a shell is judged by its text; what it starts is not seen (git nexus run has a sandbox)"
+_THEIRS = {
+    "claude-code": "start claude again; hooks count from the next session",
+    "codex": "start codex, open /hooks and trust the hooks of git nexus; until then none runs",
+    "gemini-cli": "start gemini again, and trust the folders that you work in",
+}
 ROWS: dict[str, Row] = {
     row.id: row
     for row in (
