@@ -11,6 +11,7 @@ from gitnexus.app.rundesk import RunDesk, open_run
 from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import one_line
 from gitnexus.events.view import RunView
+from gitnexus.harness.place import Place
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.store import runs_in
 from gitnexus.tui import slash
@@ -217,7 +218,9 @@ class Chat:
         self.hands.do(argv, self.shown, run)
 
     def _tagged(self, text: str) -> None:
-        followed = follow(self.nexus.repo.place, "git-nexus", text)
+        repo = self.nexus.repo
+        here = Place(str(repo.place), str(repo.git_dir), str(repo.common_dir))
+        followed = follow(here, "git-nexus", text)
         if followed is None:
             self._propose(text)
             return
