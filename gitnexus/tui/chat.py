@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gitnexus.app.harnesstags import follow
 from gitnexus.app.open import Nexus, open_nexus
+from gitnexus.app.policy import bypass_enabled
 from gitnexus.app.rundesk import RunDesk, open_run
 from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import one_line
@@ -270,6 +271,8 @@ class Chat:
     def _mode(self, word: str) -> None:
         if word and word not in _MODES:
             raise Invalid(f"there is no mode {one_line(word, 40)}", hint=f"there are {', '.join(_MODES)}")
+        if word == "bypass" and not bypass_enabled():
+            raise Invalid("the mode bypass is not enabled", hint="git nexus policy mode bypass --user tells how")
         self.mode = word or self.mode
         whose = "of runs that are started here" if self.mode else "of the policy"
         self.say("nexus", f"the mode {whose} is {self.mode or self.sights.mode or 'default'}")

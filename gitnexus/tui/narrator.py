@@ -85,6 +85,9 @@ class Narrator:
                 self._chat.put(replace(known, settled=words))
 
     def _begun(self, seen: Seen) -> None:
+        waits = seen.view.questions or any(_waits(one) for one in seen.view.actions.values())
+        if seen.view.session and not waits:
+            return  # somebody's program, at work or long gone: it has nothing to say here
         if not is_over(seen.view):
             self._chat.active = seen.run
         status = self.status(seen.run)

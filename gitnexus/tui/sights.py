@@ -5,8 +5,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from gitnexus.app.backlog import Names, claimant_of
 from gitnexus.app.open import Nexus, own_names
 from gitnexus.app.policy import policy_here
+from gitnexus.backlog import StateBacklog
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.cycle.plan import status as plan_status
@@ -18,6 +20,7 @@ from gitnexus.git.child import run as git_run
 from gitnexus.tui.model import Line, Panel, Tone
 
 _MOST_FILES = 20_000
+_MOST_LISTED = 500
 _MARKS: dict[str, Tone] = {"completed": "good", "landed": "good", "waiting": "warn", "blocked": "warn", "failed": "bad"}
 
 
@@ -70,8 +73,19 @@ class Sights:
                     Line(f"{_MARK.get(task.status, ' ')} {task.id} {one_line(task.title, 80)}") for task in file.tasks
                 )
         if not self.tasks:
-            names = self.nexus.state.latest().names("backlog")
-            self.tasks = f"{len(names)} tasks" if names else ""
+            self._backlog()
+
+    def _backlog(self) -> None:
+        """Tell of the durable tasks where the cycle has none; of very many, only how many there are."""
+        count = len(self.nexus.state.latest().names("backlog"))
+        self.tasks = f"{count} tasks" if count else ""
+        if not 0 < count <= _MOST_LISTED:
+            return
+        with contextlib.suppress(NexusError):
+            tasks = StateBacklog(self.nexus.state, claimant_of(self.nexus.state), Names(self.nexus.repo)).tasks()
+            open_ = [task for task in tasks if task.status not in ("done", "cancelled")]
+            self.tasks = f"{len(open_)} open tasks"
+            self.panel_tasks = tuple(Line(f"{task.id} {task.status} {one_line(task.title, 80)}") for task in open_)
 
     def panel(self, views: dict[str, RunView]) -> Panel:
         """Return what the side panel lists."""

@@ -43,7 +43,7 @@ def carried(asked: Sequence[Asked]) -> tuple[str, ...]:
 def request(text: str, asked: Sequence[Asked]) -> str:
     """Return the words of a request, with a line about each of the last ones before it."""
     lines = [
-        f"> Before this: {one_line(one.text, _LINE)}{f' ({one.run}, {one.status})' if one.run else ''}"
+        f"> Before this: {one_line(one.text.strip().split(chr(10))[0], _LINE)}{f' ({one.run}, {one.status})' if one.run else ''}"
         for one in asked[-MOST_BEFORE:]
     ]
     return "\n".join([text, "", *lines]) if lines else text

@@ -85,13 +85,13 @@ class Watch:
                 return None
             with tail.path.open("rb") as file:
                 file.seek(tail.at)
-                raw = file.read(_MOST_AT_ONCE)
+                raw = file.read(_MOST_AT_ONCE if self._begun else -1)
         except OSError:
             return None
         whole = raw[: raw.rfind(b"\n") + 1]
         first = not self._begun and tail.at == 0
         tail.at += len(whole)
-        tail.size = size if len(raw) < _MOST_AT_ONCE else -1
+        tail.size = size if not self._begun or len(raw) < _MOST_AT_ONCE else -1
         try:
             events = tuple(from_line(line) for line in whole.split(b"\n")[:-1])
             tail.view = fold(events, tail.view)

@@ -33,13 +33,15 @@ def told(place: Path, *lines: str, chat: Chat | None = None) -> str:
 
 
 def test_commands_are_answered_in_the_order_they_were_typed(project: Path) -> None:
-    text = told(project, "# a comment", "/mode autopilot", "/nonsense", "/trace on", "/quit", "/help")
+    text = told(project, "# a comment", "/mode autopilot", "/mode bypass", "/nonsense", "/trace on", "/quit", "/help")
 
     assert text.split("\n") == [
         "mein-B-ro: ask for something, or /help",
         "> # a comment",
         "> /mode autopilot",
         "the mode of runs that are started here is autopilot",
+        "> /mode bypass",
+        "error: the mode bypass is not enabled (git nexus policy mode bypass --user tells how)",
         "> /nonsense",
         "error: there is no /nonsense (/help lists them; // begins a text that begins with a slash)",
         "> /trace on",

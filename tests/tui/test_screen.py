@@ -12,6 +12,7 @@ from gitnexus.tui.guard import QUIET, SEEN
 from gitnexus.tui.model import ChatCard, Entry, Update
 from tests.conftest import Nexus, run_git
 from tests.runs.live import listed
+from tests.terminal import killed_at
 from tests.tui import sample
 from tests.tui.scene import Person, opened
 
@@ -234,24 +235,35 @@ def person_resumes(project: Path, run: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_run_of_elsewhere_shows_up_and_what_waits_is_there_after_a_kill(nexus: Nexus, project: Path) -> None:
+def test_a_run_of_elsewhere_shows_up_and_nothing_is_lost_by_a_closed_or_killed_terminal(
+    nexus: Nexus, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def first(person: Person) -> str:
         nexus("run", "--", "sh", "-c", "echo more >> readme.txt")
         card = await person.card("patch")
+        await person.asks("/run -- sh -c 'sleep 2; echo late > late.txt'")
+        await person._until(lambda: len(person.app.chat.watch.views) == 2, "the second run")
         person.app.box.fill("half a thought")
         await asyncio.sleep(1.2)
-        person.app.exit()  # as a terminal that closes: nothing is answered, nothing is said
+        person.app.exit()  # as a terminal that closes: nothing is answered, and one run is at work
         return card.run
 
     run = talked(project, first)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    killed_at(project, "git-nexus", "chat", seen="yes, this once")
 
-    async def again(person: Person) -> str:
-        await person.sees(f"{run} is waiting")
+    async def again(person: Person) -> tuple[str, set[str]]:
+        await person._until(lambda: len([card for card in person.stream.cards() if card.waits]) == 2, "both cards")
         draft = person.app.box.text
         person.app.box.fill("")
-        await person.answers("patch", "y")
-        await person.sees("is completed, 1 commit")
-        return draft
+        for _ in range(2):
+            await person.answers("patch", "y")
+        await person._until(lambda: person.stream.text().count("is completed, 1 commit") == 2, "both commits")
+        return draft, {card.run for card in person.stream.cards()}
 
-    assert talked(project, again) == "half a thought"
+    draft, runs = talked(project, again)
+
+    (other,) = runs - {run}
+    assert draft == "half a thought"
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
+    assert run_git(project, "show", f"nexus/{other}:late.txt") == "late\n"
