@@ -80,7 +80,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
 # What `git nexus -h` tells of, on one screen; of the others it gives the names.
 COMMON = (
     "init", "status", "harness", "run", "review", "approve", "land", "diff", "policy", "verify", "task", "search",
-    "graph", "project", "plan", "memory", "mcp", "help",
+    "graph", "project", "plan", "memory", "chat", "mcp", "help",
 )  # fmt: skip
 _GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
 

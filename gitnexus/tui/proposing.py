@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gitnexus.app.workflow import proposed
+from gitnexus.app.workflow import proposed, workflow_settings
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.base.files import replace
 from gitnexus.state import State
@@ -11,7 +11,7 @@ from gitnexus.tui.cards import of_workflow
 from gitnexus.tui.keeping import Keeper
 from gitnexus.tui.model import ChatCard, Key
 from gitnexus.tui.talk import Asked, carried, refs_in, request
-from gitnexus.workflow.definition import WorkflowDefinition, checked, hash_of, written
+from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, checked, hash_of, written
 from gitnexus.workflow.edit import dropped, given_to, reordered
 from gitnexus.workflow.proposal import Proposal
 
@@ -39,12 +39,20 @@ class Proposals:
         """Return the card of the workflow that a request would become. Raises: NexusError."""
         found = proposed(self.state, text)
         definition = _given(found.definition, (*refs_in(text, own), *carried(asked)))
-        definition = checked(definition.changed(prompt=request(definition.prompt, asked)), "the workflow")
+        # Rules take every word for one to look for: only who understands is told what came before.
+        if self._understands(definition):
+            definition = definition.changed(prompt=request(definition.prompt, asked))
+        definition = checked(definition, "the workflow")
         self._count += 1
         name = f"w{self._count}"
         self._open[name] = (found.changed(definition=definition), 0)
         self._keep()
         return self._card(name)
+
+    def _understands(self, definition: WorkflowDefinition) -> bool:
+        """True if a node is done by an agent or a model, and not by rules."""
+        backing = workflow_settings(self.state).specialists
+        return any((one.adapter or backing.get(one.specialist) or EMBEDDED) != EMBEDDED for one in definition.nodes)
 
     def changed(self, name: str, key: Key, said: str) -> ChatCard:
         """Return the card after a key that changes the workflow. Raises: NexusError."""

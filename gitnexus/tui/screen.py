@@ -37,7 +37,7 @@ class ChatApp(App[None]):
 
     CSS = """
     #main { width: 1fr; }
-    #panel { width: 34; border-left: solid $primary; padding: 0 1; display: none; }
+    #panel { width: 34; height: 100%; border-left: solid $primary; padding: 0 1; display: none; }
     #panel.shown { display: block; }
     #offers { height: auto; max-height: 9; padding: 0 2; display: none; }
     #hint { height: 1; padding: 0 1; color: $text-muted; }
@@ -312,12 +312,10 @@ class ChatApp(App[None]):
         self._standing = now
         text = Text(f"{now.project} · {now.branch} · ", no_wrap=True, overflow="ellipsis")
         text.append(now.mode, f"bold {MODES.get(now.mode, 'red')}")
-        run = " ".join(filter(None, (now.run, now.node, now.status))) or "no run"
-        for part in filter(None, (run, now.plan, now.tasks)):
-            text.append(f" · {part}")
         if now.waiting:
             text.append(" · ").append(f"{now.waiting} waiting", "bold yellow")
-        for part in filter(None, (now.cost, "trace" if now.trace else "")):
+        run = " ".join(filter(None, (now.run, now.node, now.status))) or "no run"
+        for part in filter(None, (run, now.plan, now.tasks, now.cost, "trace" if now.trace else "")):
             text.append(f" · {part}")
         self.query_one("#status", Static).update(text)
 

@@ -84,7 +84,7 @@ class Sights:
         with contextlib.suppress(NexusError):
             tasks = StateBacklog(self.nexus.state, claimant_of(self.nexus.state), Names(self.nexus.repo)).tasks()
             open_ = [task for task in tasks if task.status not in ("done", "cancelled")]
-            self.tasks = f"{len(open_)} open tasks"
+            self.tasks = "1 open task" if len(open_) == 1 else f"{len(open_)} open tasks"
             self.panel_tasks = tuple(Line(f"{task.id} {task.status} {one_line(task.title, 80)}") for task in open_)
 
     def panel(self, views: dict[str, RunView]) -> Panel:
