@@ -126,6 +126,17 @@ def test_a_card_of_a_command_shows_all_that_its_token_binds(project: Path) -> No
     assert [word for word in bound if word not in shown] == []
 
 
+def test_who_cannot_be_asked_reads_the_whole_card_and_how_to_answer(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus, "seq 200 > new.txt")
+
+    done = nexus("review", run)
+
+    assert done.returncode == ASKED
+    assert [line for line in done.stdout.splitlines() if line.startswith("│ +")] == [f"│ +{n}" for n in range(1, 201)]
+    assert "digest   sha256:" in done.stdout
+    assert done.stdout.endswith(f"└\nNext: git nexus approve {run}, or git nexus deny {run}\n")
+
+
 def test_the_level_of_the_sandbox_is_in_the_log_on_the_card_and_in_the_summary(nexus: Nexus, project: Path) -> None:
     run = begun(nexus, "echo more >> readme.txt")
 
