@@ -23,6 +23,7 @@ import redaction
 import runs
 import sandbox
 import state_write
+import sync
 import tokens
 import verify
 import workflow
@@ -40,6 +41,7 @@ CHAPTERS = {
     "redaction": redaction.ratios,
     "runs": runs.ratios,
     "sandbox": sandbox.ratios,
+    "sync": sync.ratios,
     "tokens": tokens.ratios,
     "events": events.ratios,
     "verify": verify.ratios,

@@ -15,7 +15,7 @@ from gitnexus.events.fold import MENDED, POLICY
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
-from gitnexus.git.checkout import indexed
+from gitnexus.git.checkout import added, indexed
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import PatchRequest, Scope
 from gitnexus.policy.request import digest
@@ -174,6 +174,8 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = committed(desk, request, action, known, token)
+    if not (desk.place / ".git").exists():  # it was proposed on another machine
+        added(desk.repo, desk.place, desk.branch, commit, desk.run.id)
     if not live:  # a program that asked writes it itself, and would stumble over a file that changed meanwhile
         brought(desk, request, [old.result_tree for old in _replaced(desk, known)])
     indexed(desk.worktree, request.result_tree)

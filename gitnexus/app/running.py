@@ -61,7 +61,7 @@ class Wish:
 
 def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
-    base = _commit_of(state, wish.base)
+    base = commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
     law = policy_here(state).law
     definition = wish.definition.changed(mode=wish.mode or law.mode)
@@ -70,25 +70,70 @@ def started(state: State, wish: Wish) -> RunDesk:
     run = Run(
         id=claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
-        agent=_agent(wish.definition),
+        agent=agent_in(wish.definition),
         base=base,
         definition=hash_,
         created=stamp(now()),
         onto=branch_here(state.repo),
         task=wish.task,
     )
+    return began(state, run, definition)
+
+
+def began(state: State, run: Run, definition: "Definition | WorkflowDefinition") -> RunDesk:
+    """Begin a run whose name and definition are settled. Raises: NexusError."""
     desk = RunDesk(state, run)
+    desk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     desk.write_definition(definition)
-    body = {"run": run.id, "definition": hash_, "task": short(run.title), "agent": run.agent,
-            "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch,
+    desk.begun_here()
+    body = {"run": run.id, "definition": run.definition, "task": short(run.title), "agent": run.agent,
+            "project": id_of(state.snapshot) or "unknown", "base": run.base, "branch": run.branch,
             **({} if isinstance(definition, Definition) else {"workflow": definition.name})}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id, lambda: foreseen(law))
+    law = policy_here(state).law
+    desk.stamps = added(state.repo, desk.place, desk.branch, run.base, run.id, lambda: foreseen(law))
     return desk
 
 
-def _agent(definition: "Definition | WorkflowDefinition") -> str:
+def refilled(desk: RunDesk) -> None:
+    """Bring the worktree of a run that another machine went on with to its branch; what lies there is set aside."""
+    if (desk.place / ".git").exists() and is_filled(desk.worktree):
+        emptied(desk.worktree, desk.folder / f"left-{chance(8)}")
+        desk.stamps = filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    else:
+        at_its_place(desk)
+
+
+def taken_over(desk: RunDesk) -> None:
+    """Let a run go on whose agent worked on another machine: branch and files as its log tells, and no more.
+
+    What an agent had in its worktree there and did not propose is gone, so it works on that step once more.
+    """
+    made = [str(event.body["commit"]) for event in desk.log.read() if event.kind == "run.committed"]
+    at = made[-1] if made else desk.run.base
+    git_run("update-ref", "--create-reflog", "-m", "nexus: taken over", desk.branch, at, git_dir=desk.repo.common_dir)
+    refilled(desk)
+    _once_more(desk)
+
+
+def _once_more(desk: RunDesk) -> None:
+    """Begin a step again whose agent had ended, and whose files are gone before they were proposed."""
+    if desk.workflow() is not None:
+        return
+    view = desk.view()
+    proposed = {one.node for one in view.actions.values() if one.kind == "patch"}
+    for node in steps_of(desk, desk.definition()):
+        known = view.nodes.get(node.id)
+        if known is None or known.status != "started" or node.id in proposed:
+            continue
+        if read_end(desk, node, known.attempts) is not None:
+            body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter,
+                    "attempt": known.attempts + 1}  # fmt: skip
+            desk.log.append("node.started", "nexus", body)
+
+
+def agent_in(definition: "Definition | WorkflowDefinition") -> str:
     """Return who works, in a word: of a workflow the one who changes something, if anybody does."""
     if isinstance(definition, Definition):
         return definition.nodes[0].adapter
@@ -267,6 +312,7 @@ def at_its_place(desk: RunDesk) -> None:
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
         head = tip(desk.repo, desk.branch) or desk.run.base
         desk.stamps = added(desk.repo, desk.place, desk.branch, head, desk.run.id)
+        _once_more(desk)
 
 
 def anew(desk: RunDesk, node: str, attempt: int) -> None:
@@ -315,7 +361,8 @@ def unmet(view: RunView) -> list[str]:
     return found
 
 
-def _commit_of(state: State, revision: str) -> str:
+def commit_of(state: State, revision: str) -> str:
+    """Return the commit that a revision means. Raises: NotFound."""
     asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
                     git_dir=state.repo.git_dir)  # fmt: skip
     if asked.returncode != 0:

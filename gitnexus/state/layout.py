@@ -22,6 +22,9 @@ OWNED = OWNED_FILES | OWNED_FOLDERS
 STRUCTURAL = frozenset({FORMAT_FILE, IGNORE_FILE})
 LARGEST_FILE = 10 * 1024 * 1024
 KEPT = re.compile(r"\.mine-[0-9a-f]{7}$")
+# A version of a file that another clone had and that could not be merged: on the ref, beside the file.
+OTHER_MARK = ".other-"
+OTHER = re.compile(r"\.other-[0-9a-f]{7}$")
 
 # By far the most names are like this, and nothing can be wrong with them.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\.[A-Za-z0-9]{1,9})?")
