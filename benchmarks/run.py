@@ -10,6 +10,7 @@ import sys
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
+import chat
 import commands
 import events
 import harness
@@ -30,6 +31,7 @@ import workflow
 CHAPTERS = {
     "state": state_write.ratios,
     "commands": commands.ratios,
+    "chat": chat.ratios,
     "harness": harness.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,

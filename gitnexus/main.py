@@ -74,6 +74,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Cycle", "skills", "gitnexus.cli.skills:skills", "Ways of working, and what a message would start."),
     ("Cycle", "capabilities", "gitnexus.cli.capabilities:capabilities", "What roles may not do."),
     ("Cycle", "catalog", "gitnexus.cli.catalog:catalog", "Check a package of roles and skills of your own."),
+    ("Talk", "chat", "gitnexus.tui.command:chat", "Ask, see what happens, and decide: one conversation."),
     ("Talk", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
     ("Talk", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
@@ -83,7 +84,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
 # What `git nexus -h` tells of, on one screen; of the others it gives the names.
 COMMON = (
     "init", "status", "harness", "run", "review", "approve", "land", "diff", "policy", "verify", "task", "search",
-    "graph", "project", "plan", "memory", "mcp", "help",
+    "graph", "project", "plan", "memory", "chat", "mcp", "help",
 )  # fmt: skip
 _GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout", "pre-push")
 

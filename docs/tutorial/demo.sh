@@ -277,7 +277,7 @@ run "git nexus replay $flow --verify"
 expect 'the same state sha256:'
 run "git nexus land $flow && cat readme.txt"
 expect 'Tests: python3 -m unittest discover'
-run 'git nexus metrics | head -n 8'
+run 'git nexus metrics | head -n 9'
 expect 'units (CU) per good batch'
 
 say "A commit that was changed after the yes keeps its trailers, and is found out."

@@ -1,6 +1,7 @@
 """Who stands behind each specialist in a project, where that is said, and whether it can work here."""
 
 import os
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gitnexus.adapters.installed import found
@@ -34,6 +35,14 @@ def backings(state: State) -> list[Backing]:
         detail, missing = _told(state, by, work)
         found.append(Backing(name, by, work, detail, missing))
     return found
+
+
+def refuse_no_model(state: State, types: Iterable[NodeType]) -> None:
+    """Refuse to begin what would ask a model that nobody set. Raises: Failed."""
+    work = tuple(kind for kind in types if kind in FUNCTIONS)
+    _, missing = _model(state, work) if work else ("", "")
+    if missing:
+        raise Failed(missing, hint="git nexus workflow specialists tells what is missing; embedded needs no model")
 
 
 def _told(state: State, by: str, work: tuple[NodeType, ...]) -> tuple[str, str]:

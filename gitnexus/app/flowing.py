@@ -7,17 +7,18 @@ What a surface needs to talk about workflows: `proposed` (of app/workflow), `beg
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gitnexus.app.backing import refuse_no_model
 from gitnexus.app.policy import policy_here
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import Wish, started
 from gitnexus.app.runready import refuse_unready
+from gitnexus.app.workflow import workflow_settings
 from gitnexus.base.errors import DeniedByPolicy
 from gitnexus.base.text import one_line
 from gitnexus.events.model import Event
 from gitnexus.policy.model import Mode
 from gitnexus.state import State
-from gitnexus.workflow.definition import WorkflowDefinition, lowered
-from gitnexus.workflow.flow import Flow
+from gitnexus.workflow.definition import MODEL, WorkflowDefinition, WorkflowNode, checked, lowered, node
 from gitnexus.workflow.progress import Progress
 
 
@@ -35,8 +36,10 @@ def begun(
     task: str = "",
 ) -> RunDesk:  # fmt: skip
     """Begin a run of a workflow; `driven` brings it on. Raises: NexusError, before anything is made."""
+    definition = checked(_backed(state, definition), "the workflow")
     _refuse_way(state, definition)
     refuse_unready(state, lowered(definition))
+    refuse_no_model(state, [one.type for one in definition.nodes if one.adapter == MODEL])
     return started(state, wish_of(definition, title, base=base, mode=mode, task=task))
 
 
@@ -44,7 +47,9 @@ def wish_of(
     definition: WorkflowDefinition, title: str = "", *, base: str = "HEAD", mode: Mode | None = None, task: str = ""
 ) -> Wish:
     """Return the wish for a workflow, wherever it is carried out."""
-    return Wish(definition, one_line(title or definition.prompt or definition.name, 200), base, mode, task)
+    # Of a prompt that brings a patch along, the first line says what it is about.
+    first = next((line for line in definition.prompt.split("\n") if line.strip()), definition.name)
+    return Wish(definition, one_line(title or first.strip(), 200), base, mode, task)
 
 
 def following(desk: RunDesk, after: int = 0) -> Iterator[Event]:
@@ -69,27 +74,24 @@ def progress_of(events: Iterable[Event]) -> Progress:
     return progress
 
 
-def can_go_on(desk: RunDesk) -> bool:
-    """True if a workflow that nobody drives has something to do that needs no answer first. Raises: NexusError."""
-    definition = desk.workflow()
-    if definition is None or desk.is_driven():
-        return False
-    progress = progress_of(desk.log.read())
-    if progress.ended:
-        return False
-    flow = Flow(definition)
-    waits = flow.verdict(progress) is None
-    active = any(one.status == "started" for one in progress.nodes.values())
-    return not waits or bool(flow.startable(progress)) or (active and not waiting(desk))
+def _backed(state: State, definition: WorkflowDefinition) -> WorkflowDefinition:
+    """Return the workflow with whom the settings name behind each node that names nobody. Raises: Invalid."""
+    backed = workflow_settings(state).backed_by()
+
+    def named(one: WorkflowNode) -> WorkflowNode:
+        agent = "" if one.adapter or one.type == "command" else backed.get(one.specialist, "")
+        return one.changed(adapter=agent, way=node(one.id, one.type, adapter=agent).way) if agent else one
+
+    return definition.changed(nodes=tuple(map(named, definition.nodes)))
 
 
 def _refuse_way(state: State, definition: WorkflowDefinition) -> None:
     """Refuse agents that edit by themselves where the policy lets agents propose only. Raises: DeniedByPolicy."""
     if policy_here(state).law.way != "proposer":
         return
-    for node in lowered(definition).nodes:
-        if node.adapter in ("command", "aider") and node.way == "contained":
+    for one in lowered(definition).nodes:
+        if one.adapter in ("command", "aider") and one.way == "contained":
             raise DeniedByPolicy(
-                f"the policy has agents work as proposer, and {node.id} ({node.adapter}) cannot",
+                f"the policy has agents work as proposer, and {one.id} ({one.adapter}) cannot",
                 hint="give the node to another agent, or to embedded",
             )

@@ -35,6 +35,13 @@ def plan_path(run: str, node: str) -> str:
     return f"plans/{paper_id('plan', Origin(run=run, node=node))}.json"
 
 
+def papers_of_run(desk: RunDesk) -> list[str]:
+    """Return the pages that a run left on the state ref, by their paths in `.nexus/`."""
+    snapshot = desk.state.latest()
+    names = [f"{folder}/{name}" for folder in ("plans", "research") for name in snapshot.names(folder)]
+    return [f".nexus/{path}" for path in names if path.endswith(".md") and f".{desk.run.id}." in path]
+
+
 def _papers(desk: RunDesk, flow: Flow, progress: Progress, node: WorkflowNode) -> dict[str, bytes]:
     state = progress.nodes.get(node.id)
     if state is None or state.status != "completed":

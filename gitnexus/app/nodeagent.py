@@ -3,6 +3,7 @@
 import threading
 
 from gitnexus.adapters.protocol import Ended
+from gitnexus.adapters.table import ADAPTERS
 from gitnexus.app.runagent import Duty, Show, goes_on, worked
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
@@ -16,6 +17,7 @@ from gitnexus.policy.model import Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.runs.definition import Node
 from gitnexus.workflow.briefing import answer_in, blocked_said, briefed, sent_to_work, told
+from gitnexus.workflow.definition import LOOKS_ONLY
 from gitnexus.workflow.specialist import Order, Returned, Unfit, Usage
 
 _LONGEST_SUMMARY = 20_000
@@ -58,7 +60,8 @@ def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Networ
         role=one.role,
         prompt=prompt,
         argv=one.argv,
-        way=one.way,
+        # Who only looks cannot edit, whatever a definition says, where its program can be held to that.
+        way="proposer" if one.type in LOOKS_ONLY and "proposer" in ADAPTERS[one.adapter].ways else one.way,
         model=one.model,
     )
     definition = desk.definition()

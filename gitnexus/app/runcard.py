@@ -1,11 +1,13 @@
 """The card of an action of a run, as it would be judged now."""
 
+import json
 from dataclasses import replace
 
 from gitnexus.app.bench import RevealCard
 from gitnexus.app.cards import Card, card_of, with_text
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
+from gitnexus.base.canonical import parse
 from gitnexus.policy.model import DocumentRequest, HandoffRequest, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
@@ -31,13 +33,6 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
     return card(), shown
 
 
-def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:
-    """Return at which level of the sandbox the agent worked that made a patch, as its log tells it."""
-    view = desk.view()
-    node = view.nodes.get(view.actions[action].node)
-    return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
-
-
 def _text_of(desk: RunDesk, request: Request) -> bytes:
     """Return what a card shows besides its facts: a message, or the difference of a document."""
     if isinstance(request, HandoffRequest):
@@ -47,8 +42,23 @@ def _text_of(desk: RunDesk, request: Request) -> bytes:
         from gitnexus.docgraph.phases import Edit
 
         before = desk.artifacts.read(request.old_digest) if request.old_digest else None
-        return difference(Edit(request.path, before, desk.artifacts.read(request.new_digest), "")).encode()
+        after = desk.artifacts.read(request.new_digest)
+        if request.kind == "plan_patch":
+            before, after = _laid_out(before) if before is not None else None, _laid_out(after)
+        return difference(Edit(request.path, before, after, "")).encode()
     return b""
+
+
+def _laid_out(raw: bytes) -> bytes:
+    """Return JSON as people read it: canonical JSON is one line, and so would be its difference."""
+    return json.dumps(parse(raw), indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:
+    """Return at which level of the sandbox the agent worked that made a patch, as its log tells it."""
+    view = desk.view()
+    node = view.nodes.get(view.actions[action].node)
+    return [("sandbox", f"{node.sandbox}, in which it was made")] if node is not None and node.sandbox else []
 
 
 def revealed(desk: RunDesk, action: str, why: str) -> None:

@@ -155,6 +155,7 @@ def _wish(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Wis
     """Return what was asked for; None if the person looked at the workflow and left it. Raises: NexusError."""
     from gitnexus.app.running import Wish
     from gitnexus.app.runready import way_of
+    from gitnexus.base.errors import Invalid
 
     ctx = click.get_current_context()
     if asked["workflow"] or asked["cycle"] or (words and asked["agent"] is None and not ctx.meta[_COMMAND]):
@@ -162,6 +163,8 @@ def _wish(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Wis
     for name in ("drop", "order", "give", "parallel"):
         if asked[name]:
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
+    if not words and asked["agent"] is None:
+        raise Invalid("say what is to be done", hint='git nexus run "fix the parser", or git nexus run -- CMD')
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     task = _task(nexus, asked["task"])
     return Wish(definition, asked["title"] or title, asked["base"], asked["mode"], task)

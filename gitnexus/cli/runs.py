@@ -66,13 +66,16 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
 @click.argument("run_id", metavar="RUN")
 @click.argument("actions", metavar="[ACTION…]", nargs=-1)
 @click.option("--scope", type=_SCOPES, default="once", show_default=True, help="How far the yes reaches.")
+@click.option("--digest", default="", metavar="DIGEST", help="Refuse if the one action is not this very request.")
 @with_nexus
-def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -> None:
+def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any, digest: str) -> None:
     """Say yes to actions of a run, all that wait if none is named, and carry them out."""
     from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
 
     desk = open_run(nexus.state, run_id)
+    if digest:
+        _refuse_other(desk, actions, digest)
     for name in _chosen(desk, actions):
         note(f"{name}: {runapproval.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
     _went_on(desk)
@@ -149,6 +152,18 @@ def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
     if not actions and (not waits or desk.view().status in ENDED) and not can_end(desk):
         raise Failed(f"nothing of {desk.run.id} waits for an answer", fix=f"git nexus replay {desk.run.id}")
     return list(actions) or waits
+
+
+def _refuse_other(desk: "RunDesk", actions: tuple[str, ...], digest: str) -> None:
+    """Refuse a yes to anything but what was looked at."""
+    from gitnexus.app.runproposal import action_of
+    from gitnexus.base.errors import BadUsage, Conflict
+
+    if len(actions) != 1:
+        raise BadUsage("--digest is for one action, and that has to be named")
+    known = action_of(desk, actions[0]).digest
+    if known != digest:
+        raise Conflict(f"{actions[0]} is {known}, and not what was looked at", hint=f"git nexus review {desk.run.id}")
 
 
 def _went_on(desk: "RunDesk") -> None:

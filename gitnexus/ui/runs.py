@@ -81,6 +81,7 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
             for name, one in view.actions.items()
         ],
         "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
+        **({"papers": papers} if (papers := _papers(desk)) else {}),
     }  # fmt: skip
 
 
@@ -96,7 +97,10 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
         [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]
         for name, one in view.actions.items()
     ]
-    lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
+    papers = _papers(desk)
+    nothing = ["  nothing was changed"] if view.status == "completed" else []
+    lines += [columns(rows, indent="")] if rows else nothing
+    lines += [f"  wrote {path}" for path in papers] if view.status == "completed" else []
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
     nexts = {
@@ -111,6 +115,18 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _papers(desk: "RunDesk") -> list[str]:
+    """Return what a workflow wrote down for people; a run of one agent writes no papers."""
+    from gitnexus.base.errors import NexusError
+
+    with contextlib.suppress(NexusError):
+        if desk.workflow() is not None:
+            from gitnexus.app.keeping import papers_of_run
+
+            return papers_of_run(desk)
+    return []
 
 
 def _goes_on(agent: str, session: str) -> str:

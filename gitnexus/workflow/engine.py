@@ -6,6 +6,7 @@ Specialists work side by side; what they gave is taken in one after the other, i
 
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,7 @@ class Outcome:
     wrong: tuple[str, ...]
     usage: Usage
     error: str = ""
+    seconds: float = 0.0
 
 
 class Engine:
@@ -64,6 +66,7 @@ class Engine:
                 continue
             id_, call = next(iter(self._running.items()))
             outcome = call.outcome()
+            self.desk.used += outcome.seconds
             del self._running[id_]
             self._steps.taken(self.flow.node(self.progress, id_), call.step, outcome)
 
@@ -155,6 +158,10 @@ class Engine:
             self._call(node, step, state)
 
     def _call(self, node: WorkflowNode, step: str, state: NodeState) -> None:
+        limit = self.flow.definition.budgets.seconds
+        if limit and self.desk.used >= limit:
+            self.failed(node.id, f"the {limit} seconds of this workflow are used up")
+            return
         order = self.desk.order(node, step, lambda text: self.stage.show(node.id, text))
         done = [name for name, one in state.steps.items() if one.ok]
         self._running[node.id] = _Call(self.stage, order, self.desk.plan(node), done, step)
@@ -193,6 +200,12 @@ class _Call:
             self._broken = sys.exc_info()[1]
 
     def _asked(self) -> Outcome:
+        began = time.monotonic()
+        found = self._tried()
+        found.seconds = time.monotonic() - began
+        return found
+
+    def _tried(self) -> Outcome:
         """Ask as often as the node's retries allow, each time with what was wrong before."""
         wrong: list[str] = []
         spent = Usage()

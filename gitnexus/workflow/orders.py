@@ -21,6 +21,8 @@ class Desk:
     progress: Progress
     fetch: Callable[[str], bytes]
     task: str = ""
+    # Seconds that specialists worked in this walk; how long people take does not count.
+    used: float = 0.0
     _outputs: dict[tuple[str, str], Output] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
 
@@ -57,7 +59,8 @@ class Desk:
         side = next((one for one in self.flow.sides(self.progress) if one.node.id == node.id), None)
         hindrance = self._hindrance(side)
         definition = self.flow.definition
-        seconds = node.budget.seconds or definition.budgets.seconds
+        left = definition.budgets.seconds - self.used if definition.budgets.seconds else 0
+        seconds = min(filter(None, (node.budget.seconds, left)), default=0)
         blocked = hindrance.blocked if hindrance else None
         return Order(
             node=node,

@@ -31,7 +31,7 @@ def checked(type_: NodeType, output: Output, plan: Plan | None, done: Collection
         if not output.question.strip():
             raise Invalid("the answer: blocked should say what is missing, as a question")
         return output
-    function = function_named(FUNCTIONS[type_])
+    function = function_named(FUNCTIONS.get(type_, "ExecStep"))
     if not isinstance(output, function.output):
         raise Invalid(f"the answer should be a {function.output.__name__}, not a {type(output).__name__}")
     found = function.answer(output.plain())

@@ -9,12 +9,13 @@ from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.prompts.model import Blocked, ExecResult, PlanChanges
 from gitnexus.workflow.batches import batch_over, next_in_batch
+from gitnexus.workflow.blocks import OPEN, Blocks, looked_at
 from gitnexus.workflow.definition import WorkflowNode
-from gitnexus.workflow.flow import is_agent, receiver_of
-from gitnexus.workflow.outputs import CHANGES, PLAN, Hindrance, block_in, files_of
+from gitnexus.workflow.flow import is_agent
+from gitnexus.workflow.outputs import CHANGES, PLAN, block_in, files_of
 from gitnexus.workflow.packing import SplitRequest
 from gitnexus.workflow.planchange import after_failed, changed_plan
-from gitnexus.workflow.progress import BLOCKED, WHOLE, NodeState, StepState
+from gitnexus.workflow.progress import WHOLE, NodeState, StepState
 from gitnexus.workflow.specialist import FUNCTIONS
 from gitnexus.workflow.stage import Change, Deed
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from gitnexus.workflow.engine import Engine, Outcome
 
 NEXUS = "nexus"
-_OPEN = ("proposed", "waiting", "approved", "unknown")
 _YES = ("y", "yes", "go", "go on", "ok", "continue")
 
 
@@ -34,6 +34,7 @@ class Steps:
         # Asked about in this walk: a person who left something waiting is not asked again at once.
         self._looked: set[str] = set()
         self._collected: set[str] = set()
+        self._blocks = Blocks(engine, self._looked)
 
     def taken(self, node: WorkflowNode, step: str, outcome: "Outcome") -> None:
         """Take in what came of a call."""
@@ -47,7 +48,7 @@ class Steps:
             return
         blocked = block_in(outcome.output)
         if blocked is not None:
-            self._blocked(node, step, blocked, None, drafts)
+            self._blocks.put(node, step, blocked, None, drafts)
             return
         drafts += engine.kept(node.id, files_of(node.type, outcome.output).items(), step)
         engine.write(*drafts)
@@ -74,7 +75,7 @@ class Steps:
     def advanced(self, node: WorkflowNode, state: NodeState) -> bool:
         """Bring a node on by one event or deed; False if it needs a specialist, a person, or another node."""
         if state.status == "blocked":
-            return self._unblocked(node, state)
+            return self._blocks.advanced(node, state)
         found = state.open_step
         if found is not None:
             return self._brought_on(node, state, *found)
@@ -93,7 +94,7 @@ class Steps:
         if isinstance(found, SplitRequest):
             files = next(step.files for step in plan.steps if step.id == found.step)
             blocked = Blocked(kind="needs_plan_patch", question=found.why, suggested_ctx=files[:20])
-            self._blocked(node, found.step, blocked, found, [])
+            self._blocks.put(node, found.step, blocked, found, [])
             return ""
         return found
 
@@ -125,14 +126,12 @@ class Steps:
         engine.stage.show(node.id, f"{node.id} is done: {one_line(summary, 160)}")
         engine.stage.completed(node)
 
-    # -- deeds
-
     def _brought_on(self, node: WorkflowNode, state: NodeState, name: str, step: StepState) -> bool:
         actions = self._engine.progress.actions
         mine = [one for one, action in actions.items() if action.node == node.id] if is_agent(node) else step.actions
-        waits = [one for one in mine if actions[one].status in _OPEN]
+        waits = [one for one in mine if actions[one].status in OPEN]
         if waits:
-            return self._looked_at(waits)
+            return looked_at(self._engine, waits, self._looked)
         if is_agent(node):
             return self._agent_over(node, mine)
         denied = next((one for one in mine if actions[one].status == "denied"), None)
@@ -150,14 +149,6 @@ class Steps:
         if len(mine) < len(deeds):
             return self._done(node, state, name, deeds[len(mine)])
         return self._over(node, name, "")
-
-    def _looked_at(self, names: Sequence[str]) -> bool:
-        fresh = [one for one in names if one not in self._looked]
-        for one in fresh[:1]:
-            self._looked.add(one)
-            self._engine.stage.settle(one)
-            self._engine.news()
-        return bool(fresh)
 
     def _agent_over(self, node: WorkflowNode, mine: Sequence[str]) -> bool:
         engine = self._engine
@@ -208,7 +199,7 @@ class Steps:
     def _done(self, node: WorkflowNode, state: NodeState, name: str, deed: Deed) -> bool:
         """Put one deed to the gate; of patches one waits at a time, for a yes to it would make the next one unfit."""
         engine, actions = self._engine, self._engine.progress.actions
-        if deed.kind == "patch" and any(one.kind == "patch" and one.status in _OPEN for one in actions.values()):
+        if deed.kind == "patch" and any(one.kind == "patch" and one.status in OPEN for one in actions.values()):
             return False
         if engine.flow.definition.mode == "autopilot" and self._surprised(node, state, name, deed):
             return True
@@ -237,7 +228,7 @@ class Steps:
             return True
         drafts = batch_over(node.id, state, False, f"surprise in {name}: {what}")
         blocked = Blocked(kind="needs_user_input", question=question)
-        self._blocked(node, name, blocked, None, drafts)
+        self._blocks.put(node, name, blocked, None, drafts)
         return True
 
     def _over(self, node: WorkflowNode, name: str, why: str, *, denied: bool = False) -> bool:
@@ -270,73 +261,6 @@ class Steps:
             self._complete(node, output.summary, engine.kept(node.id, [(PLAN, change.plan)]))
         else:
             self._complete(node, getattr(output, "summary", "") or getattr(output, "goal", ""))
-
-    # -- blocks
-
-    def _blocked(
-        self, node: WorkflowNode, step: str, blocked: Blocked, split: SplitRequest | None, before: Sequence[Draft]
-    ) -> None:
-        engine, state = self._engine, self._engine.progress.node(node.id)
-        why, at = short(blocked.question), "" if step == WHOLE else step
-        if any(one.why == why and one.step == at for one in state.blocks):
-            engine.failed(node.id, f"blocked again by what was cleared away: {why}", before)
-            return
-        kept = engine.kept(node.id, [(BLOCKED, document(Hindrance(blocked=blocked, split=split).plain()))])
-        body = {"node": node.id, "why": why, "needs": _needs(node, blocked), **({"step": at} if at else {})}
-        engine.write(*before, *kept, Draft("node.blocked", NEXUS, body))
-        engine.stage.show(node.id, f"{node.id} is blocked: {one_line(why, 200)}")
-
-    def _unblocked(self, node: WorkflowNode, state: NodeState) -> bool:
-        engine, block = self._engine, state.blocks[-1]
-        if block.question:
-            if block.question in engine.progress.questions and block.question not in self._looked:
-                self._looked.add(block.question)
-                engine.stage.ask(block.question, block.why)
-                engine.news()
-                return True
-            return False
-        if block.handoff:
-            return self._handed(node, block.handoff, block.why)
-        if block.needs == "needs_user_input":
-            body = {"question": f"q{engine.progress.asked + 1}", "text": block.why, "node": node.id}
-            engine.write(Draft("question.asked", node.adapter or node.specialist, body))
-            return True
-        made = sum(one.kind == "handoff" for one in engine.progress.actions.values())
-        most = engine.flow.definition.budgets.handoffs
-        if most and made >= most:
-            engine.failed(node.id, f"the {most} handoffs of this run are used up: {block.why}")
-            return True
-        before = set(engine.progress.actions)
-        receiver = receiver_of(block.needs)
-        summary = f"{node.specialist} is blocked; {receiver} goes on: {one_line(block.why, 200)}"
-        why = engine.stage.act(node, block.step, Deed("handoff", summary, receiver=receiver, message=block.why))
-        engine.news()
-        self._looked |= set(engine.progress.actions) - before
-        if why:
-            engine.failed(node.id, why)
-        return True
-
-    def _handed(self, node: WorkflowNode, action: str, why: str) -> bool:
-        engine = self._engine
-        known = engine.progress.actions[action]
-        if known.status in _OPEN:
-            return self._looked_at([action])
-        if known.status == "denied":
-            engine.failed(node.id, f"{action} denied, so nobody clears this: {why}")
-            return True
-        if engine.flow.side_done(engine.progress, action) is False:
-            engine.failed(node.id, f"it could not be cleared: {why}")
-            return True
-        return False
-
-
-def _needs(node: WorkflowNode, blocked: Blocked) -> str:
-    """Return what a node really needs: nobody hands over to themselves."""
-    if node.specialist == "planner" and blocked.kind == "needs_plan_patch":
-        return "needs_user_input"
-    if node.specialist == "researcher" and blocked.kind != "needs_user_input":
-        return "needs_user_input"
-    return blocked.kind
 
 
 def _over_budget(node: WorkflowNode, state: NodeState, outcome: "Outcome") -> str:

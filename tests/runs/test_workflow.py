@@ -15,11 +15,24 @@ from gitnexus.app.livestage import LiveStage
 from gitnexus.app.proposing import answered
 from gitnexus.app.redriving import redriven
 from gitnexus.app.runapproval import approve
+from gitnexus.app.runcard import run_card
 from gitnexus.app.rundesk import RunDesk, open_run
 from gitnexus.app.running import driven
 from gitnexus.app.workflow import proposed
 from gitnexus.events.log import Draft
 from gitnexus.events.model import Event
+from gitnexus.prompts.model import (
+    Action,
+    Blocked,
+    ExecResult,
+    Plan,
+    PlanChanges,
+    PlanStep,
+    ResearchBundle,
+    StepChange,
+)
+from gitnexus.workflow.edit import given_to
+from gitnexus.workflow.specialist import Order, Returned
 from tests.conftest import Nexus, run_git
 
 TODO = """\
@@ -155,7 +168,10 @@ class Killed(BaseException):
     """As a kill: nothing is tidied up."""
 
 
-@pytest.mark.parametrize("at", [1, 3, 5, 6])
+# The walk writes eleven times; three of them at once, the others with the slow tests.
+@pytest.mark.parametrize(
+    "at", [1, 5, 8, *(pytest.param(one, marks=pytest.mark.slow) for one in (0, 2, 3, 4, 6, 7, 9, 10))]
+)
 def test_killed_at_any_write_it_goes_on_and_repeats_no_node_and_no_action(
     todo: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
@@ -218,8 +234,6 @@ def test_an_agent_answers_in_the_form_of_its_node_or_edits_and_has_its_tree_prop
     with opened(project) as state:
         definition = proposed(state, "/research-exec write it").definition
         for id_ in ("research", "exec"):
-            from gitnexus.workflow.edit import given_to
-
             definition = given_to(definition, id_, "claude")
         nodes = tuple(one.changed(prompt="find out how" if one.id == "research" else "") for one in definition.nodes)
         desk = begun(state, definition.changed(nodes=nodes))
@@ -232,6 +246,20 @@ def test_an_agent_answers_in_the_form_of_its_node_or_edits_and_has_its_tree_prop
         assert run_git(project, "show", f"nexus/{desk.run.id}:by-agent.txt") == "written\n"
         assert desk.view().input_tokens == 15
         assert redriven(desk) is not None
+
+
+def test_a_command_is_a_node_like_others_and_what_it_changed_is_proposed(nexus: Nexus, project: Path) -> None:
+    write = {"id": "write", "type": "command", "specialist": "executor", "argv": ["sh", "-c", "echo x > new.txt"]}
+    look = {"id": "look", "type": "research", "specialist": "researcher", "way": "proposer", "prompt": "where is x"}
+    (project / "flow.json").write_text(
+        json.dumps({"version": 2, "name": "two", "nodes": [write, look], "edges": [["write", "look"]]})
+    )
+    run = json.loads(nexus("run", "--workflow", "flow.json", "--title", "two", "--json").stdout)["run"]["id"]
+    nexus.ok("approve", run)
+    done = json.loads(nexus.ok("resume", run, "--json"))
+
+    assert (done["run"]["status"], done["papers"]) == ("completed", [f".nexus/research/research.{run}.look.md"])
+    assert run_git(project, "show", f"nexus/{run}:new.txt") == "x\n"
 
 
 def test_a_cycle_is_carried_out_task_by_task_and_lead_is_told_what_came_of_each(nexus: Nexus, project: Path) -> None:
@@ -253,3 +281,68 @@ def test_a_cycle_is_carried_out_task_by_task_and_lead_is_told_what_came_of_each(
     assert run_git(project, "show", f"nexus/{run}:2.txt") == "2\n"
     (question,) = json.loads(nexus("review", run, "--json").stdout)["runs"][0]["questions"]
     assert "dream" in question["text"] or "of nothing" in question["text"]
+
+
+class Team:
+    """Specialists for a plan that is wrong at first: the executor asks, others find out and mend the plan."""
+
+    name = "team"
+    plan = Plan(goal="go", steps=(PlanStep(id="S1", title="paint", questions=("which colour?",)),))
+    blocked = Blocked(kind="needs_research", question="which colour?", suggested_ctx=("file:TODO.md",))
+
+    def work(self, order: Order) -> Returned:
+        known = PlanStep(id="S1", title="paint it red", commands=(("cat", "TODO.md"),))
+        change = StepChange(op="replace", step="S1", why="it is red", steps=(known,))
+        outputs: dict[str, Any] = {
+            "plan": self.plan,
+            "research": ResearchBundle(question=order.prompt, summary=f"red, by {len(order.pack) > 0}"),
+            "plan_patch": PlanChanges(summary="paint it red", changes=(change,)),
+            "exec": ExecResult(status="blocked", summary="", blocked=self.blocked),
+        }
+        if order.plan is not None and order.plan.steps[0].title == "paint it red":
+            action = Action(kind="command", summary="look", argv=("cat", "TODO.md"))
+            outputs["exec"] = ExecResult(status="done", summary="painted", actions=(action,))
+        return Returned(output=outputs[order.node.type])
+
+
+def test_a_block_is_cleared_by_a_handoff_and_a_new_plan_each_after_a_yes(
+    todo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitnexus.app.livestage.specialist_of", lambda desk, node: Team())
+    with opened(todo) as state:
+        desk = begun(state, proposed(state, "/plan-exec paint").definition)
+        seen = []
+        for _ in range(4):
+            view = driven(desk, lambda said: None, None)
+            for one in waiting(desk):
+                card, _ = run_card(desk, one.name)
+                seen.append((one.kind, one.node, any('"paint it red"' in row for row in card.body)))
+                approve(desk, one.name)
+
+        assert view.status == "completed"
+        assert seen == [("handoff", "exec", False), ("plan_patch", "handoff-a1-plan", True), ("command", "exec", False)]
+        assert story(desk) == ["plan", "handoff-a1", "handoff-a1-plan", "exec"]
+        papers = [path for path in state.latest().names("plans") if path.endswith(".json")]
+        assert papers == [f"plan.{desk.run.id}.plan.json"]
+        assert b"paint it red" in (state.latest().read(f"plans/{papers[0]}") or b"")
+        assert redriven(desk) is not None
+
+
+def test_autopilot_stops_where_a_patch_changes_what_its_step_does_not_name(
+    todo: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(goal="go", steps=(PlanStep(id="S1", title="one", files=("a.txt",)),))
+    patch = Action(kind="patch", summary="more", diff="--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+b\n")
+    outputs = {"plan": plan, "exec": ExecResult(status="done", summary="done", actions=(patch,))}
+    monkeypatch.setattr(Team, "work", lambda team, order: Returned(output=outputs[order.node.type]))
+    monkeypatch.setattr("gitnexus.app.livestage.specialist_of", lambda desk, node: Team())
+    with opened(todo) as state:
+        desk = begun(state, proposed(state, "/plan-exec go").definition, mode="autopilot")
+        driven(desk, lambda said: None, None)
+
+        (question,) = waiting(desk)
+        assert "it changes b.txt, which the plan does not name" in question.text
+        assert desk.view().actions == {}
+        answered(desk, "stop there", question.name)
+        assert walked(desk) == "failed"
+        assert redriven(desk) is not None

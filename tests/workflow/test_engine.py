@@ -326,3 +326,23 @@ def test_killed_after_any_event_it_goes_on_and_repeats_no_node_and_no_deed() -> 
         assert done == ["research", "plan", "exec"]
         assert len(scene.deeds) - len(set(scene.deeds)) <= 1
         assert list(engine.progress.actions) == ["a1", "a2"]
+
+
+def test_a_node_is_given_the_seconds_that_are_left_and_none_begins_without() -> None:
+    left: list[float | None] = []
+
+    def look(order: Order) -> Output:
+        left.append(order.seconds_left())
+        return BUNDLE
+
+    scene = stage()
+    scene.plays = {**scene.plays, "research": [look]}
+    definition = chain()
+    engine = Engine(definition.changed(budgets=definition.budgets.changed(seconds=100)), scene)
+    engine.desk.used = 40
+    engine.walk()
+    late = Engine(definition.changed(budgets=definition.budgets.changed(seconds=100)), stage())
+    late.desk.used = 100
+
+    assert [round(one or 0) for one in left] == [60]
+    assert late.walk() == (False, "research: the 100 seconds of this workflow are used up")
