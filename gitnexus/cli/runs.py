@@ -9,7 +9,7 @@ from gitnexus.base.text import one_line
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, columns, note, with_nexus
-from gitnexus.ui.runs import COLOURS, leave, reviewed, shown, summary, told, waiting
+from gitnexus.ui.runs import COLOURS, leave, reviewed, shown, summary, told, unanswered
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -186,7 +186,10 @@ def _went_on(desk: "RunDesk") -> None:
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:
     rows = [told(desk, desk.view()) for desk in desks]
-    lines = [f"{summary(desk, desk.view())}  {waiting(desk.view())}".rstrip() for desk in desks]
-    answer({"runs": rows}, "\n".join(lines) or "Nothing waits for an answer.", nexus.described)
+
+    def text() -> str:
+        return "\n\n".join(unanswered(desk, desk.view()) for desk in desks) or "Nothing waits for an answer."
+
+    answer({"runs": rows}, text, nexus.described)
     for desk in desks:
         leave(desk.view())

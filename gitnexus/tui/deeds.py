@@ -75,7 +75,7 @@ class Deeds:
                 self._by_letter(words)
             case "deny":
                 card, rest = self._card_in(words, "deny")
-                self.do(card, card.keys[-1] if card.key("d") is None else _key(card, "d"), " ".join(rest))
+                self.do(card, _key(card, "d"), " ".join(rest))
             case "answer":
                 card, rest = self._card_in(words, "answer")
                 self.do(card, _key(card, "a"), " ".join(rest))

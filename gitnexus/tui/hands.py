@@ -40,7 +40,8 @@ class Done:
         if isinstance(error, dict):
             hint = error.get("fix") or ""
             return f"{error.get('message', 'it failed')}{f' (try: {hint})' if hint else ''}"
-        return "" if self.status == 0 else (self.err or self.out or f"it ended with {self.status}").strip()
+        said = (self.err or self.out or f"it ended with {self.status}").strip()
+        return "" if self.status == 0 else said.removeprefix("error: ")
 
 
 @dataclass(slots=True)

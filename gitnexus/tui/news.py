@@ -72,7 +72,8 @@ def _of_action(run: str, event: Event, body: dict[str, str]) -> str:
             return f"{run}: {action} is refused: {body['why']}"
         case "tool.executed" if body["tool"] != "repo.apply_patch":
             done = "is done" if event.body["ok"] else f"failed with {body.get('status', '?')}"
-            result = f": {body['result']}" if body.get("result") else ""
+            last = str(event.body.get("result", "")).strip().rpartition("\n")[2]
+            result = f": {one_line(last, 300)}" if last else ""
             return f"{run}: {action} {done}{result}"
     return ""
 

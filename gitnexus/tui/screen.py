@@ -1,7 +1,6 @@
 """The screen: a Textual application around one chat. It draws and passes on; what anything means, the chat knows."""
 
 import asyncio
-import contextlib
 import gc
 import time
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static, TextArea
 
-from gitnexus.base.errors import NexusError
 from gitnexus.tui.colouring import MODES, STYLES
 from gitnexus.tui.completing import offers
 from gitnexus.tui.guard import QUIET, Guard
@@ -59,7 +57,8 @@ class ChatApp(App[None]):
         super().__init__()
         self._opens = opens
         self.ready = False
-        self.failure: NexusError | None = None
+        # Why it ended by itself, for who started it.
+        self.failure: BaseException | None = None
         self._clock = clock
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="chat")
         self._guard = Guard()
@@ -85,13 +84,13 @@ class ChatApp(App[None]):
         """Begin to talk and to watch, after the first paint."""
         self.box.focus()
         self._watcher = asyncio.create_task(self._watch())
+        self._watcher.add_done_callback(self._watched)
 
     async def on_unmount(self) -> None:
         """Let go of everything; runs go on."""
         if self._watcher is not None:
             self._watcher.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watcher
+            await asyncio.wait([self._watcher])
         self._keep_draft()
         self._thread.shutdown(wait=True)
         if self.ready:
@@ -101,14 +100,15 @@ class ChatApp(App[None]):
         """Have the chat do something in its own thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, what)
 
+    def _watched(self, task: "asyncio.Task[None]") -> None:
+        """Leave if nobody watches any more: a screen that shows nothing new would be a lie."""
+        if not task.cancelled() and task.exception() is not None:
+            self.failure = task.exception()
+            self.exit()
+
     async def _watch(self) -> None:
         box = self.box
-        try:
-            chat = self.chat = await self.ask(self._opens)
-        except NexusError as exc:
-            self.failure = exc
-            self.exit()
-            return
+        chat = self.chat = await self.ask(self._opens)
         updates = await self.ask(chat.opened)
         # All that is loaded by now stays: to look for garbage in it would hold up a frame for a tenth of a second.
         gc.freeze()

@@ -42,8 +42,10 @@ def carried(asked: Sequence[Asked]) -> tuple[str, ...]:
 
 def request(text: str, asked: Sequence[Asked]) -> str:
     """Return the words of a request, with a line about each of the last ones before it."""
-    lines = [
-        f"> Before this: {one_line(one.text.strip().split(chr(10))[0], _LINE)}{f' ({one.run}, {one.status})' if one.run else ''}"
-        for one in asked[-MOST_BEFORE:]
-    ]
+    lines = [f"> Before this: {_told(one)}" for one in asked[-MOST_BEFORE:]]
     return "\n".join([text, "", *lines]) if lines else text
+
+
+def _told(one: Asked) -> str:
+    words = one_line(one.text.strip().split("\n")[0], _LINE)
+    return f"{words} ({one.run}, {one.status})" if one.run else words

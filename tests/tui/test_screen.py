@@ -8,8 +8,11 @@ from typing import TypeVar
 import pytest
 from textual import events
 
+from gitnexus.base.errors import NotFound
+from gitnexus.tui.chat import Chat
 from gitnexus.tui.guard import QUIET, SEEN
 from gitnexus.tui.model import ChatCard, Entry, Update
+from gitnexus.tui.screen import ChatApp
 from tests.conftest import Nexus, run_git
 from tests.runs.live import listed
 from tests.terminal import killed_at
@@ -144,6 +147,20 @@ def test_what_an_agent_says_reaches_the_terminal_without_escapes(project: Path) 
 
     assert "\\x1b[2J\\x1b]0;owned\\x07[bold]no markup[/bold]" in drawn
     assert "\x1b" not in drawn and "\x07" not in drawn
+
+
+def test_where_no_project_can_be_opened_the_screen_goes_and_the_reason_stays() -> None:
+    def opens() -> Chat:
+        raise NotFound("no git nexus project here")
+
+    async def talk() -> ChatApp:
+        app = ChatApp(opens)
+        async with app.run_test() as pilot:
+            while app.failure is None:
+                await pilot.pause(0.01)
+        return app
+
+    assert str(asyncio.run(talk()).failure) == "no git nexus project here"
 
 
 def test_a_run_is_asked_for_its_card_approved_by_a_key_and_the_commit_is_there(project: Path) -> None:
