@@ -8,11 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-
-from gitnexus.base.clock import now
-from gitnexus.state.format import new_tree
 
 WHO = "bench <bench@example.com> 1794000000 +0000"
 EVENTS = "".join(f'{{"body":{{"text":"event {n} of a run of ordinary length"}},"seq":{n}}}\n' for n in range(14))
@@ -24,36 +20,64 @@ def run_id(number: int) -> str:
     return f"26{number % 12 + 1:02d}01-0000-{tail}"
 
 
-def stream(count: int, folded: bool, first: int = 0) -> Iterator[str]:
-    """Yield what `git fast-import` makes the state and the logs of."""
-
-    def file(path: str, text: str) -> str:
-        return f"M 100644 inline {path}\ndata {len(text.encode())}\n{text}\n"
-
-    def commit(ref: str, more: str = "") -> str:
-        return f"commit {ref}\ncommitter {WHO}\ndata 2\nx\n\n{more}"
-
+def made(place: Path, count: int, folded: bool, first: int = 0) -> None:
+    """Make the state and the logs of `count` runs: blobs by fast-import, trees by mktree, refs by update-ref."""
     runs = [run_id(number) for number in range(first, first + count)]
-    yield commit("refs/nexus/state", "from refs/nexus/state^0\n" if first else "")
-    if not first:
-        for path, raw in new_tree("project", now()).items():
-            yield file(path, raw.decode())
-    for run in runs:
-        yield file(f"runs/{run}.json", f'{{"agent":"claude","id":"{run}","status":"completed","title":"Mend it"}}\n')
-    months = sorted({run[:4] for run in runs})
-    for month in months if folded else ():
-        ref = f"refs/nexus/archive/20{month[:2]}-{month[2:]}"
-        yield commit(ref, f"from {ref}^0\n" if first else "")
-        for run in (one for one in runs if one.startswith(month)):
-            yield from (file(f"{run}/{name}", text) for name, text in log_of(run))
-    for run in () if folded else runs:
-        yield commit(f"refs/nexus/runs/{run}")
-        yield from (file(name, text) for name, text in log_of(run))
+    texts = [
+        text for run in runs for text in (EVENTS.replace("of a run", f"of {run}"), f'{{"run":"{run}"}}\n', record(run))
+    ]
+    oids = blobs(place, ['{"name":"sh"}\n', *texts])
+    workflow, rest = oids[0], iter(oids[1:])
+    rows = [(run, next(rest), next(rest), next(rest)) for run in runs]
+    events = trees(place, [f"100644 blob {row[1]}\t0001.jsonl\n" for row in rows])
+    logs = trees(place, [
+        f"040000 tree {tree}\tevents\n100644 blob {row[2]}\thead.json\n100644 blob {workflow}\tworkflow.json\n"
+        for tree, row in zip(events, rows, strict=True)
+    ])  # fmt: skip
+    records = "".join(f"100644 blob {row[3]}\t{row[0]}.json\n" for row in rows)
+    orders = [("refs/nexus/state", records)]
+    if folded:
+        for month in sorted({run[:4] for run in runs}):
+            held = "".join(
+                f"040000 tree {log}\t{run}\n" for run, log in zip(runs, logs, strict=True) if run[:4] == month
+            )
+            orders.append((f"refs/nexus/archive/20{month[:2]}-{month[2:]}", held))
+    else:
+        orders += [(f"refs/nexus/runs/{run}", log) for run, log in zip(runs, logs, strict=True)]
+    text = "".join(committed(place, ref, tree, bool(first)) for ref, tree in orders)
+    git(place, "fast-import", "--quiet", stdin=text.encode())
 
 
-def log_of(run: str) -> list[tuple[str, str]]:
-    return [("workflow.json", '{"name":"sh"}\n'), ("head.json", f'{{"run":"{run}"}}\n'),
-            ("events/0001.jsonl", EVENTS.replace("of a run", f"of {run}"))]  # fmt: skip
+def committed(place: Path, ref: str, rows: str, again: bool) -> str:
+    """Return the order for a commit of these rows, over what the ref holds; a bare tree is taken as it is."""
+    tree, goes_on = rows, again and not ref.startswith("refs/nexus/runs/")
+    if "\t" in rows:
+        inner = "runs" if ref.endswith("state") else ""
+        held = git(place, "ls-tree", f"{ref}:{inner}") if goes_on else ""
+        tree = git(place, "mktree", stdin=(held + rows).encode()).strip()
+        tree = git(place, "mktree", stdin=f"040000 tree {tree}\truns\n".encode()).strip() if inner else tree
+    parent = f"from {ref}^0\n" if goes_on else ""
+    return f'commit {ref}\ncommitter {WHO}\ndata 2\nx\n{parent}M 040000 {tree} ""\n\n'
+
+
+def blobs(place: Path, texts: list[str]) -> list[str]:
+    marks = place / "marks"
+    parts = [f"blob\nmark :{at}\ndata {len(text.encode())}\n{text}\n" for at, text in enumerate(texts, 1)]
+    git(place, "fast-import", "--quiet", f"--export-marks={marks}", stdin="".join(parts).encode())
+    found = dict(line.split() for line in marks.read_text().splitlines())
+    return [found[f":{at}"] for at in range(1, len(texts) + 1)]
+
+
+def trees(place: Path, rows: list[str]) -> list[str]:
+    return git(place, "mktree", "--batch", stdin="\n".join(rows).encode() + b"\n").split()
+
+
+def events_of(run: str) -> str:
+    return EVENTS.replace("of a run", f"of {run}")
+
+
+def record(run: str) -> str:
+    return f'{{"agent":"claude","id":"{run}","status":"completed","title":"Mend it"}}\n'
 
 
 def git(place: Path, *argv: str, stdin: bytes | None = None) -> str:
@@ -71,12 +95,12 @@ def measure(count: int, folded: bool, scratch: Path) -> list[str]:
     for name in ("one", "hub", "two"):
         subprocess.run(["git", "init", "-q", "--bare", str(scratch / name)], check=True)
     one, hub, two = (scratch / name for name in ("one", "hub", "two"))
-    git(one, "fast-import", "--quiet", stdin="".join(stream(count, folded)).encode())
+    made(one, count, folded)
     refs = len(git(one, "for-each-ref", "--format=%(refname)").split())
     push = timed(one, "push", "-q", str(hub), "refs/nexus/*:refs/nexus/*")
     fetch = timed(two, "fetch", "-q", str(hub), "+refs/nexus/*:refs/nexus/*")
     counts = dict(line.split(": ") for line in git(hub, "count-objects", "-v").splitlines())
-    git(one, "fast-import", "--quiet", stdin="".join(stream(1, folded, (count // 12 + 1) * 12)).encode())
+    made(one, 1, folded, (count // 12 + 1) * 12)
     ask = timed(one, "ls-remote", "-q", str(hub), "refs/nexus/*")
     more_push = timed(one, "push", "-q", str(hub), "refs/nexus/*:refs/nexus/*")
     more_fetch = timed(two, "fetch", "-q", str(hub), "+refs/nexus/*:refs/nexus/*")

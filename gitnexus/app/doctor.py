@@ -21,7 +21,7 @@ from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
 from gitnexus.state.home import home_repository, open_home
 from gitnexus.state.intake import left_aside, own_projection, settle
-from gitnexus.state.layout import OTHER
+from gitnexus.state.layout import CONFLICTS, OTHER
 
 _OLDEST_GIT = (2, 34)
 _MOST_TOLD = 20
@@ -227,8 +227,9 @@ def _fetches(state: State, fix: bool) -> Iterator[Finding]:
 def _met(state: State, _fix: bool) -> Iterator[Finding]:
     """What a sync could not bring together is beside its place, for a person."""
     for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:_MOST_TOLD]:
-        yield Finding("sync", "warning", f".nexus/{path} is another clone's version of the file without that ending",
-                      "put what is right into that file, then delete this one")  # fmt: skip
+        of = OTHER.sub("", path.removeprefix(f"{CONFLICTS}/"))
+        yield Finding("sync", "warning", f".nexus/{path} is another clone's version of {of}",
+                      f"put what is right into .nexus/{of}, then delete it")  # fmt: skip
 
 
 def _backlog(state: State, _fix: bool) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from gitnexus.base.text import one_line
 from gitnexus.git import Objects, Repo, blob_id
 from gitnexus.git.objects import Author, BlobId, Content
 from gitnexus.git.treediff import bases, differences
-from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, OTHER_MARK, why_unsafe
+from gitnexus.state.layout import CONFLICTS, FORMAT_FILE, IGNORE_FILE, OTHER_MARK, why_unsafe
 from gitnexus.state.merge import Unmergeable, merged
 from gitnexus.state.snapshot import Snapshot
 
@@ -68,7 +68,8 @@ class Meeting:
 
     def keep_beside(self, path: str, data: bytes, joined: Joined, why: str) -> None:
         """Keep a version that found no place under a name beside it, which the doctor lists."""
-        aside = f"{path}{OTHER_MARK}{blob_id(data, self.object_format)[:7]}"
+        place = path if "/" in path else f"{CONFLICTS}/{path}"
+        aside = f"{place}{OTHER_MARK}{blob_id(data, self.object_format)[:7]}"
         if self.mine.read(aside) != data:
             joined.files[aside] = data
         joined.beside.append(aside)

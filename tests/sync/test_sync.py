@@ -368,6 +368,8 @@ def test_two_policies_of_which_neither_is_stricter_become_one_with_the_strict_pa
     bob.sync()
 
     found = (bob.read("policy.md") or b"").decode()
+    aside = next((bob.place / ".nexus" / "conflicts").iterdir())
+    assert aside.read_text() == text.format("wget")
     assert "curl" in found and "wget" in found
     assert "policy.md is not in force" in Nexus(bob.place)("doctor").stdout
 
