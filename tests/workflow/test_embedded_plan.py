@@ -11,7 +11,8 @@ from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import Blocked, Claim, Plan, PlanStep, ResearchBundle
 from gitnexus.workflow.embedded import planned
 from gitnexus.workflow.embedded.argv import argv_of, spoken
-from gitnexus.workflow.embedded.carried import Work, diffs_of
+from gitnexus.workflow.embedded.asking import named_paths
+from gitnexus.workflow.embedded.carried import Work, changed_paths, diffs_of
 from gitnexus.workflow.embedded.outline import outline_of
 from gitnexus.workflow.embedded.steps import risk_of
 from gitnexus.workflow.specialist import Answered
@@ -268,3 +269,27 @@ def test_a_task_of_another_project_is_not_taken_for_ours(view: Seen) -> None:
 
     assert [one.title for one in found.steps] == ["write it", "run `make`"]
     assert found.questions[0] == "Note: other:T1 is a task of another project, and its list is not read here."
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("do the steps in zu tun.md", ["zu tun.md"]),
+        ("do the steps in 'zu tun.md', then those of ./mein Büro/b (1).txt.", ["zu tun.md", "mein Büro/b (1).txt"]),
+        ("see `zu tun.md` and tun.md", ["zu tun.md", "tun.md"]),
+        ("jazu tun.md", ["tun.md"]),
+        ("zu\ntun.md", ["tun.md"]),
+    ],
+)
+def test_a_file_with_a_blank_in_its_name_is_named_by_all_of_it(text: str, named: list[str]) -> None:
+    assert named_paths(text, frozenset({"zu tun.md", "tun.md", "mein Büro/b (1).txt"})) == named
+
+
+def test_the_files_of_a_patch_are_spelled_as_they_are_called_and_not_as_git_quotes_them() -> None:
+    diff = (
+        '--- "a/\\303\\244 b.txt"\n+++ "b/\\303\\244 b.txt"\n@@ -1 +1 @@\n-a\n+b\n'
+        'diff --git a/x b/y\nrename from x\nrename to "y \\"z\\""\n'
+        "--- a/plain one.txt\t\n+++ b/plain one.txt\t\n--- /dev/null\n+++ b/new.txt\n"
+    )
+
+    assert changed_paths([diff]) == ["ä b.txt", "x", 'y "z"', "plain one.txt", "new.txt"]

@@ -1,6 +1,7 @@
 """What a question is about, by its letters: words as they stand, files it names, and stems of the rest. Pure."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -18,6 +19,10 @@ _PATH = re.compile(
     r"(?<![\w/:.@-])\.{0,2}/?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9}\b|(?<![\w/:.@-])(?:[\w@.+-]+/)+"
 )
 _BARE = re.compile(r"(?<![\w/:.@-])[\w@.+/-]*[\w]")
+# Where a name of a file may end, and where it may begin: a name with blanks is only one that there is.
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,9}\b")
+_BEGIN = re.compile(r"(?<![\w/:.@-])[^\s`'\"“„(]")
+_LONGEST_NAME = 200
 _SCHEME = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 # About the asking itself, or about what every repository has.
 _EMPTY = (
@@ -79,7 +84,9 @@ def asked_of(text: str, known: Collection[str] = ()) -> Asked:
 
 def named_paths(text: str, known: Collection[str]) -> list[str]:
     """Return the files that a text names: those that there are, and those that only look like one."""
-    found = []
+    found = _with_blanks(text, known)
+    for one in found:
+        text = text.replace(one, " ")
     for match in _PATH.finditer(text):
         path = match[0].removeprefix("./").rstrip(".")
         if path.startswith(("/", "../")) or "//" in path or path in ("e.g", "i.e", "z.B"):
@@ -94,6 +101,18 @@ def named_paths(text: str, known: Collection[str]) -> list[str]:
     # Makefile, LICENSE: without an ending a file is only one that there is.
     found += [word for word in _BARE.findall(text) if word in known and (word[:1].isupper() or "/" in word)]
     return list(dict.fromkeys(one for one in found if one))
+
+
+def _with_blanks(text: str, known: Collection[str]) -> list[str]:
+    """Return the files of a name with blanks that a text names, each as long as it can be."""
+    found: list[str] = []
+    for line in text.splitlines():
+        begins = [match.start() for match in _BEGIN.finditer(line)]
+        for end in (match.end() for match in _ENDING.finditer(line)):
+            near = begins[bisect_left(begins, end - _LONGEST_NAME) : bisect_left(begins, end)]
+            names = (line[at:end].removeprefix("./") for at in near)
+            found += [name for name in names if " " in name and name in known][:1]
+    return list(dict.fromkeys(found))
 
 
 def _is_file(path: str) -> bool:
