@@ -287,9 +287,9 @@ def test_a_file_with_a_blank_in_its_name_is_named_by_all_of_it(text: str, named:
 
 def test_the_files_of_a_patch_are_spelled_as_they_are_called_and_not_as_git_quotes_them() -> None:
     diff = (
-        '--- "a/\\303\\244 b.txt"\n+++ "b/\\303\\244 b.txt"\n@@ -1 +1 @@\n-a\n+b\n'
+        '--- "a/b/\\303\\244 b.txt"\t\n+++ "b/b/\\303\\244 b.txt"\t\n@@ -1 +1 @@\n-a\n+b\n'
         'diff --git a/x b/y\nrename from x\nrename to "y \\"z\\""\n'
         "--- a/plain one.txt\t\n+++ b/plain one.txt\t\n--- /dev/null\n+++ b/new.txt\n"
     )
 
-    assert changed_paths([diff]) == ["ä b.txt", "x", 'y "z"', "plain one.txt", "new.txt"]
+    assert changed_paths([diff]) == ["b/ä b.txt", "x", 'y "z"', "plain one.txt", "new.txt"]

@@ -11,10 +11,7 @@ from gitnexus.workflow.embedded.outline import Code, Row
 
 # Where a step keeps its patches: inputs of the call that carries it out, `diff`, `diff2` and so on.
 DIFF = re.compile(r"diff(\d{0,3})")
-_TARGET = re.compile(
-    r"^(?:(?:\+\+\+ |rename to |rename from |--- )(\"[^\n]+\")|(?:\+\+\+ b/|--- a/|rename to |rename from )([^\t\n\"]+))",
-    re.MULTILINE,
-)
+_TARGET = re.compile(r"^(?:\+\+\+ (\"?)b/|--- (\"?)a/|rename (?:to|from) (\"?))([^\t\n]+)", re.MULTILINE)
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _SHAPE = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
@@ -65,14 +62,14 @@ def blocks_below(row: Row) -> Iterator[Code]:
 def changed_paths(diffs: Sequence[str]) -> list[str]:
     """Return the files that diffs speak of. A hint for a plan: what a patch does, its tree tells."""
     found = [
-        _spelled_out(quoted) if quoted else name.strip() for diff in diffs for quoted, name in _TARGET.findall(diff)
+        _spelled_out(name) if any(quotes) else name.strip() for diff in diffs for *quotes, name in _TARGET.findall(diff)
     ]
     return list(dict.fromkeys(found))
 
 
 def _spelled_out(quoted: str) -> str:
-    """Return a name that git put in quotation marks, because of an umlaut or the like, as it is."""
-    raw = quoted[1:-1].removeprefix("a/").removeprefix("b/").encode("utf-8", "surrogatepass")
+    """Return a name as it is that git put in quotation marks, because of an umlaut or the like."""
+    raw = quoted.strip().removesuffix('"').encode("utf-8", "surrogatepass")
     plain = _ESCAPED.sub(
         lambda it: bytes([int(it[1], 8) & 255]) if len(it[1]) == 3 else _ESCAPES.get(it[1], it[1]), raw
     )

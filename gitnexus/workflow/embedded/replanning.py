@@ -108,12 +108,16 @@ def _parts(step: PlanStep, split: SplitRequest, taken: Collection[str]) -> list[
 
 
 def _shared_out(diffs: Sequence[str], groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return for each group of files the patches of its own, file by file; what speaks of several is the first's."""
+    """Return for each group of files its own part of each patch; what speaks of several groups is the first's."""
     found: list[list[str]] = [[] for _ in groups]
-    for diff in (part for one in diffs for part in _SECTIONS.split(one) if part.strip()):
-        paths = changed_paths([diff])
-        owner = next((at for at, files in enumerate(groups) if paths and all(path in files for path in paths)), 0)
-        found[owner].append(diff)
+    for diff in diffs:
+        parts = [""] * len(groups)
+        for part in _SECTIONS.split(diff):
+            paths = changed_paths([part])
+            owner = next((at for at, files in enumerate(groups) if paths and all(path in files for path in paths)), 0)
+            parts[owner] += part
+        for mine, part in zip(found, parts, strict=True):
+            mine += [part] if part.strip() else []
     return found
 
 
