@@ -123,7 +123,8 @@ class Steps:
         names = sorted(engine.progress.nodes[node.id].outputs)
         body = {"node": node.id, "summary": short(summary, 1000), "outputs": names}
         engine.write(*before, Draft("node.completed", NEXUS, body))
-        engine.stage.show(node.id, f"{node.id} is done: {one_line(summary, 160)}")
+        said = "; ".join(summary.split("\n"))  # a line for each step
+        engine.stage.show(node.id, f"{node.id} is done: {one_line(said, 160)}")
         engine.stage.completed(node)
 
     def _brought_on(self, node: WorkflowNode, state: NodeState, name: str, step: StepState) -> bool:

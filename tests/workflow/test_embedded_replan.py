@@ -56,6 +56,19 @@ def test_a_step_over_budget_is_split_as_the_packing_proposes() -> None:
     assert change.op == "split"
 
 
+def test_a_patch_of_many_files_stays_one_patch_in_each_part_of_a_split() -> None:
+    files = ("a/1.py", "a/2.py", "b/3.py", "b/4.py")
+    whole = [f"diff --git a/{path} b/{path}\n{diff(path)}" for path in files]
+    step = PlanStep(id="S1", title="big", files=files, baml=call_of(["".join(whole)]))
+    split = SplitRequest(
+        plan="", step="S1", over=(Over(limit="cu", has=60, may=40),), why="w", parts=(files[:2], files[2:])
+    )
+
+    (change,) = changes("split it", plan=Plan(goal="g", steps=(step,)), split=split).changes
+
+    assert [diffs_of(one) for one in change.steps] == [["".join(whole[:2])], ["".join(whole[2:])]]
+
+
 def test_a_step_that_reads_too_much_is_split_by_what_it_reads_and_one_of_many_commands_by_those() -> None:
     over = (Over(limit="ctxKib", has=200, may=160),)
     reads = PlanStep(id="S1", title="t", ctx=StepContext(paths=("a", "b")))
@@ -102,7 +115,7 @@ def test_a_split_loses_no_file_no_command_and_no_patch_and_its_parts_fit(
 
     assert sorted(path for one in parts for path in one.files) == sorted(files)
     assert sorted(one for part in parts for one in diffs_of(part)) == sorted(diffs_of(step))
-    assert all(one.commands == step.commands for one in parts)
+    assert all(one.commands == (() if patched and one != parts[-1] else step.commands) for one in parts)
     assert all(later.depends == (earlier.id,) for earlier, later in pairwise(parts))
     again = plan_of(Plan(goal="g", steps=parts).plain(), "plan")
     assert packed(again, {}, Weights(), limits).splits == ()

@@ -100,6 +100,8 @@ def _parts(step: PlanStep, split: SplitRequest, taken: Collection[str]) -> list[
                 title=one_line(f"{step.title} ({at} of {len(groups)})", 200),
                 depends=(parts[-1].id,) if parts else step.depends,
                 accept=step.accept if last else (),
+                # Half a change proves nothing; a part without any is carried out by its commands alone.
+                commands=() if split.parts and shares[at - 1] and not last else group.commands,
                 questions=step.questions if at == 1 else (),
                 baml=call_of(shares[at - 1]) if step.baml is not None and step.baml.fn == EXEC else step.baml,
             )
