@@ -209,6 +209,11 @@ class Steps:
         engine.news()
         new = set(actions) - before
         self._looked |= new
+        waits = next((one for one in new if actions[one].status in OPEN), "")
+        if waits and engine.flow.definition.mode == "autopilot":
+            engine.stage.show(
+                node.id, f"{node.id} stops{'' if name == WHOLE else f' at {name}'}: {waits} has to be asked about"
+            )
         if not new:
             return self._over(node, name, why or f"the {deed.kind} was answered before")
         return True
@@ -249,8 +254,11 @@ class Steps:
             drafts += batch_over(node.id, state, not why, why)
         if why and ("denied" if denied else "failed") in engine.flow.definition.stop:
             engine.failed(node.id, f"{name}: {why}", drafts)
-        else:
-            engine.write(*drafts)
+            return True
+        engine.write(*drafts)
+        if batch and name in batch.steps and len(batch.steps) > 1:
+            at, told = batch.steps.index(name) + 1, f"failed: {one_line(why, 160)}" if why else "is done"
+            engine.stage.show(node.id, f"{name} {told} ({at} of {len(batch.steps)} in batch {batch.id})")
         return True
 
     def _whole(self, node: WorkflowNode, state: NodeState) -> None:

@@ -273,6 +273,22 @@ def test_autopilot_stops_its_batch_at_the_first_surprise_and_goes_on_when_told()
     assert scene.calls[2:] == [("exec", "S1"), ("exec", "S2")]
 
 
+def test_a_batch_tells_each_step_and_autopilot_says_what_it_stops_at() -> None:
+    steps = tuple(PlanStep(id=f"S{at}", title="do", files=("a.py",)) for at in (1, 2, 3))
+    wants = iter(("allow", "allow", "ask"))
+    scene = stage(ExecResult(status="done", summary="did it", actions=(PATCH,)), verdict=lambda node, deed: next(wants))
+    scene.plays = {**scene.plays, "plan": [plan(*steps)]}
+
+    walked(scene, chain(mode="autopilot"))
+
+    assert [one for one in scene.shown if "S1" in one or "S2" in one or "S3" in one] == [
+        "batch exec.1 (15 units): S1, S2, S3",
+        "S1 is done (1 of 3 in batch exec.1)",
+        "S2 is done (2 of 3 in batch exec.1)",
+        "exec stops at S3: a3 has to be asked about",
+    ]
+
+
 def test_nothing_begins_once_the_budget_is_used_up() -> None:
     from gitnexus.workflow.specialist import Returned, Usage
 

@@ -119,7 +119,7 @@ def _shared_out(diffs: Sequence[str], groups: Sequence[Sequence[str]]) -> list[l
             owner = next((at for at, files in enumerate(groups) if paths and all(path in files for path in paths)), 0)
             parts[owner] += part
         for mine, part in zip(found, parts, strict=True):
-            mine += [part] if part.strip() else []
+            mine.extend([part] if part.strip() else [])
     return found
 
 
