@@ -64,90 +64,65 @@ def _calls(dice: random.Random, plan: bool) -> Iterator[Call]:
 # ---- the model: it knows the rules of workflows, and nothing of the engine
 
 
-def predicted(case: Case) -> tuple[dict[str, str], bool | None]:  # noqa: C901 - one thought, to be read in one go
-    status: dict[str, str] = {}
-    at, wrong, denials = Counter[str](), Counter[str](), Counter[str]()
-    parked: dict[str, tuple[str, tuple[str, ...]]] = {}
-    sides: dict[str, list[str]] = {}
-    running: list[tuple[str, str]] = []
-
-    def fail(one: str, *, denied: bool = False) -> None:
-        status[one], wrong[one], denials[one] = "failed", wrong[one] + 1, denials[one] + denied
-
-    def deeds(one: str, rest: tuple[str, ...]) -> None:
-        bad = next((place for place, said in enumerate(rest) if said != "allow"), None)
-        if bad is not None and rest[bad].startswith("ask"):
-            parked[one] = rest[bad], rest[bad + 1 :]
-        else:
-            over(one, "" if bad is None else "denied" if rest[bad] == "deny" else "failed")
-
-    def over(one: str, why: str) -> None:
-        if why:
-            fail(one, denied=why == "denied")
-        if not why or (one in case.steps and why not in case.stop):
-            done = at[one] == len(case.scripts[one])
-            status[one] = "started" if not done else "failed" if wrong[one] else "completed"
-
-    def handed(one: str, said: str, end: str, need: str) -> None:
-        if said == "allow":
-            sides[one] = [end, "good"] if need == "research" and one in case.steps else [end]
-        elif said == "deny":
-            fail(one, denied=True)
-        else:
-            parked[one] = said, (end, need)
-
-    def called(one: str, what: str) -> None:
-        if what == "side":
-            good = sides[one].pop(0) == "good"
-            if not good:
-                fail(one)
-            elif not sides[one]:
-                status[one] = "cleared"
-            if not good or not sides[one]:
-                del sides[one]
-            return
-        kind, rest = case.scripts[one][at[one]]
-        at[one] += 1
+def life(one: str, case: Case, status: dict[str, str], reasons: list[str]) -> Iterator[str]:  # noqa: C901 - one thought, to be read in one go
+    """Yield what a node waits for, time and again: a `call`, a `side` node, or the answer that will be given."""
+    for kind, rest in case.scripts[one]:
+        yield "call"
         if kind == "fail" or (kind == "wrong" and int(rest[0]) > 2):
-            fail(one)
-        elif kind == "blocked":
+            reasons.append("failed")
+            return
+        if kind == "blocked":
+            need, said, end = rest
             status[one] = "blocked"
-            handed(one, rest[1], rest[2], rest[0])
-        else:
-            deeds(one, rest if kind == "ok" else ())
-
-    def begin() -> None:
-        for one, what in status.items():
-            if what == "failed" and ("denied" if denials[one] == wrong[one] else "failed") in case.stop:
+            if said.startswith("ask"):
+                yield said
+            if said in ("deny", "ask-"):
+                reasons.append("denied")
                 return
-        held = "blocked" in case.stop and any(one in ("blocked", "cleared") for one in status.values())
-        todo = [(one, "call") for one, what in status.items() if what == "started" and one not in parked]
-        todo += [(one, "side") for one in sides]
-        todo += [(one, "call") for one, what in status.items() if what == "cleared"]
-        for one in case.ids if not held else ():
-            if one not in status and all(status.get(a) == "completed" for a, b in case.edges if b == one):
-                todo.append((one, "call"))
-        for one, what in todo:
-            if len(running) < case.parallel and all(one != other for other, _ in running):
-                running.append((one, what))
-                status[one] = "blocked" if what == "side" else "started"
-
-    while True:
-        begin()
-        if running:
-            called(*running.pop(0))
+            for result in {"user": [], "plan": [end], "research": [end, "good"][: 1 + (one in case.steps)]}[need]:
+                yield "side"
+                if result == "bad":
+                    reasons.append("failed")
+                    return
+            status[one] = "cleared"
             continue
-        ready = {one: what for one, what in parked.items() if what[0] != "ask?"}
-        if not ready:
-            return status, None if parked else all(status.get(one) == "completed" for one in case.ids)
-        for one, (said, rest) in ready.items():
-            del parked[one]
-            if status[one] != "blocked":
-                deeds(one, rest) if said == "ask+" else over(one, "denied")
-            elif rest[1] == "user":
-                status[one] = "cleared"
-            else:
-                handed(one, "allow" if said == "ask+" else "deny", *rest)
+        for said in rest if kind == "ok" else ():
+            if said.startswith("ask"):
+                yield said
+            if said not in ("allow", "ask+"):
+                reasons.append("denied" if said in ("deny", "ask-") else "failed")
+                if one not in case.steps or reasons[-1] in case.stop:
+                    return
+                break
+
+
+def predicted(case: Case) -> tuple[dict[str, str], bool | None]:
+    status: dict[str, str] = {}
+    reasons: dict[str, list[str]] = {one: [] for one in case.ids}
+    lives = {one: life(one, case, status, reasons[one]) for one in case.ids}
+    wants = {one: next(lives[one]) for one in case.ids}
+    running: list[str] = []
+    while True:
+        over = ["denied" if {*reasons[one]} == {"denied"} else "failed" for one in status if status[one] == "failed"]
+        held = "blocked" in case.stop and {"blocked", "cleared"} & {*status.values()}
+        todo = [one for one in status if status[one] == "started" and wants[one] == "call"]
+        todo += [one for one in wants if wants[one] == "side"] + [one for one in status if status[one] == "cleared"]
+        todo += [one for one in case.ids if not held and one not in status
+                 and all(status.get(a) == "completed" for a, b in case.edges if b == one)]  # fmt: skip
+        for one in todo if not {*over} & {*case.stop} else ():
+            if len(running) < case.parallel and one not in running:
+                running.append(one)
+                status[one] = "blocked" if wants[one] == "side" else "started"
+        turn = [running.pop(0)] if running else [one for one, what in wants.items() if what in ("ask+", "ask-")]
+        for one in turn:
+            before, wants[one] = wants[one], next(lives[one], "end")
+            if (before, wants[one]) != ("side", "side"):
+                wants[one] = wants.pop(one)  # who is handed over first is helped first
+            if wants[one] == "end":
+                status[one] = "failed" if reasons[one] else "completed"
+        if not turn:
+            asked = any(what == "ask?" for what in wants.values())
+            return status, None if asked else all(status.get(one) == "completed" for one in case.ids)
 
 
 # ---- the same for real
