@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ from gitnexus.prompts.model import (
 )
 from gitnexus.workflow.edit import given_to
 from gitnexus.workflow.specialist import Order, Returned
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, run_git, trust
 
 TODO = """\
 # To do
@@ -162,6 +163,67 @@ def test_the_embedded_executor_says_what_it_cannot_do_and_goes_on_with_the_answe
 
         assert status == "completed"
         assert run_git(todo, "show", f"nexus/{desk.run.id}:LICENCE") == "free\n"
+
+
+def patched(title: str, *paths: str) -> str:
+    """Return a row of a list: a patch that makes files, spelled as git spells them, and a command that proves it."""
+    diff = "".join(
+        f"diff --git {quoted('a', path)} {quoted('b', path)}\nnew file mode 100644\n"
+        f"--- /dev/null\n+++ {quoted('b', path)}\n@@ -0,0 +1 @@\n+x\n"
+        for path in paths
+    )
+    return f"- [ ] {title}\n\n" + indent(f"```diff\n{diff}```\n\n```sh\nls\n```\n", "  ")
+
+
+def quoted(side: str, path: str) -> str:
+    told = "".join(chr(byte) if byte < 128 else f"\\{byte:o}" for byte in path.encode())
+    return f'"{side}/{told}"'
+
+
+def listed(place: Path, *rows: str) -> None:
+    (place / "zu tun.md").write_text("# Zu tun\n\n" + "\n".join(rows))
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "what to do")
+
+
+@pytest.mark.slow
+def test_a_step_that_is_too_big_is_split_by_the_embedded_planner_and_runs_once_that_is_approved(project: Path) -> None:
+    paths = [f"Büro {at}/ä {at}.txt" for at in range(9)]
+    listed(project, patched("Make all of it", *paths))
+    with opened(project) as state:
+        desk = begun(state, proposed(state, "/plan-exec the steps in zu tun.md").definition)
+        driven(desk, lambda said: None, None)
+        asked = [(one.kind, one.node) for one in waiting(desk)]
+        status = walked(desk)
+
+        assert asked == [("handoff", "exec")]
+        assert status == "completed"
+        kinds = [one.kind for one in desk.view().actions.values()]
+        assert kinds == ["handoff", "plan_patch", "patch", "patch", "command"]
+        made = run_git(project, "diff", "-z", "--name-only", "main", f"nexus/{desk.run.id}").split("\0")
+        assert made == [*paths, ""]
+        assert redriven(desk) is not None
+
+
+def test_autopilot_walks_a_plan_by_a_signed_policy_tells_each_step_and_stops_where_that_is_silent(
+    project: Path,
+) -> None:
+    listed(project, *(patched(f"Make {at}", f"Büro {at}/ä.txt") for at in (1, 2)), patched("Leave", "wo anders/ö.txt"))
+    rules = "allow:\n  - write: ['Büro 1/**', 'Büro 2/**']\nautopilot:\n  allow:\n    - run: [ls]\n"
+    (project / ".nexus" / "policy.md").write_text(f"---\nversion: 1\nmode: autopilot\n{rules}---\n")
+    trust(project)
+    told: list[str] = []
+    with opened(project) as state:
+        desk = begun(state, proposed(state, "/plan-exec the steps in zu tun.md").definition, mode="autopilot")
+        driven(desk, lambda said: told.append(said.text), None)
+
+        assert told[-3:] == [
+            "S1 is done (1 of 3 in batch exec.1)",
+            "S2 is done (2 of 3 in batch exec.1)",
+            "exec stops at S3: a5 has to be asked about",
+        ]
+        assert [one.status for one in desk.view().actions.values()] == ["executed"] * 4 + ["waiting"]
+        assert redriven(desk) is not None
 
 
 class Killed(BaseException):
