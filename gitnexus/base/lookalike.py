@@ -9,6 +9,11 @@ from gitnexus.base.text import visible
 _WORD = re.compile(r"\w+")
 _CHUNK = re.compile(r"[^ \t\n]+")
 _HOST = re.compile(r"(?:[\w-]+\.)+[\w-]{2,}")
+# Endings of files that no host can have: none of them is a top-level domain. `.md`, `.py`, `.rs`, `.sh` are.
+_FILES = frozenset(
+    "adoc cfg conf cpp css csv docx gif hpp htm html ini ipynb jpeg jpg js json jsx lock log odt pdf png pyi rst scss sql "
+    "svg tex toml tsv tsx txt xlsx xml yaml yml".split()
+)
 # Scripts with letters that are drawn like Latin ones.
 _ALIKE = frozenset(
     {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "FULLWIDTH", "MATHEMATICAL", "DESERET", "GEORGIAN"}
@@ -56,7 +61,7 @@ def _mixed(text: str) -> list[Suspicion]:
 def _hosts(text: str) -> list[Suspicion]:
     found = []
     for host in _HOST.findall(text):
-        if not host.isascii():
+        if not host.isascii() and host.rpartition(".")[2] not in _FILES:
             found.append(Suspicion(visible(host), f"is the host {_punycode(host)}"))
         elif "xn--" in host.lower():
             found.append(Suspicion(host, f"is shown by browsers as {visible(_unicode(host))}"))

@@ -97,6 +97,8 @@ def test_168_agent_text_stands_behind_a_gutter_on_every_line_of_the_terminal() -
         pytest.param("git\u200b push", ["holds characters that are not seen"], id="166-zero-width"),
         pytest.param("Grüße, 世界, привет, Ελλάδα and plain words", [], id="058-one-script-a-word"),
         pytest.param("an ordinary line, a.example.com", [], id="058-ascii"),
+        pytest.param("src/grüße.txt, grüße.tar.json", [], id="058-a-file"),
+        pytest.param("grüße.md", ["is the host xn--grsse-lva.md"], id="058-an-ending-that-hosts-have-too"),
     ],
 )  # fmt: skip
 def test_words_that_are_not_what_they_look_like_are_named(text: str, found: list[object]) -> None:
