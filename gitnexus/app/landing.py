@@ -49,7 +49,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """Where the run is now; `already` if it was there before, `checks` what was run first."""
+    """Where the run is now; `already` if it was there before, `checks` what ran first, `left` what is uncommitted."""
 
     run: Run
     commit: str
@@ -57,6 +57,7 @@ class Landed:
     way: Way
     already: bool
     checks: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
             vouch = _voucher(scene, run)
             renew = renewer(RunDesk(state, run), git, head, ask, lambda old, new: vouch(old, new, ids.of(old, new)))
             plan = planned(git, ids, run, rows, head, way, vouch, renew)
-        _refuse_in_the_way(scene, plan, way)
+        left = tuple(_left_alone(scene, plan, way))
         git.keep(plan.result)
         checks = checks_of(state)
         for argv in checks:
@@ -107,7 +108,7 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
                 check(git, plan.result, argv)
         commit = _merged(scene, run, plan, len(rows)) if way == "merge" else _moved(scene, run, plan)
     words = tuple(" ".join(argv) for argv in checks)
-    return Landed(_recorded(state, run, commit), commit, branch, way, False, words)
+    return Landed(_recorded(state, run, commit), commit, branch, way, False, words, left)
 
 
 def _checkout(repo: Repo) -> tuple[Path, str]:
@@ -176,8 +177,8 @@ def _voucher(scene: _Scene, run: Run) -> Vouch:
     return vouch
 
 
-def _refuse_in_the_way(scene: _Scene, plan: Plan, way: Way) -> None:
-    """Refuse if a file that the landing writes is not as it was committed, or lies there uncommitted."""
+def _left_alone(scene: _Scene, plan: Plan, way: Way) -> list[str]:
+    """Return what is uncommitted and not in the way. Raises: Conflict, if the landing would write such a file."""
     changed, staged = users.uncommitted(scene.place)
     rows = difference(scene.git, tree_of(scene.git, plan.head), plan.result)
     touched = {row.path for row in rows}
@@ -192,6 +193,7 @@ def _refuse_in_the_way(scene: _Scene, plan: Plan, way: Way) -> None:
             hint="commit it or put it away (git stash -u), then land again; nothing was touched",
             context={"paths": sorted(found)},
         )
+    return sorted(changed | staged)
 
 
 def _is_taken(place: Path, path: str, touched: set[str]) -> bool:
