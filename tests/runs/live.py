@@ -137,6 +137,8 @@ def landing_of(nexus: Nexus, place: Path, run: str) -> str:
     assert run_git(place, "rev-list", "--count", "--first-parent", f"{record(place, run)['base']}..HEAD").strip() == "1"
     assert run_git(place, "status", "--porcelain") == ""
     assert record(place, run)["status"] == "landed"
+    assert len(events(nexus.place, run, "run.landed")) == 1
+    nexus.ok("replay", run, "--verify")
     return run_git(place, "rev-parse", "HEAD^{tree}").strip()
 
 
