@@ -10,6 +10,7 @@ import sys
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None) is not None:
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
+import chat
 import commands
 import events
 import harness
@@ -22,12 +23,15 @@ import redaction
 import runs
 import sandbox
 import state_write
+import sync
 import tokens
 import verify
+import workflow
 
 CHAPTERS = {
     "state": state_write.ratios,
     "commands": commands.ratios,
+    "chat": chat.ratios,
     "harness": harness.ratios,
     "mcp": mcp_calls.ratios,
     "memory": memory_notes.ratios,
@@ -37,9 +41,11 @@ CHAPTERS = {
     "redaction": redaction.ratios,
     "runs": runs.ratios,
     "sandbox": sandbox.ratios,
+    "sync": sync.ratios,
     "tokens": tokens.ratios,
     "events": events.ratios,
     "verify": verify.ratios,
+    "workflow": workflow.ratios,
 }
 
 

@@ -9,6 +9,8 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Set up", "status", "gitnexus.cli.status:status", "Show one screen: where things stand and what to do next."),
     ("Set up", "doctor", "gitnexus.cli.doctor:doctor", "Check everything; with --fix mend what can be mended."),
     ("Set up", "log", "gitnexus.cli.log:log", "Read the diary of the state: who changed what, and why."),
+    ("Set up", "sync", "gitnexus.cli.sync:sync", "Exchange state with another clone."),
+    ("Set up", "bundle", "gitnexus.cli.bundle:bundle", "Carry state in a file, where no network joins two clones."),
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or look at the git hooks."),
     ("Set up", "harness", "gitnexus.cli.harness:harness", "Put git nexus into the program you work in, and out again."),
     ("Set up", "uninstall", "gitnexus.cli.uninstall:uninstall", "Take git nexus out of this repository."),
@@ -28,6 +30,8 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Runs", "answer", "gitnexus.cli.runs:answer_command", "Answer a question of a run's agent."),
     ("Runs", "resume", "gitnexus.cli.run:resume", "Go on with a run."),
     ("Runs", "cancel", "gitnexus.cli.runs:cancel", "End a run where it is."),
+    ("Runs", "worker", "gitnexus.cli.worker:worker", "Carry out runs from the queue of a server."),
+    ("Runs", "queue", "gitnexus.cli.worker:queue", "Show the runs that wait on a server for a worker."),
     ("Runs", "land", "gitnexus.cli.land:land", "Bring what a run did into the branch you are on."),
     ("Runs", "pr", "gitnexus.cli.pr:pr", "Write and open a pull request for a run."),
     ("Runs", "clean", "gitnexus.cli.clean:clean", "Put away what runs left behind; nothing is lost."),
@@ -70,6 +74,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
     ("Cycle", "skills", "gitnexus.cli.skills:skills", "Ways of working, and what a message would start."),
     ("Cycle", "capabilities", "gitnexus.cli.capabilities:capabilities", "What roles may not do."),
     ("Cycle", "catalog", "gitnexus.cli.catalog:catalog", "Check a package of roles and skills of your own."),
+    ("Talk", "chat", "gitnexus.tui.command:chat", "Ask, see what happens, and decide: one conversation."),
     ("Talk", "tool", "gitnexus.cli.tool:tool", "Call one of the tools that agents use."),
     ("Talk", "mcp", "gitnexus.mcp.command:mcp", "Serve the tools to an agent over stdio (MCP)."),
     ("Talk", "conformance", "gitnexus.cli.conformance:conformance", "Run the fixtures of the tool contract."),
@@ -79,9 +84,9 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
 # What `git nexus -h` tells of, on one screen; of the others it gives the names.
 COMMON = (
     "init", "status", "harness", "run", "review", "approve", "land", "diff", "policy", "verify", "task", "search",
-    "graph", "project", "plan", "memory", "mcp", "help",
+    "graph", "project", "plan", "memory", "chat", "mcp", "help",
 )  # fmt: skip
-_GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
+_GIT_HOOKS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout", "pre-push")
 
 
 def main() -> None:

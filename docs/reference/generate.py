@@ -313,7 +313,7 @@ def man_page() -> str:
         _roff(
             "This version keeps plans, tasks, their history, a backlog and notes for people and, over MCP, "
             "for agents. It knows your projects by name, shows tasks of one in another, and says who may do what "
-            "between them. Runs of agents, approvals and exchange between clones are not there yet."
+            "between them. Agents work in runs of their own, approvals are signed, and clones exchange all of it."
         ),
         ".SH OPTIONS",
         _roff("Every command takes these. All but -h may also stand before the command."),

@@ -243,6 +243,43 @@ run "git nexus verify --require-approval ${before}.."
 expect '4 commits: 4 approved'
 run 'git log --graph --format="%h %an: %s"'
 
+say "A prompt alone becomes a workflow. Here nobody has a model: rules search, a checklist becomes the plan, and what it
+# carries is proposed step by step. What the rules cannot do they say."
+cat >TODO.md <<'END'
+# What is left
+
+- [ ] Say in the readme how to run the tests
+
+  ```diff
+  --- a/readme.txt
+  +++ b/readme.txt
+  @@ -1,2 +1,3 @@
+   calc adds numbers.
+   Try: add(2, 2)
+  +Tests: python3 -m unittest discover
+  ```
+
+  ```sh
+  python3 -m unittest discover
+  ```
+END
+run 'git add TODO.md && git commit --quiet -m "what is left" && git nexus route "compare, plan and implement what is left in TODO.md"'
+expect 'research-plan-exec'
+refused 'git nexus run "compare, plan and implement what is left in TODO.md"'
+expect 'research is done'
+expect 'plan is done'
+expect 'a1  patch  waiting'
+begun
+flow=$id
+run "git nexus approve $flow"
+expect 'completed'
+run "git nexus replay $flow --verify"
+expect 'the same state sha256:'
+run "git nexus land $flow && cat readme.txt"
+expect 'Tests: python3 -m unittest discover'
+run 'git nexus metrics | head -n 9'
+expect 'units (CU) per good batch'
+
 say "A commit that was changed after the yes keeps its trailers, and is found out."
 run "git checkout --quiet --detach nexus/$fix && echo 'import os  # a little extra' >> calc.py"
 run 'git commit --quiet --amend --all --no-edit'

@@ -9,7 +9,8 @@ from gitnexus.base.text import one_line, visible
 
 LINE_LIMIT = 4 * 1024 * 1024
 TEXT_LIMIT = 4000
-MESSAGE_LIMIT = 20_000
+# A plan or research is one message, and half of it is none.
+MESSAGE_LIMIT = 400_000
 _WORD_LIMIT = 120
 # A count of tokens beyond this is no count.
 _MOST = 10**12

@@ -1,6 +1,6 @@
 """The card that a person decides by: what would happen, drawn from the request and the two trees that are bound."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gitnexus.base.lookalike import suspicious
@@ -61,6 +61,8 @@ class Card:
     cut: bool = False
     warnings: tuple[str, ...] = ()
     offers: tuple[Offer, ...] = field(default=())
+    # The words of a command, each by itself: joined by blanks, one word can look like two.
+    argv: tuple[str, ...] = ()
 
 
 def card_of(
@@ -100,7 +102,18 @@ def card_of(
         cut=cut,
         warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]),
         offers=offers(request, around),
+        argv=tuple(_words_of(request.argv, reveal)) if isinstance(request, CommandRequest) else (),
     )
+
+
+def _words_of(argv: Sequence[str], reveal: Reveal | None) -> Iterator[str]:
+    before = ""
+    for word in argv:
+        # What hides by itself, or by the word before it, as in --token XYZ.
+        masked, beside = redact(word, reveal=reveal).text, redact(f"{before} {word}", reveal=reveal).text
+        hides = masked == word and not beside.endswith(f" {word}")
+        yield one_line(beside.rpartition(" ")[2] if hides else masked, 2000)
+        before = word
 
 
 def with_text(card: Card, raw: bytes, reveal: Reveal | None = None) -> Card:

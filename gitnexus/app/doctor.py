@@ -21,6 +21,7 @@ from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
 from gitnexus.state.home import home_repository, open_home
 from gitnexus.state.intake import left_aside, own_projection, settle
+from gitnexus.state.layout import CONFLICTS, OTHER
 
 _OLDEST_GIT = (2, 34)
 _MOST_TOLD = 20
@@ -223,6 +224,14 @@ def _fetches(state: State, fix: bool) -> Iterator[Finding]:
             )
 
 
+def _met(state: State, _fix: bool) -> Iterator[Finding]:
+    """What a sync could not bring together is beside its place, for a person."""
+    for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:_MOST_TOLD]:
+        of = OTHER.sub("", path.removeprefix(f"{CONFLICTS}/"))
+        yield Finding("sync", "warning", f".nexus/{path} is another clone's version of {of}",
+                      f"put what is right into .nexus/{of}, then delete it")  # fmt: skip
+
+
 def _backlog(state: State, _fix: bool) -> Iterator[Finding]:
     if not state.exists or not state.latest().files("backlog"):
         return
@@ -291,7 +300,9 @@ def _settings(state: State, _fix: bool) -> Iterator[Finding]:
     run_settings_of(section(snapshot, "runs", state.trusts))
     prompt_settings_of(section(snapshot, "prompts", state.trusts))
     workflow_settings_of(section(snapshot, "workflow", state.trusts))
-    strange = unknown(snapshot, ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox", "workflow"))
+    strange = unknown(
+        snapshot, ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox", "sync", "workflow")
+    )
     for path, name in strange:
         yield Finding("settings", "warning", f"{path}: no part of git nexus reads {name[:60]!r}", "is it misspelt?")
     if not strange:
@@ -348,6 +359,6 @@ def _harnesses(state: State, _fix: bool) -> Iterator[Finding]:
 
 
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
-    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _backlog, _registry, _settings, _catalog,
+    _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _met, _backlog, _registry, _settings, _catalog,
     _macros, _approvals, _sandbox, _harnesses,
 )  # fmt: skip

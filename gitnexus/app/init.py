@@ -8,6 +8,7 @@ from pathlib import Path
 from gitnexus.app.homeseal import guarded
 from gitnexus.app.keepers import open_state
 from gitnexus.app.open import Nexus, lost_tip, notices
+from gitnexus.app.sync import adopted
 from gitnexus.app.trust import first_files, has_policy_file, settle_trust, signer_for_init
 from gitnexus.base.canonical import parse
 from gitnexus.base.clock import now
@@ -15,7 +16,7 @@ from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
 from gitnexus.base.files import replace
 from gitnexus.base.text import is_text
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
-from gitnexus.git.child import must, run
+from gitnexus.git.child import must
 from gitnexus.git.hookfiles import Hook
 from gitnexus.policy.keys import Signer
 from gitnexus.policy.signed import POLICY
@@ -54,7 +55,7 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
     done = Done(Nexus(state))
     signer = None if local else _signer(repo, done)
     if state.exists:
-        _tell_of_another(state, done)
+        _join_another(state, done)
     else:
         _begin(state, done, signer)
     _migrate(state, done)
@@ -158,42 +159,36 @@ def _first_files(state: State, signer: Signer | None) -> dict[str, bytes]:
 def _adopt(state: State, done: Done) -> bool:
     """Take over the state that a remote of this clone has."""
     for remote in remotes.names(state.repo):
-        target = f"refs/nexus-sync/{remote}/state"
         try:
-            found = remotes.fetch(state.repo, remote, STATE_REF, target)
+            found = adopted(state, remote)
         except NexusError as exc:
-            done.notes.append(f"{exc.message}: whether it has state already is not known")
+            done.notes.append(f"{exc.message}: whether {remote} has a state to adopt is not known")
             continue
-        if found is None:
-            continue
-        state_format.check(Snapshot(state.objects, found))
-        if state.objects.swap(STATE_REF, None, found, f"init: adopt the state of {remote}"):
-            state.latest()
+        if found is not None:
             done.adopted_from = remote
             done.changes.append(f"adopted the state that {remote} has")
             return True
     return False
 
 
-def _tell_of_another(state: State, done: Done) -> None:
-    """A tool may have begun the state of a clone before anybody looked whether its remote has one."""
+def _join_another(state: State, done: Done) -> None:
+    """A tool may have begun the state of a clone before anybody looked whether its remote has one: bring them together.
+
+    Where a person made this a project, they are asked to decide: git nexus sync refuses and says how.
+    """
     root = must("log", "--max-parents=0", "--format=%s", STATE_REF, git_dir=state.repo.common_dir).decode(
         "utf-8", "replace"
     )
-    if root.startswith("init: "):
+    if any(line.startswith("init: ") for line in root.splitlines()):
         return
     for remote in remotes.names(state.repo):
-        target = f"refs/nexus-sync/{remote}/state"
         with contextlib.suppress(NexusError):
-            found = remotes.fetch(state.repo, remote, STATE_REF, target)
-            tip = state.latest().commit or ""
-            joined = found is None or run("merge-base", tip, found, git_dir=state.repo.common_dir).returncode == 0
-            if not joined:
-                done.notes.append(
-                    f"{remote} has a state of its own, and this clone began another before it was initialised: "
-                    f"git log {target} shows it, git update-ref {STATE_REF} {target} takes it over (yours stays in the "
-                    "reflog)"
-                )
+            found = adopted(state, remote, join=True)
+            if found is not None:
+                done.adopted_from = remote
+                done.changes.append(f"brought what was begun here into the state that {remote} has")
+                done.notes += found.said
+                return
 
 
 def _migrate(state: State, done: Done) -> None:

@@ -15,7 +15,7 @@ from gitnexus.events.artifacts import ArtifactRef
 from gitnexus.events.checkpoint import load
 from gitnexus.events.fold import fold
 from gitnexus.git import blob_id
-from gitnexus.git.private import private
+from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import commit_of
 from gitnexus.packs import Budget, Library, Pack, built, rebuilt, rendered
 from gitnexus.packs.find import Kept
@@ -66,10 +66,23 @@ def text_of(pack: Pack) -> str:
 
 
 @contextmanager
+def library_at(state: State, base: str) -> Iterator[tuple[Library, PrivateGit]]:
+    """Open what may be read at a commit of the code, with the state as it is. Raises: NexusError."""
+    with _opened(state, policy_here(state).law, base, state.required()) as found:
+        yield found
+
+
+@contextmanager
 def _library(state: State, law: Law, base: str, snapshot: Snapshot) -> Iterator[Library]:
+    with _opened(state, law, base, snapshot) as (library, _):
+        yield library
+
+
+@contextmanager
+def _opened(state: State, law: Law, base: str, snapshot: Snapshot) -> Iterator[tuple[Library, PrivateGit]]:
     with private(state.repo) as git:
         tree = BaseTree(git, commit_of(state.repo, git, base), unreadable_under(law))
-        yield Library(tree, snapshot, lambda run, word: _artifact(state, run, word))
+        yield Library(tree, snapshot, lambda run, word: _artifact(state, run, word)), git
 
 
 def _artifact(state: State, run: str, word: str) -> Kept:

@@ -30,7 +30,7 @@ MOST_QUESTIONS = 20
 _LARGEST_MESSAGE = 256 * 1024
 
 
-def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
+def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "", node: str = "") -> str:
     """Propose a unified diff on the run's branch; return the action. `replaces` is one that waits, and is given up.
 
     Raises: Invalid, Conflict, DeniedByPolicy.
@@ -54,11 +54,11 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "") -> str:
                 f"{left[0]} still waits for an answer, and this patch would not fit after it",
                 hint=f"wait for it, or propose one patch for both with replaces: {left[0]}",
             )
-        action = _proposed(desk, request, summary, replaces)
+        action = _proposed(desk, request, summary, replaces, node)
     return _done_if_allowed(desk, action)
 
 
-def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, Any]) -> str:
+def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, Any], node: str = "") -> str:
     """Propose one program with its arguments; return the action. Raises: Invalid, NotFound, DeniedByPolicy."""
     stdin = _bytes(given.get("stdin", ""))
     _refuse_secrets([*argv, *given.get("env", {}).values(), given.get("stdin", "")])
@@ -75,7 +75,7 @@ def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, An
     with desk.proposing(), deed.prepared() as (request, _):
         if stdin:
             desk.artifacts.write("stdin", stdin)
-        action = _proposed(desk, request, summary or one_line(" ".join(argv), 200))
+        action = _proposed(desk, request, summary or one_line(" ".join(argv), 200), node=node)
     return _done_if_allowed(desk, action)
 
 
@@ -107,6 +107,13 @@ def handoff(desk: RunDesk, receiver: str, message: str, summary: str) -> str:
         action = _proposed(desk, request, summary or f"handoff to {one_line(receiver, 80)}")
         written = {"name": kept.name, "digest": kept.digest, "size": kept.size, "action": action}
         desk.log.append("artifact.written", present.adapter, written)
+    return _done_if_allowed(desk, action)
+
+
+def other(desk: RunDesk, request: Request, summary: str, node: str) -> str:
+    """Propose what is neither a patch nor a command, for a node of a workflow; return the action."""
+    with desk.proposing():
+        action = _proposed(desk, request, summary, node=node)
     return _done_if_allowed(desk, action)
 
 
@@ -146,13 +153,13 @@ def answered(desk: RunDesk, text: str, question: str = "", by: str = "") -> str:
     return question
 
 
-def _proposed(desk: RunDesk, request: Request, summary: str, replaces: str = "") -> str:
+def _proposed(desk: RunDesk, request: Request, summary: str, replaces: str = "", node: str = "") -> str:
     _refuse_ended(desk)
     waiting = sum(one.status == "waiting" for one in desk.view().actions.values())
     if waiting >= MOST_WAITING:
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
     action = next_action(desk)
-    propose(desk, action, request, mask(summary, known_values()), _node(desk), replaces=replaces)
+    propose(desk, action, request, mask(summary, known_values()), node or _node(desk), replaces=replaces)
     return action
 
 

@@ -13,11 +13,11 @@ from gitnexus.events.kinds import short
 from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.commanding import found_again, ran
 from gitnexus.gateway.testrun.commandline import runner_of
-from gitnexus.policy.model import CommandRequest, HandoffRequest, Request
+from gitnexus.policy.model import AgendaRequest, CommandRequest, DocumentRequest, HandoffRequest, Request
 from gitnexus.policy.request import digest
 
 GATE = "gate"
-TOOLS = {"command": "cmd.run", "handoff": "handoff"}
+TOOLS = {"command": "cmd.run", "handoff": "handoff", "plan_patch": "plan.change", "agenda_patch": "agenda.change"}
 
 
 def bench_for(desk: RunDesk) -> Bench:
@@ -55,7 +55,7 @@ def carried_out(
         desk.log.append("tool.intended", GATE, intended)
     spend()
     try:
-        answer = _done(desk, bench, request)
+        answer = _done(desk, bench, request, action)
     except NexusError as exc:
         answer = {"ok": False, "output": exc.message}
     kept = desk.artifacts.write(f"result-{action}.json", json.dumps(answer).encode())
@@ -89,10 +89,18 @@ def _refuse_change(bench: Bench, request: Request) -> None:
         )
 
 
-def _done(desk: RunDesk, bench: Bench, request: Request) -> dict[str, Any]:
+def _done(desk: RunDesk, bench: Bench, request: Request, action: str) -> dict[str, Any]:
     if isinstance(request, HandoffRequest):
         # The message was kept when it was proposed; it is the prompt of the step that this becomes.
         return {"ok": True, "output": f"{request.receiver} goes on when this step has ended"}
+    if isinstance(request, DocumentRequest) and request.kind == "plan_patch":
+        # The new plan was kept when it was proposed: from here on it is the one in force.
+        desk.artifacts.read(request.new_digest)
+        return {"ok": True, "output": f"{request.path} is now {request.new_digest}"}
+    if isinstance(request, AgendaRequest):
+        from gitnexus.app.runagenda import applied  # it stands above us: what it proposes is a patch
+
+        return {"ok": True, "output": f"{request.path} is changed by {applied(desk, action, request)}"}
     if not isinstance(request, CommandRequest):
         raise Invalid(f"no run can carry out {request.kind}")
     stdin = desk.artifacts.read(request.stdin_digest) if request.stdin_digest else b""

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.adapters.lines import Lines
 from gitnexus.adapters.live import WIRES, Wire, wire_for
@@ -34,25 +34,40 @@ _MOST_EVENTS = 200
 Show = Callable[[Said], None]
 # Names the command that serves our tools on its standard input and output, for agents that nobody tells of it.
 TOOLS = "NEXUS_TOOLS"
+
+
+class Duty(NamedTuple):
+    """What a role is told to be, and the classes of tools that it may not use."""
+
+    words: str = ""
+    denied: tuple[str, ...] = ()
+
+
 _PROPOSER = (
     "You cannot change files or run programs yourself. Read with the tools of the server nexus, and propose what you "
     "want with its propose_patch and propose_command; ask a person with its ask."
 )
 
 
-def worked(desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None) -> Ended:
-    """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError."""
+def worked(
+    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None,
+    duty: Duty | None = None,
+) -> Ended:  # fmt: skip
+    """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError.
+
+    `duty` is what its role is told, and what that may not do.
+    """
     private = _private(desk, definition, node)
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
-        return _worked(desk, definition, node, show, network, server, private)
+        return _worked(desk, definition, node, show, network, server, private, duty or Duty())
 
 
 def _worked(
     desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...],
-    private: Path,
+    private: Path, duty: Duty,
 ) -> Ended:  # fmt: skip
     adapter = adapter_named(node.adapter)
     law = desk.keeper().here.law
@@ -64,7 +79,8 @@ def _worked(
         folder=str(desk.place),
         private=str(private),
         role=node.role,
-        instructions=_PROPOSER if way == "proposer" else "",
+        instructions="\n\n".join(filter(None, [duty.words, _PROPOSER if way == "proposer" else ""])),
+        denied=duty.denied if adapter.harness else (),
         server=server,
         command=node.argv,
         model=node.model,
@@ -153,7 +169,7 @@ def _session(desk: RunDesk, node: Node) -> str:
 
 def _private(desk: RunDesk, definition: Definition, node: Node) -> Path:
     """Return the folder of a step's agent: who takes over finds no settings that the one before laid out for it."""
-    own = node.id not in {one.id for one in definition.nodes}
+    own = len(definition.nodes) > 1 or node.id not in {one.id for one in definition.nodes}
     return desk.private.with_name(f"{desk.run.id}.{node.id}") if own else desk.private
 
 

@@ -11,11 +11,11 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import GATE, Proposal, action_of, proposal, proposed_request
 from gitnexus.base.clock import now
 from gitnexus.base.errors import DeniedByPolicy, Failed, VerificationFailed
-from gitnexus.events.fold import POLICY
+from gitnexus.events.fold import MENDED, POLICY
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
 from gitnexus.events.view import ActionView
-from gitnexus.git.checkout import indexed
+from gitnexus.git.checkout import added, indexed
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import PatchRequest, Scope
 from gitnexus.policy.request import digest
@@ -41,7 +41,7 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
             return "approved"
         runact.check(desk, action, found.request)
         # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
-        again = known.status == "unknown" and known.kind not in ("patch", "handoff")
+        again = known.status == "unknown" and known.kind not in MENDED
         # A new yes is a new token: the one before may have expired. A patch that was begun goes on with its own.
         if known.status != "unknown" or again or not has_token(desk, action):
             _refuse_over(desk)
@@ -83,7 +83,7 @@ def allowed(desk: RunDesk, action: str) -> bool:
 
 
 def unknown(desk: RunDesk, action: str) -> str:
-    """Bring what was begun and not seen to end to its end: a patch, a handoff. Raises: NexusError."""
+    """Bring what was begun and not seen to end to its end, if it is one of `MENDED`. Raises: NexusError."""
     with desk.deciding():
         return _carried_out(desk, proposal(desk, action))
 
@@ -108,6 +108,19 @@ def left_waiting(desk: RunDesk, action: str, let_go: Callable[[], None]) -> str:
         if status == "waiting":
             let_go()
         return status
+
+
+def committed_for(desk: RunDesk, patch: str, action: str) -> str:
+    """Commit the one patch that an approved action stands for, in the name of who approved it; return the commit.
+
+    Whoever calls is `deciding`, and has made sure that it is that one. Raises: NexusError.
+    """
+    found = proposal(desk, patch)
+    if not has_token(desk, patch):
+        _refuse_denied(found)
+        _granted(desk, found, "once", action_of(desk, action).by, f"{action} approves exactly this")
+    _carried_out(desk, found)
+    return action_of(desk, patch).commit
 
 
 def written(desk: RunDesk, action: str) -> None:
@@ -140,7 +153,7 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if not isinstance(found.request, PatchRequest):
         if live:
             return "approved"
-        begun = found.request.kind == "handoff" and action_of(desk, found.action).status == "unknown"
+        begun = found.request.kind in MENDED and action_of(desk, found.action).status == "unknown"
         claims = _checked(desk, found, token_of(desk, found.action), begun=begun)
         return runact.carried_out(
             desk, found.action, found.request, claims.nonce, lambda: _spend(desk, claims), begun=begun
@@ -161,6 +174,8 @@ def _carried_out(desk: RunDesk, found: Proposal) -> str:
     if commit is None:
         _spend(desk, claims)
         commit = committed(desk, request, action, known, token)
+    if not (desk.place / ".git").exists():  # it was proposed on another machine
+        added(desk.repo, desk.place, desk.branch, commit, desk.run.id)
     if not live:  # a program that asked writes it itself, and would stumble over a file that changed meanwhile
         brought(desk, request, [old.result_tree for old in _replaced(desk, known)])
     indexed(desk.worktree, request.result_tree)

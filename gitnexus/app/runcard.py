@@ -1,12 +1,14 @@
 """The card of an action of a run, as it would be judged now."""
 
+import json
 from dataclasses import replace
 
 from gitnexus.app.bench import RevealCard
 from gitnexus.app.cards import Card, card_of, with_text
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
-from gitnexus.policy.model import HandoffRequest
+from gitnexus.base.canonical import parse
+from gitnexus.policy.model import DocumentRequest, HandoffRequest, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
 
@@ -15,7 +17,7 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
     """Return the card of an action, and how to have its secrets shown. Raises: NexusError."""
     found, keeper = proposal(desk, action), desk.keeper(action)
     summary, request = desk.view().actions[action].summary, found.request
-    said = desk.artifacts.read(request.message_digest) if isinstance(request, HandoffRequest) else b""
+    said = _text_of(desk, request)
 
     def card(reveal: Reveal | None = None) -> Card:
         made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
@@ -29,6 +31,27 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         return card(Reveal(why))
 
     return card(), shown
+
+
+def _text_of(desk: RunDesk, request: Request) -> bytes:
+    """Return what a card shows besides its facts: a message, or the difference of a document."""
+    if isinstance(request, HandoffRequest):
+        return desk.artifacts.read(request.message_digest)
+    if isinstance(request, DocumentRequest) and request.kind in ("plan_patch", "agenda_patch"):
+        from gitnexus.app.agenda import difference
+        from gitnexus.docgraph.phases import Edit
+
+        before = desk.artifacts.read(request.old_digest) if request.old_digest else None
+        after = desk.artifacts.read(request.new_digest)
+        if request.kind == "plan_patch":
+            before, after = _laid_out(before) if before is not None else None, _laid_out(after)
+        return difference(Edit(request.path, before, after, "")).encode()
+    return b""
+
+
+def _laid_out(raw: bytes) -> bytes:
+    """Return JSON as people read it: canonical JSON is one line, and so would be its difference."""
+    return json.dumps(parse(raw), indent=2, ensure_ascii=False).encode() + b"\n"
 
 
 def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:

@@ -8,26 +8,32 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from gitnexus.app.arrive import arrived
 from gitnexus.app.gatekeeper import Gatekeeper
 from gitnexus.app.recorder import Recorder, folder_of
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Busy, Invalid, NotFound, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.events.artifacts import Artifacts
+from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import checkpoint, load
 from gitnexus.events.fold import fold
 from gitnexus.events.log import RunLog
 from gitnexus.events.model import definition_hash
 from gitnexus.events.view import RunView
-from gitnexus.git import Repo
+from gitnexus.git import Author, Repo
+from gitnexus.git.commits import rooted
 from gitnexus.git.config import of_the_user
 from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
 from gitnexus.git.stamps import Stamps
 from gitnexus.policy.model import Mode, PatchRequest
+from gitnexus.policy.place import mark
+from gitnexus.policy.request import parsed
 from gitnexus.projects.model import hash_of, real
-from gitnexus.runs.definition import Definition, difference
+from gitnexus.runs.definition import VERSION, Definition, difference
 from gitnexus.runs.ids import branch_of
 from gitnexus.runs.model import Run
 from gitnexus.runs.store import read
@@ -35,12 +41,16 @@ from gitnexus.state import State
 from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
 
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowDefinition
+
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
 SESSION = "session.json"
 _DRIVER = "driver.lock"
 # Who only looks whether a run is driven holds the lock for a moment: that must not turn a driver away.
 _A_LOOK = 0.5
+_SETTLED = ("executed", "denied")
 _AN_ANSWER = 60.0
 
 
@@ -52,7 +62,8 @@ class RunDesk:
         self.run = run
         self.folder = folder_of(state.repo.common_dir, run.id)
         project = id_of(state.snapshot) or "unknown"
-        self.log = RunLog(self.folder, head=home_folder() / "runs" / project / f"{run.id}.head")
+        self.head_file = _head_file(home_folder() / "runs" / project, run.id, mark(state.repo.common_dir))
+        self.log = RunLog(self.folder, head=self.head_file)
         self.artifacts = Artifacts(self.folder)
         self.branch = branch_of(run.id)
         # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
@@ -105,17 +116,38 @@ class RunDesk:
         found = self.view().nodes.get(node)
         return (found.agent if found else "") or self.run.agent
 
-    def write_definition(self, definition: Definition) -> None:
+    def begun_here(self) -> None:
+        """Note in the user's home that the run began in this clone, if it did not begin in another before."""
+        file = self.head_file.parent / f"{self.run.id}.place"
+        if file.exists():
+            return
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace(file, mark(self.repo.common_dir).encode() + b"\n", 0o600)
+
+    def write_definition(self, definition: "Definition | WorkflowDefinition") -> None:
         """Keep what the run is to do."""
         replace(self.folder / WORKFLOW, document(definition.plain()), 0o600)
 
     def definition(self) -> Definition:
         """Return what the run is to do. Raises: VerificationFailed where somebody changed it since it began."""
+        found = self._read_definition()
+        if isinstance(found, Definition):
+            return found
+        from gitnexus.workflow.definition import lowered  # what knows all adapters: only a workflow pays
+
+        return lowered(found)
+
+    def workflow(self) -> "WorkflowDefinition | None":
+        """Return the workflow of the run, None for one that is of one agent alone. Raises: as `definition`."""
+        found = self._read_definition()
+        return None if isinstance(found, Definition) else found
+
+    def _read_definition(self) -> "Definition | WorkflowDefinition":
         try:
             raw = (self.folder / WORKFLOW).read_bytes()
         except FileNotFoundError as exc:
             raise NotFound(f"the run {self.run.id} was not started here") from exc
-        found = Definition.from_value(parse(raw), WORKFLOW)
+        found = definition_in(parse(raw))
         if definition_hash(found.plain()) != self.run.definition:
             raise VerificationFailed(
                 f"the definition of {self.run.id} is not the one that it was started with",
@@ -123,12 +155,12 @@ class RunDesk:
             )
         return found
 
-    def _differs(self, found: Definition) -> list[str]:
+    def _differs(self, found: "Definition | WorkflowDefinition") -> list[str]:
         kept = load(self.state.objects, self.run.id)
         if kept is None:
             return []
         with contextlib.suppress(Invalid):
-            return difference(Definition.from_value(parse(kept.workflow()), WORKFLOW), found)
+            return difference(definition_in(parse(kept.workflow())), found)
         return []
 
     @property
@@ -161,8 +193,24 @@ class RunDesk:
             return patch_id(git, request.base_tree, request.result_tree)
 
     def checkpointed(self) -> None:
-        """Put the log on the run's ref. Raises: Busy, VerificationFailed."""
-        checkpoint(self.log, self.definition().plain(), self.state.objects, self.state.author)
+        """Put the log on the run's ref, with the trees that wait for an answer. Raises: Busy, VerificationFailed."""
+        workflow, who = self._read_definition().plain(), self.state.author
+        checkpoint(self.log, workflow, self.state.objects, who, self._open_trees)
+
+    def _open_trees(self, raw: bytes) -> list[str]:
+        """Return a commit for each patch that a log leaves open: nothing else holds its tree, here or elsewhere."""
+        events = [link.event for link in walk(raw, self.run.id)]
+        known = fold(iter(events)).actions
+        open_ = {name for name, one in known.items() if one.kind == "patch" and one.status not in _SETTLED}
+        found = []
+        for event in events if open_ else ():
+            if event.kind == "action.proposed" and event.body["action"] in open_:
+                request = parsed(self.artifacts.read(event.body["artifact"]))
+                if isinstance(request, PatchRequest):
+                    who = Author("git nexus", "git-nexus@localhost", 0)
+                    text = f"proposed: {self.run.id} {event.body['action']}\n"
+                    found.append(rooted(self.repo, request.result_tree, [request.base], text, who))
+        return found
 
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
@@ -249,6 +297,24 @@ class RunDesk:
             os.close(fd)
 
 
+def _head_file(above: Path, run: str, here: str) -> Path:
+    """Return where the end of a run's log is noted: in a clone that it was not begun in, apart from where it was."""
+    try:
+        began = (above / f"{run}.place").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        began = ""
+    return above / (f"{run}.head" if began in ("", here) else f"{run}.{here}.head")
+
+
+def definition_in(value: Any) -> "Definition | WorkflowDefinition":
+    """Return what a stored definition means: of one agent, or a workflow. Raises: Invalid."""
+    if isinstance(value, dict) and value.get("version") == VERSION:
+        return Definition.from_value(value, WORKFLOW)
+    from gitnexus.workflow.definition import definition_of
+
+    return definition_of(value, WORKFLOW)
+
+
 def process(number: int) -> str:
     """Return a process's number and when it began, which no other process of that number has."""
     try:
@@ -267,5 +333,8 @@ def _taken(fd: int) -> bool:
 
 
 def open_run(state: State, word: str) -> RunDesk:
-    """Return the run that a word means. Raises: NotFound, Failed."""
-    return RunDesk(state, read(state.required(), word))
+    """Return the run that a word means; one that came from another clone is made at home. Raises: NotFound, Failed."""
+    desk = RunDesk(state, read(state.required(), word))
+    if not desk.run.session:
+        arrived(state.repo.common_dir, state.objects, desk.run, desk.head_file)
+    return desk

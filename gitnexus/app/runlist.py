@@ -87,6 +87,17 @@ def can_end(desk: RunDesk) -> bool:
     return view.status not in ENDED and wanted <= through and not _waits(view) and not desk.is_driven()
 
 
+def goes_on_by_itself(desk: RunDesk) -> bool:
+    """True for a workflow whose rest needs neither a program nor a model, and which nobody drives."""
+    definition = desk.workflow() if not desk.run.session else None
+    if definition is None:
+        return False
+    view = desk.view()
+    left = [one for one in definition.nodes if one.id not in view.nodes or view.nodes[one.id].status != "completed"]
+    plain = all(one.type != "command" and one.adapter in ("", "embedded") for one in left)
+    return plain and view.status not in ENDED and not desk.is_driven()
+
+
 def _found_at(desk: RunDesk) -> tuple[str, str, str]:
     """Return the status of a run, what waits in it, and who took it over last."""
     try:

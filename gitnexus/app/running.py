@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
@@ -20,6 +21,7 @@ from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
+from gitnexus.events.fold import MENDED
 from gitnexus.events.kinds import short
 from gitnexus.events.model import definition_hash
 from gitnexus.events.view import ActionView, RunView
@@ -37,15 +39,20 @@ from gitnexus.runs.store import changed, ids_in, put
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
+if TYPE_CHECKING:
+    from gitnexus.workflow.definition import WorkflowDefinition
+
 # Asks about an action; True if it was answered, False if it is left waiting.
 Review = Callable[[RunDesk, str], bool]
+# Puts a question (its name, its text) to a person who is there; the answer, nothing if it is left open.
+Ask = Callable[[RunDesk, str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What somebody wants done."""
 
-    definition: Definition
+    definition: "Definition | WorkflowDefinition"
     title: str
     base: str = "HEAD"
     mode: Mode | None = None
@@ -54,7 +61,7 @@ class Wish:
 
 def started(state: State, wish: Wish) -> RunDesk:
     """Begin a run: its record, its log, its branch and its worktree. Raises: NexusError."""
-    base = _commit_of(state, wish.base)
+    base = commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
     law = policy_here(state).law
     definition = wish.definition.changed(mode=wish.mode or law.mode)
@@ -63,21 +70,77 @@ def started(state: State, wish: Wish) -> RunDesk:
     run = Run(
         id=claimed(state, ids_in(snapshot)),
         title=one_line(wish.title, 200),
-        agent=wish.definition.nodes[0].adapter,
+        agent=agent_in(wish.definition),
         base=base,
         definition=hash_,
         created=stamp(now()),
         onto=branch_here(state.repo),
         task=wish.task,
     )
+    return began(state, run, definition)
+
+
+def began(state: State, run: Run, definition: "Definition | WorkflowDefinition") -> RunDesk:
+    """Begin a run whose name and definition are settled. Raises: NexusError."""
     desk = RunDesk(state, run)
+    desk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     desk.write_definition(definition)
-    body = {"run": run.id, "definition": hash_, "task": short(run.title), "agent": run.agent,
-            "project": id_of(snapshot) or "unknown", "base": base, "branch": run.branch}  # fmt: skip
+    desk.begun_here()
+    body = {"run": run.id, "definition": run.definition, "task": short(run.title), "agent": run.agent,
+            "project": id_of(state.snapshot) or "unknown", "base": run.base, "branch": run.branch,
+            **({} if isinstance(definition, Definition) else {"workflow": definition.name})}  # fmt: skip
     desk.log.append("workflow.started", "user", body)
     put(state, run, f"runs: begin {run.id}")
-    desk.stamps = added(state.repo, desk.place, desk.branch, base, run.id, lambda: foreseen(law))
+    law = policy_here(state).law
+    desk.stamps = added(state.repo, desk.place, desk.branch, run.base, run.id, lambda: foreseen(law))
     return desk
+
+
+def refilled(desk: RunDesk) -> None:
+    """Bring the worktree of a run that another machine went on with to its branch; what lies there is set aside."""
+    if (desk.place / ".git").exists() and is_filled(desk.worktree):
+        emptied(desk.worktree, desk.folder / f"left-{chance(8)}")
+        desk.stamps = filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
+    else:
+        at_its_place(desk)
+
+
+def taken_over(desk: RunDesk) -> None:
+    """Let a run go on whose agent worked on another machine: branch and files as its log tells, and no more.
+
+    What an agent had in its worktree there and did not propose is gone, so it works on that step once more.
+    """
+    made = [str(event.body["commit"]) for event in desk.log.read() if event.kind == "run.committed"]
+    at = made[-1] if made else desk.run.base
+    git_run("update-ref", "--create-reflog", "-m", "nexus: taken over", desk.branch, at, git_dir=desk.repo.common_dir)
+    refilled(desk)
+    _once_more(desk)
+
+
+def _once_more(desk: RunDesk) -> None:
+    """Begin a step again whose agent had ended, and whose files are gone before they were proposed."""
+    if desk.workflow() is not None:
+        return
+    view = desk.view()
+    proposed = {one.node for one in view.actions.values() if one.kind == "patch"}
+    for node in steps_of(desk, desk.definition()):
+        known = view.nodes.get(node.id)
+        if known is None or known.status != "started" or node.id in proposed:
+            continue
+        if read_end(desk, node, known.attempts) is not None:
+            body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter,
+                    "attempt": known.attempts + 1}  # fmt: skip
+            desk.log.append("node.started", "nexus", body)
+
+
+def agent_in(definition: "Definition | WorkflowDefinition") -> str:
+    """Return who works, in a word: of a workflow the one who changes something, if anybody does."""
+    if isinstance(definition, Definition):
+        return definition.nodes[0].adapter
+    from gitnexus.workflow.definition import lowered
+
+    nodes = {one.id: one.adapter for one in lowered(definition).nodes}
+    return nodes[next((one.id for one in definition.nodes if one.type == "exec"), definition.nodes[-1].id)]
 
 
 def claimed(state: State, taken: list[str]) -> str:
@@ -92,14 +155,23 @@ def claimed(state: State, taken: list[str]) -> str:
     raise Failed("no free name for a run was found")
 
 
-def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | None = None) -> RunView:
-    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError."""
+def driven(
+    desk: RunDesk, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None
+) -> RunView:
+    """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError.
+
+    `ask` puts a question of a workflow to who is there; without it, `git nexus answer` does later.
+    """
     if desk.run.session:
         raise Failed(
             f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
             hint=f"its id there is {desk.run.session}",
         )
     desk.reviewer = review
+    if desk.workflow() is not None:
+        from gitnexus.app.walking import walked  # the engine and its specialists: only a workflow pays
+
+        return walked(desk, show, review, network, ask)
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
@@ -109,7 +181,7 @@ def driven(desk: RunDesk, show: Show, review: Review | None, network: Network | 
         waits: list[str] = []
         failed = ""
         if desk.view().status not in ENDED:
-            _at_its_place(desk)
+            at_its_place(desk)
             failed = prepared(desk, definition, show, network)
             for node in definition.nodes:
                 failed = failed or _worked(desk, definition, node, show, network)
@@ -145,7 +217,7 @@ def _taken_over(desk: RunDesk, definition: Definition, step: Node, show: Show, n
         with private(desk.worktree) as git:
             differs = bool(worktree_tree(git, desk.place, head).changes)
         if differs:
-            _anew(desk, step, 0)
+            anew(desk, step.id, 0)
         if failed := prepared(desk, definition, show, network):
             return failed
     return _worked(desk, definition, step, show, network)
@@ -189,7 +261,7 @@ def _worked(desk: RunDesk, definition: Definition, node: Node, show: Show, netwo
     ended = read_end(desk, node, before.attempts) if before and not asked_before else None
     if ended is None:
         if before is not None and not goes_on(desk, node):
-            _anew(desk, node, before.attempts)
+            anew(desk, node.id, before.attempts)
             if failed := prepared(desk, definition, show, network):
                 return failed
         ended = _attempted(desk, definition, node, before.attempts if before else 0, show, network)
@@ -235,21 +307,22 @@ def _attempted(
     return ended
 
 
-def _at_its_place(desk: RunDesk) -> None:
+def at_its_place(desk: RunDesk) -> None:
     """Make the worktree, or finish one whose making was killed: half of the files would look like a patch."""
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
         head = tip(desk.repo, desk.branch) or desk.run.base
         desk.stamps = added(desk.repo, desk.place, desk.branch, head, desk.run.id)
+        _once_more(desk)
 
 
-def _anew(desk: RunDesk, node: Node, attempt: int) -> None:
+def anew(desk: RunDesk, node: str, attempt: int) -> None:
     """Give an agent that begins again the files that it began with; what the killed one left is set aside."""
-    aside = desk.folder / f"left-{node.id}-{attempt}-{chance(4)}"
+    aside = desk.folder / f"left-{node}-{attempt}-{chance(4)}"
     unprepared(desk)
     emptied(desk.worktree, aside)
     desk.stamps = filled(desk.worktree, tip(desk.repo, desk.branch) or desk.run.base)
     text = f"what {f'attempt {attempt}' if attempt else 'the one before'} left lies in {aside}"
-    desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node.id})
+    desk.log.append("agent.progress", "nexus", {"text": short(text, 1000), "node": node})
 
 
 def _answered(desk: RunDesk, review: Review | None) -> list[str]:
@@ -259,7 +332,7 @@ def _answered(desk: RunDesk, review: Review | None) -> list[str]:
         if one.kind == "patch" and one.status == "waiting":
             current(desk, name)
     for name, one in in_order(desk.view()):
-        if one.status == "unknown" and one.kind in ("patch", "handoff"):
+        if one.status == "unknown" and one.kind in MENDED:
             runapproval.unknown(desk, name)
         elif one.status in ("proposed", "approved"):
             if not runapproval.allowed(desk, name) and desk.view().actions[name].status != "denied":
@@ -288,7 +361,8 @@ def unmet(view: RunView) -> list[str]:
     return found
 
 
-def _commit_of(state: State, revision: str) -> str:
+def commit_of(state: State, revision: str) -> str:
+    """Return the commit that a revision means. Raises: NotFound."""
     asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
                     git_dir=state.repo.git_dir)  # fmt: skip
     if asked.returncode != 0:

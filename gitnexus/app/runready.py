@@ -12,6 +12,7 @@ from gitnexus.runs.definition import Definition
 from gitnexus.sandbox.program import resolved
 from gitnexus.state import State
 from gitnexus.state.home import home_folder
+from gitnexus.workflow.definition import BACKINGS
 
 
 def way_of(state: State, wanted: Way | None) -> Way:
@@ -30,6 +31,8 @@ def refuse_unready(state: State, definition: Definition) -> None:
     # In a bare repository there is no worktree that a program must not come from.
     top = os.path.realpath(state.repo.worktree or state.repo.common_dir)
     for node in definition.nodes:
+        if node.adapter in BACKINGS:
+            continue  # it is no program
         adapter = adapter_named(node.adapter)
         if node.way not in adapter.ways:
             raise Invalid(f"{adapter.name} cannot work as {node.way}", hint=f"it can as {' or '.join(adapter.ways)}")

@@ -4,21 +4,13 @@ What the other side published keeps its number. Ours takes the next free one, re
 that our side says about it follows.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
-from gitnexus.backlog.model import BacklogTask, in_order, number_of
-from gitnexus.backlog.tasks import Row, Tasks
+from gitnexus.backlog.model import BacklogTask, in_order
+from gitnexus.backlog.tasks import Row
 from gitnexus.backlog.tombstone import Tombstone
 
 Record = BacklogTask | Tombstone
-
-
-class Renumbered(NamedTuple):
-    """Our records as they fit beside theirs, and which id became which."""
-
-    records: list[Record]
-    numbers: Mapping[str, str]
 
 
 def identity(record: "Row") -> str | None:
@@ -29,29 +21,31 @@ def identity(record: "Row") -> str | None:
     return record.uid if isinstance(record, Tombstone) else None
 
 
-def renumbered(theirs: Tasks, ours: Sequence[Record]) -> Renumbered:
-    """Return our records, those moved whose id means another task on their side.
+def numbers(mine: Mapping[str, str], theirs: Mapping[str, str], top: int) -> dict[str, str]:
+    """Return the new id of each of our records whose own means another task on their side.
 
-    `ours` are the records that our side wrote since both were one: only they can speak of our tasks.
+    Both are identities by id, of records that differ somewhere; `top` is the highest number that either side gave.
     """
-    clashing = []
-    for record in ours:
-        other = theirs.row(record.id)
-        if other is not None and identity(other) != identity(record):
-            clashing.append(record.id)
-    top = max(map(number_of, theirs.ids | {record.id for record in ours}), default=0)
-    numbers = {one: f"T{top + at}" for at, one in enumerate(sorted(clashing, key=in_order), 1)}
-    return Renumbered([_moved(record, numbers) for record in ours], numbers)
+    published = {name: task_id for task_id, name in reversed(list(theirs.items()))}
+    found, clashing = {}, []
+    for task_id, name in mine.items():
+        there = published.get(name, task_id)
+        if there != task_id and mine.get(there) != name:
+            found[task_id] = there  # they know it under another number, from an earlier meeting
+        elif theirs.get(task_id, name) != name:
+            clashing.append(task_id)
+    return found | {one: f"T{top + at}" for at, one in enumerate(sorted(clashing, key=in_order), 1)}
 
 
-def _moved(record: Record, numbers: Mapping[str, str]) -> Record:
-    task_id = numbers.get(record.id, record.id)
+def moved(record: Record, ids: Mapping[str, str]) -> Record:
+    """Return a record as it reads where some tasks of its clone have other ids."""
+    task_id = ids.get(record.id, record.id)
     if isinstance(record, Tombstone):
         return record.changed(id=task_id)
     return record.changed(
         id=task_id,
         aliases=record.aliases if task_id == record.id else tuple(dict.fromkeys([*record.aliases, record.id])),
-        parent_id=numbers.get(record.parent_id, record.parent_id) if record.parent_id else None,
-        depends=tuple(numbers.get(ref, ref) for ref in record.depends),
-        relates=tuple(one.changed(task_id=numbers.get(one.task_id, one.task_id)) for one in record.relates),
+        parent_id=ids.get(record.parent_id, record.parent_id) if record.parent_id else None,
+        depends=tuple(ids.get(ref, ref) for ref in record.depends),
+        relates=tuple(one.changed(task_id=ids.get(one.task_id, one.task_id)) for one in record.relates),
     )

@@ -24,13 +24,17 @@ def hooks() -> None:
 
 
 @hooks.command("install")
+@click.option("--sync", is_flag=True, help="Also sync with the remote at each git push.")
 @click.pass_context
-def install(ctx: click.Context) -> None:
-    """Install our hooks; twice is harmless."""
+def install(ctx: click.Context, sync: bool) -> None:
+    """Install our hooks; twice is harmless.
+
+    With --sync every git push also exchanges state with that remote. A sync that fails is told, and the push goes on.
+    """
     from gitnexus.git import hookfiles
 
     repo = _worktree_of(ctx)
-    found = hookfiles.install(repo)
+    found = hookfiles.install(repo, sync=sync)
     running = [hook.event for hook in found if hook.runs]
     head = f"Installed: {', '.join(running)}" if running else "Nothing could be installed."
     advice = [f"note: {hook.advice}" for hook in found if hook.advice]

@@ -61,13 +61,22 @@ def table(found: "Metrics") -> str:
     blocks = []
     for start in range(0, len(columns), _ACROSS):
         part = columns[start : start + _ACROSS]
-        rows = [[one_line(name, _WIDE) for name, _ in part]] + [[cell(tally) for _, tally in part] for _, cell in ROWS]
-        words = ["", *(words for words, _ in ROWS)]
+        heads = _heads([name for name, _ in part])
+        rows = [*heads, *([cell(tally) for _, tally in part] for _, cell in ROWS)]
+        words = ["" for _ in heads] + [words for words, _ in ROWS]
         blocks.append("\n".join(
             f"{label:<{wide}}" + "".join(f"  {value:>{_WIDE}}" for value in row)
             for label, row in zip(words, rows, strict=True)
         ))  # fmt: skip
     return "\n\n".join(blocks)
+
+
+def _heads(names: list[str]) -> list[list[str]]:
+    """Return the heads of columns: the agent, and below it the adapter where that is somebody else."""
+    pairs = [name.rpartition("/") for name in names]
+    above = [one_line(agent or adapter, _WIDE) for agent, _, adapter in pairs]
+    below = [one_line(adapter, _WIDE) if agent else "" for agent, _, adapter in pairs]
+    return [above, below] if any(below) else [above]
 
 
 def name_of(who: "Worker") -> str:

@@ -31,8 +31,8 @@ def build(nexus: "Nexus", refs: tuple[str, ...], budget_kib: int, tokens: int, b
     """Build a pack, and print its text.
 
     A REF is file:PATH#L10-L20, doc:PATH#HEADING (or an id), grep:WORDS or grep[FOLDER]:WORDS, memory:NAME, rule:NAME,
-    context:NAME, task:T12 or artifact:RUN/NAME. Without a kind it is a file, or with a heading a document. Files are
-    those of the commit, not of the checkout. The first REF gets its room first.
+    context:NAME, task:T12, commit:ID, cycle:N or artifact:RUN/NAME. Without a kind it is a file, or with a heading a
+    document. Files are those of the commit, not of the checkout. The first REF gets its room first.
     """
     from gitnexus.app.packs import pack_of
     from gitnexus.packs import Budget

@@ -1,5 +1,6 @@
 """`git nexus diff`, `replay`, `artifacts`, `checkpoint`: what a run changed, and how it came to that."""
 
+import hashlib
 import itertools
 import sys
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,13 @@ def diff(nexus: "Nexus", run_id: str) -> None:
 
 @click.command("replay", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
-@click.option("--verify", is_flag=True, help="Check the chain, the tokens and the commits as well.")
+@click.option(
+    "--verify", is_flag=True, help="Check the chain, the tokens and the commits, and walk a workflow once more."
+)
 @with_nexus
 def replay(nexus: "Nexus", run_id: str, verify: bool) -> None:
     """Tell the story of a run from its log: who proposed what and why, what was approved, done, and kept."""
+    from gitnexus.app.redriving import redriven
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.runstory import events_of, lines_of, proved
     from gitnexus.events.timeline import timeline
@@ -55,6 +59,12 @@ def replay(nexus: "Nexus", run_id: str, verify: bool) -> None:
         told = proved(desk)
         note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: all hold"
         click.echo(note, err=True)
+        again = redriven(desk)
+        if again is not None:
+            state = f"sha256:{hashlib.sha256(again.state).hexdigest()}"
+            click.echo(
+                f"walked once more by its log, {again.events} events of the engine: the same state {state}", err=True
+            )
 
 
 @click.command("artifacts", cls=NexusCommand)

@@ -9,7 +9,7 @@ from gitnexus.base.text import one_line
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, columns, note, with_nexus
-from gitnexus.ui.runs import COLOURS, leave, reviewed, summary, told, waiting
+from gitnexus.ui.runs import COLOURS, leave, reviewed, shown, summary, told, unanswered
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -66,13 +66,16 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
 @click.argument("run_id", metavar="RUN")
 @click.argument("actions", metavar="[ACTION…]", nargs=-1)
 @click.option("--scope", type=_SCOPES, default="once", show_default=True, help="How far the yes reaches.")
+@click.option("--digest", default="", metavar="DIGEST", help="Refuse if the one action is not this very request.")
 @with_nexus
-def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any) -> None:
+def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any, digest: str) -> None:
     """Say yes to actions of a run, all that wait if none is named, and carry them out."""
     from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
 
     desk = open_run(nexus.state, run_id)
+    if digest:
+        _refuse_other(desk, actions, digest)
     for name in _chosen(desk, actions):
         note(f"{name}: {runapproval.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
     _went_on(desk)
@@ -151,9 +154,24 @@ def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
     return list(actions) or waits
 
 
+def _refuse_other(desk: "RunDesk", actions: tuple[str, ...], digest: str) -> None:
+    """Refuse a yes to anything but what was looked at."""
+    from gitnexus.app.runproposal import action_of
+    from gitnexus.base.errors import BadUsage, Conflict
+
+    if len(actions) != 1:
+        raise BadUsage("--digest is for one action, and that has to be named")
+    known = action_of(desk, actions[0]).digest
+    if known != digest:
+        raise Conflict(f"{actions[0]} is {known}, and not what was looked at", hint=f"git nexus review {desk.run.id}")
+
+
 def _went_on(desk: "RunDesk") -> None:
-    """Let a run end that had only waited for answers; one whose agent still has work to do is left to `resume`."""
-    from gitnexus.app.runlist import can_end
+    """Let a run end that had only waited for answers, and a workflow go on that starts no program and asks no model.
+
+    One whose agent still has work to do is left to `resume`.
+    """
+    from gitnexus.app.runlist import can_end, goes_on_by_itself
     from gitnexus.app.running import driven
     from gitnexus.base.errors import Busy
 
@@ -161,14 +179,17 @@ def _went_on(desk: "RunDesk") -> None:
         from gitnexus.app.sessions import closed
 
         closed(desk)
-    elif can_end(desk):
+    elif can_end(desk) or goes_on_by_itself(desk):
         with contextlib.suppress(Busy):  # who came first brings it to its end
-            driven(desk, lambda said: None, None)
+            driven(desk, shown, None)
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:
     rows = [told(desk, desk.view()) for desk in desks]
-    lines = [f"{summary(desk, desk.view())}  {waiting(desk.view())}".rstrip() for desk in desks]
-    answer({"runs": rows}, "\n".join(lines) or "Nothing waits for an answer.", nexus.described)
+
+    def text() -> str:
+        return "\n\n".join(unanswered(desk, desk.view()) for desk in desks) or "Nothing waits for an answer."
+
+    answer({"runs": rows}, text, nexus.described)
     for desk in desks:
         leave(desk.view())

@@ -75,12 +75,13 @@ def show(nexus: "Nexus", name: str) -> None:
     from gitnexus.app.workflow import known_in
     from gitnexus.ui.workflow import nodes
     from gitnexus.workflow.commands import PLACE
+    from gitnexus.workflow.macros import MACROS
 
     known = known_in(nexus.state)
     plain = name.removeprefix("/")
     definition = known.definition(plain, PLACE)
     text = known.commands[plain].text if plain in known.commands else ""
-    about = known.commands[plain].about if plain in known.commands else known.offered().get(plain, "")
+    about = known.commands[plain].about if plain in known.commands else MACROS[plain].about
     shown = "\n".join(filter(None, [one_line(f"{plain}: {about}", 200), nodes(definition), visible(text)]))
     answer({"name": plain, "about": about, "text": text, "workflow": definition.plain()}, shown, nexus.described)
 
@@ -111,14 +112,34 @@ def check(nexus: "Nexus", file: str | None) -> None:
     answer({"workflow": definition.plain(), "definitionHash": found}, text, nexus.described)
 
 
-@workflow.command("schema")
+@workflow.command("specialists")
 @with_nexus
-def schema(nexus: "Nexus") -> None:
-    """Print the JSON Schema of a workflow."""
-    from gitnexus.base.canonical import parse
-    from gitnexus.workflow.schemas import WORKFLOW, text_of
+def specialists(nexus: "Nexus") -> None:
+    """Show who does the work of nodes here: rules, a model, or an agent's program; and what is missing for it.
 
-    text = text_of(WORKFLOW)
+    The key workflow.specialists of the settings says who: embedded, model, claude, codex and so on. Nobody is asked.
+    """
+    from gitnexus.app.backing import backings
+    from gitnexus.app.workflow import unsigned
+
+    for key in unsigned(nexus.state):
+        note(f"{key} of the project's settings does not count before git nexus policy trust")
+    found = backings(nexus.state)
+    rows = [{"specialist": one.specialist, "by": one.by, "work": list(one.work), "detail": one.detail,
+             "missing": one.missing} for one in found]  # fmt: skip
+    shown = [[one.specialist, one.by, ", ".join(one.work), one.missing or one.detail] for one in found]
+    answer({"specialists": rows}, columns(shown, indent=""), nexus.described)
+
+
+@workflow.command("schema")
+@click.argument("name", default="router.workflow", metavar="[NAME]")
+@with_nexus
+def schema(nexus: "Nexus", name: str) -> None:
+    """Print the JSON Schema of a workflow; or of research, plan, plan_patch, exec.result, proposed_action."""
+    from gitnexus.base.canonical import parse
+    from gitnexus.workflow.schemas import schema_named
+
+    text = schema_named(name)
     answer(lambda: {"schema": parse(text.encode())}, text.rstrip("\n"), nexus.described)
 
 

@@ -9,7 +9,7 @@ The log lies there in pieces of whole lines, so that a checkpoint writes the las
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from gitnexus.events.model import checked_run, definition_hash
 from gitnexus.git import Author, Entry, Objects, RefLocked, blob_id
 
 PIECE = 1024 * 1024
+Along = Callable[[bytes], Sequence[str]]
 _WORKFLOW, _HEAD, _EVENTS = "workflow.json", "head.json", "events"
 _PATIENCE = 10.0
 
@@ -90,8 +91,11 @@ def ref_of(run: str) -> str:
 def load(objects: Objects, run: str) -> Checkpoint | None:
     """Return the newest checkpoint of a run, None if there is none. Raises: Invalid for one that does not parse."""
     tip = objects.tip(ref_of(run))
-    if tip is None:
-        return None
+    return None if tip is None else at_commit(objects, run, tip)
+
+
+def at_commit(objects: Objects, run: str, tip: str) -> Checkpoint:
+    """Return the checkpoint that a commit holds. Raises: Invalid, NotFound, VerificationFailed."""
     tree = objects.tree_of(tip)
     head = CheckpointHead.from_bytes(_read(objects, tree, _HEAD), f"{ref_of(run)}:{_HEAD}")
     if head.run != run or not head.ends or any(end <= start for start, end in pairwise((0, *head.ends))):
@@ -99,8 +103,12 @@ def load(objects: Objects, run: str) -> Checkpoint | None:
     return Checkpoint(objects, run, tip, tree, head)
 
 
-def checkpoint(log: RunLog, workflow: Mapping[str, Any], objects: Objects, author: Author) -> Checkpoint:
+def checkpoint(
+    log: RunLog, workflow: Mapping[str, Any], objects: Objects, author: Author, along: Along | None = None
+) -> Checkpoint:
     """Put the log as it is now on the run's ref, and tell of it in the log. Nothing new: nothing is written.
+
+    `along` tells for a log which commits are to be where it is: what it proposes can be looked at in every clone.
 
     Raises: Busy, NotFound, VerificationFailed where the log does not continue what the ref holds.
     """
@@ -115,7 +123,7 @@ def checkpoint(log: RunLog, workflow: Mapping[str, Any], objects: Objects, autho
         files = _events(raw, head, before) | _artifacts(log, before) | {_HEAD: head.to_bytes()}
         if before is None:
             files[_WORKFLOW] = document(dict(workflow))
-        written = _published(objects, head, before, files, author)
+        written = _published(objects, head, before, files, author, along(raw) if along else ())
         if written is not None:
             body = {"commit": written.commit, "upto": head.seq, "head": head.digest}
             log.append("run.checkpointed", "nexus", body)
@@ -188,10 +196,14 @@ def _published(
     before: Checkpoint | None,
     files: Mapping[str, bytes | None],
     author: Author,
+    along: Sequence[str],
 ) -> Checkpoint | None:
     """Commit and swap; None to look again: somebody else was first, or a prune took what was just written."""
     ref, why = ref_of(head.run), f"runs: {head.run} up to event {head.seq}"
-    parents = [before.commit] if before else []
+    parents = [before.commit, *along] if before else []
+    if before is None and along:
+        empty, _ = objects.write_commit(parents=[], changes={}, message=f"{why}\n", author=author)
+        parents = [empty, *along]
     commit, tree = objects.write_commit(parents=parents, changes=files, message=f"{why}\n", author=author)
     try:
         if not objects.swap(ref, before.commit if before else None, commit, why):

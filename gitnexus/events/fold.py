@@ -11,6 +11,8 @@ from gitnexus.events.view import ActionView, NodeView, RunView, Status
 
 # Who said yes where no person did.
 POLICY = "policy"
+# What was begun and not seen to end, and can be brought to its end without anybody outside of the run noticing.
+MENDED = ("patch", "handoff", "plan_patch", "agenda_patch")
 _ENDS = ("completed", "failed", "cancelled", "landed")
 
 
@@ -103,7 +105,7 @@ def step_of(handoff: str) -> str:
 
 def _waits(action: Mapping[str, Any]) -> bool:
     # What was begun and not seen to end needs a person, but for what we can bring to its end ourselves.
-    begun = action["status"] == "unknown" and action["kind"] not in ("patch", "handoff")
+    begun = action["status"] == "unknown" and action["kind"] not in MENDED
     return begun or action["status"] == "waiting"
 
 
@@ -343,6 +345,8 @@ STEPS: Mapping[str, _Step] = {
     "run.checkpointed": _checkpointed,
     "run.committed": _committed,
     "output.checked": _told,
+    "step.finished": _told,
+    "batch.started": _told,
     "batch.finished": _told,
     "checks.ran": _told,
     "run.landed": _landed,

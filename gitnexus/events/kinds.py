@@ -43,7 +43,9 @@ KINDS: Mapping[str, Kind] = {
     "run.resumed": _kind("Somebody goes on with a run that had stopped.", "by definition:hash"),
     "node.started": _kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
     "node.completed": _kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
-    "node.blocked": _kind("A step cannot go on without something.", "node why:text", "needs:text"),
+    "node.blocked": _kind(
+        "A step cannot go on without something; `step` is the one of its plan.", "node why:text", "needs:text step"
+    ),
     "node.failed": _kind("A step went wrong.", "node why:text"),
     "action.proposed": _kind(
         "An agent asks for something; `digest` is that of the canonical request. `replaces` was given up for it, by an "
@@ -84,7 +86,7 @@ KINDS: Mapping[str, Kind] = {
     "artifact.written": _kind(
         "Something was kept under its own digest.",
         "name digest:hash size:count",
-        "node action",
+        "node action step",
     ),
     "policy.changed": _kind("Other rules hold from here on.", "digest:hash by", "before:hash why:text"),
     "run.checkpointed": _kind(
@@ -97,7 +99,15 @@ KINDS: Mapping[str, Kind] = {
         "branch token",
     ),
     "output.checked": _kind(
-        "What a step gave back was held against its schema.", "node schema ok:flag", "why:text attempt:count"
+        "What a step gave back was held against its schema.", "node schema ok:flag", "why:text attempt:count step"
+    ),
+    "step.finished": _kind(
+        "A step of a plan is over: all that was proposed for it is done, or it went wrong. It is never repeated.",
+        "node step ok:flag",
+        "why:text",
+    ),
+    "batch.started": _kind(
+        "Steps of a plan that are done together begin.", "batch node cu:count steps:names", "of:count"
     ),
     "batch.finished": _kind(
         "Steps that were done together are over; `cu` are the complexity units of the batch.",

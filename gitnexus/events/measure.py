@@ -94,6 +94,9 @@ class _Measuring:
     now: Worker | None = None
     nodes: dict[str, tuple[Worker, str]] = field(default_factory=dict)
     actions: dict[str, tuple[Worker, str]] = field(default_factory=dict)
+    # Whose action it is, by node, and the nodes of which steps of a plan were told.
+    asking: dict[str, str] = field(default_factory=dict)
+    planned: set[str] = field(default_factory=set)
     judged: set[tuple[str, str]] = field(default_factory=set)
     tests: dict[Worker, bool] = field(default_factory=dict)
     patched: Worker | None = None
@@ -109,6 +112,13 @@ class _Measuring:
         """Return the count of who did what an event tells: by its action, else by its node."""
         known = self.actions.get(body.get("action", "")) or self.nodes.get(body.get("node", ""))
         return self.of(known[0] if known else None)
+
+    def answered(self, action: str) -> None:
+        """Take in that a person said yes or no: whose action it is goes on after that."""
+        node = self.asking.get(action, "")
+        known = self.nodes.get(node)
+        if known is not None and known[1] == "started":
+            self.nodes[node] = (known[0], "answered")
 
     def ended(self) -> RunMeasure:
         """Return the whole. Only the last result of tests counts: an agent mends what failed before."""
@@ -146,8 +156,8 @@ def _node_started(run: _Measuring, body: Mapping[str, Any]) -> None:
     run.nodes[body["node"]] = (run.now, "started")
     tally = run.of(run.now)
     tally.steps += before is None
-    # Who asked and was answered goes on; that is no retry.
-    tally.retries += before is not None and before[1] != "blocked"
+    # Who asked, by a question or by an action, and was answered goes on; that is no retry.
+    tally.retries += before is not None and before[1] not in ("blocked", "answered")
 
 
 def _node_at(status: str) -> "_Step":
@@ -163,6 +173,7 @@ def _proposed(run: _Measuring, body: Mapping[str, Any]) -> None:
     tally = run.at({"node": body.get("node", "")})
     tally.valid += "by" not in body  # else it is a person's edit of what the agent proposed
     known = run.nodes.get(body.get("node", ""))
+    run.asking.setdefault(body["action"], str(body.get("node", "")))
     run.actions.setdefault(body["action"], (known[0] if known else run.now or run.first, str(body["actionKind"])))
 
 
@@ -187,12 +198,14 @@ def _rejected(run: _Measuring, body: Mapping[str, Any]) -> None:
 
 def _granted(run: _Measuring, body: Mapping[str, Any]) -> None:
     if body["by"] != "policy":
+        run.answered(body["action"])
         tally = run.at(body)
         tally.approved += 1
         tally.widened += body["scope"] != "once"
 
 
 def _denied(run: _Measuring, body: Mapping[str, Any]) -> None:
+    run.answered(body["action"])
     run.at(body).denied += 1
 
 
@@ -212,8 +225,15 @@ def _checks(run: _Measuring, body: Mapping[str, Any]) -> None:
 
 
 def _output(run: _Measuring, body: Mapping[str, Any]) -> None:
+    run.at(body).retries += int(body.get("attempt", 1)) > 1
     run.at(body).valid += body["ok"] is True
     run.at(body).invalid += body["ok"] is not True
+
+
+def _step_finished(run: _Measuring, body: Mapping[str, Any]) -> None:
+    # The node itself was counted as a step: that stands for the first one of its plan.
+    run.at(body).steps += body["node"] in run.planned
+    run.planned.add(body["node"])
 
 
 def _batch(run: _Measuring, body: Mapping[str, Any]) -> None:
@@ -258,6 +278,7 @@ _STEPS: Mapping[bytes, _Step] = {
     b"tool.executed": _executed,
     b"checks.ran": _checks,
     b"output.checked": _output,
+    b"step.finished": _step_finished,
     b"batch.finished": _batch,
     b"agent.spent": _spent,
     b"run.finished": _finished,

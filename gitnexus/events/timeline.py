@@ -132,6 +132,8 @@ WORDS: Mapping[str, _Words] = {
     "run.checkpointed": _Words("wrote events up to {upto} to the run's ref", "", "{commit:.12}"),
     "run.committed": _Words("committed {action}", "", "{commit:.12}"),
     "output.checked": _Words("held what {node} gave back against {schema}", "{why}", "{ended}"),
+    "step.finished": _Words("finished the step {step} of {node}", "{why}", "{ended}"),
+    "batch.started": _Words("began the batch {batch} of {cu} units: {steps}"),
     "batch.finished": _Words("finished the batch {batch} of {cu} units", "{why}", "{ended}"),
     "checks.ran": _Words("ran the check {argv}", "", "{ended}"),
     "run.landed": _Words("landed the run on {into} ({how})", "", "{commit:.12}"),

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.git.child import GitFailed, reason
+from gitnexus.git.child import GitFailed, must, reason
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import Author
+from gitnexus.git.objects import Author, commit_text
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.revisions import commit_of, head_of
 
@@ -96,6 +96,13 @@ def write(
     made = done.stdout.decode("ascii").strip()
     git.keep_one(made)
     return made
+
+
+def rooted(repo: Repo, tree: str, parents: Sequence[str], message: str, author: Author) -> str:
+    """Write a commit of our own of a tree that is in the repository, whatever its parents hold. Raises: GitFailed."""
+    raw = commit_text(tree, parents, message, author)
+    stored = must("hash-object", "-t", "commit", "-w", "--stdin", git_dir=repo.common_dir, stdin=raw)
+    return stored.decode("ascii").strip()
 
 
 def read(git: PrivateGit, commit: str) -> bytes:

@@ -65,6 +65,12 @@ def drop_value(repo: Repo, key: str, value: str) -> None:
     _rows.cache_clear()
 
 
+def drop_key(repo: Repo, key: str) -> None:
+    """Remove every value of a key of this repository, if it is there."""
+    run("config", "--local", "--unset-all", key, git_dir=repo.common_dir)
+    _rows.cache_clear()
+
+
 def drop_section(repo: Repo, section: str) -> None:
     """Remove a section of this repository, if it is there."""
     run("config", "--local", "--remove-section", section, git_dir=repo.common_dir)

@@ -19,6 +19,9 @@ from gitnexus.git.discovery import Repo
 from gitnexus.git.hookmanagers import advice, config_that_runs_us, lasting_advice, manager_of
 
 EVENTS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
+# Only for who asked for it: every push of theirs syncs as well.
+SYNC_EVENT = "pre-push"
+SYNC_KEY = "nexus.syncOnPush"
 CONFIG_HOOKS_SINCE = (2, 54)
 _CREATED = "#!/bin/sh\n# made by git nexus\n"
 _SHELL = re.compile(r"^#!\s*(/usr/bin/env\s+)?\S*?(ba|da|a|k|z)?sh\b")
@@ -47,26 +50,35 @@ def git_version() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
-def install(repo: Repo) -> list[Hook]:
-    """Install every event of ours; twice is harmless."""
+def wanted(repo: Repo) -> tuple[str, ...]:
+    """Return the events that are to run here."""
+    return (*EVENTS, SYNC_EVENT) if config.get(repo, SYNC_KEY) == "true" else EVENTS
+
+
+def install(repo: Repo, *, sync: bool = False) -> list[Hook]:
+    """Install every event of ours; twice is harmless. With `sync` also the one that syncs at each push."""
     _put_shim(repo)
+    if sync:
+        config.put(repo, SYNC_KEY, "true")
+    events = wanted(repo)
     if git_version() >= CONFIG_HOOKS_SINCE:
-        for event in EVENTS:
+        for event in events:
             _forget(repo, event)
             config.put(repo, f"hook.nexus-{event}.event", event)
             config.put(repo, f"hook.nexus-{event}.command", _config_command(event))
         return status(repo)
-    manual = [_into_file(repo, event) for event in EVENTS]
+    manual = [_into_file(repo, event) for event in events]
     return [wrong or found for wrong, found in zip(manual, status(repo), strict=True)]
 
 
 def uninstall(repo: Repo) -> list[str]:
     """Take our hooks out, whichever way they came in; return the events that were there."""
     gone = [hook.event for hook in status(repo) if hook.how in ("config", "file")]
-    for event in EVENTS:
+    for event in (*EVENTS, SYNC_EVENT):
         _forget(repo, event)
         if config.get_local(repo, rf"^hook\.nexus-{event}\."):
             config.drop_section(repo, f"hook.nexus-{event}")
+    config.drop_key(repo, SYNC_KEY)
     shim_file(repo).unlink(missing_ok=True)
     return gone
 
@@ -76,7 +88,7 @@ def status(repo: Repo) -> list[Hook]:
     by_config = config.get_local(repo, r"^hook\.nexus-.*\.command$")
     if by_config and git_version() < CONFIG_HOOKS_SINCE:
         by_config = {}  # installed by a newer git than the one that runs now
-    return [_status(repo, event, by_config) for event in EVENTS]
+    return [_status(repo, event, by_config) for event in wanted(repo)]
 
 
 def _status(repo: Repo, event: str, by_config: dict[str, list[str]]) -> Hook:

@@ -10,7 +10,18 @@ import pygit2
 
 from gitnexus.git.child import run
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import FILE, FOLDER, Author, Entry, GitFailed, RefLocked, blob_id, commit_text
+from gitnexus.git.objects import (
+    FILE,
+    FOLDER,
+    Author,
+    BlobId,
+    Content,
+    Entry,
+    GitFailed,
+    RefLocked,
+    blob_id,
+    commit_text,
+)
 
 # libgit2 caches no tree above 4 KB by itself: a folder of 10,000 records would be inflated again at every look.
 _CACHED_TREE = 8 * 1024 * 1024
@@ -85,7 +96,7 @@ class NativeObjects:
         return map(self.blob, oids)
 
     def write_commit(
-        self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+        self, *, parents: Sequence[str], changes: Mapping[str, Content], message: str, author: Author
     ) -> tuple[str, str]:
         self._beside_gc = os.access(self._gc_mark, os.F_OK)
         try:
@@ -99,12 +110,14 @@ class NativeObjects:
         except (pygit2.GitError, OSError) as exc:
             raise GitFailed(f"git could not write the objects: {exc}") from exc
 
-    def holds(self, commit: str, files: Mapping[str, bytes | None]) -> bool:
+    def holds(self, commit: str, files: Mapping[str, Content]) -> bool:
         # Only a gc takes objects away, and it shows itself as long as it runs: longer than a write takes.
         if not (self._beside_gc or os.access(self._gc_mark, os.F_OK)):
             return True
         ids = [commit, *self._trees.values(), *self._builders]
-        ids += [blob_id(data, "sha1") for data in files.values() if data is not None]
+        ids += [
+            data if isinstance(data, BlobId) else blob_id(data, "sha1") for data in files.values() if data is not None
+        ]
         # Asked outside: libgit2 remembers objects that are gone.
         asked = run("cat-file", "--batch-check", git_dir=self._common_dir, stdin="\n".join(ids).encode() + b"\n")
         return b" missing" not in asked.stdout
@@ -167,6 +180,8 @@ class NativeObjects:
                 below = str(old.id) if old is not None and int(old.filemode) == FOLDER else None
                 tree = self._with(below, change, builders)
                 row = None if tree is None else (pygit2.Oid(hex=tree), FOLDER)
+            elif isinstance(change, BlobId):
+                row = (pygit2.Oid(hex=str(change)), FILE)
             elif change is not None:
                 row = (self._loose.write(_BLOB, change), FILE)
             if row is not None:
@@ -202,7 +217,7 @@ class NativeObjects:
         self._has_reflog.add(ref)
 
 
-def _by_folder(changes: Mapping[str, bytes | None]) -> dict[str, Any]:
+def _by_folder(changes: Mapping[str, Content]) -> dict[str, Any]:
     root: dict[str, Any] = {}
     # Deletions first: a file may make room for a folder of the same name.
     for path, data in sorted(changes.items(), key=lambda item: (item[1] is not None, item[0])):

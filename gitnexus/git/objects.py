@@ -8,7 +8,7 @@ from gitnexus.base.errors import NexusError
 from gitnexus.git.child import GitFailed
 from gitnexus.git.discovery import Repo
 
-__all__ = ["Author", "Entry", "GitFailed", "Objects", "RefLocked", "blob_id", "open_objects"]
+__all__ = ["Author", "BlobId", "Content", "Entry", "GitFailed", "Objects", "RefLocked", "blob_id", "open_objects"]
 
 FILE = 0o100644
 FOLDER = 0o040000
@@ -59,6 +59,16 @@ class Author:
         return f"{self.name} <{self.email}> {self.seconds} {self.zone}"
 
 
+class BlobId(str):
+    """The id of a blob that is in the repository already: written into a tree without being read."""
+
+    __slots__ = ()
+
+
+# What a file of a new tree is to hold; None deletes it.
+Content = bytes | BlobId | None
+
+
 class Objects(Protocol):
     """What the floors above need of an object database and its refs."""
 
@@ -81,14 +91,14 @@ class Objects(Protocol):
         """Yield the bytes of many blobs, in their order, without waiting for each; read nothing else meanwhile."""
 
     def write_commit(
-        self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+        self, *, parents: Sequence[str], changes: Mapping[str, Content], message: str, author: Author
     ) -> tuple[str, str]:
         """Write the first parent's tree with `changes` (None deletes) as a commit; return its id and its tree's.
 
         No ref moves.
         """
 
-    def holds(self, commit: str, files: Mapping[str, bytes | None]) -> bool:
+    def holds(self, commit: str, files: Mapping[str, Content]) -> bool:
         """True if a commit that was just written, its trees and these files of it are all in the repository."""
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:

@@ -7,7 +7,7 @@ from typing import IO
 
 from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run, spawn
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import Author, Entry, RefLocked
+from gitnexus.git.objects import Author, BlobId, Content, Entry, RefLocked
 
 # Questions that are not answered yet fill no more than the smallest pipe there is: writing them never waits for us to
 # read. Half of them are asked ahead, so that git looks for the next while we work on these.
@@ -72,7 +72,7 @@ class PlumbingObjects:
             yield body
 
     def write_commit(
-        self, *, parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
+        self, *, parents: Sequence[str], changes: Mapping[str, Content], message: str, author: Author
     ) -> tuple[str, str]:
         stream = b"".join(_import_stream(parents, changes, message, author))
         argv = [*QUIET, f"--git-dir={self._git_dir}", "fast-import", "--quiet", "--done", "--date-format=raw"]
@@ -84,7 +84,7 @@ class PlumbingObjects:
             raise GitFailed(f"git could not write the objects: {reason(complaint)}")
         return oid, self.tree_of(oid)
 
-    def holds(self, commit: str, files: Mapping[str, bytes | None]) -> bool:
+    def holds(self, commit: str, files: Mapping[str, Content]) -> bool:
         self._trees.clear()
         try:
             tree = self.tree_of(commit)
@@ -187,9 +187,7 @@ def _rows(body: bytes, width: int) -> list[tuple[str, Entry]]:
     return rows
 
 
-def _import_stream(
-    parents: Sequence[str], changes: Mapping[str, bytes | None], message: str, author: Author
-) -> list[bytes]:
+def _import_stream(parents: Sequence[str], changes: Mapping[str, Content], message: str, author: Author) -> list[bytes]:
     who = author.ident.encode()
     text = message.encode()
     parts = [
@@ -201,7 +199,9 @@ def _import_stream(
     for path in sorted(p for p, data in changes.items() if data is None):
         parts.append(b"D %s\n" % _quoted(path))
     for path, data in sorted(changes.items()):
-        if data is not None:
+        if isinstance(data, BlobId):
+            parts.append(b"M 100644 %s %s\n" % (data.encode(), _quoted(path)))
+        elif data is not None:
             parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(path), len(data), data))
     parts.append(b"\nget-mark :1\nreset %s\n\ndone\n" % _SCRATCH_REF.encode())
     return parts

@@ -4,13 +4,13 @@ import sys
 
 import click
 
-from gitnexus.git.hookfiles import EVENTS
+from gitnexus.git.hookfiles import EVENTS, SYNC_EVENT
 from gitnexus.ui.commands import NexusCommand
 
 
 @click.command("hook", cls=NexusCommand, context_settings={"ignore_unknown_options": True})
 @click.option("--full", is_flag=True, hidden=True, help="Skip the shim: it has looked already.")
-@click.argument("event", type=click.Choice([*EVENTS, "harness"]), metavar="EVENT")
+@click.argument("event", type=click.Choice([*EVENTS, SYNC_EVENT, "harness"]), metavar="EVENT")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def hook(full: bool, event: str, args: tuple[str, ...]) -> None:
     """Run one of our git hooks.

@@ -54,6 +54,8 @@ def _bookkeeping(event: str, args: list[str]) -> None:
             _fill(repo)
         case "prepare-commit-msg" if args:
             message.prepare(repo, args)
+        case "pre-push" if args:
+            _sync(repo, args[0])
         case "commit-msg" if args and message.kept_file(repo).exists():
             message.finish(repo, args)
 
@@ -64,6 +66,26 @@ def _fill(repo: Repo) -> None:
     state = open_state(repo)
     try:
         settle(state)
+    finally:
+        state.close()
+
+
+def _sync(repo: Repo, remote: str) -> None:
+    from gitnexus.app.keepers import open_state  # only who asked for it
+    from gitnexus.app.sync import Asked, synced
+    from gitnexus.app.wire import wire_to
+
+    state = open_state(repo)
+    try:
+        settle(state)
+        wire = wire_to(state, remote)
+        if wire.way == "off":
+            return
+        done = synced(state, wire, Asked())
+        went = [f"took {', '.join(done.pulled)}"] if done.pulled else []
+        went += [f"gave {', '.join(done.pushed)}"] if done.pushed else []
+        _tell([f"git nexus: synced with {done.remote}: {'; '.join(went)}"] if went else [])
+        _tell([f"git nexus: {text}" for text in done.said])
     finally:
         state.close()
 

@@ -5,7 +5,7 @@ import unicodedata
 
 _WORD = re.compile(r"\w+")
 _ENDINGS = ("ments", "ment", "ings", "ing", "ions", "ion", "ies", "ers", "ed", "es", "er", "ly", "s", "e", "y")
-_STOP = frozenset(
+STOP = frozenset(
     "about above after again also although always another any because been before being below between both but can "
     "cannot could did does doing done down during each even every few for from further get gets had has have having "
     "her here his how however into its itself just like made make makes many may might more most much must need needs "
@@ -34,10 +34,10 @@ def stem(word: str) -> str:
 
 def terms(text: str) -> frozenset[str]:
     """Return the stems that tell one text from another."""
-    return frozenset(stem(word) for word in _WORD.findall(folded(text)) if len(word) >= _SHORTEST and word not in _STOP)
+    return frozenset(stem(word) for word in _WORD.findall(folded(text)) if len(word) >= _SHORTEST and word not in STOP)
 
 
 def asked(query: str) -> list[str]:
     """Return the stems of a query, each once, in its order; the common words only if there are no others."""
     words = list(dict.fromkeys(_WORD.findall(folded(query))))
-    return list(dict.fromkeys(stem(word) for word in [w for w in words if w not in _STOP] or words))
+    return list(dict.fromkeys(stem(word) for word in [w for w in words if w not in STOP] or words))

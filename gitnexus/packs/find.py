@@ -10,6 +10,7 @@ from gitnexus.docgraph import Graph, Shelf, load, slice_of
 from gitnexus.docgraph.store import NEXUS, Blob
 from gitnexus.packs.lines import is_binary, shown
 from gitnexus.packs.model import Kind, Piece, Source
+from gitnexus.packs.past import cycle_of
 from gitnexus.packs.refs import Ref
 from gitnexus.packs.tree import BaseTree
 from gitnexus.state import Snapshot
@@ -17,7 +18,7 @@ from gitnexus.state import Snapshot
 MOST_HITS = 100
 LONGEST_HIT = 300
 # A half of these says something else than the whole; the others are of use line by line.
-WHOLE: frozenset[Kind] = frozenset({"context", "doc", "memory", "rule", "task"})
+WHOLE: frozenset[Kind] = frozenset({"commit", "context", "cycle", "doc", "memory", "rule", "task"})
 _FOLDERS: dict[Kind, tuple[str, str]] = {
     "context": ("context", ".md"),
     "memory": ("memory", ".md"),
@@ -86,6 +87,13 @@ class Finder:
                 pinned = Ref("artifact", kept.run, kept.digest)
                 source = Source(path=f"{kept.run}/{kept.name}", blob=kept.blob, first_line=1, last_line=1)
                 return _cut_out(str(pinned), "artifact", kept.data, source, 0, 0)
+            case "commit":
+                commit, text = self._base.told(ref.name)
+                source = Source(path="commit", blob=commit, first_line=1, last_line=1, commit=commit)
+                return _cut_out(str(Ref("commit", commit)), "commit", text.encode(), source, 0, 0)
+            case "cycle":
+                text, source = cycle_of(self._state, ref.name)
+                return _cut_out(str(ref), "cycle", text.encode("utf-8", "replace"), source, 0, 0)
             case "file":
                 return self._filed(str(ref), "file", ref.name, ref.first, ref.last)
             case _:

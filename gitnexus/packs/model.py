@@ -11,7 +11,7 @@ VERSION = 1
 LARGEST_KIB = 4096
 LEAST_TOKENS = 400
 LARGEST_TOKENS = 2_000_000
-Kind = Literal["artifact", "context", "doc", "file", "grep", "memory", "rule", "task"]
+Kind = Literal["artifact", "commit", "context", "cycle", "doc", "file", "grep", "memory", "rule", "task"]
 
 
 class Budget(Record):

@@ -11,7 +11,7 @@ from gitnexus.packs.model import Kind
 MOST_REFS = 200
 LONGEST = 1000
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_KIND = re.compile(rf"({'|'.join(KINDS)}):")
+KIND = re.compile(rf"({'|'.join(KINDS)}):")
 _LINES = re.compile(r"L(\d{1,7})(?:-L?(\d{1,7}))?")
 _GREP = re.compile(r"grep\[([^\]]*)\]:")
 _HINT = "file:PATH#L1-L9, doc:PATH#HEADING, grep:WORDS, memory:NAME, task:T1, artifact:RUN/NAME"
@@ -56,7 +56,7 @@ def parsed(text: str) -> Ref:
         return Ref("artifact", run, word)
     if kind in ("file", "doc"):
         return _with_part(kind, rest)
-    return Ref(kind, rest.removesuffix(".md") if kind != "task" else rest)
+    return Ref(kind, rest.removesuffix(".md") if kind not in ("task", "commit", "cycle") else rest)
 
 
 def all_parsed(texts: "tuple[str, ...] | list[str]") -> list[Ref]:
@@ -68,7 +68,7 @@ def all_parsed(texts: "tuple[str, ...] | list[str]") -> list[Ref]:
 
 def _kind_of(text: str) -> tuple[Kind, str]:
     """Return kind and rest; what says no kind is a file, or with a heading a document."""
-    if found := _KIND.match(text):
+    if found := KIND.match(text):
         return next(kind for kind in KINDS if kind == found[1]), text[found.end() :]
     _, mark, part = text.partition("#")
     return ("file" if not mark or _LINES.fullmatch(part) else "doc"), text

@@ -8,6 +8,7 @@ from gitnexus.gateway.paths import why_unreachable
 from gitnexus.git.commits import tree_of
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import GITLINK, LINK, TreeEntry, blob, blobs, files, sizes
+from gitnexus.packs.past import commit_before, commit_told
 
 # What is larger holds nothing that a model should read whole, and all of a file is looked through for secrets.
 LARGEST = 2 * 2**20
@@ -57,6 +58,20 @@ class BaseTree:
         if sizes(self._git, [entry.oid])[0] > LARGEST:
             return f"it is larger than {LARGEST // 2**20} MiB"
         return None
+
+    def paths(self) -> list[str]:
+        """Return the files that may be read, sorted."""
+        return sorted(
+            path for path, one in self._entries.items() if one.mode not in (LINK, GITLINK) and not self._rule(path)
+        )
+
+    def told(self, word: str) -> tuple[str, str]:
+        """Return the id of a commit that this one reaches, and its message with what it changed. Raises: NotFound."""
+        commit = commit_before(self._git, self.commit, word)
+        message, paths = commit_told(self._git, commit)
+        # Names are told as far as the files may be read.
+        changed = [f"changed: {path}" for path in paths if not self._rule(path)]
+        return commit, "\n".join([f"commit {commit}", message, *changed]).encode("utf-8", "backslashreplace").decode()
 
     def texts(self, below: str) -> Iterator[tuple[TreeEntry, bytes]]:
         """Yield the files below a folder that may be read, by name, up to a bound of bytes."""

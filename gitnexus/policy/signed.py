@@ -171,6 +171,26 @@ def read(raw: bytes | None) -> dict[str, FileSignature]:
     return {path: FileSignature.from_value(row, f"{FILE}: {path}") for path, row in value["files"].items()}
 
 
+def why_unsigned(entry: FileSignature | None, project: str, path: str, raw: bytes, approvers: "Approvers") -> str:
+    """Return why a signature does not hold for these bytes, nothing if it does; no pin is asked or moved."""
+    from gitnexus.policy.keys import verify
+
+    if entry is None:
+        return "nobody signed it"
+    if entry.digest != digest(raw):
+        return f"it changed since it was signed {entry.at}"
+    try:
+        verify(approvers.public_of(entry.key), _message(project, path, entry), raw_of(entry.signature))
+    except NexusError as exc:
+        return exc.message
+    return ""
+
+
+def stored(entries: Mapping[str, FileSignature]) -> bytes:
+    """Return the file of signatures."""
+    return document({"v": 1, "files": {path: entry.plain() for path, entry in entries.items()}})
+
+
 def signed(
     raw: bytes | None, project: str, files: Mapping[str, tuple[bytes, str]], signer: "Signer", now: datetime
 ) -> bytes:
@@ -182,7 +202,7 @@ def signed(
     for path, (data, blob) in files.items():
         entry = FileSignature(digest=digest(data), blob=blob, key=signer.key_id, at=precise(now))
         known[path] = entry.changed(signature=encoded(signer.sign(_message(project, path, entry))))
-    return document({"v": 1, "files": {path: entry.plain() for path, entry in known.items()}})
+    return stored(known)
 
 
 def digest(raw: bytes) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from gitnexus.base.chance import fraction
 from gitnexus.base.errors import Busy, NexusError, VerificationFailed
+from gitnexus.git.objects import BlobId
 from gitnexus.projects.grants import PERMISSIONS, is_in_force
 from gitnexus.state import Change, Snapshot, State
 
@@ -43,7 +44,8 @@ def _transacted(
     deadline = time.monotonic() + _DEADLINE
     while time.monotonic() < deadline:
         before = home.latest()
-        raw = decide(before).files.get(PERMISSIONS)
+        wanted = decide(before).files.get(PERMISSIONS)
+        raw = before.blob(wanted) if isinstance(wanted, BlobId) else wanted
         # Signed before the lock is taken: a key may lie in an agent that asks its person.
         beside = signature(home, before, raw) if raw is not None else {}
 

@@ -47,8 +47,10 @@ class Prompter:
     values: Values | None = None
     sleep: Callable[[float], None] = time.sleep
 
-    def call(self, name: str, given: Mapping[str, Any] | Record, form: type[Out]) -> Reply[Out]:
+    def call(self, name: str, given: Mapping[str, Any] | Record, form: type[Out], *, feedback: str = "") -> Reply[Out]:
         """Return what a model answers, as a `form`, which is the function's output.
+
+        `feedback` says what was wrong with an answer before, by who judges more than its form.
 
         An answer that cannot be used is told to the model with the reason, a server that is busy is asked again, both
         as often as `retries` says. Raises: Invalid, NotFound, Failed.
@@ -57,6 +59,7 @@ class Prompter:
         if function.output is not form:
             raise Invalid(f"{name} answers with {function.output.__name__}, not with {form.__name__}")
         args = self._args(function, given)
+        args[FEEDBACK] = self._feedback(Unfit(feedback)) if feedback else ""
         way = WAYS[self.settings.via]
         wire = Wire(self.settings.endpoint_of(name))
         wrong: list[str] = []

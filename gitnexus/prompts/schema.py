@@ -3,6 +3,7 @@
 import dataclasses
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from gitnexus.base.record import Record
@@ -60,8 +61,8 @@ def _typed(hint: Any, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
         return _typed(args[0], found)
     if origin is tuple:
         return {"type": "array", "items": _typed(args[0], found)}
-    if origin is dict:
-        return {"type": "object", "additionalProperties": _typed(args[1], found)}
+    if origin in (dict, Mapping):
+        return {"type": "object", **({} if args[1] is Any else {"additionalProperties": _typed(args[1], found)})}
     if hint in _JSON:
         return {"type": _JSON[hint]}
     if hint.__name__ not in found:

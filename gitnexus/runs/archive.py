@@ -2,10 +2,11 @@
 
 from gitnexus.base.errors import Busy
 from gitnexus.git import GitFailed, Objects, Repo
-from gitnexus.git.child import reason, run
-from gitnexus.git.commits import tree_of, write
+from gitnexus.git.child import must, reason, run
+from gitnexus.git.commits import rooted, tree_of, write
 from gitnexus.git.objects import Author
 from gitnexus.git.private import PrivateGit
+from gitnexus.runs.ids import is_id
 
 LOGS = "refs/nexus/runs/"
 ARCHIVE = "refs/nexus/archive/"
@@ -43,3 +44,18 @@ def fold(repo: Repo, git: PrivateGit, objects: Objects, run_id: str, who: Author
         if (objects.tip(source), objects.tip(target)) == (log, held) and b".lock" not in done.stderr:
             raise GitFailed(f"git could not fold the log of {run_id}: {reason(done.stderr)}")
     raise Busy(f"somebody else writes {target}", hint="try again")
+
+
+def union(repo: Repo, mine: str, theirs: str, who: Author) -> str:
+    """Return a commit of all logs that either archive of a month has; of one that both have, ours. Raises: GitFailed.
+
+    Both lines of history stay readable from it.
+    """
+    rows: dict[bytes, bytes] = {}
+    for commit in (theirs, mine):
+        for row in must("ls-tree", "-z", "--full-tree", commit, git_dir=repo.common_dir).split(b"\0")[:-1]:
+            head, _, name = row.partition(b"\t")
+            if head.startswith(b"040000 tree ") and is_id(name.decode("ascii", "replace")):
+                rows[name] = row
+    made = must("mktree", "-z", git_dir=repo.common_dir, stdin=b"".join(row + b"\0" for row in rows.values()))
+    return rooted(repo, made.decode("ascii").strip(), [mine, theirs], "archive: join\n", who)

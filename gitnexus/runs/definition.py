@@ -73,7 +73,7 @@ def of_prompt(
     return Definition(name=adapter, nodes=(node,), budgets=budgets or Budgets())
 
 
-def difference(before: Definition, now: Definition) -> list[str]:
+def difference(before: Record, now: Record) -> list[str]:
     """Return what differs, each by its place and in words, for who tries to resume another definition."""
     return list(_differing("", before.plain(), now.plain()))
 

@@ -14,7 +14,7 @@ SESSION_FOLDER = "state"
 # Top-level names that `.nexus/` shares with the ref. A room owns its name and nothing else.
 OWNED_FILES = frozenset({FORMAT_FILE, IGNORE_FILE, "approvers", "history.json", "policy.md", "settings.json"})
 OWNED_FOLDERS = frozenset({
-    "approvers", "backlog", "baml", "commands", "context", "memory", "plans", "policy", "research",
+    "approvers", "backlog", "baml", "commands", "conflicts", "context", "memory", "plans", "policy", "research",
     "rules", "runs", "schemas",
 })  # fmt: skip
 OWNED = OWNED_FILES | OWNED_FOLDERS
@@ -22,6 +22,11 @@ OWNED = OWNED_FILES | OWNED_FOLDERS
 STRUCTURAL = frozenset({FORMAT_FILE, IGNORE_FILE})
 LARGEST_FILE = 10 * 1024 * 1024
 KEPT = re.compile(r"\.mine-[0-9a-f]{7}$")
+# A version of a file that another clone had and that could not be merged: on the ref, beside the file, or in a folder
+# of its own for a file at the top, where nothing can be deleted by hand.
+CONFLICTS = "conflicts"
+OTHER_MARK = ".other-"
+OTHER = re.compile(r"\.other-[0-9a-f]{7}$")
 
 # By far the most names are like this, and nothing can be wrong with them.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\.[A-Za-z0-9]{1,9})?")

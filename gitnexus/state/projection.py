@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, blob_id
+from gitnexus.git.objects import BlobId, Content
 from gitnexus.git.worktrees import Worktree, worktrees
 from gitnexus.state import disk
 from gitnexus.state.journal import Journal
@@ -31,15 +32,15 @@ class Projection:
         """False in a run's worktree: what an agent writes there is never taken into the ref by being noticed."""
         return not self.worktree.is_run
 
-    def refresh(self, snapshot: Snapshot, before: str | None, touched: Mapping[str, bytes | None]) -> None:
-        """Bring the files to `snapshot`, whose commit changed `touched` on top of `before`.
+    def refresh(self, snapshot: Snapshot, before: str | None, touched: Mapping[str, Content] | None) -> None:
+        """Bring the files to `snapshot`, whose commit changed `touched` on top of `before`; None: nobody knows what.
 
         A file that cannot be written now (edited meanwhile, in the way, disk full) is left for the next `settle`.
         """
         self.journal.reload()
         if self.journal.commit is None:
             return  # never filled: settle does that
-        if self.journal.commit == before:
+        if touched is not None and self.journal.commit == before:
             self.update(snapshot, {path: self._named(data) for path, data in touched.items() if belongs(path)})
         else:
             self.update(snapshot, self.stale(snapshot))
@@ -69,7 +70,9 @@ class Projection:
             self.journal.reload()
         return left
 
-    def _named(self, data: bytes | None) -> Wanted | None:
+    def _named(self, data: Content) -> Wanted | None:
+        if isinstance(data, BlobId):
+            return str(data), None
         return None if data is None else (blob_id(data, self.object_format), data)
 
     def _update_one(self, snapshot: Snapshot, path: str, want: Wanted | None, seen: Seen) -> None:

@@ -75,6 +75,11 @@ def loosening(raw: bytes) -> list[str]:
         return []
 
 
+def without_loosening(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without the keys that count only when they are signed."""
+    return _without(value, _loose(value))
+
+
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return `under` with `over` on it: objects key by key, everything else as a whole."""
     both = {**under, **over}

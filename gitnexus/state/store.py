@@ -11,6 +11,7 @@ from gitnexus.base.clock import now
 from gitnexus.base.errors import Busy, Conflict, NotFound
 from gitnexus.git import Author, Objects, RefLocked, Repo, discover, open_objects
 from gitnexus.git.identity import again, author
+from gitnexus.git.objects import Content
 from gitnexus.state import format as state_format
 from gitnexus.state.layout import STATE_REF, checked
 from gitnexus.state.lock import StateLock
@@ -29,11 +30,17 @@ Keeper = Callable[[str, bytes | None, bytes | None], bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[T]):
-    """What a decision wants written (None deletes), the one reason for it, and what its caller gets back."""
+    """What a decision wants written (None deletes), the one reason for it, and what its caller gets back.
 
-    files: Mapping[str, bytes | None]
+    `joins` is a commit of another clone that this one takes in: a second parent. `onto` is one to go forward to as it
+    is, instead of writing anything.
+    """
+
+    files: Mapping[str, Content]
     why: str
     value: T
+    joins: str | None = None
+    onto: str | None = None
 
 
 class State:
@@ -126,22 +133,42 @@ class State:
             before = self.latest()
             change = decide(before)
             files = {checked(path): data for path, data in change.files.items()}
-            if not files:
-                return change.value
-            commit, tree = self._commit(before, files, change.why)
-            after = Snapshot(self.objects, commit, tree)
-            if after.tree == before.tree:
-                return change.value  # nothing new: no commit in the diary
-            if self._swap(before.commit, commit, change.why, lock):
-                self._write_again_what_was_pruned(before, commit, files, change.why)
-                self._snapshot = after
-                if lock.held:  # without it two writers could put their files in the wrong order
-                    for projection in self.projections:
-                        projection.refresh(after, before.commit, files)
+            if change.onto is not None:
+                if self._went_forward(before, change.onto, change.why, lock):
+                    return change.value
+            elif (not files and change.joins is None) or self._published(before, files, change, lock):
                 return change.value
             time.sleep(pause * fraction())
             pause = min(pause * 2, 0.05)
         raise Busy("others kept writing the state", hint="run the command again")
+
+    def _published(self, before: Snapshot, files: Mapping[str, Content], change: Change[T], lock: StateLock) -> bool:
+        """Write one commit and move the ref to it; False if somebody else was first."""
+        joins = [change.joins] if change.joins else []
+        commit, tree = self._commit(before, files, change.why, joins)
+        after = Snapshot(self.objects, commit, tree)
+        if after.tree == before.tree and not joins:
+            return True  # nothing new: no commit in the diary
+        if not self._swap(before.commit, commit, change.why, lock):
+            return False
+        self._write_again_what_was_pruned(before, commit, files, change.why, joins)
+        self._snapshot = after
+        self._refresh(before, files, lock)
+        return True
+
+    def _went_forward(self, before: Snapshot, onto: str, why: str, lock: StateLock) -> bool:
+        after = Snapshot(self.objects, onto)
+        state_format.check(after)
+        if not self._swap(before.commit, onto, why, lock):
+            return False
+        self._snapshot = after
+        self._refresh(before, None, lock)
+        return True
+
+    def _refresh(self, before: Snapshot, files: Mapping[str, Content] | None, lock: StateLock) -> None:
+        if lock.held:  # without it two writers could put their files in the wrong order
+            for projection in self.projections:
+                projection.refresh(self._snapshot, before.commit, files)
 
     def close(self) -> None:
         """Let go of git and of the lock file."""
@@ -158,22 +185,28 @@ class State:
         return fresh
 
     def _commit(
-        self, before: Snapshot, files: Mapping[str, bytes | None], why: str, *, keep_time: bool = False
+        self,
+        before: Snapshot,
+        files: Mapping[str, Content],
+        why: str,
+        joins: Sequence[str] = (),
+        *,
+        keep_time: bool = False,
     ) -> tuple[str, str]:
         who = self.author if keep_time else again(self.author)
-        parents = [before.commit] if before.commit else []
+        parents = [before.commit, *joins] if before.commit else [*joins]
         written = self.objects.write_commit(parents=parents, changes=files, message=_message(why), author=who)
         self._author = who
         return written
 
     def _write_again_what_was_pruned(
-        self, before: Snapshot, commit: str, files: Mapping[str, bytes | None], why: str
+        self, before: Snapshot, commit: str, files: Mapping[str, Content], why: str, joins: Sequence[str]
     ) -> None:
         """`git gc --prune=now` beside us may have taken objects before the ref held them: equal bytes, equal ids."""
         for _ in range(5):
             if self.objects.holds(commit, files):
                 return
-            again, _tree = self._commit(before, files, why, keep_time=True)
+            again, _tree = self._commit(before, files, why, joins, keep_time=True)
             if again != commit:
                 return
 

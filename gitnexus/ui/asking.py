@@ -51,16 +51,16 @@ def asked(card: "Card", reveal: "RevealCard | None" = None, *, name: str = "", e
     if card.verdict == "deny":
         keys = {}
     while True:
-        word = _typed(_question(keys, editable, hides=bool(card.hidden and reveal)))
+        word = typed(_question(keys, editable, hides=bool(card.hidden and reveal)))
         if word is None or word in ("q", "l"):
             return Answer("later")
         if word in ("d", "n"):
-            return Answer("denied", reason=_typed("Why not?") or "")
+            return Answer("denied", reason=typed("Why not?") or "")
         if word == "e" and editable:
             return Answer("edit")
-        if word in keys and (card.risk < _RISKY or _typed("This is risky. Type approve to go on:") == "approve"):
+        if word in keys and (card.risk < _RISKY or typed("This is risky. Type approve to go on:") == "approve"):
             return Answer("approved", keys[word])
-        if word == "u" and reveal and card.hidden and (why := _typed("Why do you have to see it?")):
+        if word == "u" and reveal and card.hidden and (why := typed("Why do you have to see it?")):
             card = reveal(why)
             _show(card, name)
         _helped(word, card, keys, name, editable=editable)
@@ -105,7 +105,7 @@ def _explain(card: "Card", keys: "dict[str, Scope]", editable: bool) -> None:
     click.echo("\n".join(rows), err=True)
 
 
-def _typed(question: str) -> str | None:
+def typed(question: str) -> str | None:
     """Return one line that was typed after the question was shown, None at the end of input."""
     _flush()
     try:

@@ -8,8 +8,9 @@ import click
 
 from gitnexus.base.text import one_line
 from gitnexus.ui.asking import asked
+from gitnexus.ui.card import drawn
 from gitnexus.ui.editing import edited
-from gitnexus.ui.output import columns, counted
+from gitnexus.ui.output import columns
 
 if TYPE_CHECKING:
     from gitnexus.adapters.protocol import Said
@@ -81,7 +82,23 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
             for name, one in view.actions.items()
         ],
         "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
+        **({"papers": papers} if (papers := _papers(desk)) else {}),
     }  # fmt: skip
+
+
+def unanswered(desk: "RunDesk", view: "RunView") -> str:
+    """Return where a run stands, with the whole card of each action that waits: for who reads and cannot be asked."""
+    from gitnexus.app.runcard import run_card
+
+    names = [name for name, one in view.actions.items() if one.status in ("waiting", "unknown")]
+    stands = summary(desk, view)
+    if not names:
+        return stands
+    run = desk.run.id
+    cards = ["\n".join(drawn(run_card(desk, name)[0], whole=True, name=f"{run} {name}")) for name in names]
+    return "\n".join(
+        [stands.rpartition("\nNext: ")[0], *cards, f"Next: git nexus approve {run}, or git nexus deny {run}"]
+    )
 
 
 def summary(desk: "RunDesk", view: "RunView") -> str:
@@ -96,7 +113,10 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
         [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]
         for name, one in view.actions.items()
     ]
-    lines += [columns(rows, indent="")] if rows else ["  nothing was changed"] if view.status == "completed" else []
+    papers = _papers(desk)
+    nothing = ["  nothing was changed"] if view.status == "completed" else []
+    lines += [columns(rows, indent="")] if rows else nothing
+    lines += [f"  wrote {path}" for path in papers] if view.status == "completed" else []
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     lines += [f"  {one_line(view.why, 200)}"] if view.why else []
     nexts = {
@@ -111,6 +131,18 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _papers(desk: "RunDesk") -> list[str]:
+    """Return what a workflow wrote down for people; a run of one agent writes no papers."""
+    from gitnexus.base.errors import NexusError
+
+    with contextlib.suppress(NexusError):
+        if desk.workflow() is not None:
+            from gitnexus.app.keeping import papers_of_run
+
+            return papers_of_run(desk)
+    return []
 
 
 def _goes_on(agent: str, session: str) -> str:
@@ -151,11 +183,3 @@ def leave(view: "RunView") -> None:
         sys.exit(21)
     if view.status == "failed":
         sys.exit(20 if any(one.verdict == "deny" for one in view.actions.values()) else 1)
-
-
-def waiting(view: "RunView") -> str:
-    """Return how many actions and questions wait, in words."""
-    count = sum(one.status in ("waiting", "unknown") for one in view.actions.values())
-    found = [counted(count, "action")] if count else []
-    found += [counted(len(view.questions), "question")] if view.questions else []
-    return " and ".join(found) + " waiting" if found else ""

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 _BY = {"macro": "by its name", "delegation": "by who you named", "rules": "by the rules", "model": "by the small model"}
 
 
-def card(proposal: "Proposal") -> str:
-    """Return a proposal as a card: what would be done by whom, how much it may take, and what else could be meant."""
+def card(proposal: "Proposal", *, offer: bool = True) -> str:
+    """Return a proposal as a card: what would be done by whom, how much it may take, and what else could be meant.
+
+    With `offer` it ends with what to type for another one.
+    """
     from gitnexus.workflow.definition import hash_of
 
     definition = proposal.definition
@@ -32,6 +35,8 @@ def card(proposal: "Proposal") -> str:
     tail = [["Budgets", _budgets(definition.budgets)], ["Hash", hash_of(definition)]]
     for at, other in enumerate(proposal.alternatives):
         tail.append(["Or" if at == 0 else "", f"{one_line(other.name, 60)}: {one_line(other.about, 120)}"])
+    if not offer:
+        return "\n".join([columns(head, indent=""), "", nodes(definition), "", columns(tail, indent="")])
     end = "Nothing was run."
     if proposal.alternatives:
         end += f' For another one begin with its name: git nexus route "/{proposal.alternatives[0].name} …"'

@@ -12,7 +12,7 @@ from gitnexus.base.record import Record
 from gitnexus.events.model import definition_hash
 from gitnexus.policy.model import Mode
 from gitnexus.runs.definition import VERSION as RUN_VERSION
-from gitnexus.runs.definition import Budgets, Definition, Way
+from gitnexus.runs.definition import Budgets, Definition, Node, Way
 from gitnexus.workflow.graph import check_graph
 
 # What `git nexus run -- CMD` writes is version 1 and stays so: logs of runs are chained to the hash of it.
@@ -37,6 +37,11 @@ OUTPUTS: dict[NodeType, tuple[str, ...]] = {
     "review": ("review.json", "review.md"),
     "command": ("output.log",),
 }
+# Who backs a specialist besides the adapters: rules that need no model, and a typed model call.
+EMBEDDED, MODEL = "embedded", "model"
+BACKINGS = (EMBEDDED, MODEL)
+# Nodes that a handoff brings in are called so.
+_RESERVED = "handoff-"
 # Who only looks is started so that it can only propose, where its adapter can do that.
 LOOKS_ONLY: frozenset[NodeType] = frozenset({"research", "plan", "plan_patch", "review"})
 MOST_NODES = 200
@@ -176,6 +181,26 @@ def lifted(run: Definition) -> WorkflowDefinition:
     return WorkflowDefinition(name=run.name, nodes=nodes, edges=run.edges, budgets=budgets, mode=run.mode)
 
 
+def lowered(workflow: WorkflowDefinition) -> Definition:
+    """Return a workflow as what runs know of it: its nodes with who works on them, its limits and its mode."""
+    nodes = tuple(
+        Node(
+            id=one.id,
+            adapter="command" if one.type == "command" else one.adapter or EMBEDDED,
+            role=one.role,
+            prompt=one.prompt or workflow.prompt,
+            argv=one.argv,
+            way=one.way,
+            model=one.model,
+        )
+        for one in workflow.nodes
+    )
+    plain = {name: getattr(workflow.budgets, name) for name in vars(Budgets())}
+    return Definition(
+        name=workflow.name, nodes=nodes, edges=workflow.edges, budgets=Budgets(**plain), mode=workflow.mode
+    )
+
+
 def checked(definition: WorkflowDefinition, where: str) -> WorkflowDefinition:
     """Return the definition if it can be carried out. Raises: Invalid, naming the node."""
     if definition.version != VERSION:
@@ -203,6 +228,8 @@ def _check_node(one: WorkflowNode, where: str) -> None:
             f"{where}: {one.id[:40]!r} cannot be the id of a node",
             hint="a letter, then letters, digits, - and _; at most 40",
         )
+    if one.id.startswith(_RESERVED):
+        raise Invalid(f"{where}: ids that begin with {_RESERVED} are given to what a handoff brings in")
     _check_backing(one, where)
     for word in (one.role, one.model):
         if word and not _WORD.fullmatch(word):
@@ -219,8 +246,9 @@ def _check_node(one: WorkflowNode, where: str) -> None:
 
 
 def _check_backing(one: WorkflowNode, where: str) -> None:
-    if one.adapter and one.adapter not in ADAPTERS:
-        raise Invalid(f"{where}: there is no agent {one.adapter[:40]!r}", hint=f"there are: {', '.join(ADAPTERS)}")
+    if one.adapter and one.adapter not in (*BACKINGS, *ADAPTERS):
+        there = ", ".join((*BACKINGS, *ADAPTERS))
+        raise Invalid(f"{where}: there is no agent {one.adapter[:40]!r}", hint=f"there are: {there}")
     if one.adapter and one.way not in _ways(one.adapter):
         raise Invalid(f"{where}: {one.adapter} cannot work as {one.way}", hint=f"as {' or '.join(_ways(one.adapter))}")
     if (one.type == "command") != (one.adapter == "command") and one.adapter:

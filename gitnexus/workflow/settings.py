@@ -10,7 +10,7 @@ from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.workflow.budget import Weights
-from gitnexus.workflow.definition import Specialist, WorkflowBudgets
+from gitnexus.workflow.definition import BACKINGS, Specialist, WorkflowBudgets
 
 SECTION = "workflow"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -48,9 +48,10 @@ def settings_of(value: Any) -> WorkflowSettings:
     for name, adapter in found.specialists.items():
         if name not in ("researcher", "planner", "executor"):
             raise Invalid(f"{where}: specialists: {name[:40]} is none", hint="researcher, planner or executor")
-        if adapter == "command" or (adapter and adapter not in ADAPTERS):
+        there = (*BACKINGS, *(one for one in ADAPTERS if one != "command"))
+        if adapter and adapter not in there:
             raise Invalid(f"{where}: specialists: {name}: {adapter[:40]!r} cannot back one",
-                          hint=f"there are {', '.join(one for one in ADAPTERS if one != 'command')}")  # fmt: skip
+                          hint=f"there are {', '.join(there)}")  # fmt: skip
     for key, number in {**found.weights.plain(), **found.budgets.plain()}.items():
         if not 0 <= number <= 10**9:
             raise Invalid(f"{where}: {key} should be between 0 and 1,000,000,000")

@@ -91,6 +91,27 @@ def test_who_was_answered_goes_on_and_who_failed_tries_again(tmp_path: Path) -> 
     assert (tally.steps, tally.retries) == (1, 2)
 
 
+def test_who_waited_for_an_approval_goes_on_and_an_answer_that_did_not_fit_is_a_retry(tmp_path: Path) -> None:
+    checked = {"node": "N1", "schema": "ExecStep"}
+    events = [
+        node("N1", agent="codex"), ("output.checked", {**checked, "ok": False, "attempt": 1}),
+        ("output.checked", {**checked, "ok": True, "attempt": 2}), proposed("a1", node="N1"), judged("a1", "ask"),
+        granted("a1"), executed("a1"), node("N1", agent="codex"),
+    ]  # fmt: skip
+
+    tally = counted(tmp_path, *events).workers[CODEX]
+
+    assert (tally.steps, tally.retries, tally.invalid) == (1, 1, 1)
+
+
+def test_the_steps_of_a_plan_are_steps(tmp_path: Path) -> None:
+    steps = [("step.finished", {"node": "N1", "step": name, "ok": True}) for name in ("S1", "S2", "S3")]
+
+    found = counted(tmp_path, node("N1", agent="codex"), *steps, node("N2", agent="codex"))
+
+    assert found.workers[CODEX].steps == 4
+
+
 @pytest.mark.parametrize(
     ("events", "invalid", "unfit"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base import shim
-from gitnexus.git.hookfiles import EVENTS
+from gitnexus.git.hookfiles import EVENTS, SYNC_EVENT
 from gitnexus.main import _GIT_HOOKS
 from gitnexus.policy import DENIED, denied_by
 from gitnexus.redaction.rules import RULES, Rule
@@ -53,7 +53,7 @@ def test_examples_and_look_alikes_are_not_denied(path: str) -> None:
 
 
 def test_the_command_table_knows_the_same_hooks_as_the_installer() -> None:
-    assert _GIT_HOOKS == EVENTS
+    assert (*EVENTS, SYNC_EVENT) == _GIT_HOOKS
 
 
 @pytest.mark.parametrize("event", [*EVENTS, "no-such-event"])

@@ -23,15 +23,19 @@ def seeded(project: Path, **notes: str) -> None:
     State.open(project).write({**files, "settings.json": json.dumps(LOOSE).encode()}, why="seed")
 
 
-def test_a_clone_that_began_a_state_of_its_own_is_told_that_its_remote_has_one(project: Path, tmp_path: Path) -> None:
+def test_what_a_tool_kept_in_a_clone_before_its_init_comes_into_the_state_of_its_remote(
+    project: Path, tmp_path: Path
+) -> None:
     run_git(tmp_path, "clone", "-q", str(project), "clone")
     clone = Nexus(tmp_path / "clone")
     clone.ok("tool", "memory_store", '{"text": "an early fact", "name": "empirical-early"}')
 
-    said = clone("init")
+    said = clone.ok("init")
 
-    assert said.returncode == 0
-    assert "origin has a state of its own" in said.stdout + said.stderr
+    assert "brought what was begun here into the state that origin has" in said
+    assert "early fact" in clone.ok("memory", "show", "empirical-early")
+    assert State.open(clone.place).read("format.json") == State.open(project).read("format.json")
+    assert clone.ok("doctor")
 
 
 def test_what_was_read_or_changed_while_a_person_thought_is_not_forgotten(project: Path, nexus: Nexus) -> None:

@@ -249,3 +249,49 @@ def test_what_a_run_kept_is_pinned_and_found_on_its_ref_where_the_log_is_gone(pr
     opened.close()
     assert [(one.text, one.sources[0].path) for one in pack.pieces] == [("one\ntwo\n", f"{run}/output-main.log")]
     assert pack.refs[0].startswith(f"artifact:{run}/sha256:")
+
+
+def test_a_commit_of_the_history_is_a_piece_and_no_other_commit_is(place: Path, library: Library) -> None:
+    head = run_git(place, "rev-parse", "HEAD").strip()
+    other = run_git(
+        place, "-c", "user.name=T", "-c", "user.email=t@example.com", "commit-tree", "HEAD^{tree}", "-m", "x"
+    )
+    pack = built(library, [f"commit:{head[:10]}", f"commit:{other.strip()}", "commit:HEAD"], Budget())
+
+    (piece,) = pack.pieces
+    assert piece.ref == f"commit:{head}"
+    assert piece.text.startswith(f"commit {head}\nall\nchanged: AGENDA.md\n")
+    assert ".env" not in piece.text
+    assert out(pack) == {
+        f"commit:{other.strip()}": f"there is no commit {other[:12]} in the history of {head[:12]}",
+        "commit:HEAD": "a commit is named by 7 or more digits of its id",
+    }
+
+
+def test_closed_cycles_are_pieces_each_by_its_number(library: Library) -> None:
+    cycles = {
+        "cycles": [
+            {"branch": "main", "completed_at": "2026-01-02", "plan": None, "tasks": []},
+            {"branch": "main", "completed_at": "2026-01-03", "plan": None,
+             "tasks": [{"id": 1, "title": "Write it", "context": "now", "status": "completed"}]},
+            {"branch": "main", "completed_at": "2026-01-04", "plan": None,
+             "tasks": [{"id": 1, "title": "Read it", "context": "then", "status": "pending"}]},
+        ]
+    }  # fmt: skip
+
+    class Told:
+        commit = "c" * 40
+
+        def read(self, path: str) -> bytes | None:
+            return json.dumps(cycles).encode() if path == "history.json" else None
+
+        def oid(self, path: str) -> str | None:
+            return "b" * 40
+
+    pack = built(replace(library, state=Told()), ["cycle:2", "cycle:3", "cycle:1", "cycle:x"], Budget())  # type: ignore[arg-type]
+
+    assert [one.text.splitlines()[2] for one in pack.pieces] == [
+        "- task 1: Write it (completed)",
+        "- task 1: Read it (pending)",
+    ]
+    assert out(pack) == dict.fromkeys(["cycle:1", "cycle:x"], "there is no closed cycle of that number")

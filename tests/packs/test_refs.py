@@ -21,6 +21,8 @@ from gitnexus.packs.refs import Ref, all_parsed, parsed
         ("grep[src/ui/]:bundle # analyser", Ref("grep", "bundle # analyser", "src/ui")),
         ("memory:how-we-test.md", Ref("memory", "how-we-test")),
         ("task:T12", Ref("task", "T12")),
+        ("commit:0a1b2c3d", Ref("commit", "0a1b2c3d")),
+        ("cycle:2", Ref("cycle", "2")),
         ("artifact:2611-abc/plan.json", Ref("artifact", "2611-abc", "plan.json")),
     ],
 )

@@ -126,6 +126,40 @@ def test_a_card_of_a_command_shows_all_that_its_token_binds(project: Path) -> No
     assert [word for word in bound if word not in shown] == []
 
 
+def test_who_cannot_be_asked_reads_the_whole_card_and_how_to_answer(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus, "seq 200 > new.txt")
+
+    done = nexus("review", run)
+
+    assert done.returncode == ASKED
+    assert "│ +1\n" + "".join(f"│ +{n}\n" for n in range(2, 201)) in done.stdout
+    assert "digest   sha256:" in done.stdout
+    assert done.stdout.endswith(f"└\nNext: git nexus approve {run}, or git nexus deny {run}\n")
+
+
+def test_the_words_of_a_command_stand_each_by_itself_and_secrets_among_them_are_hidden(project: Path) -> None:
+    token = "ghp_" + "a1B2" * 9
+    request = command("echo", "a] [b", "", "--token", token, "x\ty")
+
+    card = card_of(discover(project), request, digest(request), decide(request, law("")), "default", "", Around(""))
+
+    assert card.argv[:4] == ("echo", "a] [b", "", "--token")
+    assert token not in "".join(card.argv)
+    assert (len(card.argv), card.argv[5]) == (6, "x\\x09y")
+
+
+def test_a_yes_to_another_digest_than_that_of_the_action_is_none(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus)
+    wrong = nexus("approve", run, "a1", "--digest", "sha256:" + "f" * 64)
+    unnamed = nexus("approve", run, "--digest", "sha256:" + "f" * 64)
+    (seen,) = (body["digest"] for body in events(project, run, "action.proposed"))
+
+    nexus.ok("approve", run, "a1", "--digest", seen)
+
+    assert (wrong.returncode, unnamed.returncode) == (23, 2)
+    assert len(commits(project, run)) == 1
+
+
 def test_the_level_of_the_sandbox_is_in_the_log_on_the_card_and_in_the_summary(nexus: Nexus, project: Path) -> None:
     run = begun(nexus, "echo more >> readme.txt")
 

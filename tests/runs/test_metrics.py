@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitnexus.app.keepers import open_state
-from gitnexus.app.metrics import metrics_of, moment
+from gitnexus.app.metrics import Metrics, metrics_of, moment
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runapproval import approve
 from gitnexus.app.runtools import call
@@ -20,6 +20,7 @@ from gitnexus.cli.metrics import short, table
 from gitnexus.events import RunLog
 from gitnexus.events.checkpoint import checkpoint
 from gitnexus.events.log import Draft
+from gitnexus.events.measure import Tally, Worker
 from gitnexus.events.model import definition_hash
 from gitnexus.gateway.testrun.commandline import runner_of
 from gitnexus.git.private import private
@@ -216,3 +217,11 @@ def test_a_command_line_that_runs_tests_is_known(argv: str, expected: str) -> No
 
 def test_no_words_run_no_tests() -> None:
     assert runner_of(()) == ""
+
+
+def test_a_column_names_the_agent_and_below_it_the_adapter() -> None:
+    workers = {Worker("researcher", "embedded"): Tally(runs=1), Worker("codex", "codex"): Tally(runs=1)}
+
+    heads = table(Metrics(workers, Tally(runs=2), ())).split("\n")[:3]
+
+    assert [line.split() for line in heads] == [["all", "researcher", "codex"], ["embedded"], ["runs", "2", "1", "1"]]

@@ -120,7 +120,8 @@ def started(nexus: Nexus, *argv: str, status: int = 0) -> dict[str, object]:
 
 def events(nexus: Nexus, run: str) -> list[str]:
     lines = [json.loads(line) for line in nexus.ok("--json", "replay", run).splitlines()]
-    return [line["body"]["text"] for line in lines if line["kind"] == "agent.progress" and line["actor"] == "nexus"]
+    told = [line["body"]["text"] for line in lines if line["kind"] == "agent.progress" and line["actor"] == "nexus"]
+    return [text for text in told if text.startswith("set-up: ")]
 
 
 def test_copied_files_are_there_for_the_agent_and_not_proposed_back(ignoring: Path, nexus: Nexus) -> None:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.adapters.table import ADAPTERS
-from gitnexus.base.errors import Invalid
+from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.record import Record, _fields
+from gitnexus.policy.model import ProposedAction
 from gitnexus.workflow.definition import (
     MOST_EDGES,
     MOST_NODES,
@@ -23,7 +24,8 @@ from gitnexus.workflow.definition import (
     WorkflowNode,
     definition_of,
 )
-from gitnexus.workflow.schemas import WORKFLOW, text_of
+from gitnexus.workflow.schemas import NAMES, WORKFLOW, schema_named, text_of
+from tests.prompts.test_contract import GOOD
 from tests.workflow.test_definition import definitions
 
 SCHEMA = json.loads(text_of(WORKFLOW))
@@ -92,3 +94,17 @@ def test_what_the_schema_refuses_the_program_refuses(made: WorkflowDefinition, d
 
     with pytest.raises(Invalid):
         definition_of(broken, "f")
+
+
+def test_each_form_has_a_schema_that_its_outputs_keep() -> None:
+    outputs = {"research": GOOD["Research"], "plan": GOOD["MakePlan"], "plan_patch": GOOD["PlanPatch"],
+               "exec.result": GOOD["ExecStep"]}  # fmt: skip
+    action = ProposedAction(id="a1", kind="patch", summary="s", details={"diff": "d", "n": [1]}).plain()
+    for name in NAMES[1:]:
+        found = json.loads(schema_named(name))
+        jsonschema.Draft202012Validator.check_schema(found)
+        jsonschema.validate(outputs.get(name, action), found)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**outputs.get(name, action), "more": 1}, found)
+    with pytest.raises(NotFound):
+        schema_named("nope")

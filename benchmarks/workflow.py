@@ -1,0 +1,93 @@
+"""A workflow of 100 scripted nodes beside the same events and artifacts written by a plain loop."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from measure import Ratio, compare
+
+from gitnexus.events import Artifacts, RunLog
+from gitnexus.events.artifacts import ArtifactRef
+from gitnexus.events.log import Draft
+from gitnexus.events.model import Event
+from gitnexus.prompts.model import Claim, ResearchBundle
+from gitnexus.workflow.budget import Plan, Weights
+from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, hash_of, node
+from gitnexus.workflow.engine import Engine
+from gitnexus.workflow.packing import Limits, Packed, packed
+from gitnexus.workflow.specialist import Order, Returned
+from gitnexus.workflow.stage import Deed
+
+NODES = 100
+
+
+class FileStage:
+    """A real log and real artifacts; specialists that answer at once. Notes what was written, for the loop."""
+
+    def __init__(self, folder: Path, definition: WorkflowDefinition) -> None:
+        self.log, self.shelf = RunLog(folder), Artifacts(folder)
+        self.written: list[Callable[[RunLog, Artifacts], object]] = []
+        first = {"run": folder.name, "definition": hash_of(definition)}
+        self.log.append("workflow.started", "user", first)
+
+    def events(self, after: int) -> Iterable[Event]:
+        return [event for event in self.log.read() if event.seq > after]
+
+    def write(self, drafts: Sequence[Draft]) -> list[Event]:
+        self.written.append(lambda log, shelf: log.append_many(drafts))
+        return self.log.append_many(drafts)
+
+    def keep(self, name: str, data: bytes) -> ArtifactRef:
+        self.written.append(lambda log, shelf: shelf.write(name, data))
+        return self.shelf.write(name, data)
+
+    def read(self, digest: str) -> bytes:
+        return self.shelf.read(digest)
+
+    def call(self, order: Order) -> Returned:
+        claim = Claim(text=f"{order.node.id} is so", citations=("file:a.py#L1-L2",), confidence=90)
+        return Returned(output=ResearchBundle(question=order.prompt, summary=f"by {order.node.id}", claims=(claim,)))
+
+    def told(self, action: str) -> tuple[str, str]:
+        return "", ""
+
+    def act(self, node: WorkflowNode, step: str, deed: Deed) -> str:
+        return "nothing is done here"
+
+    def settle(self, action: str) -> None: ...
+
+    def ask(self, question: str, text: str) -> None: ...
+
+    def surprise(self, deed: Deed, files: Sequence[str]) -> str:
+        return ""
+
+    def packed(self, plan: Plan, limits: Limits) -> Packed:
+        return packed(plan, {}, Weights(), limits)
+
+    def show(self, node: str, text: str) -> None: ...
+
+    def completed(self, node: WorkflowNode) -> None: ...
+
+
+def ratios() -> Iterator[Ratio]:
+    ids = [f"n{at}" for at in range(NODES)]
+    nodes = tuple(node(id_, "research") for id_ in ids)
+    definition = WorkflowDefinition(name="chain", prompt="look", nodes=nodes, edges=tuple(pairwise(ids)))
+    with tempfile.TemporaryDirectory() as scratch:
+        count = iter(range(10**6))
+        notes: list[Callable[[RunLog, Artifacts], object]] = []
+
+        def ours() -> None:
+            stage = FileStage(Path(scratch, f"run-{next(count)}"), definition)
+            verdict = Engine(definition, stage).walk()
+            assert verdict is not None and verdict.ok
+            notes[:] = stage.written
+
+        def plainly() -> None:
+            stage = FileStage(Path(scratch, f"run-{next(count)}"), definition)
+            for write in notes:
+                write(stage.log, stage.shelf)
+
+        what = f"a workflow of {NODES} scripted nodes"
+        yield compare(what, ours, "the same events and artifacts in a plain loop", plainly, 3.0, 5)

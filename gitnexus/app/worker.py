@@ -1,0 +1,230 @@
+"""A worker: takes runs from a server's queue, carries each out in its own worktree, and publishes what came of it.
+
+The server's own refs decide who has a run. A claim that did not move for the length of a lease, by this worker's own
+clock, belongs to a dead one and is taken over; the run goes on where its published log ends.
+"""
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from gitnexus.app.arrive import LEASED, brought_up
+from gitnexus.app.lease import Lease
+from gitnexus.app.queue import local, order_at
+from gitnexus.app.rundesk import RunDesk, definition_in
+from gitnexus.app.running import began, taken_over
+from gitnexus.app.sync import Asked, synced
+from gitnexus.app.wire import Wire
+from gitnexus.base.chance import fraction
+from gitnexus.base.errors import ApprovalNeeded, NexusError
+from gitnexus.events.chain import walk
+from gitnexus.events.checkpoint import load
+from gitnexus.git.branches import tip
+from gitnexus.git.child import run as git_run
+from gitnexus.git.exchange import Order as Push
+from gitnexus.git.exchange import Unreachable, fetched, listed
+from gitnexus.policy.signed import Signed
+from gitnexus.runs.archive import LOGS
+from gitnexus.runs.model import ENDED
+from gitnexus.runs.order import CLAIMS, QUEUE, Order
+from gitnexus.runs.store import path_of
+from gitnexus.state import Change, Snapshot, State
+from gitnexus.state.format import id_of
+
+Tell = Callable[[str], None]
+_MOST_FAILED = 3
+
+
+@dataclass(slots=True)
+class Worker:
+    """Who works: its name, what it has, and how patient it is, in seconds."""
+
+    state: State
+    wire: Wire
+    name: str
+    labels: frozenset[str]
+    tell: Tell
+    lease: float = 60.0
+    poll: float = 5.0
+    drain: bool = False
+    once: bool = False
+    done: list[str] = field(default_factory=list)
+    _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
+    _failed: dict[str, int] = field(default_factory=dict)
+
+    def work(self) -> None:
+        """Carry runs out until there are none, if that was asked for, else for ever. Raises: NexusError."""
+        while True:
+            there = self._listed()
+            if there is not None:
+                found = self._taken(there)
+                if found is not None:
+                    self._carried_out(*found)
+                    if self.once:
+                        return
+                    continue
+                if self.drain and not any(ref.removeprefix(QUEUE) in self._wanted(there) for ref in there):
+                    return
+                if self.once and not self.drain:
+                    return
+            time.sleep(self.poll * (0.5 + fraction()))
+
+    def _listed(self) -> dict[str, str] | None:
+        try:
+            return listed(self.state.repo, self.wire.remote, [QUEUE, CLAIMS])
+        except Unreachable as exc:
+            self.tell(exc.message)
+            return None
+
+    def _wanted(self, there: dict[str, str]) -> set[str]:
+        """Return the runs in the queue that are not known to be none of ours."""
+        runs = {ref.removeprefix(QUEUE): oid for ref, oid in there.items() if ref.startswith(QUEUE)}
+        return {run for run, oid in runs.items() if self._refused.get(run) != oid}
+
+    def _taken(self, there: dict[str, str]) -> tuple[Lease, Order, str] | None:
+        """Return the first run that we get, with the commit of its order; None if there is none for us now."""
+        now = time.monotonic()
+        for run in self._in_turn(sorted(self._wanted(there))):
+            claim = there.get(f"{CLAIMS}{run}", "")
+            seen, since = self._seen.get(run, ("", now))
+            if claim and (seen != claim or now - since < self.lease):
+                self._seen[run] = (claim, since if seen == claim else now)
+                continue
+            with contextlib.suppress(Unreachable):
+                order = self._fitting(run, there[f"{QUEUE}{run}"])
+                if order is None:
+                    continue
+                lease = Lease(self.state, self.wire, run, self.name)
+                if lease.claimed(claim):
+                    self.tell(f"{run}: {'taken over' if claim else 'taken'}: {order.title}")
+                    return lease, order, there[f"{QUEUE}{run}"]
+        return None
+
+    def _in_turn(self, runs: list[str]) -> Iterator[str]:
+        """Yield the oldest few in any order, so that many workers do not all reach for the same."""
+        while runs:
+            yield runs.pop(int(fraction() * (min(len(runs), 8) - 0.001)))
+
+    def _fitting(self, run: str, oid: str) -> Order | None:
+        """Return an order that is for us, signed by who may. Raises: Unreachable."""
+        ref = f"{QUEUE}{run}"
+        if tip(self.state.repo, local(self.wire, ref)) != oid:
+            fetched(self.state.repo, self.wire.remote, {ref: local(self.wire, ref)}, most=self.wire.most)
+        try:
+            order = order_at(self.state, local(self.wire, ref))
+            if not set(order.labels) <= self.labels:
+                self._refused[run] = oid
+                return None
+            snapshot = self.state.latest()
+            order.check(id_of(snapshot) or "", Signed(snapshot, self.state.repo.common_dir).consented())
+        except NexusError as exc:
+            self.tell(f"{run} is left in the queue: {exc.message}")
+            self._refused[run] = oid
+            return None
+        return order
+
+    def _carried_out(self, lease: Lease, order: Order, queued: str) -> None:
+        try:
+            desk = self._arrived(order)
+            mark = desk.folder / LEASED
+            mark.write_text(self.name + "\n", encoding="utf-8")
+            if (ended := self._driven(desk, lease, order)) is not None:
+                status = desk.view().status
+                if status not in ENDED and not (ended == ApprovalNeeded.code and status != "running"):
+                    self._given_back(desk, lease)
+                    return
+                if self._published(desk, lease, queued):
+                    mark.unlink(missing_ok=True)
+                    self.done.append(order.id)
+                    self.tell(f"{order.id}: published, {desk.view().status}")
+                    self._share()
+                    return
+        except NexusError as exc:
+            # An orphan of ours may still work on it, or the server be gone: the claim runs out, and somebody takes it.
+            self.tell(f"{order.id}: {exc.message}")
+            return
+        self.tell(f"{order.id}: the lease is lost; another worker has it, and nothing was published")
+
+    def _given_back(self, desk: RunDesk, lease: Lease) -> None:
+        """Let go of a run whose driver ended before the run did; after three times it is left to other workers."""
+        run = desk.run.id
+        self._failed[run] = self._failed.get(run, 0) + 1
+        said = (desk.folder / "driver.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        self.tell(f"{run}: its driver ended before it did: {said[-1] if said else 'it said nothing'}")
+        lease.beat(self._progress(desk))
+        lease.publish([])
+        if self._failed[run] >= _MOST_FAILED:
+            there = self._listed() or {}
+            self._refused[run] = there.get(f"{QUEUE}{run}", "")
+
+    def _arrived(self, order: Order) -> RunDesk:
+        """Return the run, begun here or as its published log left it. Raises: NexusError."""
+        repo, run = self.state.repo, order.run()
+        there = listed(repo, self.wire.remote, [f"{LOGS}{run.id}", f"refs/heads/{run.branch}"])
+        fetched(repo, self.wire.remote, {ref: self.wire.tracking(ref) for ref in there}, most=self.wire.most)
+        self._recorded(order)
+        desk = RunDesk(self.state, run)
+        if f"{LOGS}{run.id}" not in there:
+            return desk if desk.log.path.exists() else began(self.state, run, definition_in(order.workflow))
+        log = f"{LOGS}{run.id}"
+        found = tip(repo, self.wire.tracking(log)) or ""
+        git_run("update-ref", "--no-deref", "--create-reflog", "-m", "worker", log, found, git_dir=repo.common_dir)
+        if brought_up(repo.common_dir, self.state.objects, run, desk.head_file):
+            taken_over(desk)
+        return desk
+
+    def _recorded(self, order: Order) -> None:
+        path = path_of(order.id)
+
+        def decide(snapshot: Snapshot) -> Change[None]:
+            known = snapshot.read(path) is not None
+            return Change({} if known else {path: order.run().to_bytes()}, f"runs: begin {order.id}", None)
+
+        self.state.transact(decide)
+
+    def _driven(self, desk: RunDesk, lease: Lease, order: Order) -> int | None:
+        """Let a process of its own drive the run, say that we live, and return how it left; None without a lease."""
+        argv = [sys.executable, "-m", "gitnexus", "-C", str(desk.repo.place), "resume", desk.run.id, "--unattended"]
+        argv += ["--network", order.network] if order.network else []
+        with (desk.folder / "driver.log").open("ab") as log:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return child.wait(self.lease / 4)
+                if lease.beat(self._progress(desk)) == "lost":
+                    return None
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                child.wait()
+
+    def _progress(self, desk: RunDesk) -> list[Push]:
+        """Return how far the run is, as refs to push: a log, and the branch as that very log tells it."""
+        with contextlib.suppress(NexusError):  # the driver may be at it: next time
+            desk.checkpointed()
+        kept = load(self.state.objects, desk.run.id)
+        if kept is None:
+            return []
+        events = [link.event for link in walk(kept.raw(), desk.run.id)]
+        made = [str(event.body["commit"]) for event in events if event.kind == "run.committed"]
+        return [Push(f"{LOGS}{desk.run.id}", kept.commit), Push(desk.branch, made[-1] if made else desk.run.base)]
+
+    def _published(self, desk: RunDesk, lease: Lease, queued: str) -> bool:
+        result = [*self._progress(desk), Push(f"{QUEUE}{desk.run.id}", None, queued)]
+        while (held := lease.publish(result)) == "unreachable":
+            self.tell(f"{desk.run.id}: {self.wire.shown} does not answer; what came of it is kept")
+            time.sleep(self.poll * (0.5 + fraction()))
+        return held == "held"
+
+    def _share(self) -> None:
+        """Give the record of the run to everybody, and take in what they have: policy, approvers, answers."""
+        wire = Wire(self.wire.remote, self.wire.name, frozenset({"state"}), "both", self.wire.wire, self.wire.most)
+        try:
+            synced(self.state, wire, Asked())
+        except NexusError as exc:
+            self.tell(f"the state is not synced yet: {exc.message}")

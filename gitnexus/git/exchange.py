@@ -1,0 +1,178 @@
+"""Fetch from and push to a remote with the user's own git: their transport, config and credentials, our refs alone."""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from gitnexus.base.errors import Failed
+from gitnexus.base.text import one_line
+from gitnexus.git.child import GitFailed, clean_environment, reason
+from gitnexus.git.discovery import Repo
+
+# How people choose their transport and their config; a hook's GIT_DIR and GIT_INDEX_FILE are not among them.
+_TRANSPORT = (
+    "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_PROXY_COMMAND", "GIT_SSH",
+    "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY",
+)  # fmt: skip
+_ASK_SECONDS = 60
+_PASSWORD = re.compile(r"://[^/@]*@")
+_LONGEST = 1800
+# No hooks of the user's for our own refs: a pre-push that runs the tests is about their branches, and ours syncs.
+_PUSH = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--no-filter", "--stdin",
+          "--no-recurse-submodules", "--no-auto-maintenance", "--force")  # fmt: skip
+_BEHIND = ("fetch first", "non-fast-forward", "stale info", "already exists", "failed to update ref",
+           "cannot lock ref", "incorrect old value", "failed to lock", "remote ref updated since checkout",
+           "reference already exists", "atomic push failed")  # fmt: skip
+
+
+class Unreachable(GitFailed):
+    """The remote did not answer, or not as a git server does."""
+
+
+class Order(NamedTuple):
+    """What a ref of the remote is to become: `new` None deletes it. With `expected` only if it is that now.
+
+    `expected` empty means that it must not be there yet; None leaves it to git, which only goes forward.
+    """
+
+    ref: str
+    new: str | None
+    expected: str | None = None
+
+
+class Outcome(NamedTuple):
+    """What became of an order. `behind` is the only one worth a second try: the remote has something newer."""
+
+    kind: Literal["done", "same", "behind", "refused"]
+    why: str = ""
+
+
+def listed(repo: Repo, remote: str, patterns: Sequence[str]) -> dict[str, str]:
+    """Return the refs of a remote that begin with one of these, with their ids. Raises: Unreachable."""
+    asked = [one if not one.endswith("/") else f"{one}*" for one in patterns]
+    done = _run(repo, ["ls-remote", "--quiet", "--refs", "--", remote, *asked], seconds=_ASK_SECONDS)
+    if done.returncode != 0:
+        raise Unreachable(f"{shown(remote)} cannot be asked: {reason(done.stderr)}",
+                          hint="git remote -v shows where it is; git ls-remote asks it the same")  # fmt: skip
+    found = {}
+    for line in done.stdout.decode("utf-8", "replace").splitlines():
+        oid, _, ref = line.partition("\t")
+        if any(ref == one or (one.endswith("/") and ref.startswith(one)) for one in patterns):
+            found[ref] = oid
+    return found
+
+
+def fetched(repo: Repo, remote: str, refs: Mapping[str, str], *, most: int, whole: bool = False) -> None:
+    """Fetch refs of a remote into refs of ours: source → target. More than `most` bytes are refused.
+
+    `whole` brings the history that a shallow clone lacks. Raises: Unreachable, Failed.
+    """
+    if not refs:
+        return
+    argv = [*_FETCH, *(["--depth=2147483647"] if whole else []), "--", remote]
+    text = "".join(f"+{source}:{target}\n" for source, target in refs.items())
+    done = _run(repo, argv, stdin=text.encode(), most=most)
+    if done.returncode != 0:
+        raise Unreachable(f"fetching from {shown(remote)} failed: {reason(done.stderr)}")
+
+
+def pushed(repo: Repo, remote: str, orders: Sequence[Order], *, atomic: bool = False) -> dict[str, Outcome]:
+    """Push refs, never by force: the remote's own check of the old value decides. Raises: Unreachable."""
+    if not orders:
+        return {}
+    leases = [f"--force-with-lease={one.ref}:{one.expected}" for one in orders if one.expected is not None]
+    specs = [f"{one.new or ''}:{one.ref}" for one in orders]
+    argv = [*_PUSH, *(["--atomic"] if atomic else []), *leases, "--", remote, *specs]
+    done = _run(repo, argv)
+    found = _outcomes(done.stdout.decode("utf-8", "replace"))
+    missing = [one.ref for one in orders if one.ref not in found]
+    if missing:
+        raise Unreachable(f"pushing to {shown(remote)} failed: {reason(done.stderr)}")
+    return found
+
+
+def shown(remote: str) -> str:
+    """Return a remote for people: an address without the password in it."""
+    return one_line(_PASSWORD.sub("://", remote), 120)
+
+
+def _outcomes(text: str) -> dict[str, Outcome]:
+    found = {}
+    for line in text.splitlines():
+        fields = line.split("\t")
+        if len(fields) != 3:
+            continue
+        flag, spec, summary = fields
+        ref = spec.rpartition(":")[2]
+        if flag == "=":
+            found[ref] = Outcome("same")
+        elif flag != "!":
+            found[ref] = Outcome("done")
+        else:
+            behind = any(word in summary for word in _BEHIND)
+            found[ref] = Outcome("behind" if behind else "refused", summary.strip())
+    return found
+
+
+def _run(
+    repo: Repo, argv: list[str], *, stdin: bytes = b"", seconds: float = _LONGEST, most: int = 0
+) -> "subprocess.CompletedProcess[bytes]":
+    env = {**clean_environment(), **{name: os.environ[name] for name in _TRANSPORT if name in os.environ}}
+    env["GIT_TERMINAL_PROMPT"] = "1" if sys.stdin is not None and sys.stdin.isatty() else "0"
+    env.pop("GIT_NO_LAZY_FETCH", None)
+    try:
+        child = subprocess.Popen(
+            ["git", *argv], cwd=repo.place, env=env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+    except FileNotFoundError as exc:
+        raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
+    deadline = time.monotonic() + seconds
+    packs = repo.common_dir / "objects" / "pack"
+    before = _incoming(packs) if most else 0
+    given: bytes | None = stdin
+    while True:
+        try:
+            out, said = child.communicate(given, timeout=0.25 if most else max(0.01, deadline - time.monotonic()))
+            return subprocess.CompletedProcess(argv, child.returncode, out, said)
+        except subprocess.TimeoutExpired:
+            given = None
+            too_much = most and _incoming(packs) - before > most
+            if too_much or time.monotonic() >= deadline:
+                _end(child)
+                if too_much:
+                    raise Failed(
+                        f"the remote sends more than {most // 2**20} MiB; the fetch was ended, and nothing was taken",
+                        hint="git config nexus.syncMaxBytes allows more, if you know what it is",
+                    ) from None
+                raise Unreachable(f"git {argv[0]} took longer than {int(seconds)} seconds") from None
+        except BaseException:
+            _end(child)
+            raise
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """End git so that it removes what it had half received."""
+    child.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.communicate(timeout=5)
+        return
+    child.kill()
+    child.communicate()
+
+
+def _incoming(packs: Path) -> int:
+    total = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(packs):
+            with contextlib.suppress(OSError):
+                if entry.name.startswith("tmp_pack_"):
+                    total += entry.stat().st_size
+    return total

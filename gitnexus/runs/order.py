@@ -1,0 +1,70 @@
+"""A run that anybody may carry out: what it is to do, signed by an approver, and who has taken it."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from gitnexus.base.canonical import canonical
+from gitnexus.base.errors import Invalid, VerificationFailed
+from gitnexus.base.record import StoredRecord
+from gitnexus.events.model import definition_hash
+from gitnexus.policy.approvers import Approvers
+from gitnexus.policy.encoding import encoded, raw_of
+from gitnexus.policy.keys import Signer, verify
+from gitnexus.runs.ids import is_id
+from gitnexus.runs.model import Run
+
+QUEUE = "refs/nexus/queue/"
+CLAIMS = "refs/nexus/claims/"
+ORDER_FILE, CLAIM_FILE = "order.json", "claim.json"
+_DOMAIN = b"git-nexus order v1\0"
+
+
+class Order(StoredRecord):
+    """One entry of the queue. `labels` are what a worker must have; `network` is what its agent may reach."""
+
+    id: str
+    project: str
+    title: str
+    agent: str
+    base: str
+    workflow: dict[str, Any]
+    created: str
+    key: str
+    onto: str = ""
+    task: str = ""
+    network: str = ""
+    labels: tuple[str, ...] = ()
+    signature: str = ""
+    unknown: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def signed(self, signer: Signer) -> "Order":
+        """Return the order with the word of who wants it."""
+        return self.changed(signature=encoded(signer.sign(self._message())))
+
+    def check(self, project: str, approvers: Approvers) -> None:
+        """Refuse an order that no approver of this project wants. Raises: VerificationFailed, Invalid."""
+        if self.project != project:
+            raise VerificationFailed(f"the order {self.id[:40]!r} is for another project")
+        verify(approvers.public_of(self.key), self._message(), raw_of(self.signature))
+        if not is_id(self.id):
+            raise Invalid(f"{self.id[:40]!r} is no run")
+
+    def run(self) -> Run:
+        """Return the record of the run as it begins."""
+        return Run(
+            id=self.id, title=self.title, agent=self.agent, base=self.base, created=self.created,
+            definition=definition_hash(self.workflow), onto=self.onto, task=self.task,
+        )  # fmt: skip
+
+    def _message(self) -> bytes:
+        return _DOMAIN + canonical(self.changed(signature="").plain())
+
+
+class Taken(StoredRecord):
+    """Who carries a run out now. `beat` counts: a claim whose ref does not move any more is a dead worker's."""
+
+    run: str
+    worker: str
+    token: str
+    beat: int = 0

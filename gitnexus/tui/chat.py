@@ -1,0 +1,329 @@
+"""The conversation: takes what a person types and presses, watches the runs, and says what happens. Knows no screen."""
+
+import contextlib
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from gitnexus.app.harnesstags import follow
+from gitnexus.app.open import Nexus, open_nexus
+from gitnexus.app.policy import bypass_enabled
+from gitnexus.app.rundesk import RunDesk, open_run
+from gitnexus.base.errors import Failed, Invalid, NexusError
+from gitnexus.base.text import one_line
+from gitnexus.events.view import RunView
+from gitnexus.harness.place import Place
+from gitnexus.runs.model import ENDED
+from gitnexus.runs.store import runs_in
+from gitnexus.tui import slash
+from gitnexus.tui.completing import Sources
+from gitnexus.tui.deeds import Deeds
+from gitnexus.tui.hands import Done, Hands
+from gitnexus.tui.keeping import Keeper
+from gitnexus.tui.model import Again, ChatCard, Entry, Leave, Panel, Speaker, Standing, Update
+from gitnexus.tui.narrator import Narrator
+from gitnexus.tui.proposing import Proposals
+from gitnexus.tui.sights import Sights
+from gitnexus.tui.talk import Asked
+from gitnexus.tui.watch import Watch
+
+KEYS = """\
+Tab goes to the cards and back; there, one key answers, arrows choose a card, space folds, v unfolds all, ? explains.
+Enter sends, Ctrl-J begins a new line, the arrows walk through what you typed before, @ completes files.
+Esc or Ctrl-C stops what the active run does; F2 shows plan, tasks and runs; Ctrl-Q leaves, and runs go on."""
+_MODES = ("default", "acceptEdits", "autopilot", "bypass")
+_MOST_SAID = 5000
+
+
+class Chat:
+    """One person's conversation about one project. Every call returns what is new to show."""
+
+    def __init__(self, nexus: Nexus, place: Path) -> None:
+        self.nexus = nexus
+        self.place = place
+        state = nexus.state
+        self.keeper = Keeper(nexus.repo.common_dir)
+        self.history = self.keeper.history()
+        self.hands = Hands(place)
+        self.proposals = Proposals(state, self.keeper)
+        over = frozenset(run.id for run in runs_in(state.required()) if run.status in ENDED)
+        self.watch = Watch(nexus.repo.common_dir, over)
+        self.sights = Sights(nexus)
+        self.narrator = Narrator(self)
+        self.deeds = Deeds(self)
+        self.cards: dict[str, ChatCard] = {}
+        self.mine: set[str] = set()
+        self.active = ""
+        self.mode = ""
+        self.trace = False
+        self.asked: list[Asked] = []
+        self.failures = 0
+        self.said: deque[Entry] = deque(maxlen=_MOST_SAID)
+        self._new: list[Update] = []
+
+    def opened(self, *, past: bool = True) -> list[Update]:
+        """Return the conversation as it stands: its end, the runs that are not over, and the cards that wait."""
+        before = self.keeper.entries()
+        self.said += before
+        self._new += before if past else []
+        self.sights.look()
+        for notice in self.nexus.notices:
+            self.say("nexus", notice)
+        self._new.append(Entry("nexus", f"{self.sights.name}: ask for something, or /help"))
+        for card in self.proposals.cards():
+            self.put(card)
+        return self.look()
+
+    def typed(self, text: str, *, pasted: bool = False) -> list[Update]:
+        """Take in what was typed. What was `pasted` approves nothing."""
+        if text.strip():
+            self.say("you", text.strip("\n"))
+            self.history = self.history.added(text.strip("\n"))
+            self.keeper.keep_history(self.history)
+        with self._told():
+            intent = slash.meant(text, self._macros())
+            if pasted and isinstance(intent, slash.Local) and intent.name == "approve":
+                raise Invalid("a paste approves nothing", hint="type it, or go to the card with Tab and press its key")
+            self._follow(intent)
+        return self._taken()
+
+    def answered(self, card_id: str, letter: str, said: str = "", *, digest: str = "") -> list[Update]:
+        """Answer a card by a key; `said` is what the key asked for, `digest` what the person saw."""
+        with self._told():
+            card = self.cards.get(card_id)
+            key = card.key(letter) if card else None
+            if card is None or key is None:
+                raise Invalid(f"{letter} answers nothing here", hint="? explains the keys of a card")
+            if digest and digest != card.digest:
+                raise Invalid("the card has changed since you looked at it", hint="look at it again")
+            self.deeds.do(card, key, said)
+        return self._taken()
+
+    def look(self) -> list[Update]:
+        """Return what happened since the last look."""
+        with self._told():
+            self.hands.collect()
+            self.narrator.look()
+            self.sights.look()
+        return self._taken()
+
+    def stop(self, run: str = "") -> list[Update]:
+        """Stop what a run does now, the active one if none is named; it can be resumed."""
+        with self._told():
+            self.deeds.stop(run or self.active)
+        return self._taken()
+
+    def interrupted(self) -> list[Update]:
+        """Stop after a Ctrl-C of the terminal, which ended the git that reads for us as well: that is opened anew."""
+        self.nexus.close()
+        self.nexus = self.sights.nexus = open_nexus(self.place)
+        self.proposals.state = self.nexus.state
+        return self.stop()
+
+    @property
+    def working(self) -> bool:
+        """True if something is under way: a command, or a run that somebody drives and that waits for nobody."""
+        if self.hands.jobs or self.narrator.expected:
+            return True
+        views = self.watch.views
+        return any(run in views and not _waits(views[run]) for run in self.narrator.driven)
+
+    def waiting(self) -> list[ChatCard]:
+        """Return the cards that wait for an answer, the oldest first."""
+        return [card for card in self.cards.values() if card.waits and card.kind != "error"]
+
+    def standing(self) -> Standing:
+        """Return what the status line tells."""
+        view = self.watch.views.get(self.active)
+        node = next((name for name, one in reversed(view.nodes.items()) if one.status == "started"), "") if view else ""
+        cost = f"${view.cost / 1e6:.2f}" if view and view.cost else ""
+        status = self.narrator.status(self.active) if view else ""
+        return Standing(
+            self.sights.name, self.sights.branch, self.mode or self.sights.mode or "default", self.active, node, status,
+            self.sights.plan, self.sights.tasks, len(self.waiting()), cost, self.trace,
+        )  # fmt: skip
+
+    def panel(self) -> Panel:
+        """Return what the side panel lists."""
+        return self.sights.panel(self.watch.views)
+
+    def sources(self) -> Sources:
+        """Return where completion finds its words."""
+        from gitnexus.workflow.macros import MACROS
+
+        runs = [(run, one_line(view.task, 60)) for run, view in reversed(self.watch.views.items())]
+        about = [(name, MACROS[name].about if name in MACROS else "workflow") for name in self._macros()]
+        return Sources(self.sights.files, self.sights.task_refs, lambda: runs, lambda: about)
+
+    def close(self) -> None:
+        """Let go of the project; whatever runs goes on."""
+        self.hands.close()
+        self.nexus.close()
+
+    def say(self, speaker: Speaker, text: str, run: str = "") -> None:
+        """Say something in the conversation."""
+        self.show(Entry(speaker, text, run))
+
+    def show(self, entry: Entry) -> None:
+        """Put an entry into the conversation."""
+        self.said.append(entry)
+        self.keeper.add(entry)
+        self._new.append(entry)
+
+    def put(self, card: ChatCard) -> None:
+        """Show a card, or what became of one."""
+        self.cards[card.id] = card
+        self._new.append(card)
+
+    def desk(self, run: str) -> RunDesk:
+        """Return a run, opened. Raises: NexusError."""
+        return open_run(self.nexus.state, run)
+
+    def failed(self, words: str, hint: str = "") -> None:
+        """Say what went wrong."""
+        self.failures += 1
+        self.say("error", f"{words} ({hint})" if hint else words)
+
+    def shown(self, done: Done) -> None:
+        """Show what a command printed."""
+        if done.failure:
+            self.failed(done.failure)
+        elif done.out or done.err:
+            self.say("output", "\n".join(filter(None, (done.err, done.out))))
+
+    def named(self, word: str = "") -> str:
+        """Return the run that a word means, the active one for none. Raises: NexusError."""
+        if word:
+            return self.desk(word).run.id
+        if not self.active:
+            raise Failed("which run?", hint="/runs lists them; /use RUN makes one the active one")
+        return self.active
+
+    def _follow(self, intent: slash.Intent | None) -> None:
+        match intent:
+            case slash.Command(argv=argv, about_run=about):
+                self._command(list(argv), about=about)
+            case slash.Local():
+                self._local(intent)
+            case slash.Tagged(text=text):
+                self._tagged(text)
+            case slash.Prompt(text=text):
+                self._propose(text)
+
+    def _command(self, argv: list[str], *, about: bool) -> None:
+        run = ""
+        if about:
+            word = argv[1] if len(argv) > 1 and not argv[1].startswith("-") else ""
+            run = self.named(word)
+            argv[1 : 2 if word else 1] = [run]
+        self.hands.do(argv, self.shown, run)
+
+    def _tagged(self, text: str) -> None:
+        repo = self.nexus.repo
+        here = Place(str(repo.place), str(repo.git_dir), str(repo.common_dir))
+        followed = follow(here, "git-nexus", text)
+        if followed is None:
+            self._propose(text)
+            return
+        if followed.notice:
+            self.say("nexus", followed.notice)
+        if followed.skill:
+            self._propose(text)
+
+    def _propose(self, text: str) -> None:
+        waiting = next((card for card in reversed(self.waiting()) if card.key(text.strip())), None)
+        if waiting is not None:
+            raise Invalid("nothing was approved", hint=f"Tab goes to the card; there {text.strip()} answers it")
+        if len(text.strip()) == 1:
+            raise Invalid(f"{text.strip()} answers nothing: no card waits for it", hint="/help")
+        card = self.proposals.add(text, self.asked, self.sights.own_names())
+        self.put(card)
+        if (self.mode or self.sights.mode) in ("autopilot", "bypass"):
+            self.say("nexus", f"started without asking: the mode is {self.mode or self.sights.mode}")
+            self.deeds.do(card, card.keys[0], "")
+
+    def _local(self, intent: slash.Local) -> None:
+        words, name = intent.words, intent.name
+        word = words[0] if words else ""
+        match name:
+            case "quit":
+                self._new.append(Leave())
+            case "help":
+                self.say("output", slash.help_text(KEYS))
+            case "trace":
+                if word not in ("on", "off"):
+                    raise Invalid("say /trace on or /trace off")
+                self.trace = word == "on"
+                self.narrator.traced() if self.trace else self.say("nexus", "the trace is off")
+            case "mode":
+                self._mode(word)
+            case "use":
+                self.active = self.named(word or "?")
+            case "review":
+                self._review(self.named(word) if word else "")
+            case "show":
+                self._new += [Again(card, whole=True) for card in self._meant(words)[-1:]]
+            case "export":
+                self._export(word)
+            case _:
+                self.deeds.local(intent)
+
+    def _mode(self, word: str) -> None:
+        if word and word not in _MODES:
+            raise Invalid(f"there is no mode {one_line(word, 40)}", hint=f"there are {', '.join(_MODES)}")
+        if word == "bypass" and not bypass_enabled():
+            raise Invalid("the mode bypass is not enabled", hint="git nexus policy mode bypass --user tells how")
+        self.mode = word or self.mode
+        whose = "of runs that are started here" if self.mode else "of the policy"
+        self.say("nexus", f"the mode {whose} is {self.mode or self.sights.mode or 'default'}")
+
+    def _review(self, run: str) -> None:
+        cards = [card for card in self.waiting() if not run or card.run == run]
+        self._new += [Again(card) for card in cards]
+        if not cards:
+            self.say("nexus", "nothing waits for an answer")
+
+    def _meant(self, words: tuple[str, ...]) -> list[ChatCard]:
+        """Return the cards that words mean: a run, an action, both, or nothing for all."""
+        found = [
+            card for card in self.cards.values() if all(word in (card.run, card.action, card.id) for word in words)
+        ]
+        if not found:
+            raise Invalid("there is no such card", hint="/review shows those that wait")
+        return found
+
+    def _export(self, word: str) -> None:
+        path = self.place / Path(word or f"chat-{self.sights.name}.md").expanduser()
+        names = {"you": "**You:** ", "agent": "> ", "output": "    ", "error": "**Error:** ", "trace": "- "}
+        lines = [f"# Conversation about {self.sights.name}", ""]
+        for entry in self.said:
+            lines += [f"{names.get(entry.speaker, '')}{line}" for line in entry.text.split("\n")] + [""]
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write("\n".join(lines))
+        except OSError as exc:
+            raise Failed(f"{path.name} cannot be written: {exc.strerror}", hint="name a new file") from exc
+        self.say("nexus", f"wrote {path}")
+
+    def _macros(self) -> list[str]:
+        from gitnexus.workflow.commands import commands_in
+        from gitnexus.workflow.macros import MACROS
+
+        return [name for name in (*MACROS, *commands_in(self.nexus.state.snapshot)[0]) if name not in slash.NAMES]
+
+    def _taken(self) -> list[Update]:
+        found, self._new = self._new, []
+        return found
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except NexusError as exc:
+            self.failed(exc.message, exc.hint or (f"try: {exc.fix}" if exc.fix else ""))
+        except OSError as exc:
+            self.failed(f"the system said: {exc.strerror or exc}")
+
+
+def _waits(view: RunView) -> bool:
+    return bool(view.questions) or any(one.status == "waiting" for one in view.actions.values())

@@ -1,0 +1,84 @@
+"""Colours of the screen: a style for each tone, and the code in a difference coloured by its language."""
+
+from functools import lru_cache
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+
+from gitnexus.tui.layout import Row, Span
+from gitnexus.tui.model import Tone
+
+STYLES: dict[Tone, Style] = {
+    "": Style(),
+    "dim": Style(dim=True),
+    "bold": Style(bold=True),
+    "good": Style(color="green"),
+    "warn": Style(color="yellow", bold=True),
+    "bad": Style(color="red", bold=True),
+    "add": Style(color="green"),
+    "del": Style(color="red"),
+    "hunk": Style(color="cyan"),
+    "head": Style(bold=True, dim=True),
+    "node": Style(reverse=True),
+}
+MODES = {"default": "green", "acceptEdits": "yellow", "autopilot": "magenta", "bypass": "red"}
+_ADDED, _REMOVED = Style(bgcolor="#12261e"), Style(bgcolor="#2d1618")
+_TOKENS = (
+    ("Token.Comment", Style(italic=True, dim=True)),
+    ("Token.Keyword", Style(color="magenta")),
+    ("Token.Literal.String", Style(color="yellow")),
+    ("Token.Literal.Number", Style(color="cyan")),
+    ("Token.Name.Function", Style(color="blue")),
+    ("Token.Name.Class", Style(color="blue")),
+    ("Token.Name.Decorator", Style(color="blue")),
+)
+
+
+def segments(row: Row) -> list[Segment]:
+    """Return a row as what the screen draws. Its text is safe already; nothing here reads markup."""
+    found: list[Segment] = []
+    for span in row:
+        found += (
+            _code(span) if span.path and span.tone in ("add", "del", "") else [Segment(span.text, STYLES[span.tone])]
+        )
+    return found
+
+
+def _code(span: Span) -> list[Segment]:
+    """Return a line of a difference: its sign in the colour of its tone, the code after it in those of its language."""
+    sign, code = span.text[:1], span.text[1:]
+    behind = {"add": _ADDED, "del": _REMOVED}.get(span.tone, Style())
+    found = [Segment(sign, STYLES[span.tone] + behind)]
+    return found + [Segment(text, style + behind) for text, style in coloured(span.path, code)]
+
+
+@lru_cache(maxsize=4096)
+def coloured(path: str, code: str) -> tuple[tuple[str, Style], ...]:
+    """Return code in pieces with their styles; of a language that is not known, as it is."""
+    lexer = _lexer(path.rpartition("/")[2])
+    if lexer is None or not code.strip():
+        return ((code, Style()),)
+    pieces, used = [], 0
+    for kind, text in lexer.get_tokens(code):
+        kept = text[: len(code) - used]
+        if kept:
+            pieces.append((kept, _style(str(kind))))
+            used += len(kept)
+    # A lexer may leave something out or put something in: then the line is shown as it is.
+    return tuple(pieces) if "".join(text for text, _ in pieces) == code else ((code, Style()),)
+
+
+def _style(kind: str) -> Style:
+    return next((style for name, style in _TOKENS if kind.startswith(name)), Style())
+
+
+@lru_cache(maxsize=64)
+def _lexer(name: str) -> Any:
+    from pygments.lexers import get_lexer_for_filename  # loaded with the first difference
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None

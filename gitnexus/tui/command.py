@@ -1,0 +1,93 @@
+"""`git nexus chat`."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.ui.commands import NexusCommand, invocation
+from gitnexus.ui.output import answer, start_folder
+
+if TYPE_CHECKING:
+    from gitnexus.tui.chat import Chat
+
+_WAITS = 21
+
+
+@click.command("chat", cls=NexusCommand)
+@click.option("--plain", is_flag=True, help="Lines instead of a screen, for screen readers and simple terminals.")
+@click.option("--script", metavar="FILE", help="Take the lines of a file as typed, - for standard input, then leave.")
+@click.pass_context
+def chat(ctx: click.Context, plain: bool, script: str | None) -> None:
+    """Ask, see what happens, and decide: one conversation with all runs of this project.
+
+    Without a terminal, or with --plain, it is a line mode with the same commands. Nothing is lost by leaving: runs go
+    on, and what waits for an answer is there again next time.
+    """
+    place = start_folder(invocation(ctx))
+    as_json = invocation(ctx).as_json
+    if script is not None or plain or as_json or not _is_screen():
+        lines = _script(script, place) if script not in (None, "-") else None
+        _by_lines(_opened(place), lines, scripted=script is not None or as_json)
+        return
+    from gitnexus.git.discovery import discover
+    from gitnexus.tui.screen import ChatApp
+
+    discover(place, inherit=True)  # where there is no repository, no screen is drawn
+    app = ChatApp(lambda: _opened(place))
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+
+
+def _opened(place: Path) -> "Chat":
+    from gitnexus.app import open_nexus
+    from gitnexus.tui.chat import Chat
+
+    return Chat(open_nexus(place), place)
+
+
+def _is_screen() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def _by_lines(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool) -> None:
+    from gitnexus.tui.lines import Lines
+
+    live = not scripted and sys.stdin.isatty()
+    as_json = invocation(click.get_current_context()).as_json
+
+    face = Lines(talk, io.StringIO() if as_json else sys.stdout, live=live)
+    try:
+        face.talk(lines if lines is not None else face.typed())
+        if as_json:
+            answer(_told(talk), "", talk.nexus.described)
+    finally:
+        talk.close()
+    if not live:
+        sys.exit(1 if talk.failures else _WAITS if talk.waiting() else 0)
+
+
+def _told(talk: "Chat") -> dict[str, Any]:
+    entries = [{"speaker": one.speaker, "text": one.text, "run": one.run} for one in talk.said]
+    waiting = [
+        {"id": card.id, "kind": card.kind, "title": card.title, "run": card.run, "action": card.action,
+         "digest": card.digest, "keys": [key.letter for key in card.keys]}
+        for card in talk.waiting()
+    ]  # fmt: skip
+    return {"entries": entries, "waiting": waiting}
+
+
+def _script(name: str | None, place: Path) -> Iterator[str]:
+    from gitnexus.base.errors import NotFound
+    from gitnexus.base.text import one_line
+
+    try:
+        text = (place / Path(name or "").expanduser()).read_text(encoding="utf-8", errors="replace")
+    except OSError as exc:
+        raise NotFound(f"{one_line(name or '', 200)} cannot be read: {exc.strerror}") from exc
+    return iter(text.splitlines())

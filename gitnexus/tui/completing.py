@@ -1,0 +1,72 @@
+"""What can be put in for the word before the cursor: slash commands, @files, tasks, runs, agents. Pure."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gitnexus.tui.slash import COMMANDS
+
+MOST = 8
+_OF_RUN = frozenset("land replay diff cancel resume stop review use approve deny show answer".split())
+_CHOICES = {"trace": ("on", "off"), "mode": ("default", "acceptEdits", "autopilot", "bypass")}
+
+
+class Offer(NamedTuple):
+    """What would stand in the place of the text between `start` and the cursor, and a word about it."""
+
+    text: str
+    about: str
+    start: int
+
+
+class Sources(NamedTuple):
+    """Where names come from; each is asked only if such a word is being typed."""
+
+    files: Callable[[], Sequence[str]]
+    tasks: Callable[[str], Sequence[tuple[str, str]]]
+    runs: Callable[[], Sequence[tuple[str, str]]]
+    macros: Callable[[], Sequence[tuple[str, str]]]
+
+
+def offers(text: str, cursor: int, sources: Sources) -> list[Offer]:
+    """Return what can stand in the place of the word before the cursor, the best first."""
+    before = text[:cursor]
+    start = max(before.rfind(" "), before.rfind("\n")) + 1
+    word = before[start:]
+    if start == 0 and word.startswith("/"):
+        return _slash(word, sources)
+    if word.startswith("@"):
+        return [Offer(f"@{path}", "file", start) for path in _near(word[1:], sources.files())]
+    if before.startswith("/") and "\n" not in before:
+        found = _argument(before[1:].split(" ", 1)[0], word, start, sources)
+        if found:
+            return found
+    name, colon, number = word.partition(":")
+    if colon and name and (not number or number[:1] in "Tt"):
+        rows = sources.tasks(name)
+        return [Offer(ref, about, start) for ref, about in rows if ref.lower().startswith(word.lower())][:MOST]
+    return []
+
+
+def _slash(word: str, sources: Sources) -> list[Offer]:
+    rows = [(f"/{one.name}", one.about) for one in COMMANDS]
+    rows += [(f"/{name}", about) for name, about in sources.macros()]
+    return [Offer(name, about, 0) for name, about in rows if name.startswith(word)][:MOST]
+
+
+def _argument(command: str, word: str, start: int, sources: Sources) -> list[Offer]:
+    if command in _CHOICES:
+        return [Offer(one, command, start) for one in _CHOICES[command] if one.startswith(word)]
+    if command in _OF_RUN:
+        return [Offer(name, about, start) for name, about in sources.runs() if name.startswith(word)][:MOST]
+    return []
+
+
+def _near(word: str, paths: Sequence[str]) -> list[str]:
+    """Return the paths that begin so, then those with a name that does, then those that hold it."""
+    low = word.lower()
+    begins = [path for path in paths if path.lower().startswith(low)]
+    if len(begins) >= MOST:
+        return begins[:MOST]
+    named = [path for path in paths if path.rpartition("/")[2].lower().startswith(low)]
+    holds = [path for path in paths if low in path.lower()]
+    return list(dict.fromkeys([*begins, *named, *holds]))[:MOST]

@@ -1,0 +1,43 @@
+"""Whether a key may answer a card: not by Enter, not by a paste, not by what was typed before the card was there. Pure.
+
+A terminal that marks pastes tells us; one that does not sends them as keys, quicker than anybody types. So an answer is
+only taken when nothing was typed right before it and nothing follows right after.
+"""
+
+from dataclasses import dataclass, replace
+
+# A card is looked at before it is answered.
+SEEN = 0.35
+# For so long nothing may come before an answer, and nothing follow it.
+QUIET = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What was pressed for the card that is looked at. Times are seconds of one clock; `pending` waits to be taken."""
+
+    card: str = ""
+    since: float = 0.0
+    last: float = float("-inf")
+    pending: str = ""
+    refused: str = ""
+
+    def looking(self, card: str, now: float) -> "Guard":
+        """Return the guard after a card came into view, or is another one by now."""
+        return self if card == self.card else Guard(card, now, self.last)
+
+    def pressed(self, letter: str, now: float) -> "Guard":
+        """Return the guard after a key; `pending` is taken once it was quiet, `refused` says why nothing is."""
+        if now - self.last < QUIET:
+            return replace(self, last=now, pending="", refused="that came as quickly as a paste, so it answers nothing")
+        if now - self.since < SEEN:
+            return replace(self, last=now, pending="", refused="the card has only just come up; look at it first")
+        return replace(self, last=now, pending=letter, refused="")
+
+    def quiet(self, now: float) -> str:
+        """Return the key that may be taken now, nothing if none may."""
+        return self.pending if self.pending and now - self.last >= QUIET else ""
+
+    def taken(self) -> "Guard":
+        """Return the guard after its key was taken."""
+        return replace(self, pending="")

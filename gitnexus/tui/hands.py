@@ -1,0 +1,116 @@
+"""What the chat has done by others: commands of git nexus, each a process of its own that outlives the terminal.
+
+So nothing that takes time stops the conversation, a closed terminal ends no run, and what the chat does is what anybody
+can type.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from gitnexus.base.text import visible_bytes
+
+_MOST = 1024 * 1024
+# Processes that outlive the conversation: nobody waits for them any more, and nobody is to complain about that.
+_LEFT: "list[subprocess.Popen[bytes]]" = []
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended: its status, what it printed, and its JSON if that was asked for."""
+
+    argv: tuple[str, ...]
+    status: int
+    out: str
+    err: str
+    told: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def failure(self) -> str:
+        """Return what went wrong in words, nothing if it did not."""
+        error = self.told.get("error")
+        if isinstance(error, dict):
+            hint = error.get("fix") or ""
+            return f"{error.get('message', 'it failed')}{f' (try: {hint})' if hint else ''}"
+        said = (self.err or self.out or f"it ended with {self.status}").strip()
+        return "" if self.status == 0 else said.removeprefix("error: ")
+
+
+@dataclass(slots=True)
+class Job:
+    """A command that is under way."""
+
+    argv: tuple[str, ...]
+    then: Callable[[Done], None]
+    run: str
+    process: "subprocess.Popen[bytes]"
+    out: IO[bytes]
+    err: IO[bytes]
+
+
+class Hands:
+    """Starts commands of git nexus in a folder, and tells when they are done."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self.jobs: list[Job] = []
+
+    def do(self, argv: Sequence[str], then: Callable[[Done], None], run: str = "") -> None:
+        """Start a command; `then` hears how it ended, in `collect`."""
+        out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is collected
+        process = self._started(argv, out, err)
+        self.jobs.append(Job(tuple(argv), then, run, process, out, err))
+
+    def collect(self) -> None:
+        """Tell of all commands that are done by now."""
+        for job in [job for job in self.jobs if job.process.poll() is not None]:
+            self.jobs.remove(job)
+            with job.out, job.err:
+                job.then(_done(job))
+
+    def stop(self, run: str = "") -> bool:
+        """End what is being done, for a run if one is named; True if there was something."""
+        found = [job for job in self.jobs if not run or job.run == run]
+        for job in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(job.process.pid, signal.SIGINT)
+        return bool(found)
+
+    def close(self) -> None:
+        """Let go of what is under way: it goes on by itself."""
+        for job in self.jobs:
+            job.out.close()
+            job.err.close()
+            if job.process.poll() is None:
+                _LEFT.append(job.process)
+        self.jobs = []
+
+    def _started(self, argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> "subprocess.Popen[bytes]":
+        # No colours, no questions and no pager: what comes back is shown by us.
+        env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+        words = [sys.executable, "-m", "gitnexus", "-C", str(self._place), *argv]
+        return subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, cwd="/", env=env
+        )
+
+
+def _done(job: Job) -> Done:
+    texts = []
+    for file in (job.out, job.err):
+        file.seek(0)
+        texts.append(file.read(_MOST))
+    told: dict[str, Any] = {}
+    if "--json" in job.argv:
+        with contextlib.suppress(ValueError):
+            found = json.loads(texts[0])
+            told = found if isinstance(found, dict) else {}
+    out, err = (visible_bytes(text).rstrip("\n") for text in texts)
+    return Done(job.argv, job.process.returncode, out, err, told)

@@ -1,0 +1,137 @@
+"""The input: several lines, history by the arrows, completion of words, and knowing a paste from typing."""
+
+import time
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+from textual.widgets import TextArea
+
+from gitnexus.tui.completing import Offer
+from gitnexus.tui.history import History
+
+# As quick as this, and so often in a row, is no person.
+_BURST, _MANY = 0.008, 6
+
+
+class InputBox(TextArea):
+    """Enter sends, Ctrl-J (or Alt-Enter, Shift-Enter) begins a new line."""
+
+    DEFAULT_CSS = """
+    InputBox { height: auto; min-height: 3; max-height: 10; border: round $primary; padding: 0 1;
+               scrollbar-size-vertical: 1; }
+    InputBox:focus { border: round $accent; }
+    """
+
+    @dataclass
+    class Sent(Message):
+        """Somebody pressed Enter. `pasted`: a part of it was."""
+
+        text: str
+        pasted: bool
+
+    class Left(Message):
+        """Somebody wants to go to the cards."""
+
+    class Ended(Message):
+        """Ctrl-D in an empty input."""
+
+    def __init__(self) -> None:
+        super().__init__(id="input", show_line_numbers=False, soft_wrap=True, tab_behavior="focus")
+        self.highlight_cursor_line = False
+        self.history_of = History()
+        self._offers: list[Offer] = []
+        self._offered_for = ("", 0)
+        self.offered = 0
+        self.walked = ""
+        self.pasted = False
+        self._last = 0.0
+        self._quick = 0
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What can be put in here and now; what was found for another text is nothing any more."""
+        return self._offers if self._offered_for == (self.text, self.place) else []
+
+    def offer(self, found: list[Offer], text: str, place: int) -> None:
+        """Take in what can be put in for a text, as it was when somebody looked."""
+        if [one.text for one in found] != [one.text for one in self._offers]:
+            self.offered = 0
+        self._offers, self._offered_for = found, (text, place)
+
+    def fill(self, text: str) -> None:
+        """Put a text in, the cursor at its end."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    @property
+    def place(self) -> int:
+        """Where the cursor is in the text."""
+        row, column = self.cursor_location
+        return sum(len(line) + 1 for line in self.text.split("\n")[:row]) + column
+
+    def accept(self) -> None:
+        """Take the offer that is marked."""
+        offer = self.offers[self.offered]
+        text, end = self.text, self.place
+        done = f"{text[: offer.start]}{offer.text} "
+        self.text = done + text[end:].lstrip(" ")
+        lines = done.split("\n")
+        self.move_cursor((len(lines) - 1, len(lines[-1])))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        self.pasted = True
+        await super()._on_paste(event)
+
+    async def _on_key(self, event: events.Key) -> None:
+        self._timed()
+        if self._handled(event.key):
+            event.prevent_default()
+            event.stop()
+            return
+        await super()._on_key(event)
+
+    def _handled(self, key: str) -> bool:
+        match key:
+            case "enter":
+                self._send()
+            case "ctrl+j" | "alt+enter" | "shift+enter":
+                self.insert("\n")
+            case "tab" if self.offers:
+                self.accept()
+            case "tab" | "shift+tab":
+                self.post_message(self.Left())
+            case "up" | "down" if len(self.offers) > 1:
+                self.offered = (self.offered + (1 if key == "down" else -1)) % len(self.offers)
+                self.post_message(self.Changed(self))
+            case "up" if self.cursor_location[0] == 0:
+                self._walk(*self.history_of.earlier(self.text))
+            case "down" if self.cursor_location[0] == self.document.line_count - 1:
+                self._walk(*self.history_of.later())
+            case "ctrl+d" if not self.text:
+                self.post_message(self.Ended())
+            case _:
+                return False
+        return True
+
+    def _send(self) -> None:
+        text, pasted = self.text, self.pasted
+        self.pasted, self._quick = False, 0
+        self.text = ""
+        self.post_message(self.Sent(text, pasted))
+
+    def _walk(self, history: History, text: str | None) -> None:
+        self.history_of = history
+        if text is not None:
+            self.walked = text
+            self.fill(text)
+
+    def _timed(self) -> None:
+        """Know keys that come as quickly as a paste: not every terminal marks one."""
+        now = time.monotonic()
+        self._quick = self._quick + 1 if now - self._last < _BURST else 0
+        self._last = now
+        if self._quick >= _MANY:
+            self.pasted = True
+        elif not self.text:
+            self.pasted = False

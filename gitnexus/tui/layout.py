@@ -1,0 +1,132 @@
+"""Cards and entries as rows of a given width. Whatever an agent wrote stands behind a gutter that it cannot write."""
+
+from collections.abc import Iterable
+from textwrap import wrap
+from typing import NamedTuple
+from unicodedata import combining, east_asian_width
+
+from gitnexus.base.text import framed, one_line, visible
+from gitnexus.tui.model import ChatCard, Entry, Key, Line, Tone
+
+
+class Span(NamedTuple):
+    """A piece of a row. `path` is the file whose code it is, for who colours code."""
+
+    text: str
+    tone: Tone = ""
+    path: str = ""
+
+
+Row = tuple[Span, ...]
+_MARKS = {"you": "› ", "nexus": "", "agent": "  │ ", "output": "  ", "error": "! ", "trace": "  · "}
+_TONES: dict[str, Tone] = {
+    "you": "bold", "nexus": "", "agent": "", "output": "", "error": "bad", "trace": "dim",
+}  # fmt: skip
+NARROWEST = 20
+
+
+def broken(text: str, width: int) -> list[str]:
+    """Return the safe lines of a text, none wider than `width`."""
+    return [piece[2:] for piece in framed(text, max(NARROWEST, width))]
+
+
+def flowed(text: str, width: int) -> list[str]:
+    """Return the safe lines of a text, broken between words where that can be counted."""
+    width, found = max(NARROWEST, width), []
+    for line in visible(text).split("\n"):
+        if "\t" in line or not _is_narrow(line):
+            found += broken(line, width)
+        else:
+            found += wrap(line, width, replace_whitespace=False, break_on_hyphens=False) or [""]
+    return found
+
+
+def _is_narrow(line: str) -> bool:
+    return line.isascii() or all(east_asian_width(ch) not in "WF" and not combining(ch) for ch in line)
+
+
+def entry_rows(entry: Entry, width: int, *, named: bool = False) -> list[Row]:
+    """Return an entry as rows; `named` says for which run, where there are several."""
+    mark, tone = _MARKS[entry.speaker], _TONES[entry.speaker]
+    label = f"{entry.run} " if named and entry.run and entry.speaker == "agent" else ""
+    room = width - len(mark) - len(label)
+    rows: list[Row] = []
+    pieces = broken(entry.text, room) if entry.speaker in ("agent", "output") else flowed(entry.text, room)
+    for at, piece in enumerate(pieces):
+        lead = mark if at == 0 or entry.speaker in ("agent", "output") else " " * len(mark)
+        rows.append((Span(lead, "dim"), Span(label, "dim"), Span(piece, tone)))
+    return rows
+
+
+def card_rows(
+    card: ChatCard, width: int, flipped: frozenset[int] = frozenset(), *, focused: bool = False, section: int = -1
+) -> list[Row]:
+    """Return a card as rows. `flipped` are the sections that a person folded or unfolded, `section` the chosen one."""
+    inner = width - 2
+    mark = "▶" if focused else "┌"
+    if card.settled:
+        return [(Span("─ ", "dim"), Span(piece, "dim")) for piece in flowed(f"{card.title}: {card.settled}", inner)]
+    title: Tone = "warn" if card.waits else "bold"
+    rows: list[Row] = [(Span(f"{mark} ", title), Span(broken(card.title, inner)[0], title))]
+    for line in card.rows:
+        rows += _framed(line, inner)
+    for at, part in enumerate(card.sections):
+        folded = part.folded != (at in flipped)
+        sign = "" if not part.lines else "▸ " if folded else "▾ "
+        count = f"  ({len(part.lines)} lines folded)" if folded and part.lines else ""
+        chosen = focused and at == section and part.lines
+        rows += _framed(Line(f"{sign}{part.title}{count}", "node" if chosen else "bold"), inner)
+        if not folded:
+            for line in part.lines:
+                rows += _framed(line, inner, part.path)
+    rows += [(Span("│ ", "dim"), Span(piece, "warn")) for piece in _keys(card.keys, inner)] if card.waits else []
+    return [*rows, (Span("└" + "─" * (width - 1), "dim"),)]
+
+
+def _framed(line: Line, inner: int, path: str = "") -> Iterable[Row]:
+    pieces = broken(line.text, inner) if path else flowed(line.text, inner)
+    for at, piece in enumerate(pieces):
+        yield (Span("│ " if at == 0 else "┆ ", "dim"), Span(piece, line.tone, path))
+
+
+def key_line(keys: tuple[Key, ...]) -> str:
+    """Return the keys of a card on one line; ? tells what each means."""
+    return "  ".join(f"[{key.letter}] {_short(key)}" for key in keys)
+
+
+def _keys(keys: tuple[Key, ...], inner: int) -> list[str]:
+    """Return the keys as lines; no key is torn in two."""
+    lines = [""]
+    for word in (f"[{key.letter}] {_short(key)}" for key in keys):
+        if lines[-1] and len(lines[-1]) + 2 + len(word) > inner:
+            lines.append("")
+        lines[-1] += f"  {word}" if lines[-1] else word
+    return [piece for line in lines for piece in broken(line, inner)]
+
+
+def _short(key: Key) -> str:
+    return key.label.partition(" (also:")[0].partition(";")[0]
+
+
+def key_help(card: ChatCard) -> str:
+    """Return what each key of a card does, a line each."""
+    return "\n".join(f"{key.letter}  {key.label}" for key in card.keys)
+
+
+def plain_card(card: ChatCard, *, whole: bool = False) -> list[str]:
+    """Return a card for the line mode: ours begins a line, what others wrote is set in by blanks."""
+    if card.settled:
+        return [one_line(f"{card.title}: {card.settled}", 400)]
+    lines = [f"card: {one_line(card.title, 400)}"]
+    for line in card.rows:
+        lines += [f"  {piece}" for piece in broken(line.text, 400)]
+    for section in card.sections:
+        shown = section.lines if whole or not section.folded else section.lines[:8]
+        rest = len(section.lines) - len(shown)
+        lines.append(f"  {broken(section.title, 400)[0]}")
+        for line in shown:
+            lines += [f"    {piece}" for piece in broken(line.text, 400)]
+        lines += [f"    {rest} more lines; /show prints them"] if rest else []
+    if card.waits:
+        lines.append(f"answer: {key_line(card.keys)}")
+    return lines

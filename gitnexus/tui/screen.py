@@ -1,0 +1,379 @@
+"""The screen: a Textual application around one chat. It draws and passes on; what anything means, the chat knows."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static, TextArea
+
+from gitnexus.tui.colouring import MODES, STYLES
+from gitnexus.tui.completing import offers
+from gitnexus.tui.guard import QUIET, Guard
+from gitnexus.tui.inputbox import InputBox
+from gitnexus.tui.layout import key_help
+from gitnexus.tui.model import Again, ChatCard, Entry, Key, Leave, Panel, Standing, Update
+from gitnexus.tui.stream import Stream
+
+if TYPE_CHECKING:
+    from gitnexus.tui.chat import Chat
+
+T = TypeVar("T")
+_BUSY, _IDLE = 0.1, 0.5
+_GARBAGE = 50_000
+
+
+class ChatApp(App[None]):
+    """Everything that asks the chat goes through one thread, in order, so the screen never waits for git."""
+
+    CSS = """
+    #main { width: 1fr; }
+    #panel { width: 34; height: 100%; border-left: solid $primary; padding: 0 1; display: none; }
+    #panel.shown { display: block; }
+    #offers { height: auto; max-height: 9; padding: 0 2; display: none; }
+    #hint { height: 1; padding: 0 1; color: $text-muted; }
+    #status { height: 1; padding: 0 1; background: $panel; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "git nexus"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "stop", "Stop", priority=True),
+        Binding("escape", "escape", "Back", priority=True),
+        Binding("ctrl+q", "leave", "Leave", priority=True),
+        Binding("f2", "panel", "Panel", priority=True),
+    ]
+
+    chat: "Chat"
+
+    def __init__(self, opens: "Callable[[], Chat]", clock: Callable[[], float] = time.monotonic) -> None:
+        """`opens` is called after the first paint: to open a project takes longer than to draw an empty screen."""
+        super().__init__()
+        self._opens = opens
+        self.ready = False
+        # Why it ended by itself, for who started it.
+        self.failure: BaseException | None = None
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="chat")
+        self._guard = Guard()
+        self._asking: tuple[ChatCard, Key] | None = None
+        self._standing = Standing()
+        self._watcher: asyncio.Task[None] | None = None
+        self._saved = ""
+        self.stream = Stream()
+        self.box = InputBox()
+
+    def compose(self) -> ComposeResult:
+        """Return the widgets."""
+        with Horizontal():
+            with Vertical(id="main"):
+                yield self.stream
+                yield Static("", id="offers", markup=False)
+                yield self.box
+                yield Static("", id="hint", markup=False)
+                yield Static("", id="status", markup=False)
+            yield Static("", id="panel", markup=False)
+
+    async def on_mount(self) -> None:
+        """Begin to talk and to watch, after the first paint."""
+        self.box.focus()
+        self._watcher = asyncio.create_task(self._watch())
+        self._watcher.add_done_callback(self._watched)
+
+    async def on_unmount(self) -> None:
+        """Let go of everything; runs go on."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            await asyncio.wait([self._watcher])
+        self._keep_draft()
+        self._thread.shutdown(wait=True)
+        if self.ready:
+            self.chat.close()
+
+    async def ask(self, what: Callable[[], T]) -> T:
+        """Have the chat do something in its own thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, what)
+
+    def _watched(self, task: "asyncio.Task[None]") -> None:
+        """Leave if nobody watches any more: a screen that shows nothing new would be a lie."""
+        if not task.cancelled() and task.exception() is not None:
+            self.failure = task.exception()
+            self.exit()
+
+    async def _watch(self) -> None:
+        box = self.box
+        chat = self.chat = await self.ask(self._opens)
+        updates = await self.ask(chat.opened)
+        # All that is loaded by now stays: to look for garbage in it would hold up a frame for a tenth of a second.
+        gc.freeze()
+        gc.set_threshold(_GARBAGE)
+        self.ready = True
+        self._show(updates)
+        box.history_of = chat.history
+        draft = await self.ask(chat.keeper.draft)
+        if draft and not box.text:
+            box.fill(draft)
+        while True:
+            updates, standing = await self.ask(lambda: (chat.look(), chat.standing()))
+            self._show(updates)
+            self._status(standing)
+            if self.query_one("#panel").has_class("shown"):
+                self._panel(await self.ask(chat.panel))
+            self._keep_draft()
+            await asyncio.sleep(_BUSY if chat.working else _IDLE)
+
+    def _keep_draft(self) -> None:
+        text = self.box.text if self._asking is None and self.ready else self._saved
+        if text != self._saved:
+            self._saved = text
+            self.chat.keeper.keep_draft(text)
+
+    def _show(self, updates: list[Update]) -> None:
+        stream = self.stream
+        stream.named = len(self.chat.watch.views) > 1
+        things: list[Entry | ChatCard] = []
+        for update in updates:
+            if isinstance(update, (Entry, ChatCard)):
+                things.append(update)
+            elif isinstance(update, Again):
+                stream.add(things)
+                things = []
+                stream.lift(update.card, whole=update.whole)
+                stream.chosen = update.card.id
+            elif isinstance(update, Leave):
+                self.exit()
+        if things:
+            stream.add(things)
+        if updates:
+            self._hint()
+
+    @on(InputBox.Sent)
+    async def _sent(self, event: InputBox.Sent) -> None:
+        if self._asking is not None:
+            await self._said(event.text, pasted=event.pasted)
+            return
+        self._show(await self.ask(lambda: self.chat.typed(event.text, pasted=event.pasted)))
+        self.box.history_of = self.chat.history
+
+    async def _said(self, text: str, *, pasted: bool) -> None:
+        """Take what a key had asked for; a yes that is pasted is none."""
+        assert self._asking is not None  # noqa: S101 - who calls has looked
+        card, key = self._asking
+        self._asked(None)
+        if pasted and key.means == "approve":
+            self._show([Entry("error", "a paste approves nothing; type the word")])
+            return
+        self._show(await self.ask(lambda: self.chat.answered(card.id, key.letter, text, digest=card.digest)))
+        self._next_card()
+
+    @on(InputBox.Left)
+    def _to_cards(self) -> None:
+        stream = self.stream
+        waiting = [card for card in stream.cards() if card.waits] or stream.cards()
+        if not waiting:
+            stream.focus()
+            return
+        wanted = stream.chosen if any(card.id == stream.chosen for card in waiting) else waiting[-1].id
+        stream.focus()
+        self._look_at(wanted)
+        self.call_after_refresh(self._hint)
+
+    @on(InputBox.Ended)
+    def _ended(self) -> None:
+        self.exit()
+
+    def _look_at(self, card_id: str) -> None:
+        self.stream.choose(card_id)
+        self._guard = self._guard.looking(card_id, self._clock())
+        self._hint()
+
+    def _next_card(self) -> None:
+        """Look at the next card of the same run that waits; if there is none, at what happens."""
+        stream, here = self.stream, self.stream.card()
+        waiting = [card for card in stream.cards() if card.waits and here and card.run == here.run and card != here]
+        if waiting and stream.has_focus:
+            self._look_at(waiting[-1].id)
+        else:
+            self._type()
+
+    async def on_key(self, event: events.Key) -> None:
+        """Keys that the input did not take: those of the cards."""
+        stream = self.stream
+        if not stream.has_focus:
+            return
+        if event.key == "enter":
+            event.stop()
+            self._note("Enter answers nothing; press the key of an answer")
+            return
+        if self._moved(stream, event.key):
+            event.stop()
+            self._hint()
+            return
+        if event.character and event.is_printable:
+            event.stop()
+            self._guard = self._guard.looking(stream.chosen, self._clock()).pressed(event.character, self._clock())
+            if self._guard.refused:
+                self._note(self._guard.refused)
+            else:
+                self.set_timer(QUIET * 1.1, self._quiet)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste outside of the input answers nothing."""
+        if self.stream.has_focus:
+            event.stop()
+            self._note("a paste answers nothing")
+
+    def _moved(self, stream: Stream, key: str) -> bool:
+        cards = [card.id for card in stream.cards()]
+        here = cards.index(stream.chosen) if stream.chosen in cards else len(cards)
+        match key:
+            case "tab" | "shift+tab":
+                self._type()
+            case "up" if cards:
+                self._look_at(cards[max(0, here - 1)])
+            case "down" if cards:
+                self._look_at(cards[min(len(cards) - 1, here + 1)])
+            case "left" | "right":
+                stream.turn(1 if key == "right" else -1)
+            case "space":
+                stream.fold()
+            case _:
+                return False
+        return True
+
+    async def _quiet(self) -> None:
+        letter = self._guard.quiet(self._clock())
+        self._guard = self._guard.taken() if letter else self._guard
+        card = self.stream.card()
+        if not letter or card is None:
+            return
+        if letter == "v":
+            self.stream.fold(everything=True)
+            return
+        if letter == "?":
+            self._show([Entry("output", key_help(card) or "this card has no keys")])
+            return
+        key = card.key(letter)
+        if key is None:
+            self._note(f"{letter} answers nothing here; ? explains the keys")
+        elif key.asks:
+            self._asked((card, key))
+        elif key.means == "edit":
+            await self._edit(card)
+        else:
+            self._show(await self.ask(lambda: self.chat.answered(card.id, letter, digest=card.digest)))
+            if key.means in ("approve", "start", "discard", "resume"):
+                self._next_card()
+
+    async def _edit(self, card: ChatCard) -> None:
+        with self.suspend():
+            self._thread.submit(self.chat.deeds.edited, card.id).result()
+        self.refresh(layout=True)
+
+    def _asked(self, asking: tuple[ChatCard, Key] | None) -> None:
+        """Have the input take what a key asks for, or give it back."""
+        box = self.box
+        if asking is not None:
+            self._keep_draft()
+        self._asking = asking
+        box.border_title = asking[1].asks if asking else ""
+        box.fill("" if asking else self._saved)
+        box.pasted = False
+        self._type()
+
+    @on(TextArea.Changed)
+    async def _changed(self) -> None:
+        box = self.box
+        text, place = box.text, box.place
+        found = []
+        if self._asking is None and text and text != box.walked:
+            found = await self.ask(lambda: offers(text, place, self.chat.sources()))
+        box.offer(found, text, place)
+        self._offer(box)
+
+    def _offer(self, box: InputBox) -> None:
+        shown = Text()
+        for at, one in enumerate(box.offers):
+            style = STYLES["node"] if at == box.offered else STYLES[""]
+            shown.append(f"{one.text}", style).append(f"  {one.about}\n", STYLES["dim"])
+        place = self.query_one("#offers", Static)
+        place.update(shown)
+        place.display = bool(box.offers)
+
+    def _status(self, now: Standing) -> None:
+        if now == self._standing:
+            return
+        self._standing = now
+        text = Text(f"{now.project} · {now.branch} · ", no_wrap=True, overflow="ellipsis")
+        text.append(now.mode, f"bold {MODES.get(now.mode, 'red')}")
+        if now.waiting:
+            text.append(" · ").append(f"{now.waiting} waiting", "bold yellow")
+        run = " ".join(filter(None, (now.run, now.node, now.status))) or "no run"
+        for part in filter(None, (run, now.plan, now.tasks, now.cost, "trace" if now.trace else "")):
+            text.append(f" · {part}")
+        self.query_one("#status", Static).update(text)
+
+    def _panel(self, panel: Panel) -> None:
+        text = Text(overflow="ellipsis")
+        for title, lines in panel.parts:
+            text.append(f"{title}\n", "bold")
+            for line in lines[:40]:
+                text.append(f"{line.text}\n", STYLES[line.tone])
+            text.append("\n")
+        self.query_one("#panel", Static).update(text)
+
+    def _type(self) -> None:
+        """Go to the input, and to the end of the conversation."""
+        self.box.focus()
+        self.stream.follow()
+        self.call_after_refresh(self._hint)
+
+    def _hint(self) -> None:
+        stream = self.stream
+        card = stream.card()
+        if self._asking is not None:
+            words = "Enter answers, Esc goes back"
+        elif stream.has_focus:
+            keys = "".join(key.letter for key in card.keys) if card and card.waits else ""
+            words = f"{f'{keys}: answer  ?: explain  ' if keys else ''}arrows: cards  space: fold  v: unfold  Tab: type"
+        else:
+            count = len([one for one in stream.cards() if one.waits])
+            words = f"Tab: {count} to answer" if count else "/help  Tab: cards  F2: panel  Ctrl-Q: leave"
+        self._note(words)
+
+    def _note(self, words: str) -> None:
+        self.query_one("#hint", Static).update(Text(words, no_wrap=True, overflow="ellipsis"))
+
+    async def action_stop(self) -> None:
+        """Stop what the active run does; never the program."""
+        self._show(await self.ask(self.chat.stop))
+
+    async def action_escape(self) -> None:
+        """Go back one step: from a question, from completion, from the cards; else stop."""
+        box = self.box
+        if self._asking is not None:
+            self._asked(None)
+        elif box.offers:
+            box.offer([], box.text, box.place)
+            self._offer(box)
+        elif self.stream.has_focus:
+            self._type()
+        else:
+            await self.action_stop()
+
+    def action_leave(self) -> None:
+        """Leave; runs go on."""
+        self.exit()
+
+    async def action_panel(self) -> None:
+        """Show or hide plan, tasks and runs."""
+        panel = self.query_one("#panel")
+        panel.toggle_class("shown")
+        if panel.has_class("shown"):
+            self._panel(await self.ask(self.chat.panel))

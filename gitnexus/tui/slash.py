@@ -1,0 +1,159 @@
+"""What a typed text means: a slash command, tags, or a request in plain words. Pure."""
+
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.text import one_line
+
+
+class Slash(NamedTuple):
+    """A command of the chat: its name, what it takes, and one line about it."""
+
+    name: str
+    takes: str
+    about: str
+
+
+COMMANDS: tuple[Slash, ...] = (
+    Slash(
+        "run", "[OPTIONS] [PROMPT] [-- CMD…]", "Start a run with the options of git nexus run, without a card first."
+    ),
+    Slash("plan", "[show|decide|… | TOPIC]", "Show the open plan, or begin to plan a topic."),
+    Slash("tasks", "[OPTIONS | VERB …]", "List the tasks, or do something with one as git nexus task does."),
+    Slash("memory", "[WORDS | VERB …]", "List the notes, search them, or do what git nexus memory does."),
+    Slash("m", "TEXT", "Keep a note in the memory."),
+    Slash("rule", "[TEXT]", "List the rules, or keep a new one."),
+    Slash("d", "TEXT", "Record a decision of the open plan."),
+    Slash("policy", "[VERB …]", "Show what agents may do, or change it as git nexus policy does."),
+    Slash("mode", "[default|acceptEdits|autopilot|bypass]", "Show how much is asked, or set it for runs from here."),
+    Slash("trace", "on|off", "Show the delegation graph, raw messages of agents and the time of nodes, or hide them."),
+    Slash("review", "[RUN]", "Show the cards that wait again."),
+    Slash("approve", "KEY [RUN] [ACTION]", "Answer a card by its key, in words: /approve y RUN a1."),
+    Slash("deny", "[RUN] [ACTION] [REASON]", "Say no to what waits."),
+    Slash("answer", "[RUN] TEXT", "Answer what an agent asked."),
+    Slash("show", "[RUN ACTION]", "Print a card with all that is folded."),
+    Slash("land", "[RUN] [OPTIONS]", "Bring what a run did into the branch you are on."),
+    Slash("replay", "[RUN]", "Tell the story of a run from its log."),
+    Slash("resume", "[RUN]", "Go on with a run that stopped."),
+    Slash("stop", "[RUN]", "Stop what a run does now; it can be resumed. Esc does the same."),
+    Slash("cancel", "[RUN]", "End a run for good; its branch stays."),
+    Slash("diff", "[RUN]", "Show what a run changed."),
+    Slash("runs", "[--all]", "List the runs."),
+    Slash("use", "RUN", "Make a run the one that commands without a name mean."),
+    Slash("agents", "[NAME]", "List the roles that agents take."),
+    Slash("status", "", "Show where the project stands."),
+    Slash("export", "[FILE]", "Write the conversation to a new file."),
+    Slash("help", "", "Show commands and keys."),
+    Slash("quit", "", "Leave. Runs go on, and are here again next time."),
+)
+NAMES = tuple(one.name for one in COMMANDS)
+_TASK_VERBS = frozenset("add list update complete cancel delete relate next claim import export".split())
+_MEMORY_VERBS = frozenset("add list show search merge gc restore stats".split())
+_PLAN_VERBS = frozenset("show start add decide reopen".split())
+_ABOUT_A_RUN = frozenset({"land", "replay", "diff", "cancel"})
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of git nexus whose answer is shown. `about_run`: the active run is put in if none is named."""
+
+    argv: tuple[str, ...]
+    about_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A command that the chat carries out itself."""
+
+    name: str
+    words: tuple[str, ...]
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A message with tags at the beginning of its lines, or one that stands for such a message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Plain words: what somebody wants done."""
+
+    text: str
+
+
+Intent = Command | Local | Tagged | Prompt
+
+
+def meant(text: str, macros: Collection[str] = ()) -> Intent | None:
+    """Return what a text means, None for nothing. `macros` are workflows by name. Raises: Invalid."""
+    stripped = text.strip()
+    if not stripped:
+        return None
+    if not stripped.startswith("/") or stripped.startswith("//"):
+        plain = stripped.removeprefix("/") if stripped.startswith("//") else text.strip("\n")
+        return Tagged(plain) if plain.lstrip().startswith("[") or "\n[" in plain else Prompt(plain.strip())
+    name, _, rest = stripped[1:].partition(" ")
+    if "\n" in name:
+        name, _, rest = stripped[1:].partition("\n")
+    if name in NAMES:
+        return _command(name, rest.strip())
+    if name in macros:
+        return Prompt(stripped)
+    near = get_close_matches(name, [*NAMES, *macros], n=1, cutoff=0.5)
+    raise Invalid(
+        f"there is no /{one_line(name, 40)}",
+        hint=f"did you mean /{near[0]}?" if near else "/help lists them; // begins a text that begins with a slash",
+    )
+
+
+def _command(name: str, rest: str) -> Intent:
+    first = rest.split(maxsplit=1)[0] if rest else ""
+    if name in ("m", "d") and not rest:
+        raise Invalid(f"/{name} needs a text", hint=f"/{name} {COMMANDS[NAMES.index(name)].takes}")
+    if (name in ("m", "d", "rule") and rest) or (name == "plan" and rest and first not in _PLAN_VERBS):
+        return Tagged(f"[{name}] {rest}")
+    words = _words(rest) if name not in ("answer", "deny") else tuple(rest.split())
+    if name in _ABOUT_A_RUN:
+        return Command((name, *words), about_run=True)
+    argv = _argv(name, words, first, rest)
+    return Command(argv) if argv else Local(name, words, rest)
+
+
+def _argv(name: str, words: tuple[str, ...], first: str, rest: str) -> tuple[str, ...]:
+    """Return the command of git nexus that one of the chat is, nothing for one that it does itself."""
+    match name:
+        case "rule":
+            return ("rule", "list")
+        case "plan" | "policy":
+            return (name, *(words or ("show",)))
+        case "tasks":
+            return ("task", *words) if first in _TASK_VERBS else ("task", "list", *words)
+        case "memory" if first in _MEMORY_VERBS:
+            return ("memory", *words)
+        case "memory":
+            return ("memory", "search", rest) if rest else ("memory", "list")
+        case "agents" | "runs" | "status":
+            return (name, *words)
+    return ()
+
+
+def _words(rest: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(rest))
+    except ValueError as exc:
+        raise Invalid(f"the quotation marks do not close: {one_line(rest, 80)}") from exc
+
+
+def help_text(keys: str) -> str:
+    """Return what there is, for /help."""
+    width = max(len(f"/{one.name} {one.takes}") for one in COMMANDS if len(one.takes) < 30)
+    rows = [f"{f'/{one.name} {one.takes}'.ljust(width)}  {one.about}" for one in COMMANDS]
+    tags = "[plan] [run] [sync] [d] [m] [rule:NAME] at the beginning of a line do what they do in your program."
+    return "\n".join([*rows, "", tags, "Anything else is a request: a workflow is proposed for it.", "", keys])

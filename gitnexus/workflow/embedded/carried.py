@@ -1,0 +1,94 @@
+"""What a text carries that can be done as it stands: patches and commands, in their order. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitnexus.git.patchtext import why_refused
+from gitnexus.prompts.model import Argv, PlanStep, StepCall
+from gitnexus.workflow.embedded.argv import DIFFS, SHELLS, fenced, spoken
+from gitnexus.workflow.embedded.outline import Code, Row
+
+# Where a step keeps its patches: inputs of the call that carries it out, `diff`, `diff2` and so on.
+DIFF = re.compile(r"diff(\d{0,3})")
+_TARGET = re.compile(r"^(?:\+\+\+ b/|--- a/|rename to |rename from )([^\t\n]+)", re.MULTILINE)
+_SHAPE = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ )", re.MULTILINE)
+EXEC = "ExecStep"
+
+
+class Work(NamedTuple):
+    """What can be done as it stands, and why something that looks like it cannot."""
+
+    diffs: tuple[str, ...] = ()
+    commands: tuple[Argv, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.diffs or self.commands)
+
+
+def is_work(code: Code) -> bool:
+    """True for a block that is meant to be applied or run."""
+    return code.language in DIFFS | SHELLS or (not code.language and _SHAPE.search(code.text) is not None)
+
+
+def stages(blocks: Sequence[Code], said: str = "") -> list[Work]:
+    """Return the work of some blocks in stages: patches first, then commands; a patch after a command is a new stage.
+
+    Commands that the sentence above them speaks of come with the last stage: they are what proves it.
+    """
+    found: list[list[Code]] = [[]]
+    for block in filter(is_work, blocks):
+        is_diff = block.language not in SHELLS
+        if is_diff and any(one.language in SHELLS for one in found[-1]):
+            found.append([])
+        found[-1].append(block)
+    works = [_stage(group) for group in found]
+    told = spoken(said)
+    new = tuple(one for one in told.commands if one not in works[-1].commands)
+    works[-1] = works[-1]._replace(commands=(*works[-1].commands, *new), refused=(*works[-1].refused, *told.refused))
+    return [one for one in works if one or one.refused]
+
+
+def blocks_below(row: Row) -> Iterator[Code]:
+    """Yield the code of a row and of all rows below it."""
+    yield from row.code
+    for one in row.more:
+        yield from blocks_below(one)
+
+
+def changed_paths(diffs: Sequence[str]) -> list[str]:
+    """Return the files that diffs speak of. A hint for a plan: what a patch does, its tree tells."""
+    found = [name.strip().strip('"') for diff in diffs for name in _TARGET.findall(diff)]
+    return list(dict.fromkeys(found))
+
+
+def call_of(diffs: Sequence[str]) -> StepCall:
+    """Return the call that carries a step out, with the patches that it carries."""
+    return StepCall(fn=EXEC, inputs={f"diff{at if at > 1 else ''}": diff for at, diff in enumerate(diffs, 1)})
+
+
+def diffs_of(step: PlanStep) -> list[str]:
+    """Return the patches that a step carries, in their order."""
+    given = step.baml.inputs if step.baml else {}
+    named = sorted((int(found[1] or 1), key) for key in given if (found := DIFF.fullmatch(key)))
+    return [given[key] for _, key in named]
+
+
+def why_no_patch(diff: str) -> str:
+    """Return why a text is not even tried as a patch, empty if it is."""
+    if not _SHAPE.search(diff):
+        return "it names no file: a unified diff has lines --- a/PATH and +++ b/PATH"
+    if "@@ -" not in diff and not re.search(
+        r"^(?:rename|new file|deleted file|old mode|GIT binary)", diff, re.MULTILINE
+    ):
+        return "it has no hunk"
+    return why_refused(diff.encode("utf-8", "surrogatepass")) or ""
+
+
+def _stage(blocks: Sequence[Code]) -> Work:
+    diffs = [one.text if one.text.endswith("\n") else f"{one.text}\n" for one in blocks if one.language not in SHELLS]
+    wrong = [f"a patch cannot be used: {why}" for diff in diffs if (why := why_no_patch(diff))]
+    run = fenced(blocks)
+    good = tuple(diff for diff in diffs if not why_no_patch(diff))
+    return Work(good, run.commands, (*wrong, *run.refused))

@@ -1,0 +1,202 @@
+"""Passages of files that hold what is asked for: every file that may be read is looked at, the best are cited."""
+
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from gitnexus.base.text import is_text, one_line
+from gitnexus.memory.search import count
+from gitnexus.memory.words import folded
+from gitnexus.packs.lines import is_binary, shown
+from gitnexus.packs.tree import BaseTree
+from gitnexus.workflow.embedded.asking import Asked
+
+Kind = Literal["code", "doc", "memory", "rule", "context", "cycle", "task", "research", "commit"]
+LONGEST_QUOTE = 240
+MOST_FILES = 30
+# Lines around the one that fits best.
+_ABOVE, _BELOW = 1, 4
+_DOCS = (".md", ".rst", ".txt", ".adoc")
+# Written by programs, for programs.
+_MADE = re.compile(
+    r"(?:^|/)(?:[^/]*\.lock|package-lock\.json|[^/]*\.min\.(?:js|css)|[^/]*\.(?:map|svg|snap|csv|tsv|ipynb|po))$"
+)
+_LESSER = re.compile(
+    r"(?:^|/)(?:tests?|spec|fixtures|testdata|vendor|third_party|node_modules)/|(?:^|/)(?:test_|CHANGELOG)"
+)
+_DEFINES = re.compile(
+    r"\s*(?:export\s+|public\s+|private\s+|async\s+|static\s+|pub\s+)*"
+    r"(?:def|class|function|func|fn|interface|struct|enum|trait|type|const|let|var|val|module|package)\s+\w"
+    r"|\s*[A-Z_][A-Z0-9_]{2,}\s*(?::[^=]+)?=|#{1,6}\s|[\w.-]+\s*:\s*$"
+)
+
+# That a file uses something says little about it.
+_IMPORTS = re.compile(r"\s*(?:from\s+\S+\s+import|import|use|using|#include|require|export\s+\*)\b")
+
+
+class Passage(NamedTuple):
+    """Lines that hold what is asked for. `ref` is one that packs resolve, `held` what of it they hold."""
+
+    kind: Kind
+    ref: str
+    where: str
+    quote: str
+    held: frozenset[str]
+    score: float
+    defines: bool = False
+
+
+@dataclass(slots=True)
+class Weighed:
+    """How telling each term is: the rarer, the more. Filled while files are looked at."""
+
+    asked: Asked
+    holding: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+
+    def held_in(self, low: str, text: str) -> dict[str, int]:
+        """Return how often a text holds each term; `low` is the text folded."""
+        found = {term: text.count(term) for term in self.asked.literals if term in text}
+        for term in self.asked.words:
+            if times := count(term, low):
+                found[term] = times
+        return found
+
+    def weight(self, term: str) -> float:
+        """Return what one find of a term is worth; what stands as it was asked for, twice that."""
+        holding = min(self.holding.get(term, 0), self.files)
+        rare = math.log2(1 + (self.files - holding + 0.5) / (holding + 0.5))
+        return round(max(rare, 0.1) * (2 if term in self.asked.literals else 1), 3)
+
+    def coverage(self, held: Iterable[str], among: Collection[str] = ()) -> int:
+        """Return how much of the question is held, in percent by weight; with `among`, of what is found anywhere."""
+        whole = sum(self.weight(term) for term in self.asked.terms if not among or term in among)
+        return round(100 * sum(self.weight(term) for term in set(held)) / whole) if whole else 0
+
+
+class _File(NamedTuple):
+    path: str
+    size: int
+    counts: dict[str, int]
+
+
+def passages_of(base: BaseTree, weighed: Weighed, most: int) -> list[Passage]:
+    """Return the passages of files that fit best, and fill `weighed` with how common each term is."""
+    candidates: list[_File] = []
+    for entry, data in base.texts(""):
+        if is_binary(data) or _MADE.search(entry.path) or not _can_be_cited(entry.path):
+            continue
+        weighed.files += 1
+        text = data.decode("utf-8", "replace")
+        counts = weighed.held_in(folded(text), text)
+        named = entry.path in weighed.asked.paths
+        for term in counts:
+            weighed.holding[term] = weighed.holding.get(term, 0) + 1
+        if counts or named:
+            candidates.append(_File(entry.path, len(data), counts))
+    best = sorted(candidates, key=lambda one: (-_file_score(one, weighed), one.path))[:MOST_FILES]
+    found = [passage for one in best for passage in _in_file(base, one.path, weighed)]
+    return sorted(found, key=lambda one: (-one.score, one.ref))[:most]
+
+
+def passage_in(kind: Kind, ref: str, where: str, lines: Sequence[str], weighed: Weighed) -> Passage | None:
+    """Return the line of a short text that fits best, as a passage of the whole; None if it holds nothing."""
+    whole = "\n".join(lines)
+    held = frozenset(weighed.held_in(folded(whole), whole))
+    if not held:
+        return None
+    # A sentence says more than the heading above it.
+    rows = [
+        (_sum(_line_score(line, weighed)[1], weighed), not line.startswith("#"), -at) for at, line in enumerate(lines)
+    ]
+    at = -max(rows)[2]
+    return Passage(kind, ref, where, quoted(lines[at]), held, _sum(held, weighed))
+
+
+def quoted(line: str) -> str:
+    """Return a line as it may stand in a sentence: without marks of a list, a heading or a docstring."""
+    plain = " ".join(line.split())
+    return one_line(plain.lstrip("#>-* ").removeprefix('"""').removesuffix('"""') or plain, LONGEST_QUOTE)
+
+
+def _can_be_cited(path: str) -> bool:
+    """True if a reference can hold the path and means just this file."""
+    return is_text(path) and path.isprintable() and "#" not in path and len(path) < 800
+
+
+def _file_score(one: _File, weighed: Weighed) -> float:
+    score = sum(weighed.weight(term) * times / (times + 1.5) for term, times in one.counts.items())
+    low = folded(one.path)
+    score += sum(weighed.weight(term) for term in weighed.asked.terms if folded(term) in low)
+    score += 10 * (one.path in weighed.asked.paths)
+    return round(score * (0.7 if _LESSER.search(one.path) else 1.0), 3)
+
+
+def _in_file(base: BaseTree, path: str, weighed: Weighed) -> list[Passage]:
+    """Return up to two passages of a file, far enough from each other to say something else."""
+    blob = base.read(path)
+    if blob is None:
+        return []
+    lines = shown(blob.data).lines
+    rows = [_line_score(line, weighed) for line in lines]
+    sums = [_around(rows, at, weighed) for at in range(len(lines))]
+    order = sorted((at for at in range(len(lines)) if rows[at][1]), key=lambda at: (-sums[at], at))
+    if not order and path in weighed.asked.paths and lines:
+        order, sums[0] = [0], 0.1
+    chosen: list[int] = []
+    for at in order[:50]:
+        apart = all(abs(at - other) > 8 for other in chosen)
+        if len(chosen) < 2 and apart and (not chosen or sums[at] >= 0.6 * sums[chosen[0]]):
+            chosen.append(at)
+    return [_passage(path, lines, rows, sums[at], at, weighed) for at in chosen]
+
+
+def _line_score(line: str, weighed: Weighed) -> tuple[float, frozenset[str]]:
+    held = frozenset(weighed.held_in(folded(line), line))
+    if _IMPORTS.match(line):
+        return round(0.3 * _sum(held, weighed), 3), held
+    return _sum(held, weighed) + (2.0 if held and _DEFINES.match(line) else 0.0), held
+
+
+def _around(rows: Sequence[tuple[float, frozenset[str]]], at: int, weighed: Weighed) -> float:
+    near = frozenset[str]().union(*(rows[one][1] for one in range(max(0, at - 2), min(len(rows), at + 4))))
+    return round(rows[at][0] + 0.5 * _sum(near - rows[at][1], weighed), 3)
+
+
+def _passage(
+    path: str,
+    lines: Sequence[str],
+    rows: Sequence[tuple[float, frozenset[str]]],
+    score: float,
+    at: int,
+    weighed: Weighed,
+) -> Passage:
+    first, last = _window(lines, at)
+    held = frozenset[str]().union(*(rows[one][1] for one in range(first, last + 1)))
+    held |= {term for term in weighed.asked.terms if folded(term) in folded(path)}
+    kind: Kind = "doc" if path.endswith(_DOCS) else "code"
+    defines = _DEFINES.match(lines[at]) is not None
+    quote = quoted(lines[at])
+    if defines and kind == "doc":
+        quote = " — ".join([quote, *(quoted(line) for line in lines[at + 1 : last + 1] if line.strip())][:2])
+    ref = f"file:{path}#L{first + 1}-L{last + 1}"
+    bonus = (4.0 if path in weighed.asked.paths else 0.0) + _sum(held, weighed) * 0.5
+    lesser = 0.7 if _LESSER.search(path) else 1.0
+    return Passage(kind, ref, f"{path}, line {at + 1}", quote, held, round((score + bonus) * lesser, 3), defines)
+
+
+def _window(lines: Sequence[str], at: int) -> tuple[int, int]:
+    """Return the lines to cite: those near it, without blank ones at the ends."""
+    first, last = max(0, at - _ABOVE), min(len(lines) - 1, at + _BELOW)
+    while first < at and not lines[first].strip():
+        first += 1
+    while last > at and not lines[last].strip():
+        last -= 1
+    return first, last
+
+
+def _sum(held: Iterable[str], weighed: Weighed) -> float:
+    # In one order always: sums of fractions depend on it.
+    return round(sum(weighed.weight(term) for term in sorted(held)), 3)

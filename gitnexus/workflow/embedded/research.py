@@ -1,0 +1,180 @@
+"""Research by rule: search what the project knows, quote what was found, cite it, and say what stayed open.
+
+No model reads anything. A claim is that a passage says something, never what follows from it; its confidence is how
+much of the question the passage holds. The same question at the same commits gives the same bytes.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from gitnexus.base.text import one_line
+from gitnexus.docgraph import Shelf, load
+from gitnexus.docgraph.model import Doc
+from gitnexus.packs import Library
+from gitnexus.prompts.model import Blocked, Claim, ResearchBundle
+from gitnexus.workflow.embedded.asking import OUTSIDE, asked_of
+from gitnexus.workflow.embedded.passages import Kind, Passage, Weighed, passages_of
+from gitnexus.workflow.embedded.shelves import Text, committed, given, shelved, texts_in
+from gitnexus.workflow.specialist import Order, View
+
+MOST_CLAIMS = 14
+MOST_CONSTRAINTS = 30
+# Of each kind at most so many, so that one loud file does not drown a note.
+_SHARE: dict[Kind, int] = {
+    "code": 6, "doc": 4, "memory": 3, "rule": 3, "context": 2, "research": 2, "task": 2, "cycle": 2, "commit": 2,
+}  # fmt: skip
+_LEAST_COVERAGE = 20
+_CONSTRAINTS = ("GLOBAL_CONSTRAINTS", "CONSTRAINTS", "INVARIANTS")
+_KINDS = {"memory": "note", "rule": "rule", "context": "page of context", "research": "piece of research",
+          "task": "task", "cycle": "closed cycle"}  # fmt: skip
+
+
+def researched(order: Order) -> ResearchBundle | Blocked:
+    """Return what the project holds about a question; Blocked where there is nothing to look in or for."""
+    if order.view is None:
+        return Blocked(kind="needs_user_input", question="Where should be looked? No repository was given.")
+    question = order.blocked.question if order.blocked else order.prompt or order.goal
+    if not question.strip():
+        return Blocked(kind="needs_user_input", question="What is to be found out? The prompt is empty.")
+    refs = [*(order.blocked.suggested_ctx if order.blocked else ()), *order.node.inputs.refs]
+    return _bundle(question, refs, order, order.view)
+
+
+def _bundle(question: str, refs: Sequence[str], order: Order, view: View) -> ResearchBundle:
+    library = view.library
+    weighed = Weighed(asked_of(question, frozenset(library.base.paths())))
+    files = passages_of(library.base, weighed, 40)
+    texts = list(texts_in(library.state))
+    shelf = shelved(texts, weighed)
+    commits, looked = committed(view, weighed)
+    named, missing = given(library, refs, weighed)
+    found = frozenset[str]().union(*(one.held for one in (*files, *shelf, *commits, *named)))
+    chosen = _chosen(named, [*files, *shelf, *commits], weighed, found)
+    claims = [_claim(one, weighed, one in named) for one in chosen]
+    claims += _last_change(view, chosen)
+    searched = _searched(library, weighed, texts, looked)
+    return ResearchBundle(
+        question=question,
+        summary=_summary(searched, chosen, weighed),
+        claims=tuple(claims),
+        constraints=tuple(_constraints(library, chosen, order)),
+        unresolved=tuple(_unresolved(question, weighed, found, chosen, missing)),
+    )
+
+
+def _chosen(
+    named: Sequence[Passage], others: Sequence[Passage], weighed: Weighed, found_at_all: frozenset[str]
+) -> list[Passage]:
+    """Return what is cited: what somebody named first, then the best, not too many of one kind."""
+    left = dict(_SHARE)
+    found = list(named)
+    seen = {one.ref for one in named}
+    for one in sorted(others, key=lambda one: (-one.score, one.ref)):
+        enough = weighed.coverage(one.held, found_at_all) >= _LEAST_COVERAGE or one.held & set(weighed.asked.literals)
+        asked_for = any(one.ref.startswith(f"file:{path}#") for path in weighed.asked.paths)
+        if one.ref in seen or not (enough or asked_for) or left[one.kind] < 1:
+            continue
+        left[one.kind] -= 1
+        seen.add(one.ref)
+        found.append(one)
+    return found[:MOST_CLAIMS]
+
+
+def _claim(one: Passage, weighed: Weighed, named: bool) -> Claim:
+    return Claim(text=f"{_where(one)}: “{one.quote}”", citations=(one.ref,), confidence=confidence(one, weighed, named))
+
+
+def confidence(one: Passage, weighed: Weighed, named: bool = False) -> int:
+    """Return how sure it is that a passage is about the question: 20, and 60 of a hundred for how much of it it holds.
+
+    Five more for what stands as it was asked for, and for a line that defines something; ten for a reference that was
+    given along. A file that the question names is what it is about: 90.
+    """
+    literal = bool(one.held & set(weighed.asked.literals))
+    if any(one.ref.startswith(f"file:{path}#") for path in weighed.asked.paths):
+        return 90
+    return min(95, 20 + round(0.6 * weighed.coverage(one.held)) + 5 * literal + 5 * one.defines + 10 * named)
+
+
+def _last_change(view: View, chosen: Sequence[Passage]) -> Iterator[Claim]:
+    """Yield who changed the best file last: often the answer to why something is as it is."""
+    path = next((one.ref[5:].partition("#")[0] for one in chosen if one.ref.startswith("file:")), "")
+    commits = view.touched(path, 5) if path and not path.startswith(".nexus/") else ()
+    # A merge says who brought it in, not why.
+    for commit in [one for one in commits if not one.subject.startswith("Merge ")][:1]:
+        text = (
+            f"{one_line(path, 200)} was last changed by the commit {commit.id[:12]}: “{one_line(commit.subject, 200)}”"
+        )
+        yield Claim(text=text, citations=(f"commit:{commit.id}",), confidence=90)
+
+
+def _constraints(library: Library, chosen: Sequence[Passage], order: Order) -> list[str]:
+    """Return what a plan must keep to: constraints of the agenda and of the active phase, rules found, answers."""
+    graph = load(Shelf(library.base, library.state))
+    found: list[str] = []
+    for doc in [*([graph.agenda] if graph.agenda else []), *graph.active]:
+        found += _listed(doc)
+    found += [f"{one.quote} ({one.ref})" for one in chosen if one.kind == "rule"]
+    found += [f"{one_line(one.question, 200)} Answered: {one_line(one.answer, 400)}" for one in order.answers]
+    return list(dict.fromkeys(found))[:MOST_CONSTRAINTS]
+
+
+def _listed(doc: Doc) -> Iterator[str]:
+    for name in _CONSTRAINTS:
+        section = next((one for one in doc.sections if one.name == name), None)
+        if section is not None and doc.sound:
+            rows = [one for one in doc.items if section.first <= one.first <= section.last and one.depth == 1]
+            yield from (f"{one_line(row.text, 300)} (doc:{doc.path}#{name})" for row in rows)
+
+
+def _unresolved(
+    question: str, weighed: Weighed, found: frozenset[str], chosen: Sequence[Passage], missing: Sequence[str]
+) -> Iterator[str]:
+    asked = weighed.asked
+    known = {path for path in asked.paths if any(f"file:{path}" in one.ref for one in chosen)}
+    if not chosen:
+        yield f"Nothing that may be read here holds what is asked for: {one_line(question, 300)}"
+    else:
+        for term in (
+            *(one for one in asked.terms if one not in found),
+            *(one for one in asked.paths if one not in known),
+        ):
+            yield f"Nothing that may be read here holds “{one_line(asked.shown(term), 80)}”. Where is it?"
+    for one in missing:
+        yield f"A reference leads nowhere: {one_line(one, 300)}"
+    if outside := OUTSIDE.search(question):
+        yield f"“{outside[0]}” asks about what lies outside of the repository, and nothing outside was looked at."
+
+
+def _searched(library: Library, weighed: Weighed, texts: Sequence[Text], commits: int) -> str:
+    rows = [f"{weighed.files} files of {library.base.commit[:12]}"]
+    for kind, group in itertools.groupby(texts, key=lambda one: one.kind):
+        rows.append(_counted(len(list(group)), _KINDS[kind]))
+    rows.append(_counted(commits, "commit"))
+    sought = ", ".join(
+        f"“{one_line(weighed.asked.shown(term), 60)}”" for term in (*weighed.asked.terms, *weighed.asked.paths)
+    )
+    return f"Searched {', '.join(rows)} for {sought or 'nothing in particular'}."
+
+
+def _summary(searched: str, chosen: Sequence[Passage], weighed: Weighed) -> str:
+    parts = [searched]
+    if not chosen:
+        return f"{searched} Nothing was found that holds enough of the question."
+    parts.append(f"{_counted(len(chosen), 'passage')} hold enough of it." if len(chosen) > 1 else "One passage fits.")
+    parts.append(f"The best is {_where(chosen[0])}: “{chosen[0].quote}” ({chosen[0].ref}).")
+    parts += [f"Also {_where(one)}: “{one.quote}”." for one in chosen[1:3]]
+    whole = weighed.coverage(frozenset[str]().union(*(one.held for one in chosen)))
+    parts.append(
+        f"Together they hold {whole} percent of what was sought. No model read them: what follows is for a reader."
+    )
+    return " ".join(parts)
+
+
+def _where(one: Passage) -> str:
+    return one_line(one.where, 240)
+
+
+def _counted(number: int, word: str) -> str:
+    plural = {"piece of research": "pieces of research", "page of context": "pages of context"}.get(word, f"{word}s")
+    return f"{number} {word if number == 1 else plural}"

@@ -1,0 +1,135 @@
+"""A real server, four workers, a hundred runs, and they are killed at random: each run ends once, and none is lost."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from gitnexus.app.init import initialise
+from gitnexus.app.keepers import open_state
+from gitnexus.app.queue import queued
+from gitnexus.app.running import Wish
+from gitnexus.app.wire import wire_to
+from gitnexus.base.canonical import parse
+from gitnexus.runs.definition import of_command
+from tests.conftest import run_git, trust
+from tests.sync.two import Clone
+
+pytestmark = pytest.mark.slow
+RUNS, WORKERS = 100, 4
+ALLOW = b"---\nversion: 1\nallow:\n  - write: ['*.txt']\n---\n\n# Policy\n"
+PATIENCE = 1500
+
+
+class Server:
+    """`git daemon` on the loopback, which may be killed and started again."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.start()
+
+    def start(self) -> None:
+        argv = ["git", "daemon", "--reuseaddr", "--listen=127.0.0.1", f"--port={self.port}", "--export-all",
+                "--enable=receive-pack", f"--base-path={self.place}", str(self.place)]  # fmt: skip
+        self.process = subprocess.Popen(argv, start_new_session=True, stderr=subprocess.DEVNULL)
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class Machine:
+    """A clone with a worker in it, which may be killed with all that it started."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.process = self.started()
+
+    def started(self) -> "subprocess.Popen[bytes]":
+        with (self.place.parent / f"{self.place.name}.log").open("ab") as log:
+            argv = ["git", "nexus", "worker", "--drain", "--lease", "8", "--poll", "0.3", "--name", self.place.name]
+            return subprocess.Popen(argv, cwd=self.place, start_new_session=True, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def cloned(server: Server, hub: Path, name: str) -> Path:
+    run_git(hub.parent, "clone", "-q", f"git://127.0.0.1:{server.port}/hub.git", name)
+    initialise(hub.parent / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
+    return hub.parent / name
+
+
+def test_a_hundred_runs_end_once_each_whoever_is_killed(tmp_path: Path, repository: Path) -> None:
+    run_git(tmp_path, "clone", "-q", "--bare", str(repository), "hub.git")
+    hub, chance = tmp_path / "hub.git", random.Random(11)
+    server = Server(tmp_path)
+    ada = Clone(cloned(server, hub, "ada"))
+    ada.write({"policy.md": ALLOW})
+    trust(ada.place)
+    ada.sync()
+    machines = []
+    try:
+        state = open_state(ada.place)
+        orders = [
+            queued(
+                state, wire_to(state, None), Wish(of_command(("sh", "-c", f"echo {n} > made.txt")), f"run {n}"), (), ""
+            )
+            for n in range(RUNS)
+        ]
+        state.close()
+        machines = [Machine(cloned(server, hub, f"w{n}")) for n in range(WORKERS)]
+        deadline = time.monotonic() + PATIENCE
+        while run_git(hub, "for-each-ref", "refs/nexus/queue") and time.monotonic() < deadline:
+            time.sleep(chance.uniform(3, 9))
+            victim = chance.choice(machines)
+            victim.kill()
+            if chance.random() < 0.3:
+                server.kill()
+                time.sleep(chance.uniform(0.2, 1.5))
+                server.start()
+            for machine in machines:
+                if machine.process.poll() is not None:
+                    machine.process = machine.started()
+        for machine in machines:
+            machine.process.wait(timeout=120)
+    finally:
+        for machine in machines:
+            machine.kill()
+        server.kill()
+    settled(hub, {order.id: number for number, order in enumerate(orders)})
+
+
+def settled(hub: Path, runs: dict[str, int]) -> None:
+    refs = run_git(hub, "for-each-ref", "--format=%(refname)").split()
+    assert [ref for ref in refs if ref.startswith(("refs/nexus/queue", "refs/nexus/claims"))] == []
+    assert {ref.rpartition("/")[2] for ref in refs if ref.startswith("refs/nexus/runs/")} == runs.keys()
+    assert {run: result(hub, run) for run in runs} == {run: ([True], 1, f"{number}\n") for run, number in runs.items()}
+
+
+def result(hub: Path, run: str) -> tuple[list[bool], int, str]:
+    """Return how a published run ended, and each time; how many commits it has; and what it made."""
+    events = [parse(line.encode()) for line in log_of(hub, run).splitlines()]
+    ends = [event["body"]["ok"] for event in events if event["kind"] == "run.finished"]
+    commits = int(run_git(hub, "rev-list", "--count", f"refs/heads/main..refs/heads/nexus/{run}"))
+    made = run_git(hub, "show", f"refs/heads/nexus/{run}:made.txt", check=False)
+    return ends, commits, made or "\n".join(event["kind"] for event in events)
+
+
+def log_of(hub: Path, run: str) -> str:
+    names = run_git(hub, "ls-tree", "--name-only", f"refs/nexus/runs/{run}:events").split()
+    return "".join(run_git(hub, "show", f"refs/nexus/runs/{run}:events/{name}") for name in names)
