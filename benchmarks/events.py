@@ -1,5 +1,6 @@
 """Replaying a long run beside reading its file with json.loads; an event made durable beside write and fsync."""
 
+import itertools
 import json
 import os
 import tempfile
@@ -9,10 +10,13 @@ from pathlib import Path
 from measure import Ratio, compare
 
 from gitnexus.events import RunLog, fold, verify
+from gitnexus.events.chain import lines
 from gitnexus.events.log import Draft
+from gitnexus.events.timeline import timeline
 
 RUN = "0101-long"
 HASH = "sha256:" + "a" * 64
+AT_ONCE = 500
 
 
 def story(count: int) -> Iterator[Draft]:
@@ -35,6 +39,13 @@ def story(count: int) -> Iterator[Draft]:
         yield Draft("tool.executed", "nexus", {"action": action, "tool": "repo.commit", "ok": True})
 
 
+def printed(told: Iterator[str]) -> None:
+    """Write lines as the command does, to where nobody reads them."""
+    with open(os.devnull, "w") as nowhere:
+        while some := list(itertools.islice(told, AT_ONCE)):
+            print("\n".join(some), file=nowhere)
+
+
 def ratios() -> Iterator[Ratio]:
     with tempfile.TemporaryDirectory() as scratch:
         log = RunLog(Path(scratch, RUN))
@@ -47,6 +58,9 @@ def ratios() -> Iterator[Ratio]:
 
         name = "json.loads of each line"
         yield compare("replay of 100,000 events, chain checked", lambda: fold(log.read()), name, plainly, 3.0, 5)
+        yield compare("replay --json of 100,000", lambda: printed(lines(log.raw(), RUN)), name, plainly, 3.0, 5)
+        told = "replay of 100,000 events, in words"
+        yield compare(told, lambda: printed(line.text() for line in timeline(log.read())), name, plainly, 3.0, 5)
         yield compare("verify of 100,000 events", lambda: verify(log), name, plainly, 3.0, 5)
 
         ours = RunLog(Path(scratch, "0102-short"), head=Path(scratch, "head"))

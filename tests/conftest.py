@@ -4,6 +4,7 @@ import itertools
 import os
 import pty
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,6 +18,9 @@ from tests.forked import Forker
 # How long an example takes is the machine's affair.
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+# Whoever starts tests in the background of a shell has Ctrl-C ignored, and so would all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Git = Callable[..., str]
 

@@ -1,5 +1,6 @@
 """A run's work comes into the branch that is checked out: proved first, then by the user's own git, in one step."""
 
+import contextlib
 import hashlib
 import os
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.trust import signer_of
 from gitnexus.app.verifying import proofs_of
 from gitnexus.base.clock import now, stamp
-from gitnexus.base.errors import ApprovalNeeded, Conflict, Failed, NotFound, VerificationFailed
+from gitnexus.base.errors import ApprovalNeeded, Conflict, Failed, NexusError, NotFound, VerificationFailed
+from gitnexus.events.kinds import LONGEST_NAME, short
 from gitnexus.git import Repo, users
 from gitnexus.git.child import reason
 from gitnexus.git.commits import CommitRow, Range, log, tree_of
@@ -49,7 +51,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """Where the run is now; `already` if it was there before, `checks` what was run first."""
+    """Where the run is now; `already` if it was there before, `checks` what ran first, `left` what is uncommitted."""
 
     run: Run
     commit: str
@@ -57,6 +59,7 @@ class Landed:
     way: Way
     already: bool
     checks: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +97,22 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
         refuse_unproved(run, rows, list(proofs_of(git, rows, approvers)))
         there = _there(scene, run, rows, head)
         if there:
+            _logged(state, run, there, branch, way)
             return Landed(_recorded(state, run, there), there, branch, way, True)
         with patch_ids(git) as ids:
             vouch = _voucher(scene, run)
             renew = renewer(RunDesk(state, run), git, head, ask, lambda old, new: vouch(old, new, ids.of(old, new)))
             plan = planned(git, ids, run, rows, head, way, vouch, renew)
-        _refuse_in_the_way(scene, plan, way)
+        left = tuple(_left_alone(scene, plan, way))
         git.keep(plan.result)
         checks = checks_of(state)
         for argv in checks:
             with told(state, run, plan.result, argv):
                 check(git, plan.result, argv)
         commit = _merged(scene, run, plan, len(rows)) if way == "merge" else _moved(scene, run, plan)
+    _logged(state, run, commit, branch, way)
     words = tuple(" ".join(argv) for argv in checks)
-    return Landed(_recorded(state, run, commit), commit, branch, way, False, words)
+    return Landed(_recorded(state, run, commit), commit, branch, way, False, words, left)
 
 
 def _checkout(repo: Repo) -> tuple[Path, str]:
@@ -176,8 +181,8 @@ def _voucher(scene: _Scene, run: Run) -> Vouch:
     return vouch
 
 
-def _refuse_in_the_way(scene: _Scene, plan: Plan, way: Way) -> None:
-    """Refuse if a file that the landing writes is not as it was committed, or lies there uncommitted."""
+def _left_alone(scene: _Scene, plan: Plan, way: Way) -> list[str]:
+    """Return what is uncommitted and not in the way. Raises: Conflict, if the landing would write such a file."""
     changed, staged = users.uncommitted(scene.place)
     rows = difference(scene.git, tree_of(scene.git, plan.head), plan.result)
     touched = {row.path for row in rows}
@@ -192,6 +197,7 @@ def _refuse_in_the_way(scene: _Scene, plan: Plan, way: Way) -> None:
             hint="commit it or put it away (git stash -u), then land again; nothing was touched",
             context={"paths": sorted(found)},
         )
+    return sorted(changed | staged)
 
 
 def _is_taken(place: Path, path: str, touched: set[str]) -> bool:
@@ -250,6 +256,16 @@ def _as_planned(scene: _Scene, run: Run, plan: Plan) -> str:
         f"{commit[:12]}, which git made of it, holds something else than was approved for {run.id}",
         hint=f"a merge driver or a hook of yours, or a commit made meanwhile, changed it; {words}",
     )
+
+
+def _logged(state: State, run: Run, commit: str, branch: str, way: Way) -> None:
+    """Write the landing down, once, where the log of the run is at hand; it does not depend on that."""
+    desk = RunDesk(state, run)
+    with contextlib.suppress(NexusError):
+        if desk.log.path.exists() and not desk.view().landed:
+            into = short(branch.removeprefix("refs/heads/"), LONGEST_NAME)
+            desk.log.append("run.landed", "user", {"commit": commit, "into": into, "how": way})
+            desk.checkpointed()
 
 
 def _recorded(state: State, run: Run, commit: str) -> Run:

@@ -71,6 +71,12 @@ def push(state: State, made: Draft) -> None:
         )
 
 
+def lacks_approvers(state: State, made: Draft) -> bool:
+    """True if the remote says that it has no state, so that nobody there could verify what was pushed."""
+    done = users.run(state.repo.place, "ls-remote", "--exit-code", "--", made.remote, "refs/nexus/state")
+    return done.returncode == 2  # what git answers if it asked, and there is none
+
+
 def open_it(state: State, made: Draft) -> str:
     """Open what was pushed with gh or glab and return its address. Raises: Failed."""
     base = ["--base", made.onto] if made.onto else []

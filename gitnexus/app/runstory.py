@@ -7,7 +7,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
 from gitnexus.base.errors import NotFound, VerificationFailed
 from gitnexus.events.anchor import verify
-from gitnexus.events.chain import walk
+from gitnexus.events.chain import lines, walk
 from gitnexus.events.checkpoint import load
 from gitnexus.events.fold import fold
 from gitnexus.events.model import Event
@@ -38,10 +38,7 @@ def events_of(desk: RunDesk) -> Iterator[Event]:
 
 def lines_of(desk: RunDesk) -> Iterator[str]:
     """Yield the same as they are written, each a line of JSON in ASCII. Raises: NotFound, VerificationFailed."""
-    raw, start = _raw(desk), 0
-    for link in walk(raw, desk.run.id):
-        yield raw[start : link.end - 1].decode("ascii")
-        start = link.end
+    return lines(_raw(desk), desk.run.id)
 
 
 def _raw(desk: RunDesk) -> bytes:

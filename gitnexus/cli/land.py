@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.text import one_line
 from gitnexus.ui.asking import can_ask, person
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, note, with_nexus
@@ -37,12 +38,15 @@ def land(nexus: "Nexus", run: str, way: "Way") -> None:
     began = done.run.onto.removeprefix("refs/heads/")
     if began not in ("", branch):
         note(f"it began on {began}, and landed on {branch}")
+    if done.left:
+        more = f" and {len(done.left) - 3} more" if len(done.left) > 3 else ""
+        note(f"uncommitted work was left alone: {', '.join(map(one_line, done.left[:3]))}{more}")
     verb = "was on" if done.already else "is on"
     told = {"id": done.run.id, "status": done.run.status, "branch": done.run.branch, "base": done.run.base,
             "head": done.run.head}  # fmt: skip
     answer(
         {"run": told, "commit": done.commit, "onto": branch, "way": done.way, "already": done.already,
-         "checks": list(done.checks)},
+         "checks": list(done.checks), "leftAlone": list(done.left)},
         f"{done.run.id} {verb} {branch}{' already' if done.already else ''}: {done.commit[:9]}"
         + ("" if done.already else f"\nNext: git nexus clean {done.run.id}"),
         nexus.described,

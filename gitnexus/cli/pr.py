@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, with_nexus
+from gitnexus.ui.output import answer, note, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -22,7 +22,7 @@ def pr(nexus: "Nexus", run: str, only_print: bool, confirm: str | None) -> None:
     It says what was asked and done, who approved it and how to verify that. You are asked before anything is pushed;
     nothing is forced. gh or glab opens it where there is one and the remote is of that kind; else it is printed.
     """
-    from gitnexus.app.pullrequest import draft, open_it, push
+    from gitnexus.app.pullrequest import draft, lacks_approvers, open_it, push
     from gitnexus.ui.trust import confirmed
 
     made = draft(nexus.state, run)
@@ -33,6 +33,8 @@ def pr(nexus: "Nexus", run: str, only_print: bool, confirm: str | None) -> None:
             confirmed(f"Push {made.run.branch} to {made.remote}{opens}?", [made.run.id], [confirm] if confirm else [])
         push(nexus.state, made)
         pushed = True
+        if lacks_approvers(nexus.state, made):
+            note(f"{made.remote} has no approvers yet, to verify it there: git push {made.remote} refs/nexus/state")
         address = open_it(nexus.state, made) if made.tool else ""
     words = f"{made.text.title}\n\n{made.text.body}"
     answer(

@@ -54,6 +54,14 @@ def walk(raw: bytes, run: str, before: Head | None = None) -> Iterator[Link]:
         yield tuple.__new__(Link, (event, prev, end))
 
 
+def lines(raw: bytes, run: str) -> Iterator[str]:
+    """Yield the events as they are written, each a line of JSON in ASCII. Raises: VerificationFailed."""
+    start = 0
+    for link in walk(raw, run):
+        yield raw[start : link.end - 1].decode("ascii")
+        start = link.end
+
+
 def _check_first(event: Event, run: str, prev: str) -> None:
     if event.seq > 1:
         why = (

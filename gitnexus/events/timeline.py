@@ -1,8 +1,8 @@
 """The timeline: one line of words for each event. Pure; what agents wrote is made visible before it is shown."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from string import Formatter
 from typing import Any, NamedTuple
 
@@ -26,9 +26,10 @@ class Line(NamedTuple):
 
     def text(self) -> str:
         """Return it as it is printed."""
-        why = f" ({self.why})" if self.why else ""
-        result = f" → {self.result}" if self.result else ""
-        return f"{self.seq:>5}  {self.at:>9}  {self.actor}: {self.what}{why}{result}"
+        seq, at, actor, what, why, result = self
+        why = f" ({why})" if why else ""
+        result = f" → {result}" if result else ""
+        return "%5d  %9s  %s: %s%s%s" % (seq, at, actor, what, why, result)  # noqa: UP031
 
 
 class _Words(NamedTuple):
@@ -50,58 +51,32 @@ def timeline(events: Iterable[Event]) -> Iterator[Line]:
 
 def told(event: Event, at: str = "") -> Line:
     """Return one event in words."""
-    words = WORDS.get(event.kind)
-    if words is None:
-        return Line(
-            event.seq, at, _safe(event.actor), f"something this version does not know: {_safe(event.kind)}", "", ""
-        )
-    body = event.body
-    fields = _Shown()
-    for name, is_free in _named(event.kind):
-        if name in body:
-            fields[name] = _quoted(body[name]) if is_free else _safe(body[name])
+    parts, body = _PARTS.get(event.kind), event.body
+    if parts is None:
+        what = f"something this version does not know: {_safe(event.kind)}"
+        return Line(event.seq, at, _named(event.actor), what, "", "")
     if "ok" in body and type(body["ok"]) is bool:
-        fields["ended"] = _ended(body)
-    if "replaces" in body:
-        fields["replaces"] = f" instead of {fields['replaces']}"
-    what, why, result = words
-    return Line(
-        event.seq,
-        at,
-        _safe(event.actor),
-        _filled(what, fields),
-        _filled(why, fields) if why else "",
-        _filled(result, fields) if result else "",
-    )
-
-
-@cache
-def _named(kind: str) -> tuple[tuple[str, bool], ...]:
-    """Return the fields that the words of a kind name, and whether anything may stand there."""
-    names = {name: None for words in WORDS[kind] for _, name, _, _ in Formatter().parse(words) if name}
-    return tuple((name, name in _FREE) for name in names)
-
-
-class _Shown(dict[str, str]):
-    def __missing__(self, name: str) -> str:
-        return ""
-
-
-def _filled(template: str, fields: Mapping[str, str]) -> str:
-    text = template.format_map(fields)
-    if "  " in text or text[:1] == " " or text[-1:] in (" ", ":"):
-        return " ".join(text.split()).removesuffix(":")
-    return text
+        body = {**body, "ended": _ended(body)}
+    said = ["", "", ""]
+    for place, words, names in parts:
+        text = words % tuple([show(body[name]) if name in body else "" for name, show in names])
+        if "  " in text:
+            text = " ".join(text.split())
+        said[place] = text.strip(" ").removesuffix(":")
+    return tuple.__new__(Line, (event.seq, at, _named(event.actor), *said))  # Line(…), without a call in between
 
 
 def _safe(value: Any) -> str:
     if type(value) is str and len(value) <= _WIDE and value.isascii() and value.isprintable():
-        return value[7:19] if value.startswith("sha256:") else value  # nearly all are so
+        return value[7:19] if value[:7] == "sha256:" else value  # as below, and nearly all there is
     if isinstance(value, list):
         return one_line(" ".join(map(str, value)), _WIDE)
     if isinstance(value, str) and value.startswith("sha256:"):
         return one_line(value[7:19], _WIDE)
     return one_line(str(value), _WIDE)
+
+
+_named = lru_cache(maxsize=64)(_safe)
 
 
 def _quoted(value: Any) -> str:
@@ -112,7 +87,7 @@ def _quoted(value: Any) -> str:
 
 
 def _ended(body: Mapping[str, Any]) -> str:
-    if body.get("ok") is True:
+    if body["ok"] is True:
         return "ok"
     status = body.get("status")
     return "failed" if status is None else f"failed with {_safe(status)}"
@@ -123,6 +98,8 @@ def _since(start: datetime | None, at: datetime | None) -> str:
     if start is None or at is None:
         return "?"
     seconds = (at - start).total_seconds()
+    if 0 <= seconds < 60:
+        return "+%.1fs" % seconds  # noqa: UP031
     sign, seconds = ("-" if seconds < 0 else "+"), abs(seconds)
     if seconds < 60:
         return f"{sign}{seconds:.1f}s"
@@ -168,3 +145,21 @@ WORDS: Mapping[str, _Words] = {
     "lease.lost": _Words("{holder} no longer drives the run", "{why}"),
     "log.recovered": _Words("found half a line at the end of the log, {bytes} bytes", "a writer was stopped", "{file}"),
 }
+
+
+def _shown_by(name: str) -> Callable[[Any], str]:
+    if name == "replaces":
+        return lambda value: f" instead of {_safe(value)}"
+    return _quoted if name in _FREE else _safe
+
+
+def _taken_apart(kind: _Words) -> Iterator[tuple[int, str, list[tuple[str, Callable[[Any], str]]]]]:
+    """Yield each template that says something: which, for %, and what it takes. A long log is told by these."""
+    for place, words in enumerate(kind):
+        parts = list(Formatter().parse(words))
+        wanted = "".join(text + ("" if name is None else f"%{spec or ''}s") for text, name, spec, _ in parts)
+        if wanted:
+            yield place, wanted, [(name, _shown_by(name)) for _, name, _, _ in parts if name is not None]
+
+
+_PARTS = {kind: list(_taken_apart(words)) for kind, words in WORDS.items()}

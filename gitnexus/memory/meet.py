@@ -50,8 +50,9 @@ def _section(was: bytes | None, own: bytes | None, other: bytes | None) -> bytes
     before = was or b""
     if not own.startswith(before) or not other.startswith(before):
         raise Unmergeable("both sides changed the same section")
-    more = own[len(before) :].strip(b"\n")
-    return other if more in other else other + b"\n\n" + more
+    said = other.split(b"\n\n")
+    more = [part for part in own[len(before) :].strip(b"\n").split(b"\n\n") if part not in said]
+    return b"\n\n".join([other, *more])
 
 
 def _sections(text: bytes) -> dict[bytes, bytes]:

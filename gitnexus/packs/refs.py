@@ -56,7 +56,7 @@ def parsed(text: str) -> Ref:
         return Ref("artifact", run, word)
     if kind in ("file", "doc"):
         return _with_part(kind, rest)
-    return Ref(kind, rest.removesuffix(".md") if kind not in ("task", "commit", "cycle") else rest)
+    return Ref(kind, _named(re.sub(r"(\.md)+$", "", rest) if kind not in ("task", "commit", "cycle") else rest, text))
 
 
 def all_parsed(texts: "tuple[str, ...] | list[str]") -> list[Ref]:
@@ -76,7 +76,7 @@ def _kind_of(text: str) -> tuple[Kind, str]:
 
 def _with_part(kind: Kind, rest: str) -> Ref:
     name, _, part = rest.partition("#")
-    name = name.removeprefix("./")
+    name = _named(re.sub(r"^(\./)+", "", name), rest)
     lines = _LINES.fullmatch(part)
     if lines is None:
         if kind == "file" and part:
@@ -87,6 +87,12 @@ def _with_part(kind: Kind, rest: str) -> Ref:
     if not 0 < first <= last:
         raise Invalid(f"{one_line(rest, 60)!r}: lines begin at 1 and do not end before they begin")
     return Ref(kind, name, "", first, last)
+
+
+def _named(name: str, text: str) -> str:
+    if not name.strip():
+        raise Invalid(f"{one_line(text, 60)!r} names nothing", hint=_HINT)
+    return name
 
 
 def _grep(words: str, below: str) -> Ref:

@@ -1,7 +1,8 @@
 """What a run is to do, fixed when it starts: a graph of nodes, and the hash that says it is still the same."""
 
+from collections.abc import Iterator
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
@@ -73,10 +74,16 @@ def of_prompt(
 
 
 def difference(before: Record, now: Record) -> list[str]:
-    """Return the fields that differ, in words, for who tries to resume another definition."""
-    old, new = before.plain(), now.plain()
-    return [
-        f"{key}: {old.get(key)!r} is now {new.get(key)!r}"
-        for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key)
-    ]
+    """Return what differs, each by its place and in words, for who tries to resume another definition."""
+    return list(_differing("", before.plain(), now.plain()))
+
+
+def _differing(place: str, old: Any, new: Any) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            yield from _differing(f"{place}.{key}" if place else key, old.get(key), new.get(key))
+    elif isinstance(old, list | tuple) and isinstance(new, list | tuple) and len(old) == len(new):
+        for at, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differing(f"{place}[{at}]", one, other)
+    elif old != new:
+        yield f"{place}: {old!r} is now {new!r}"

@@ -197,8 +197,6 @@ def test_colours_only_on_a_terminal_and_never_with_no_color(project: Path, nexus
 def test_ctrl_c_leaves_with_status_130(project: Path) -> None:
     code = (
         "import signal, sys; sys.argv = ['git-nexus', 'status']\n"
-        # A shell starts what it puts into the background with Ctrl-C ignored, and whoever runs the tests may be there.
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import gitnexus.app as app\n"
         "app.open_nexus = lambda place: (signal.raise_signal(signal.SIGINT), signal.pause())\n"
         "from gitnexus.main import main; main()\n"

@@ -33,7 +33,21 @@ def test_a_reference_means_one_thing_and_is_written_in_one_way(text: str, meant:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "file:", "grep: ", "a.py#L9-L3", "a.py#L0", "file:a.py#GOAL", "artifact:run", "a\nb", "x" * 1001, "\ud800"],
+    [
+        "",
+        "file:",
+        "#",
+        "./#GOAL",
+        "memory:.md",
+        "grep: ",
+        "a.py#L9-L3",
+        "a.py#L0",
+        "file:a.py#GOAL",
+        "artifact:run",
+        "a\nb",
+        "x" * 1001,
+        "\ud800",
+    ],
 )
 def test_what_is_no_reference_is_refused(text: str) -> None:
     with pytest.raises(Invalid):

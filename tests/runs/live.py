@@ -1,6 +1,7 @@
 """Runs as a person has them: started, killed, gone on with, and looked at from outside."""
 
 import contextlib
+import itertools
 import json
 import os
 import pty
@@ -92,39 +93,81 @@ def killed(place: Path, seconds: float, family: bool, *argv: str) -> bool:
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """How long a run and its approval take here when nobody disturbs them, and what comes of them."""
+    """How long each part of a run's life takes here when nobody disturbs it, and what comes of it."""
 
     run: float
     approval: float
+    resume: float
+    landing: float
     outcome: tuple[Any, ...]
+    landed: str
 
 
 def undisturbed(nexus: Nexus) -> Undisturbed:
     """Measure it."""
-    start = time.monotonic()
+    times = [time.monotonic()]
     run = begun(nexus)
-    middle = time.monotonic()
+    times.append(time.monotonic())
     nexus.ok("approve", run)
-    return Undisturbed(middle - start, time.monotonic() - middle, whole(nexus, run))
+    times.append(time.monotonic())
+    nexus("resume", run)
+    times.append(time.monotonic())
+    outcome = whole(nexus, run)
+    with elsewhere(nexus.place, run) as place:
+        start = time.monotonic()
+        nexus.ok("land", run, place=place)
+        landing = time.monotonic() - start
+        landed = landing_of(nexus, place, run)
+    run_time, approval, resume = (after - before for before, after in itertools.pairwise(times))
+    return Undisturbed(run_time, approval, resume, landing, outcome, landed)
 
 
-def disturbed(nexus: Nexus, usual: Undisturbed, chance: random.Random) -> tuple[Any, ...]:
-    """Kill a run once while it works and once while it is approved, go on each time, and return what came of it."""
+@contextlib.contextmanager
+def elsewhere(place: Path, run: str) -> Iterator[Path]:
+    """Yield a checkout of its own to land in: the person's branch stays where the other runs begin."""
+    beside = place.parent / f"land-{run}"
+    run_git(place, "worktree", "add", "-q", "-b", f"land-{run}", str(beside), "HEAD")
+    yield beside
+    run_git(place, "worktree", "remove", "--force", str(beside))
+
+
+def landing_of(nexus: Nexus, place: Path, run: str) -> str:
+    """Return the tree that a run landed as, having proved that it landed once, and all of it."""
+    nexus.ok("verify", "--require-approval", f"{record(place, run)['base']}..HEAD", place=place)
+    assert run_git(place, "rev-list", "--count", "--first-parent", f"{record(place, run)['base']}..HEAD").strip() == "1"
+    assert run_git(place, "status", "--porcelain") == ""
+    assert record(place, run)["status"] == "landed"
+    assert len(events(nexus.place, run, "run.landed")) == 1
+    nexus.ok("replay", run, "--verify")
+    return run_git(place, "rev-parse", "HEAD^{tree}").strip()
+
+
+def disturbed(nexus: Nexus, usual: Undisturbed, chance: random.Random) -> tuple[tuple[Any, ...], str]:
+    """Kill a run at work, when it is gone on with, approved and landed; go on each time, return what came of it."""
+
+    def kill(usually: float, *argv: str, place: Path | None = None) -> None:
+        killed(place or nexus.place, chance.uniform(0, usually), chance.random() < 0.5, *argv)
+
     before = set(listed(nexus))
-    killed(nexus.place, chance.uniform(0, usual.run), chance.random() < 0.5, "run", "--", "sh", "-c", SCRIPT)
+    kill(usual.run, "run", "--", "sh", "-c", SCRIPT)
     new = set(listed(nexus)) - before
     assert len(new) <= 1
     run = new.pop() if new else begun(nexus)  # killed before anybody could know of it
+    kill(usual.resume + usual.run / 2, "resume", run)  # it may have the whole of the run to do
     gone_on(nexus, "resume", run)
-    killed(nexus.place, chance.uniform(0, usual.approval), chance.random() < 0.5, "approve", run)
+    kill(usual.approval, "approve", run)
     if listed(nexus)[run]["status"] not in ("completed",):
         gone_on(nexus, "approve", run)
-    return whole(nexus, run)
+    outcome = whole(nexus, run)
+    with elsewhere(nexus.place, run) as place:
+        kill(usual.landing, "land", run, place=place)
+        gone_on(nexus, "land", run, place=place)
+        return outcome, landing_of(nexus, place, run)
 
 
-def gone_on(nexus: Nexus, *argv: str) -> None:
+def gone_on(nexus: Nexus, *argv: str, place: Path | None = None) -> None:
     """Run a command that must end well, or with something to be approved."""
-    done = nexus(*argv)
+    done = nexus(*argv, place=place)
     assert done.returncode in (0, ASKED), f"{argv} → {done.returncode}\n{done.stdout}{done.stderr}"
 
 

@@ -19,10 +19,15 @@ def test_a_definition_is_the_same_after_it_was_written_and_read() -> None:
 
 def test_each_difference_is_named_and_changes_the_hash() -> None:
     made = of_command(("/usr/bin/make", "test"))
-    other = made.changed(mode="bypass", budgets=Budgets(seconds=1))
+    node = made.nodes[0].changed(argv=("/usr/bin/make", "evil"))
+    other = made.changed(mode="bypass", budgets=Budgets(seconds=1), nodes=(node,))
 
     assert made.name == "make"
-    assert [line.split(":")[0] for line in difference(made, other)] == ["budgets", "mode"]
+    assert difference(made, other) == [
+        "budgets.seconds: 3600 is now 1",
+        "mode: 'default' is now 'bypass'",
+        "nodes[0].argv[1]: 'test' is now 'evil'",
+    ]
     assert difference(made, made) == []
     assert definition_hash(made.plain()) != definition_hash(other.plain())
 

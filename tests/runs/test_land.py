@@ -148,14 +148,18 @@ def test_an_ignored_file_is_not_written_over_and_other_work_stays(run: RunScene,
     (run.project / ".git" / "info" / "exclude").write_text("new/\n*.log\n")
     (run.project / "a.log").write_text("mine\n")
     (run.project / "notes.txt").write_text("mine\n")
+    commit_file(run.project, "mine.txt", "mine\n")
+    (run.project / "mine.txt").write_text("mine, not done\n")
     (run.project / "new").mkdir()
     (run.project / "new" / "a.txt").write_text("precious\n")
 
     refused = nexus("land", RUN, way)
     kept = (run.project / "new" / "a.txt").read_text()
     (run.project / "new" / "a.txt").unlink()
-    nexus.ok("land", RUN, way)
+    done = nexus("land", RUN, way)
 
+    assert (done.returncode, "uncommitted work was left alone: mine.txt\n" in done.stderr) == (0, True)
+    assert (run.project / "mine.txt").read_text() == "mine, not done\n"
     assert (refused.returncode, kept) == (23, "precious\n")
     assert (run.project / "new" / "a.txt").read_text() == "a\n"
     assert (run.project / "a.log").read_text() == (run.project / "notes.txt").read_text() == "mine\n"

@@ -9,7 +9,7 @@ import pytest
 
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
-from tests.runs.live import ASKED, DENIED, begun, commits, folder, listed, record, untouched
+from tests.runs.live import ASKED, DENIED, begun, commits, events, folder, listed, record, untouched
 from tests.terminal import killed_at
 
 
@@ -287,3 +287,16 @@ def test_who_interrupts_a_run_hears_how_to_go_on_with_it(project: Path) -> None:
     said = child.communicate()[1].splitlines()
     assert said[0] == f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it"
     assert child.returncode == 130
+
+
+def test_the_log_tells_once_that_a_run_landed(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus)
+    nexus.ok("approve", run)
+    nexus.ok("land", run)
+    nexus.ok("land", run)
+
+    (told,) = events(project, run, "run.landed")
+    assert told == {"commit": run_git(project, "rev-parse", "HEAD").strip(), "into": "main", "how": "merge"}
+    assert listed(nexus)[run]["status"] == "landed"
+    nexus.ok("replay", run, "--verify")
+    nexus.ok("clean", run)

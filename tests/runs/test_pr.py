@@ -65,6 +65,15 @@ def test_without_a_terminal_it_must_be_confirmed(run: RunScene, nexus: Nexus) ->
     assert f"refs/heads/nexus/{RUN}" in branches(run)
 
 
+def test_where_nobody_could_verify_it_how_they_can_is_told_once(run: RunScene, nexus: Nexus) -> None:
+    first = nexus("pr", RUN, "--confirm", RUN)
+    run_git(run.project, "push", "-q", "origin", "refs/nexus/state")
+    second = nexus("pr", RUN, "--confirm", RUN)
+
+    assert (first.returncode, "git push origin refs/nexus/state" in first.stderr) == (0, True)
+    assert (second.returncode, second.stderr) == (0, "")
+
+
 def test_nothing_is_forced(run: RunScene, nexus: Nexus) -> None:
     other = commit_tree(run.project, tree_of(run.project, "HEAD"), [run.base], "somebody else's\n")
     run_git(run.project, "push", "-q", "origin", f"{other}:refs/heads/nexus/{RUN}")
