@@ -11,8 +11,8 @@ _CHUNK = re.compile(r"[^ \t\n]+")
 _HOST = re.compile(r"(?:[\w-]+\.)+[\w-]{2,}")
 # Endings of files that no host can have: none of them is a top-level domain. `.md`, `.py`, `.rs`, `.sh` are.
 _FILES = frozenset(
-    "adoc cfg conf cpp css csv docx gif hpp htm html ini ipynb jpeg jpg js json jsx lock log odt pdf png pyi rst scss sql "
-    "svg tex toml tsv tsx txt xlsx xml yaml yml".split()
+    "adoc cfg conf cpp css csv docx gif hpp htm html ini ipynb jpeg jpg js json jsx lock log odt pdf png pyi rst scss "
+    "sql svg tex toml tsv tsx txt xlsx xml yaml yml".split()
 )
 # Scripts with letters that are drawn like Latin ones.
 _ALIKE = frozenset(
