@@ -59,7 +59,11 @@ def told(event: Event, at: str = "") -> Line:
         body = {**body, "ended": _ended(body)}
     said = ["", "", ""]
     for place, words, names in parts:
-        text = words % tuple([show(body[name]) if name in body else "" for name, show in names])
+        if len(names) == 1:
+            name, show = names[0]
+            text = words % (show(body[name]) if name in body else "")
+        else:
+            text = words % tuple([show(body[name]) if name in body else "" for name, show in names])
         if "  " in text:
             text = " ".join(text.split())
         said[place] = text.strip(" ").removesuffix(":")
