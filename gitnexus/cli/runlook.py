@@ -49,10 +49,8 @@ def replay(nexus: "Nexus", run_id: str, verify: bool) -> None:
     from gitnexus.events.timeline import timeline
 
     desk = open_run(nexus.state, run_id)
-    if invocation(click.get_current_context()).as_json:
-        lines = lines_of(desk)
-    else:
-        lines = (line.text() for line in timeline(events_of(desk)))
+    as_json = invocation(click.get_current_context()).as_json
+    lines = lines_of(desk) if as_json else timeline(events_of(desk))
     while some := list(itertools.islice(lines, _AT_ONCE)):
         click.echo("\n".join(some))
     if verify:

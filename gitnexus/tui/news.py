@@ -93,7 +93,7 @@ def ended(run: str, view: RunView) -> list[Entry]:
 
 def traced(run: str, events: Iterable[Event]) -> list[Entry]:
     """Return every event of a run, as replay tells it."""
-    return [Entry("trace", f"{run} {told(event).text().strip()}", run) for event in events]
+    return [Entry("trace", f"{run} {event.seq}  {told(event)}", run) for event in events]
 
 
 def graph(run: str, view: RunView, edges: Sequence[tuple[str, ...]], times: dict[str, float]) -> str:

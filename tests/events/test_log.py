@@ -7,11 +7,13 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitnexus.base.canonical import parse
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.events import Event, RunLog, verify
 from gitnexus.events import log as log_module
@@ -399,6 +401,47 @@ def test_any_event_is_one_line_of_ascii_and_comes_back_the_same(body: dict[str, 
 def test_what_is_no_event_is_refused_with_a_sentence(raw: bytes) -> None:
     with pytest.raises(Invalid):
         from_line(raw)
+
+
+BLANK = st.sampled_from(["", "", "", " ", "\t"])
+WRITTEN = st.sampled_from(
+    [
+        '"x"',
+        '""',
+        '"a\\"b"',
+        '"a:"',
+        "1",
+        "-7",
+        "9007199254740993",
+        "true",
+        "null",
+        "1.5",
+        '["x"]',
+        '{"a":1,"a":2}',
+        '"\\ud800"',
+    ]
+)
+PAIR = st.tuples(st.sampled_from(["a", "b", "seq", "x y"]), BLANK, BLANK, WRITTEN)
+
+
+@settings(deadline=None)
+@given(st.lists(PAIR, max_size=4), st.lists(PAIR, max_size=1), WRITTEN | st.just("3"))
+def test_a_line_is_read_as_strictly_as_any_json(body: list[Any], more: list[Any], seq: str) -> None:
+    def pairs(found: list[Any]) -> str:
+        return ",".join(f'"{key}"{one}:{other}{value}' for key, one, other, value in found)
+
+    fields = f'"actor":"x","body":{{{pairs(body)}}},"kind":"k","prev":"p","seq":{seq},"time":"t"'
+    raw = f"{{{fields}{',' if more else ''}{pairs(more)}}}".encode()
+
+    try:
+        wanted = parse(raw)
+        assert type(wanted["seq"]) is int
+        assert len(wanted) == 6
+    except (Invalid, AssertionError):
+        with pytest.raises(Invalid):
+            from_line(raw)
+    else:
+        assert from_line(raw) == Event(**wanted)
 
 
 @settings(deadline=None)

@@ -28,7 +28,7 @@ def test_every_kind_has_its_words_and_they_name_only_its_fields() -> None:
 
 
 def test_the_story_is_told() -> None:
-    shown = [line.text() for line in timeline(events(STORY))]
+    shown = list(timeline(events(STORY)))
 
     assert shown == [
         "    1      +0.0s  person:ann: starts the run 0101-tidy: “tidy up”",
@@ -53,25 +53,29 @@ def test_the_story_is_told() -> None:
 def test_times_are_told_from_the_beginning(second: str, shown: str) -> None:
     first = Event(1, "2026-01-01T00:00:00Z", "n", "agent.progress", {"text": ""}, "")
 
-    assert [line.at for line in timeline([first, first._replace(time=f"2026-01-01T{second}Z")])] == ["+0.0s", shown]
+    lines = timeline([first, first._replace(time=f"2026-01-01T{second}Z")])
+
+    assert [line.split()[1] for line in lines] == ["+0.0s", shown]
 
 
 def test_a_clock_that_was_set_back_is_told_as_such() -> None:
     first = Event(1, "2026-01-01T00:00:09Z", "n", "agent.progress", {"text": ""}, "")
 
-    assert [line.at for line in timeline([first, first._replace(time="2026-01-01T00:00:00Z")])] == ["+0.0s", "-9.0s"]
+    lines = timeline([first, first._replace(time="2026-01-01T00:00:00Z")])
+
+    assert [line.split()[1] for line in lines] == ["+0.0s", "-9.0s"]
 
 
 def test_a_kind_of_a_newer_version_is_still_a_line() -> None:
-    line = told(Event(1, "", "nexus", "future.\x1b[31m", {"x": "y"}, ""))
+    shown = told(Event(1, "", "nexus", "future.\x1b[31m", {"x": "y"}, ""))
 
-    assert line.what == "something this version does not know: future.\\x1b[31m"
+    assert shown == "nexus: something this version does not know: future.\\x1b[31m"
 
 
 def test_a_status_is_told() -> None:
     body = {"action": "a1", "tool": "cmd", "ok": False, "status": 2, "result": "no tests"}
 
-    assert told(Event(1, "", "nexus", "tool.executed", body, "")).result == "failed with 2 “no tests”"
+    assert told(Event(1, "", "nexus", "tool.executed", body, "")) == "nexus: ran cmd for a1 → failed with 2 “no tests”"
 
 
 @settings(deadline=None)
@@ -80,7 +84,23 @@ def test_no_text_leaves_its_line_or_reaches_the_terminal(kind: str, text: str, a
     values = st.sampled_from([text, COMMIT, [text], {"a": text}, 5, None, True])
     body = {name: data.draw(values) for name in (*KINDS[kind].needs, *KINDS[kind].may)}
 
-    shown = told(Event(1, text, actor, kind, body, ""), "+0s").text()
+    shown = told(Event(1, text, actor, kind, body, ""))
 
     assert len(shown.splitlines()) == 1
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ({"action": "a1", "verdict": "ask", "rule": "r", "why": ""}, "nexus: judges a1 (r) → ask"),
+        ({"action": "a1", "verdict": "ask"}, "nexus: judges a1 → ask"),
+        ({"action": "100%", "verdict": "%s"}, "nexus: judges 100% → %s"),
+    ],
+)
+def test_what_is_empty_or_missing_leaves_nothing_around_it(body: dict[str, Any], shown: str) -> None:
+    assert told(Event(1, "", "nexus", "action.judged", body, "")) == shown
+
+
+def test_a_kind_with_a_percent_sign_is_told() -> None:
+    assert told(Event(1, "", "nexus", "a%sb", {}, "")) == "nexus: something this version does not know: a%sb"
