@@ -27,6 +27,7 @@ _WAITS = {
     "MCP_CONNECTION_NONBLOCKING": "0",
     **dict.fromkeys(("MCP_CONNECT_TIMEOUT_MS", "CLAUDE_CODE_MCP_STARTUP_WAIT_MS", "MCP_TIMEOUT"), "60000"),
 }
+_MOST_MESSAGES = 100_000
 _LIMITS = ("error_max_turns", "error_max_budget_usd")
 
 
@@ -117,6 +118,8 @@ class ClaudeReader:
     def __init__(self) -> None:
         self._account = Account()
         self._reason: Reason = "unfinished"
+        # A message comes in several lines, one a block, each with the same usage.
+        self._counted: set[str] = set()
 
     def feed(self, line: bytes) -> list[Said]:
         found = object_in(line)
@@ -125,7 +128,7 @@ class ClaudeReader:
         self._account.named(found.get("session_id"))
         match found.get("type"):
             case "assistant":
-                return [said for block in self._blocks(found) for said in self._told(block)]
+                return [*(said for block in self._blocks(found) for said in self._told(block)), *self._so_far(found)]
             case "user":
                 return [_result(block) for block in self._blocks(found) if block.get("type") == "tool_result"]
             case "system":
@@ -149,6 +152,17 @@ class ClaudeReader:
             return [Said(kind="tool_call", text=given, tool=word(block.get("name")), call=word(block.get("id")))]
         return []
 
+    def _so_far(self, found: dict[str, Any]) -> list[Said]:
+        """Tell what was used until now; `result` tells it once more, and exactly."""
+        message = mapping(found.get("message"))
+        id_, usage = word(message.get("id")), mapping(message.get("usage"))
+        if not usage or not id_ or id_ in self._counted or len(self._counted) > _MOST_MESSAGES:
+            return []
+        self._counted.add(id_)
+        self._account.tokens_in += _taken_in(usage)
+        self._account.tokens_out += number(usage.get("output_tokens"))
+        return self._account.used()
+
     def _system(self, found: dict[str, Any]) -> list[Said]:
         match found.get("subtype"):
             case "init":
@@ -162,8 +176,7 @@ class ClaudeReader:
 
     def _end(self, found: dict[str, Any]) -> list[Said]:
         account, usage = self._account, mapping(found.get("usage"))
-        cached = number(usage.get("cache_creation_input_tokens")) + number(usage.get("cache_read_input_tokens"))
-        account.tokens_in = number(usage.get("input_tokens")) + cached
+        account.tokens_in = _taken_in(usage)
         account.tokens_out = number(usage.get("output_tokens"))
         account.cost_usd = money(found.get("total_cost_usd"))
         account.turns = number(found.get("num_turns"))
@@ -176,6 +189,11 @@ class ClaudeReader:
         errors = found.get("errors")
         told = errors[0] if isinstance(errors, list) and errors else found.get("result") or found.get("subtype")
         return [*account.failed(told), *account.used()]
+
+
+def _taken_in(usage: dict[str, Any]) -> int:
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(number(usage.get(name)) for name in names)
 
 
 def _result(block: dict[str, Any]) -> Said:

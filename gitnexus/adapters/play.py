@@ -119,6 +119,7 @@ def _play(steps: tuple[Step, ...], begin: int, player: Player, state: Path | Non
     try:
         for at, step in enumerate(steps[begin:], begin + 1):
             player.play(step)
+            _tell("used", usage=_usage(at))
             if state is not None:
                 replace(state, json.dumps({"done": at}).encode())
     except (NexusError, OSError, subprocess.TimeoutExpired) as exc:
@@ -127,8 +128,13 @@ def _play(steps: tuple[Step, ...], begin: int, player: Player, state: Path | Non
         return int(context.get("status", 1))
     finally:
         player.close()
-    _tell("end", ok=True, steps=at, usage={"in": 100 * at, "out": 20 * at})
+    _tell("end", ok=True, steps=at, usage=_usage(at))
     return 0
+
+
+def _usage(steps: int) -> dict[str, int]:
+    """Return what a model would have taken for so many steps."""
+    return {"in": 100 * steps, "out": 20 * steps}
 
 
 def _done(state: Path) -> int:

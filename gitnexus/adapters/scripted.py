@@ -62,6 +62,8 @@ class ScriptedReader:
             case "result":
                 ok = found.get("ok") is True
                 return [Said(kind="tool_result", text=text(found.get("text")), tool=word(found.get("tool")), ok=ok)]
+            case "used":
+                return self._used(found)
             case "end":
                 return self._end(found)
         return self._account.noted(line)
@@ -69,13 +71,17 @@ class ScriptedReader:
     def end(self, status: int) -> Ended:
         return self._account.ended(status, self._reason)
 
-    def _end(self, found: dict[str, Any]) -> list[Said]:
+    def _used(self, found: dict[str, Any]) -> list[Said]:
         usage = mapping(found.get("usage"))
         self._account.tokens_in, self._account.tokens_out = number(usage.get("in")), number(usage.get("out"))
+        return self._account.used()
+
+    def _end(self, found: dict[str, Any]) -> list[Said]:
+        used = self._used(found) if "usage" in found else self._account.used()
         self._account.turns = number(found.get("steps"))
         self._reason = "completed" if found.get("ok") is True else "failed"
         failed = [] if found.get("ok") is True else self._account.failed(found.get("text"))
-        return [*failed, *self._account.used()]
+        return [*failed, *used]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import threading
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.adapters.table import ADAPTERS
+from gitnexus.app.purse import purse
 from gitnexus.app.runagent import Duty, Show, goes_on, worked
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
@@ -18,7 +19,7 @@ from gitnexus.prompts.model import ExecResult
 from gitnexus.runs.definition import Node
 from gitnexus.workflow.briefing import answer_in, blocked_said, briefed, sent_to_work, told
 from gitnexus.workflow.definition import LOOKS_ONLY
-from gitnexus.workflow.specialist import Order, Returned, Unfit, Usage
+from gitnexus.workflow.specialist import GaveUp, Order, Returned, Unfit, Usage
 
 _LONGEST_SUMMARY = 20_000
 # Programs that only look share the worktree; the first of them makes it ready for all.
@@ -30,7 +31,7 @@ def worked_on(desk: RunDesk, order: Order, show: Show, network: Network | None) 
     is_command = order.node.type == "command"
     ended = _ended(desk, order, told(order) if is_command else sent_to_work(order), show, network)
     if not ended.ok:
-        raise Failed(_why(order, ended))
+        raise GaveUp(_why(order, ended), _usage(ended))
     if not is_command and (blocked := blocked_said(ended.message)) is not None:
         result = ExecResult(status="blocked", summary=short(blocked.question, _LONGEST_SUMMARY), blocked=blocked)
         return Returned(output=result, usage=_usage(ended))
@@ -43,7 +44,7 @@ def by_agent(desk: RunDesk, order: Order, show: Show, network: Network | None) -
     """Let an agent that changes nothing answer in a node's form. Raises: Unfit, NexusError."""
     ended = _ended(desk, order, briefed(order), show, network)
     if not ended.ok:
-        raise Failed(_why(order, ended))
+        raise GaveUp(_why(order, ended), _usage(ended))
     try:
         output = answer_in(order, ended.message)
     except Unfit as exc:
@@ -70,7 +71,7 @@ def _ended(desk: RunDesk, order: Order, prompt: str, show: Show, network: Networ
         definition = definition.changed(budgets=definition.budgets.changed(seconds=seconds))
     with _ready:
         _made_ready(desk, order, node, show, network)
-    return worked(desk, definition, node, show, network, _duty(desk, one.role))
+    return worked(desk, definition, node, show, network, _duty(desk, one.role), (purse(one.budget),))
 
 
 def _duty(desk: RunDesk, role: str) -> Duty:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.adapters.lines import Lines
 from gitnexus.adapters.live import WIRES, Wire, wire_for
-from gitnexus.adapters.protocol import Ended, Job, Reader, Said
+from gitnexus.adapters.protocol import Budget, Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.privatehome import lent, put
+from gitnexus.app.purse import OverBudget, Purse, cut_short, over, purse, usd_left
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runnews import news
 from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
@@ -51,23 +52,27 @@ _PROPOSER = (
 
 def worked(
     desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None = None,
-    duty: Duty | None = None,
+    duty: Duty | None = None, purses: tuple[Purse, ...] = (),
 ) -> Ended:  # fmt: skip
     """Let the agent of a node work, and return how that ended by its own account. Raises: NexusError.
 
-    `duty` is what its role is told, and what that may not do.
+    `duty` is what its role is told, and what that may not do; `purses` what it may spend besides the run's budget.
     """
+    view = desk.view()
+    purses = (purse(definition.budgets, view.input_tokens + view.output_tokens, view.cost), *purses)
+    if empty := over(purses, 0, None):
+        return cut_short(Ended(ok=False, reason="limit"), empty)
     private = _private(desk, definition, node)
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
-        return _worked(desk, definition, node, show, network, server, private, duty or Duty())
+        return _worked(desk, definition, node, show, network, server, private, duty or Duty(), purses)
 
 
 def _worked(
     desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...],
-    private: Path, duty: Duty,
+    private: Path, duty: Duty, purses: tuple[Purse, ...],
 ) -> Ended:  # fmt: skip
     adapter = adapter_named(node.adapter)
     law = desk.keeper().here.law
@@ -87,6 +92,7 @@ def _worked(
         session=_session(desk, node) if adapter.resumes else "",
         address=address_of(desk, node),
         live=asks_live(desk, node, way),
+        budget=Budget(usd=usd_left(purses)),
     )
     launch = adapter.launch(job)
     refuse_hosts(desk, launch, adapter.name, network)
@@ -100,22 +106,28 @@ def _worked(
     spec = spec.changed(env=env, root_writable=way != "proposer", limits=limits)
     wire = wire_for(adapter.name, job) if job.live else None
     live = _live(desk, node, adapter.harness, wire, spec.network) if wire else None
-    ears = _Ears(desk, node, live or adapter.reader(), show)
+    ears = _Ears(desk, node, live or adapter.reader(), show, purses)
     with lent(private, Path.home(), launch.login if signs_in(desk, node) else ()) as sign_ins:
         for name in sign_ins:
             text = f"your sign-in ~/{name} is lent to it until it ends"
             desk.log.append("agent.progress", "nexus", {"text": text, "node": node.id})
-        with live.conversation() if live else contextlib.nullcontext():
-            done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
+        try:
+            with live.conversation() if live else contextlib.nullcontext():
+                done = run(spec, ears.hear, ears.hear_errors, live.voice if live else None)
+        except OverBudget as exc:
             ears.finish()
+            return cut_short(ears.reader.end(0), exc.message)
+        ears.finish()
     desk.log.append("agent.progress", "nexus", {"text": f"sandbox {done.level}", "node": node.id})
     status = done.status if done.status is not None else 128 + (done.signal or 0)
     # Gemini CLI stays after its last word, with nothing more to hear: how it was ended says nothing of its work.
     status = 0 if done.dismissed else status
     ended = ears.reader.end(status)
     if done.ended_by:
-        ended = ended.changed(ok=False, reason="limit", message=f"ended by the limit on {done.ended_by}")
-    return ended
+        return cut_short(ended, f"ended by the limit on {done.ended_by}")
+    # Some tell only at the end what they took.
+    too_much = over(purses, ended.tokens_in + ended.tokens_out, ended.cost_usd)
+    return cut_short(ended, too_much) if too_much else ended
 
 
 def _live(desk: RunDesk, node: Node, harness: str, wire: Wire, network: Network) -> "Live":
@@ -181,8 +193,9 @@ class _Stream:
 class _Ears:
     """Listens to a program: lines to its reader, what it says to the log and the screen, all of it to an artifact."""
 
-    def __init__(self, desk: RunDesk, node: Node, reader: Reader, show: Show) -> None:
+    def __init__(self, desk: RunDesk, node: Node, reader: Reader, show: Show, purses: tuple[Purse, ...]) -> None:
         self.reader = reader
+        self._purses = purses
         self._desk, self._node, self._show = desk, node, show
         self._kept = bytearray()
         self._out, self._err = _Stream(), _Stream()
@@ -217,6 +230,8 @@ class _Ears:
 
     def _said(self, line: bytes) -> None:
         for said in self.reader.feed(line):
+            if said.kind == "cost" and (why := over(self._purses, said.tokens_in + said.tokens_out, said.cost_usd)):
+                raise OverBudget(why)
             text = mask(said.text, known_values())
             self._show(said.changed(text=text))
             if self._left > 0 and said.kind in ("progress", "message", "tool_call", "error") and text.strip():

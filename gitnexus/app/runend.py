@@ -18,7 +18,11 @@ def keep_end(desk: RunDesk, node: Node, attempt: int, ended: Ended) -> None:
         spent["cost"] = int(ended.cost_usd * 1_000_000)
     if ended.session:
         spent["session"] = short(ended.session, 200)
-    drafts = [Draft("agent.spent", node.adapter, spent)] if ended.tokens_in or ended.tokens_out or ended.session else []
+    drafts = (
+        [Draft("agent.spent", node.adapter, spent)]
+        if spent.keys() > {"input", "output", "node"} or ended.tokens_in or ended.tokens_out
+        else []
+    )
     body = {"name": kept.name, "digest": kept.digest, "size": kept.size, "node": node.id}
     desk.log.append_many([*drafts, Draft("artifact.written", "nexus", body)])
 

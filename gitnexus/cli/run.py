@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _COMMAND = "gitnexus.run.command"
 _MODES = click.Choice(["default", "acceptEdits", "autopilot", "bypass"])
+_BUDGETS = ("seconds", "tokens", "cents")
 
 
 class _RunCommand(NexusCommand):
@@ -48,6 +49,8 @@ class _RunCommand(NexusCommand):
 @click.option("--title", default="", metavar="TEXT", help="What to call it; the prompt or the command if not said.")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--seconds", type=click.IntRange(1, 86_400), default=3600, show_default=True, help="When to end it.")
+@click.option("--tokens", type=click.IntRange(1), metavar="N", help="End it when it took more of them.")
+@click.option("--cents", type=click.IntRange(1), metavar="N", help="End it when it cost more, in cents of a dollar.")
 @click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
               help="Put it into the queue of a server, for a worker; origin if not said.")  # fmt: skip
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
@@ -189,8 +192,11 @@ def _workflow_wish(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]
     definition = chosen(nexus, words, asked, start_folder(invocation(ctx)))
     if definition is None:
         return None
-    if ctx.get_parameter_source("seconds") is not click.core.ParameterSource.DEFAULT:
-        definition = definition.changed(budgets=definition.budgets.changed(seconds=asked["seconds"]))
+    if ctx.get_parameter_source("seconds") is click.core.ParameterSource.DEFAULT:
+        asked["seconds"] = None
+    said = {name: asked[name] for name in _BUDGETS if asked[name]}
+    if said:
+        definition = definition.changed(budgets=definition.budgets.changed(**said))
     task = _task(nexus, asked["task"])
     return wish_of(definition, asked["title"], base=asked["base"], mode=asked["mode"], task=task)
 
@@ -219,7 +225,7 @@ def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple
     from gitnexus.app.runagent import refuse_unasked
     from gitnexus.runs.definition import Budgets, of_command, of_prompt
 
-    agent, budgets = asked.pop("agent"), Budgets(seconds=asked.pop("seconds"))
+    agent, budgets = asked.pop("agent"), Budgets(**{name: asked.pop(name) or 0 for name in _BUDGETS})
     role, model = asked.pop("role"), asked.pop("model")
     more = {"address": asked.pop("model_url"), "sign_in": asked.pop("sign_in"), "live": asked.pop("live")}
     _check_way(agent or "command", way)

@@ -118,7 +118,9 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     lines += [columns(rows, indent="")] if rows else nothing
     lines += [f"  wrote {path}" for path in papers] if view.status == "completed" else []
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
-    lines += [f"  {one_line(view.why, 200)}"] if view.why else []
+    # A run that waits is not over: why an agent did not come to its end is told by its step.
+    stuck = [one.why for one in view.nodes.values() if one.status == "failed"] if view.status == "waiting" else []
+    lines += [f"  {one_line(why, 200)}" for why in [view.why or "", *stuck] if why]
     nexts = {
         "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",

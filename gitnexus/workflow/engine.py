@@ -20,7 +20,7 @@ from gitnexus.workflow.flow import Flow, Verdict, is_agent
 from gitnexus.workflow.orders import Desk
 from gitnexus.workflow.outputs import checked
 from gitnexus.workflow.progress import WHOLE, NodeState, Progress
-from gitnexus.workflow.specialist import Order, Output, Unfit, Usage
+from gitnexus.workflow.specialist import GaveUp, Order, Output, Unfit, Usage
 from gitnexus.workflow.stage import Stage
 from gitnexus.workflow.steps import Steps
 
@@ -217,6 +217,8 @@ class _Call:
             except Unfit as exc:
                 wrong.append(exc.message)
                 spent = _sum(spent, exc.usage or Usage())
+            except GaveUp as exc:
+                return Outcome(None, tuple(wrong), _sum(spent, exc.usage), exc.message)
             except NexusError as exc:
                 return Outcome(None, tuple(wrong), spent, exc.message)
             else:

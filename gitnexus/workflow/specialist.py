@@ -69,6 +69,14 @@ class Unfit(Failed):
     usage: Usage | None = None
 
 
+class GaveUp(Failed):
+    """No answer, and no use in asking again; what was taken until then counts."""
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """One call. `goal` is the prompt of the workflow, `prompt` what this node is told (the goal where it says nothing).

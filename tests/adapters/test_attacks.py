@@ -114,6 +114,16 @@ def test_206_a_later_line_cannot_change_the_session() -> None:
     assert reader.end(0).session == "first"
 
 
+def test_208_claude_tells_what_each_message_took_and_a_message_in_two_lines_counts_once() -> None:
+    reader = ADAPTERS["claude"].reader()
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 100, "output_tokens": 7}
+    lines = [{"type": "assistant", "message": {"id": id_, "content": [], "usage": usage}} for id_ in ("m1", "m1", "m2")]
+
+    told = [(said.tokens_in, said.tokens_out) for line in lines for said in reader.feed(json.dumps(line).encode())]
+
+    assert told == [(105, 7), (210, 14)]
+
+
 def test_208_what_is_used_is_told_while_it_runs() -> None:
     reader = ADAPTERS["opencode"].reader()
     line = b'{"type":"step_finish","part":{"reason":"tool-calls","cost":1,"tokens":{"input":10,"output":1}}}'

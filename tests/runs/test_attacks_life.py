@@ -162,6 +162,23 @@ def agent_that_never_stops_talking(nexus: Nexus) -> None:
     assert len(events(nexus.place, run, "agent.progress")) <= 210
 
 
+def agent_that_takes_all_the_tokens(nexus: Nexus) -> None:
+    script = nexus.place / "steps.json"
+    says = [{"do": "say", "text": f"{number}"} for number in range(50)]
+    script.write_text(json.dumps({"steps": [{"do": "write", "path": "new", "text": "x"}, *says, *says]}))
+    run_git(nexus.place, "add", ".")
+    run_git(nexus.place, "commit", "-qm", "steps")
+    done = nexus("run", "--agent", "scripted", "--tokens", "500", "steps.json")
+    assert "600 tokens of 500 are used up" in done.stdout
+    (run,) = (found["id"] for found in json.loads(nexus.ok("runs", "--json"))["runs"])
+    assert len(events(nexus.place, run, "agent.progress")) < 20
+    (spent,) = events(nexus.place, run, "agent.spent")
+    assert spent["input"] + spent["output"] == 600
+    nexus.ok("approve", run)  # what it wrote until then is a proposal like any other
+    assert len(commits(nexus.place, run)) == 1
+    assert len(events(nexus.place, run, "node.started")) == 1
+
+
 @pytest.mark.parametrize(
     "attack",
     [
@@ -182,6 +199,7 @@ def agent_that_never_stops_talking(nexus: Nexus) -> None:
         pytest.param(command_that_looks_like_an_option, id="206-command-as-option"),
         pytest.param(agent_that_never_ends, id="208-never-ends"),
         pytest.param(agent_that_never_stops_talking, id="208-never-stops-talking"),
+        pytest.param(agent_that_takes_all_the_tokens, id="208-tokens"),
     ],
 )
 def test_an_attack_has_no_effect(nexus: Nexus, project: Path, attack: Attack) -> None:
