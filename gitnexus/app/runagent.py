@@ -44,6 +44,15 @@ class Duty(NamedTuple):
     denied: tuple[str, ...] = ()
 
 
+class _Given(NamedTuple):
+    """What an agent is given besides its work: the door to our tools, a folder of its own, its duty, its purses."""
+
+    server: tuple[str, ...]
+    private: Path
+    duty: Duty
+    purses: tuple[Purse, ...]
+
+
 _PROPOSER = (
     "You cannot change files or run programs yourself. Read with the tools of the server nexus, and propose what you "
     "want with its propose_patch and propose_command; ask a person with its ask."
@@ -67,13 +76,14 @@ def worked(
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
-        return _worked(desk, definition, node, show, network, server, private, duty or Duty(), purses)
+        given = _Given(server, private, duty or Duty(), purses)
+        return _worked(desk, definition, node, show, network, given)
 
 
 def _worked(
-    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, server: tuple[str, ...],
-    private: Path, duty: Duty, purses: tuple[Purse, ...],
-) -> Ended:  # fmt: skip
+    desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, given: _Given
+) -> Ended:
+    server, private, duty, purses = given
     adapter = adapter_named(node.adapter)
     law = desk.keeper().here.law
     # The policy may have become stricter since the run was begun; it cannot have become looser for it.
