@@ -51,10 +51,11 @@ def _lines(one: "Cleaned", dry_run: bool) -> list[str]:
     if not (one.trash or one.branch or one.rescue or one.archive or one.aside):
         return []
     said = [f"{one.run}  {'would be put away' if dry_run else 'put away'}"]
-    said += [f"  its work is safe: {one_line(one.integrated)}"] if one.integrated else []
     if one.rescue:
         files = f", with {counted(one.left, 'uncommitted file')}" if one.left else ""
         said.append(f"  kept: {one.rescue}{files}; back with: git branch rescued-{one.run} {one.rescue}")
+    what = "the rest" if one.rescue else "its work"
+    said += [f"  {what} is safe: {one_line(one.integrated)}"] if one.integrated else []
     if one.trash:
         for_good = "stays there" if one.odd else "for a week, with all that git ignores"
         said.append(f"  folder: {one_line(one.trash)} ({for_good})")
