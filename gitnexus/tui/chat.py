@@ -228,15 +228,15 @@ class Chat:
         if followed.notice:
             self.say("nexus", followed.notice)
         if followed.skill:
-            self._propose(text)
+            self._propose(text, followed.refs)
 
-    def _propose(self, text: str) -> None:
+    def _propose(self, text: str, skills: tuple[str, ...] = ()) -> None:
         waiting = next((card for card in reversed(self.waiting()) if card.key(text.strip())), None)
         if waiting is not None:
             raise Invalid("nothing was approved", hint=f"Tab goes to the card; there {text.strip()} answers it")
         if len(text.strip()) == 1:
             raise Invalid(f"{text.strip()} answers nothing: no card waits for it", hint="/help")
-        card = self.proposals.add(text, self.asked, self.sights.own_names())
+        card = self.proposals.add(text, self.asked, self.sights.own_names(), skills)
         self.put(card)
         if (self.mode or self.sights.mode) in ("autopilot", "bypass"):
             self.say("nexus", f"started without asking: the mode is {self.mode or self.sights.mode}")

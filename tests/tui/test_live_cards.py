@@ -1,5 +1,7 @@
 """Live approvals in the chat: a program waits for the person, and the card in the chat is its answer."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,39 @@ def test_an_agent_that_waits_at_its_tool_goes_on_with_what_the_card_was_answered
     assert view_of(project, run).nodes["main"].attempts == 1, "it was waiting all the while"
     assert [one["text"] for one in events(project, run, "question.answered")] == ["green"]
     assert [one["text"] for one in events(project, run, "agent.progress")][-2:-1] == ["Done."]
+
+
+# Stands in for Claude Code: asks whether what it was told holds the skill.
+PLANNER = """\
+#!{python}
+import json, sys
+if "--version" in sys.argv:
+    print("2.1.0")
+    sys.exit()
+told = sys.stdin.read()
+seen = "the skill" if "by this skill" in told and "You are Lead. Plan the matter" in told else "nothing"
+blocked = {{"kind": "needs_user_input", "question": "I was given " + seen}}
+said = json.dumps({{"blocked": blocked}})
+print(json.dumps({{"type": "result", "subtype": "success", "is_error": False, "result": said, "num_turns": 1}}))
+"""
+
+
+def test_a_tag_in_brackets_gives_its_skill_to_who_works(
+    nexus: Nexus,
+    project: Path,
+    home: Path,  # noqa: F811 - the fixture
+) -> None:
+    agent(home)
+    (home / ".local" / "bin" / "claude").write_text(PLANNER.format(python=os.path.realpath(sys.executable)))
+
+    async def talk(person: Person) -> tuple[str, str]:
+        await person.asks("[plan] the release")
+        card = await person.answers("workflow", "b", "claude")
+        await person.answers("workflow", "y")
+        question = await person.card("question")
+        return "\n".join(line.text for line in card.rows), "\n".join(line.text for line in question.rows)
+
+    shown, asked = talked(project, talk)
+
+    assert "given    skill:nx-plan" in shown
+    assert asked == "I was given the skill"
