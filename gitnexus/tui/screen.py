@@ -55,6 +55,8 @@ class ChatApp(App[None]):
     def __init__(self, opens: "Callable[[], Chat]", clock: Callable[[], float] = time.monotonic) -> None:
         """`opens` is called after the first paint: to open a project takes longer than to draw an empty screen."""
         super().__init__()
+        # A page that glides there is many frames: too many for a slow line, and for who cannot bear motion.
+        self.animation_level = "none"
         self._opens = opens
         self.ready = False
         # Why it ended by itself, for who started it.
