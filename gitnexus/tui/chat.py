@@ -22,6 +22,7 @@ from gitnexus.tui.hands import Done, Hands
 from gitnexus.tui.keeping import Keeper
 from gitnexus.tui.model import Again, ChatCard, Entry, Leave, Panel, Speaker, Standing, Update
 from gitnexus.tui.narrator import Narrator
+from gitnexus.tui.plain import standing_words
 from gitnexus.tui.proposing import Proposals
 from gitnexus.tui.sights import Sights
 from gitnexus.tui.talk import Asked
@@ -212,6 +213,8 @@ class Chat:
 
     def _command(self, argv: list[str], *, about: bool) -> None:
         run = ""
+        if argv == ["status"]:
+            self.say("nexus", standing_words(self.standing()))
         if about:
             word = argv[1] if len(argv) > 1 and not argv[1].startswith("-") else ""
             run = self.named(word)
@@ -260,7 +263,7 @@ class Chat:
             case "use":
                 self.active = self.named(word or "?")
             case "review":
-                self._review(self.named(word) if word else "")
+                self._review(words)
             case "show":
                 self._new += [Again(card, whole=True) for card in self._meant(words)[-1:]]
             case "export":
@@ -277,8 +280,8 @@ class Chat:
         whose = "of runs that are started here" if self.mode else "of the policy"
         self.say("nexus", f"the mode {whose} is {self.mode or self.sights.mode or 'default'}")
 
-    def _review(self, run: str) -> None:
-        cards = [card for card in self.waiting() if not run or card.run == run]
+    def _review(self, words: tuple[str, ...]) -> None:
+        cards = [card for card in self._meant(words) if card.waits] if words else self.waiting()
         self._new += [Again(card) for card in cards]
         if not cards:
             self.say("nexus", "nothing waits for an answer")

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +38,7 @@ class ChatApp(App[None]):
     #main { width: 1fr; }
     #panel { width: 34; height: 100%; border-left: solid $primary; padding: 0 1; display: none; }
     #panel.shown { display: block; }
-    #offers { height: auto; max-height: 9; padding: 0 2; display: none; }
+    #offers { height: auto; max-height: 9; padding: 0 1; display: none; }
     #hint { height: 1; padding: 0 1; color: $text-muted; }
     #status { height: 1; padding: 0 1; background: $panel; }
     """
@@ -54,7 +55,10 @@ class ChatApp(App[None]):
 
     def __init__(self, opens: "Callable[[], Chat]", clock: Callable[[], float] = time.monotonic) -> None:
         """`opens` is called after the first paint: to open a project takes longer than to draw an empty screen."""
-        super().__init__()
+        # Textual makes greys of colours; where none are wanted, the terminal's own are left alone.
+        if not os.environ.get("NO_COLOR"):
+            os.environ.pop("NO_COLOR", None)
+        super().__init__(ansi_color="NO_COLOR" in os.environ)
         # A page that glides there is many frames: too many for a slow line, and for who cannot bear motion.
         self.animation_level = "none"
         self._opens = opens
@@ -302,8 +306,8 @@ class ChatApp(App[None]):
     def _offer(self, box: InputBox) -> None:
         shown = Text()
         for at, one in enumerate(box.offers):
-            style = STYLES["node"] if at == box.offered else STYLES[""]
-            shown.append(f"{one.text}", style).append(f"  {one.about}\n", STYLES["dim"])
+            style, mark = (STYLES["node"], "› ") if at == box.offered else (STYLES[""], "  ")
+            shown.append(mark).append(f"{one.text}", style).append(f"  {one.about}\n", STYLES["dim"])
         place = self.query_one("#offers", Static)
         place.update(shown)
         place.display = bool(box.offers)

@@ -64,12 +64,12 @@ def test_a_workflow_is_changed_by_its_keys_and_dropped(project: Path) -> None:
 
     nodes = [line.strip() for line in lines if line.startswith("    ")]
     assert nodes[:3] == [
-        "▸ 1  research  research  researcher, as the project says",
+        "> 1  research  research  researcher, as the project says",
         "2  plan  plan  planner, as the project says  after research",
         "3  exec  exec  executor, as the project says  after plan",
     ]
     assert nodes[-2:] == ["1  research  research  researcher, as the project says",
-                          "▸ 2  exec  exec  codex  after research"]  # fmt: skip
+                          "> 2  exec  exec  codex  after research"]  # fmt: skip
     assert "  given    file:readme.txt" in lines
     assert lines[-4:-1] == ["workflow w1: start it?: dropped", "> y",
                             "error: y answers nothing: no card waits for it (/help)"]  # fmt: skip
