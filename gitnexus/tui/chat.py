@@ -18,6 +18,7 @@ from gitnexus.runs.store import runs_in
 from gitnexus.tui import slash
 from gitnexus.tui.completing import Sources
 from gitnexus.tui.deeds import Deeds
+from gitnexus.tui.exporting import exported
 from gitnexus.tui.hands import Done, Hands
 from gitnexus.tui.keeping import Keeper
 from gitnexus.tui.model import Again, ChatCard, Entry, Leave, Panel, Speaker, Standing, Update
@@ -297,15 +298,7 @@ class Chat:
 
     def _export(self, word: str) -> None:
         path = self.place / Path(word or f"chat-{self.sights.name}.md").expanduser()
-        names = {"you": "**You:** ", "agent": "> ", "output": "    ", "error": "**Error:** ", "trace": "- "}
-        lines = [f"# Conversation about {self.sights.name}", ""]
-        for entry in self.said:
-            lines += [f"{names.get(entry.speaker, '')}{line}" for line in entry.text.split("\n")] + [""]
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write("\n".join(lines))
-        except OSError as exc:
-            raise Failed(f"{path.name} cannot be written: {exc.strerror}", hint="name a new file") from exc
+        exported(self.said, self.sights.name, path)
         self.say("nexus", f"wrote {path}")
 
     def _macros(self) -> list[str]:

@@ -67,6 +67,8 @@ class Hands:
 
     def __init__(self, place: Path) -> None:
         self._place = place
+        # How wide what comes back may be.
+        self.columns = 100
         self.jobs: list[Job] = []
 
     def do(self, argv: Sequence[str], then: Callable[[Done], None], run: str = "") -> None:
@@ -101,7 +103,7 @@ class Hands:
 
     def _started(self, argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> "subprocess.Popen[bytes]":
         # No colours, no questions and no pager: what comes back is shown by us.
-        env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+        env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(self.columns)}
         words = [sys.executable, "-m", "gitnexus", "-C", str(self._place), *argv]
         return subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, cwd="/", env=env

@@ -51,7 +51,7 @@ def entry_rows(entry: Entry, width: int, *, named: bool = False) -> list[Row]:
     label = f"{entry.run} " if named and entry.run and entry.speaker == "agent" else ""
     room = width - len(mark) - len(label)
     rows: list[Row] = []
-    pieces = broken(entry.text, room) if entry.speaker in ("agent", "output") else flowed(entry.text, room)
+    pieces = broken(entry.text, room) if entry.speaker == "agent" else flowed(entry.text, room)
     for at, piece in enumerate(pieces):
         lead = mark if at == 0 or entry.speaker in ("agent", "output") else " " * len(mark)
         rows.append((Span(lead, "dim"), Span(label, "dim"), Span(piece, tone)))
