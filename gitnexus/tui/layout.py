@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from textwrap import wrap
 from typing import NamedTuple
-from unicodedata import combining, east_asian_width
+from unicodedata import category, combining, east_asian_width
 
 from gitnexus.base.text import framed, visible
 from gitnexus.tui.model import ChatCard, Entry, Key, Line, Tone
@@ -23,17 +23,33 @@ _TONES: dict[str, Tone] = {
     "you": "bold", "nexus": "", "agent": "", "output": "", "error": "bad", "trace": "dim",
 }  # fmt: skip
 NARROWEST = 20
+_MOST_MARKS = 3
+_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
+
+
+def tamed(text: str) -> str:
+    """Return a text whose letters stay in their places: few marks on each, and none glued together by a joiner.
+
+    A tower of marks draws over the lines around it, and what is joined is as wide as each terminal likes.
+    """
+    if text.isascii():
+        return text
+    found, marks = [], 0
+    for ch in text:
+        marks = marks + 1 if category(ch) in ("Mn", "Me") else 0
+        found.append(ch if marks <= _MOST_MARKS and ch not in _JOINERS else f"\\u{ord(ch):04x}")
+    return "".join(found)
 
 
 def broken(text: str, width: int) -> list[str]:
     """Return the safe lines of a text, none wider than `width`."""
-    return [piece[2:] for piece in framed(text, max(NARROWEST, width))]
+    return [piece[2:] for piece in framed(tamed(text), max(NARROWEST, width))]
 
 
 def flowed(text: str, width: int) -> list[str]:
     """Return the safe lines of a text, broken between words where that can be counted."""
     width, found = max(NARROWEST, width), []
-    for line in visible(text).split("\n"):
+    for line in visible(tamed(text)).split("\n"):
         if "\t" in line or not _is_narrow(line):
             found += broken(line, width)
         else:

@@ -140,3 +140,17 @@ def test_lines_break_between_words_and_wide_characters_are_counted() -> None:
     assert flowed("one two three four", 20) == ["one two three four"]
     assert flowed("a" * 18 + " bcdef", 20) == ["a" * 18, "bcdef"]
     assert flowed("漢" * 15, 20) == ["漢" * 10, "漢" * 5]
+
+
+def test_marks_that_pile_up_and_joiners_are_spelled_so_that_a_text_stays_in_its_lines() -> None:
+    tower, family = "a" + "\u0301" * 40, "\U0001f469\u200d\U0001f467"
+    card = replace(sample.question(), title=tower, rows=(Line(tower), Line(family)))
+
+    drawn = [
+        "".join(span.text for span in row) for row in [*card_rows(card, 60), *entry_rows(Entry("agent", tower), 60)]
+    ]
+
+    assert max(line.count("\u0301") for line in drawn) == 3
+    assert "\\u0301" in "".join(drawn)
+    assert "\u200d" not in "".join(drawn)
+    assert flowed("Amélie spricht 漢字", 40) == ["Amélie spricht 漢字"]
