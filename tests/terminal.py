@@ -30,8 +30,8 @@ def answered(place: Path, *argv: str, typed: tuple[str, ...]) -> tuple[int, str]
     return status, drawn
 
 
-def killed_at(place: Path, *argv: str, seen: str) -> None:
-    """Run a command on a terminal, and kill it once it shows `seen`."""
+def killed_at(place: Path, *argv: str, seen: str) -> str:
+    """Run a command on a terminal, kill it once it shows `seen`, and return what it drew."""
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir(place)
@@ -43,3 +43,4 @@ def killed_at(place: Path, *argv: str, seen: str) -> None:
     os.waitpid(pid, 0)
     os.close(fd)
     assert seen in drawn
+    return drawn

@@ -55,6 +55,11 @@ ENVIRONMENT = (
     ("NEXUS_HOME", "Folder of the home repository and of the logs. Default: the platform's data folder for git-nexus."),
     ("NO_COLOR", "If it is set and not empty, no colours. The same with TERM=dumb."),
     (
+        "NEXUS_SCREEN_READER",
+        "1 lets `git nexus chat` talk in lines that a screen reader can read out, as nexus.screenReader in the git "
+        "config does.",
+    ),
+    (
         "NEXUS_PROJECT",
         "The current project, by its folder or its name, for commands between projects and for `git nexus mcp`; else "
         "the place or the client tells.",

@@ -23,11 +23,12 @@ _WIDE = 10_000  # a model has no edge at which a line would break
 
 
 class Followed(NamedTuple):
-    """What came of the tags: words for the model and for the person, and the skill that begins."""
+    """What came of the tags: words for the model and for the person, and the skill that begins; `refs` name all."""
 
     context: str
     notice: str
     skill: str
+    refs: tuple[str, ...] = ()
 
 
 def follow(here: Place, harness: str, message: str) -> Followed | None:
@@ -37,18 +38,19 @@ def follow(here: Place, harness: str, message: str) -> Followed | None:
     uses = tags_in(message, catalog.tags)
     if not uses:
         return None
-    context, notices, skill = [], [], ""
+    context, notices, skill, refs = [], [], "", []
     for use in uses[:_MOST]:
         found = route(catalog, use, harness_named(harness))
         tag = _typed(catalog, use)
         if isinstance(found, SkillRoute):
             skill = f"{found.skill}{f' ({use.variant})' if use.variant else ''}"
+            refs.append(found.ref)
             context.append(f"git nexus: the person typed {tag}. Work by this skill until it is done:\n\n{found.text}")
         else:
             said, notice = _done(place, harness, tag, found)
             context.append(said)
             notices.append(notice)
-    return Followed("\n\n".join(context), "\n".join(notices), skill)
+    return Followed("\n\n".join(context), "\n".join(notices), skill, tuple(refs))
 
 
 def _says_nothing(here: Place) -> bool:

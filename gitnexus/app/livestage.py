@@ -10,7 +10,7 @@ from gitnexus.app import deeds, runapproval
 from gitnexus.app.bench import known_values
 from gitnexus.app.keepers import open_state
 from gitnexus.app.nodeagent import by_agent, worked_on
-from gitnexus.app.nodepack import pack_for
+from gitnexus.app.nodepack import with_pack
 from gitnexus.app.runact import bench_for
 from gitnexus.app.runagent import Show
 from gitnexus.app.runcommit import tip_of
@@ -75,19 +75,25 @@ class LiveStage:
 
     def call(self, order: Order) -> Returned:
         """Let a specialist work. Raises: Unfit, NexusError."""
-        if is_agent(order.node):
+        if order.node.type == "command":
             return worked_on(self.desk, order, self.look, self.network)
         tip = tip_of(self.desk)
         # Opened anew: several work side by side, and what reads objects belongs to one of them.
         with contextlib.closing(open_state(self.desk.repo)) as state:
             desk = RunDesk(state, self.desk.run)
-            with view_at(desk, tip) as view:
-                whole = replace(order, pack=pack_for(desk, self.definition, order, tip), view=view)
-                if order.node.adapter in ("", *BACKINGS):
-                    found = specialist_of(desk, order.node).work(whole)
-                else:
-                    found = by_agent(desk, whole, self.look, self.network)
-        return replace(found, output=_without_secrets(found.output))
+            whole = with_pack(desk, self.definition, order, tip)
+            if not is_agent(order.node):
+                found = self._answered(desk, whole, tip)
+                return replace(found, output=_without_secrets(found.output))
+        return worked_on(self.desk, whole, self.look, self.network)
+
+    def _answered(self, desk: RunDesk, order: Order, tip: str) -> Returned:
+        """Let who changes no files answer in the form of the node."""
+        with view_at(desk, tip) as view:
+            whole = replace(order, view=view)
+            if order.node.adapter in ("", *BACKINGS):
+                return specialist_of(desk, order.node).work(whole)
+            return by_agent(desk, whole, self.look, self.network)
 
     def act(self, node: WorkflowNode, step: str, deed: Deed) -> str:
         """Propose a deed, and do it or ask about it."""

@@ -1,40 +1,63 @@
-"""The pack of a node: what it, its plan's step or its question names, within its budget, at the run's last commit."""
+"""What a node is given to read, within its budget: the skills it is to work by, then a pack at the run's last commit of
+what it, its plan's step or its question names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from gitnexus.app.nodeskill import skill_text_of
 from gitnexus.app.packs import pack_of, text_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.canonical import document
 from gitnexus.base.errors import Invalid
+from gitnexus.catalog.routing import SKILL
 from gitnexus.events.kinds import short
 from gitnexus.packs import Budget
 from gitnexus.packs.refs import KIND, MOST_REFS, parsed
 from gitnexus.workflow.definition import WorkflowDefinition
 from gitnexus.workflow.specialist import Order
 
-PACK = "pack.json"
+PACK, KEPT_SKILL = "pack.json", "skill.md"
 
 
-def pack_for(desk: RunDesk, definition: WorkflowDefinition, order: Order, base: str) -> str:
-    """Return the text of the pack, which is kept with the run; nothing where nobody names anything."""
-    refs, wrong = [], []
-    for ref in dict.fromkeys(_named(order)):
+def with_pack(desk: RunDesk, definition: WorkflowDefinition, order: Order, base: str) -> Order:
+    """Return the order with the texts of its skills and its pack, which are kept with the run. Raises: NexusError."""
+    kib = order.node.budget.ctx_kib or definition.budgets.max_ctx_kib or Budget().kib
+    inputs = order.node.inputs
+    skills = [ref for ref in inputs.refs if ref.startswith(SKILL)]
+    text, wrong = skill_text_of(desk, skills, order.node.adapter, kib * 1024)
+    if text:
+        _keep(desk, KEPT_SKILL, text.encode(), order)
+    kib -= -(-len(text.encode()) // 1024)
+    # What is left of the references is looked up in the repository, by rules too: to them a skill says nothing.
+    rest = tuple(ref for ref in inputs.refs if not ref.startswith(SKILL))
+    given = replace(order, node=order.node.changed(inputs=inputs.changed(refs=rest)), skill=text)
+    refs = []
+    for ref in dict.fromkeys(_named(given)):
         try:
             refs.append(str(parsed(ref)))
         except Invalid as exc:
             wrong.append(exc.message)
+    if refs and kib < 1:
+        wrong.append(f"{len(refs)} references, for which no room is left")
+    _tell(desk, order, wrong)
+    if not refs or kib < 1:
+        return given
+    pack = pack_of(desk.state, refs[:MOST_REFS], Budget(kib=kib), base)
+    _keep(desk, PACK, document(pack.plain()), order)
+    return replace(given, pack=text_of(pack))
+
+
+def _tell(desk: RunDesk, order: Order, wrong: Sequence[str]) -> None:
+    """Say what is missing. Who names it is often a model: that is told, and does no harm."""
     if wrong:
-        # Who names it is often a model: that is told, and does no harm.
         text = short(f"left out of the pack: {'; '.join(wrong)}", 1000)
         desk.log.append("agent.progress", "nexus", {"text": text, "node": order.node.id})
-    if not refs:
-        return ""
-    kib = order.node.budget.ctx_kib or definition.budgets.max_ctx_kib
-    pack = pack_of(desk.state, refs[:MOST_REFS], Budget(kib=kib) if kib else None, base)
-    kept = desk.artifacts.write(PACK, document(pack.plain()))
-    body = {"name": PACK, "digest": kept.digest, "size": kept.size, "node": order.node.id}
+
+
+def _keep(desk: RunDesk, name: str, raw: bytes, order: Order) -> None:
+    kept = desk.artifacts.write(name, raw)
+    body = {"name": name, "digest": kept.digest, "size": kept.size, "node": order.node.id}
     desk.log.append("artifact.written", "nexus", body)
-    return text_of(pack)
 
 
 def _named(order: Order) -> Iterator[str]:

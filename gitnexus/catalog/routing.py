@@ -17,6 +17,8 @@ HANDLERS: dict[str, str] = {
     "memory_gc": "memory_gc",
     "rule_store": "rule_store",
 }
+# How a skill is named where references are kept, as in skill:nx-plan#auto.
+SKILL = "skill:"
 _ISSUE = re.compile(r"#(\d{1,9})\b[:.,]?\s*")
 
 
@@ -27,6 +29,11 @@ class SkillRoute:
     use: TagUse
     skill: str
     text: str
+
+    @property
+    def ref(self) -> str:
+        """The skill as a reference, its variant behind it."""
+        return f"{SKILL}{self.skill}#{self.use.variant}" if self.use.variant else f"{SKILL}{self.skill}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,11 +91,11 @@ def _files(card: "Card") -> Iterable[Section]:
         rest = tuple(Line(line, _tone(line)) for part in diffs for line in part)
         yield Section("the difference", rest, folded=many)
     added, removed = (sum(getattr(row, name) or 0 for row in card.files) for name in ("added", "removed"))
-    yield Section(f"{_counted(len(card.files), 'file')}, +{added} −{removed}", ())
+    yield Section(f"{_counted(len(card.files), 'file')}, +{added} -{removed}", ())
 
 
 def _file_title(row: "FileRow") -> str:
-    lines = "binary" if row.added is None else f"+{row.added} −{row.removed}"
+    lines = "binary" if row.added is None else f"+{row.added} -{row.removed}"
     return f"{row.path}  {lines}  {row.what}"
 
 

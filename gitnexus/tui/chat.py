@@ -5,14 +5,11 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitnexus.app.harnesstags import follow
 from gitnexus.app.open import Nexus, open_nexus
-from gitnexus.app.policy import bypass_enabled
 from gitnexus.app.rundesk import RunDesk, open_run
 from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import one_line
 from gitnexus.events.view import RunView
-from gitnexus.harness.place import Place
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.store import runs_in
 from gitnexus.tui import slash
@@ -20,18 +17,14 @@ from gitnexus.tui.completing import Sources
 from gitnexus.tui.deeds import Deeds
 from gitnexus.tui.hands import Done, Hands
 from gitnexus.tui.keeping import Keeper
-from gitnexus.tui.model import Again, ChatCard, Entry, Leave, Panel, Speaker, Standing, Update
+from gitnexus.tui.model import ChatCard, Entry, Panel, Speaker, Standing, Update
 from gitnexus.tui.narrator import Narrator
+from gitnexus.tui.orders import Orders
 from gitnexus.tui.proposing import Proposals
 from gitnexus.tui.sights import Sights
 from gitnexus.tui.talk import Asked
 from gitnexus.tui.watch import Watch
 
-KEYS = """\
-Tab goes to the cards and back; there, one key answers, arrows choose a card, space folds, v unfolds all, ? explains.
-Enter sends, Ctrl-J begins a new line, the arrows walk through what you typed before, @ completes files.
-Esc or Ctrl-C stops what the active run does; F2 shows plan, tasks and runs; Ctrl-Q leaves, and runs go on."""
-_MODES = ("default", "acceptEdits", "autopilot", "bypass")
 _MOST_SAID = 5000
 
 
@@ -51,6 +44,7 @@ class Chat:
         self.sights = Sights(nexus)
         self.narrator = Narrator(self)
         self.deeds = Deeds(self)
+        self.orders = Orders(self)
         self.cards: dict[str, ChatCard] = {}
         self.mine: set[str] = set()
         self.active = ""
@@ -84,7 +78,7 @@ class Chat:
             intent = slash.meant(text, self._macros())
             if pasted and isinstance(intent, slash.Local) and intent.name == "approve":
                 raise Invalid("a paste approves nothing", hint="type it, or go to the card with Tab and press its key")
-            self._follow(intent)
+            self.orders.follow(intent)
         return self._taken()
 
     def answered(self, card_id: str, letter: str, said: str = "", *, digest: str = "") -> list[Update]:
@@ -175,6 +169,10 @@ class Chat:
         self.cards[card.id] = card
         self._new.append(card)
 
+    def tell(self, *updates: Update) -> None:
+        """Have the face do something."""
+        self._new += updates
+
     def desk(self, run: str) -> RunDesk:
         """Return a run, opened. Raises: NexusError."""
         return open_run(self.nexus.state, run)
@@ -198,112 +196,6 @@ class Chat:
         if not self.active:
             raise Failed("which run?", hint="/runs lists them; /use RUN makes one the active one")
         return self.active
-
-    def _follow(self, intent: slash.Intent | None) -> None:
-        match intent:
-            case slash.Command(argv=argv, about_run=about):
-                self._command(list(argv), about=about)
-            case slash.Local():
-                self._local(intent)
-            case slash.Tagged(text=text):
-                self._tagged(text)
-            case slash.Prompt(text=text):
-                self._propose(text)
-
-    def _command(self, argv: list[str], *, about: bool) -> None:
-        run = ""
-        if about:
-            word = argv[1] if len(argv) > 1 and not argv[1].startswith("-") else ""
-            run = self.named(word)
-            argv[1 : 2 if word else 1] = [run]
-        self.hands.do(argv, self.shown, run)
-
-    def _tagged(self, text: str) -> None:
-        repo = self.nexus.repo
-        here = Place(str(repo.place), str(repo.git_dir), str(repo.common_dir))
-        followed = follow(here, "git-nexus", text)
-        if followed is None:
-            self._propose(text)
-            return
-        if followed.notice:
-            self.say("nexus", followed.notice)
-        if followed.skill:
-            self._propose(text)
-
-    def _propose(self, text: str) -> None:
-        waiting = next((card for card in reversed(self.waiting()) if card.key(text.strip())), None)
-        if waiting is not None:
-            raise Invalid("nothing was approved", hint=f"Tab goes to the card; there {text.strip()} answers it")
-        if len(text.strip()) == 1:
-            raise Invalid(f"{text.strip()} answers nothing: no card waits for it", hint="/help")
-        card = self.proposals.add(text, self.asked, self.sights.own_names())
-        self.put(card)
-        if (self.mode or self.sights.mode) in ("autopilot", "bypass"):
-            self.say("nexus", f"started without asking: the mode is {self.mode or self.sights.mode}")
-            self.deeds.do(card, card.keys[0], "")
-
-    def _local(self, intent: slash.Local) -> None:
-        words, name = intent.words, intent.name
-        word = words[0] if words else ""
-        match name:
-            case "quit":
-                self._new.append(Leave())
-            case "help":
-                self.say("output", slash.help_text(KEYS))
-            case "trace":
-                if word not in ("on", "off"):
-                    raise Invalid("say /trace on or /trace off")
-                self.trace = word == "on"
-                self.narrator.traced() if self.trace else self.say("nexus", "the trace is off")
-            case "mode":
-                self._mode(word)
-            case "use":
-                self.active = self.named(word or "?")
-            case "review":
-                self._review(self.named(word) if word else "")
-            case "show":
-                self._new += [Again(card, whole=True) for card in self._meant(words)[-1:]]
-            case "export":
-                self._export(word)
-            case _:
-                self.deeds.local(intent)
-
-    def _mode(self, word: str) -> None:
-        if word and word not in _MODES:
-            raise Invalid(f"there is no mode {one_line(word, 40)}", hint=f"there are {', '.join(_MODES)}")
-        if word == "bypass" and not bypass_enabled():
-            raise Invalid("the mode bypass is not enabled", hint="git nexus policy mode bypass --user tells how")
-        self.mode = word or self.mode
-        whose = "of runs that are started here" if self.mode else "of the policy"
-        self.say("nexus", f"the mode {whose} is {self.mode or self.sights.mode or 'default'}")
-
-    def _review(self, run: str) -> None:
-        cards = [card for card in self.waiting() if not run or card.run == run]
-        self._new += [Again(card) for card in cards]
-        if not cards:
-            self.say("nexus", "nothing waits for an answer")
-
-    def _meant(self, words: tuple[str, ...]) -> list[ChatCard]:
-        """Return the cards that words mean: a run, an action, both, or nothing for all."""
-        found = [
-            card for card in self.cards.values() if all(word in (card.run, card.action, card.id) for word in words)
-        ]
-        if not found:
-            raise Invalid("there is no such card", hint="/review shows those that wait")
-        return found
-
-    def _export(self, word: str) -> None:
-        path = self.place / Path(word or f"chat-{self.sights.name}.md").expanduser()
-        names = {"you": "**You:** ", "agent": "> ", "output": "    ", "error": "**Error:** ", "trace": "- "}
-        lines = [f"# Conversation about {self.sights.name}", ""]
-        for entry in self.said:
-            lines += [f"{names.get(entry.speaker, '')}{line}" for line in entry.text.split("\n")] + [""]
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write("\n".join(lines))
-        except OSError as exc:
-            raise Failed(f"{path.name} cannot be written: {exc.strerror}", hint="name a new file") from exc
-        self.say("nexus", f"wrote {path}")
 
     def _macros(self) -> list[str]:
         from gitnexus.workflow.commands import commands_in

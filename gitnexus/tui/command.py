@@ -15,14 +15,20 @@ from gitnexus.ui.output import answer, start_folder
 if TYPE_CHECKING:
     from gitnexus.tui.chat import Chat
 
+READER = "nexus.screenReader"
 _WAITS = 21
+_YES = ("true", "yes", "on", "1")
 
 
 @click.command("chat", cls=NexusCommand)
-@click.option("--plain", is_flag=True, help="Lines instead of a screen, for screen readers and simple terminals.")
+@click.option(
+    "--plain/--screen",
+    default=None,
+    help="Lines instead of a screen, or a screen all the same. The setting nexus.screenReader makes lines the usual.",
+)
 @click.option("--script", metavar="FILE", help="Take the lines of a file as typed, - for standard input, then leave.")
 @click.pass_context
-def chat(ctx: click.Context, plain: bool, script: str | None) -> None:
+def chat(ctx: click.Context, plain: bool | None, script: str | None) -> None:
     """Ask, see what happens, and decide: one conversation with all runs of this project.
 
     Without a terminal, or with --plain, it is a line mode with the same commands. Nothing is lost by leaving: runs go
@@ -30,18 +36,27 @@ def chat(ctx: click.Context, plain: bool, script: str | None) -> None:
     """
     place = start_folder(invocation(ctx))
     as_json = invocation(ctx).as_json
-    if script is not None or plain or as_json or not _is_screen():
+    spoken = _is_read_out(place)
+    if script is not None or as_json or not _is_screen() or (spoken if plain is None else plain):
         lines = _script(script, place) if script not in (None, "-") else None
-        _by_lines(_opened(place), lines, scripted=script is not None or as_json)
+        _by_lines(_opened(place), lines, scripted=script is not None or as_json, spoken=spoken)
         return
-    from gitnexus.git.discovery import discover
     from gitnexus.tui.screen import ChatApp
 
-    discover(place, inherit=True)  # where there is no repository, no screen is drawn
     app = ChatApp(lambda: _opened(place))
     app.run()
     if app.failure is not None:
         raise app.failure
+
+
+def _is_read_out(place: Path) -> bool:
+    """True if the person has a screen reader, as the environment or their own git config says. Raises: NotFound."""
+    from gitnexus.git.config import of_the_user
+    from gitnexus.git.discovery import discover
+
+    told = os.environ.get("NEXUS_SCREEN_READER", "")
+    repo = discover(place, inherit=True)  # where there is no repository, no screen is drawn
+    return (told or of_the_user(repo, READER) or "").lower() in _YES
 
 
 def _opened(place: Path) -> "Chat":
@@ -55,13 +70,14 @@ def _is_screen() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _by_lines(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool) -> None:
+def _by_lines(talk: "Chat", lines: Iterator[str] | None, *, scripted: bool, spoken: bool) -> None:
     from gitnexus.tui.lines import Lines
 
     live = not scripted and sys.stdin.isatty()
     as_json = invocation(click.get_current_context()).as_json
 
-    face = Lines(talk, io.StringIO() if as_json else sys.stdout, live=live)
+    # A script says the same whoever runs it.
+    face = Lines(talk, io.StringIO() if as_json else sys.stdout, live=live, spoken=spoken and live)
     try:
         face.talk(lines if lines is not None else face.typed())
         if as_json:

@@ -140,8 +140,9 @@ class Deeds:
 
         def then(done: Done) -> None:
             chat.narrator.look()
-            if done.failure and not done.told.get("success"):
-                chat.failed(f"{card.action}: {done.failure}")
+            if not done.told.get("success"):
+                if done.failure:
+                    chat.failed(f"{card.action}: {done.failure}")
                 if chat.cards[card.id].settled.endswith("…"):
                     chat.put(card)
             self.go_on(card.run, waits=done.status != _CONFLICT)

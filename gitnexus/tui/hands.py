@@ -19,6 +19,7 @@ from typing import IO, Any
 from gitnexus.base.text import visible_bytes
 
 _MOST = 1024 * 1024
+_INTERRUPTED = 130
 # Processes that outlive the conversation: nobody waits for them any more, and nobody is to complain about that.
 _LEFT: "list[subprocess.Popen[bytes]]" = []
 
@@ -40,8 +41,13 @@ class Done:
         if isinstance(error, dict):
             hint = error.get("fix") or ""
             return f"{error.get('message', 'it failed')}{f' (try: {hint})' if hint else ''}"
-        said = (self.err or self.out or f"it ended with {self.status}").strip()
-        return "" if self.status == 0 else said.removeprefix("error: ")
+        if self.status in (0, _INTERRUPTED) or self.told:
+            return ""
+        if "--json" in self.argv:
+            # What goes by on standard error is what agents say: none of that is ours to say.
+            ours = [line for line in self.err.split("\n") if line.startswith("error: ")]
+            return ours[-1].removeprefix("error: ") if ours else f"{self.argv[0]} ended with {self.status}"
+        return (self.err or self.out or f"it ended with {self.status}").strip().removeprefix("error: ")
 
 
 @dataclass(slots=True)
@@ -61,6 +67,8 @@ class Hands:
 
     def __init__(self, place: Path) -> None:
         self._place = place
+        # How wide what comes back may be.
+        self.columns = 100
         self.jobs: list[Job] = []
 
     def do(self, argv: Sequence[str], then: Callable[[Done], None], run: str = "") -> None:
@@ -95,7 +103,7 @@ class Hands:
 
     def _started(self, argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> "subprocess.Popen[bytes]":
         # No colours, no questions and no pager: what comes back is shown by us.
-        env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+        env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(self.columns)}
         words = [sys.executable, "-m", "gitnexus", "-C", str(self._place), *argv]
         return subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, cwd="/", env=env

@@ -21,6 +21,7 @@ class InputBox(TextArea):
     InputBox { height: auto; min-height: 3; max-height: 10; border: round $primary; padding: 0 1;
                scrollbar-size-vertical: 1; }
     InputBox:focus { border: round $accent; }
+    InputBox:nocolor .text-area--cursor, InputBox:nocolor .text-area--selection { text-style: reverse; }
     """
 
     @dataclass

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from textwrap import wrap
 from typing import NamedTuple
-from unicodedata import combining, east_asian_width
+from unicodedata import category, combining, east_asian_width
 
-from gitnexus.base.text import framed, one_line, visible
+from gitnexus.base.text import framed, visible
 from gitnexus.tui.model import ChatCard, Entry, Key, Line, Tone
 
 
@@ -23,17 +23,33 @@ _TONES: dict[str, Tone] = {
     "you": "bold", "nexus": "", "agent": "", "output": "", "error": "bad", "trace": "dim",
 }  # fmt: skip
 NARROWEST = 20
+_MOST_MARKS = 3
+_JOINERS = "\u200c\u200d\ufe0e\ufe0f"
+
+
+def tamed(text: str) -> str:
+    """Return a text whose letters stay in their places: few marks on each, and none glued together by a joiner.
+
+    A tower of marks draws over the lines around it, and what is joined is as wide as each terminal likes.
+    """
+    if text.isascii():
+        return text
+    found, marks = [], 0
+    for ch in text:
+        marks = marks + 1 if category(ch) in ("Mn", "Me") else 0
+        found.append(ch if marks <= _MOST_MARKS and ch not in _JOINERS else f"\\u{ord(ch):04x}")
+    return "".join(found)
 
 
 def broken(text: str, width: int) -> list[str]:
     """Return the safe lines of a text, none wider than `width`."""
-    return [piece[2:] for piece in framed(text, max(NARROWEST, width))]
+    return [piece[2:] for piece in framed(tamed(text), max(NARROWEST, width))]
 
 
 def flowed(text: str, width: int) -> list[str]:
     """Return the safe lines of a text, broken between words where that can be counted."""
     width, found = max(NARROWEST, width), []
-    for line in visible(text).split("\n"):
+    for line in visible(tamed(text)).split("\n"):
         if "\t" in line or not _is_narrow(line):
             found += broken(line, width)
         else:
@@ -51,7 +67,7 @@ def entry_rows(entry: Entry, width: int, *, named: bool = False) -> list[Row]:
     label = f"{entry.run} " if named and entry.run and entry.speaker == "agent" else ""
     room = width - len(mark) - len(label)
     rows: list[Row] = []
-    pieces = broken(entry.text, room) if entry.speaker in ("agent", "output") else flowed(entry.text, room)
+    pieces = broken(entry.text, room) if entry.speaker == "agent" else flowed(entry.text, room)
     for at, piece in enumerate(pieces):
         lead = mark if at == 0 or entry.speaker in ("agent", "output") else " " * len(mark)
         rows.append((Span(lead, "dim"), Span(label, "dim"), Span(piece, tone)))
@@ -75,7 +91,8 @@ def card_rows(
         sign = "" if not part.lines else "▸ " if folded else "▾ "
         count = f"  ({len(part.lines)} lines folded)" if folded and part.lines else ""
         chosen = focused and at == section and part.lines
-        rows += _framed(Line(f"{sign}{part.title}{count}", "node" if chosen else "bold"), inner)
+        here = "  ◂" if chosen else ""
+        rows += _framed(Line(f"{sign}{part.title}{count}{here}", "node" if chosen else "bold"), inner)
         if not folded:
             for line in part.lines:
                 rows += _framed(line, inner, part.path)
@@ -91,42 +108,24 @@ def _framed(line: Line, inner: int, path: str = "") -> Iterable[Row]:
 
 def key_line(keys: tuple[Key, ...]) -> str:
     """Return the keys of a card on one line; ? tells what each means."""
-    return "  ".join(f"[{key.letter}] {_short(key)}" for key in keys)
+    return "  ".join(f"[{key.letter}] {short_label(key)}" for key in keys)
 
 
 def _keys(keys: tuple[Key, ...], inner: int) -> list[str]:
     """Return the keys as lines; no key is torn in two."""
     lines = [""]
-    for word in (f"[{key.letter}] {_short(key)}" for key in keys):
+    for word in (f"[{key.letter}] {short_label(key)}" for key in keys):
         if lines[-1] and len(lines[-1]) + 2 + len(word) > inner:
             lines.append("")
         lines[-1] += f"  {word}" if lines[-1] else word
     return [piece for line in lines for piece in broken(line, inner)]
 
 
-def _short(key: Key) -> str:
+def short_label(key: Key) -> str:
+    """Return what a key means in a few words."""
     return key.label.partition(" (also:")[0].partition(";")[0]
 
 
 def key_help(card: ChatCard) -> str:
     """Return what each key of a card does, a line each."""
     return "\n".join(f"{key.letter}  {key.label}" for key in card.keys)
-
-
-def plain_card(card: ChatCard, *, whole: bool = False) -> list[str]:
-    """Return a card for the line mode: ours begins a line, what others wrote is set in by blanks."""
-    if card.settled:
-        return [one_line(f"{card.title}: {card.settled}", 400)]
-    lines = [f"card: {one_line(card.title, 400)}"]
-    for line in card.rows:
-        lines += [f"  {piece}" for piece in broken(line.text, 400)]
-    for section in card.sections:
-        shown = section.lines if whole or not section.folded else section.lines[:8]
-        rest = len(section.lines) - len(shown)
-        lines.append(f"  {broken(section.title, 400)[0]}")
-        for line in shown:
-            lines += [f"    {piece}" for piece in broken(line.text, 400)]
-        lines += [f"    {rest} more lines; /show prints them"] if rest else []
-    if card.waits:
-        lines.append(f"answer: {key_line(card.keys)}")
-    return lines

@@ -7,34 +7,41 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gitnexus.tui.guard import QUIET, SEEN
-from gitnexus.tui.layout import broken, key_help, plain_card
+from gitnexus.tui.layout import key_help
 from gitnexus.tui.model import Again, ChatCard, Entry, Leave, Update
+from gitnexus.tui.plain import plain_card, plain_entry, standing_words
 
 if TYPE_CHECKING:
     from gitnexus.tui.chat import Chat
 
-_MARKS = {"you": "> ", "nexus": "", "agent": "  ", "output": "  ", "error": "error: ", "trace": "  "}
 _PAUSE = 0.05
 _LOOK_EVERY = 0.5
-_PROMPT = "› "
-_WIDE = 10_000
+_PROMPT = "> "
 
 
 class Lines:
-    """Talks with one chat. `live`: a person types on a terminal, so what comes too quickly answers nothing."""
+    """Talks with one chat. `live`: a person types on a terminal, so what comes too quickly answers nothing.
 
-    def __init__(self, chat: "Chat", out: TextIO, *, live: bool) -> None:
+    `spoken`: a screen reader reads it out, so every line says in words what it is.
+    """
+
+    def __init__(self, chat: "Chat", out: TextIO, *, live: bool, spoken: bool = False) -> None:
         self._chat = chat
         self._out = out
         self._live = live
+        self._spoken = spoken
         self._left = False
         self._asks: tuple[ChatCard, str] | None = None
         self._shown_at = 0.0
+        # The card that was shown last: keys go to it.
+        self._last = ""
 
     def talk(self, lines: Iterator[str]) -> None:
         """Take in lines until there are none, or somebody leaves."""
-        self._show(self._chat.opened(past=self._live))
+        self._show(self._chat.opened(past=self._live), past=True)
         self._settle()
+        if self._live:
+            self._write(standing_words(self._chat.standing()))
         for text in _joined(lines):
             self._line(text)
             if self._left:
@@ -50,7 +57,7 @@ class Lines:
             (asked, letter), self._asks = self._asks, None
             self._show(self._chat.answered(asked.id, letter, text, digest=asked.digest))
             return
-        card = next(reversed(self._chat.waiting()), None)
+        card = self._current()
         word, _, rest = text.partition(" ")
         key = card.key(word) if card else None
         if card is None or key is None or len(word) != 1:
@@ -60,6 +67,11 @@ class Lines:
             self._show(self._chat.typed(text, pasted=self._live and self._hurried()))
             return
         self._answer(card, word, rest.strip())
+
+    def _current(self) -> ChatCard | None:
+        """Return the card that a key answers: the one that was shown last, if it waits still, else the newest."""
+        waiting = self._chat.waiting()
+        return next((card for card in waiting if card.id == self._last), waiting[-1] if waiting else None)
 
     def _answer(self, card: ChatCard, letter: str, rest: str) -> None:
         key = card.key(letter)
@@ -116,15 +128,16 @@ class Lines:
                 self._show(self._chat.interrupted())  # the node, not the program
         self._show(self._chat.look())
 
-    def _show(self, updates: list[Update]) -> None:
+    def _show(self, updates: list[Update], *, past: bool = False) -> None:
+        named = len(self._chat.watch.views) > 1
         for update in updates:
             match update:
                 case Leave():
                     self._left = True
-                case Entry(speaker=speaker, text=text):
-                    if speaker != "you":
-                        for piece in broken(text, _WIDE):
-                            self._write(f"{_MARKS[speaker]}{piece}")
+                case Entry(speaker=speaker):
+                    # What was just typed stands there already.
+                    if past or speaker != "you":
+                        self._write("\n".join(plain_entry(update, spoken=self._spoken, named=named)))
                 case ChatCard():
                     self._card(update, whole=False)
                 case Again(card=card, whole=whole):
@@ -133,9 +146,9 @@ class Lines:
     def _card(self, card: ChatCard, *, whole: bool) -> None:
         if card.settled.endswith("…"):
             return
-        for line in plain_card(card, whole=whole):
-            self._write(line)
+        self._write("\n".join(plain_card(card, whole=whole, spoken=self._spoken)))
         if card.waits:
+            self._last = card.id
             self._shown_at = time.monotonic()
 
     def _hurried(self) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitnexus.tui.chat import Chat
 
 _RAW = 20_000
+SET_UP = "the set-up"
 _KEPT = frozenset(name for names in OUTPUTS.values() for name in names)
 
 
@@ -90,6 +91,8 @@ class Narrator:
             return  # somebody's program, at work or long gone: it has nothing to say here
         if not is_over(seen.view):
             self._chat.active = seen.run
+        elif failed_in_it(seen.view):
+            self._chat.put(of_failure(seen.run, SET_UP, seen.view.why, resumable=True))
         status = self.status(seen.run)
         self._chat.say("nexus", f"{seen.run} is {status}: {one_line(seen.view.task, 200)}", seen.run)
 
@@ -100,18 +103,20 @@ class Narrator:
         for event in seen.events:
             for entry in news.said(run, event):
                 chat.show(entry)
-            self._card_of(run, event, seen.view)
+            self._card_of(run, event)
         if chat.trace:
             self._trace(seen)
         if is_over(seen.view) and any(event.kind == "run.finished" for event in seen.events):
             for entry in news.ended(run, seen.view):
                 chat.show(entry)
+            if failed_in_it(seen.view):
+                chat.put(of_failure(run, SET_UP, seen.view.why, resumable=True))
             self._remember(run, seen.view)
 
-    def _card_of(self, run: str, event: Event, view: RunView) -> None:
+    def _card_of(self, run: str, event: Event) -> None:
         if event.kind == "node.failed":
-            resumable = not is_over(view) or failed_in_it(view)
-            self._chat.put(of_failure(run, str(event.body["node"]), str(event.body["why"]), resumable=resumable))
+            # A step that failed is not done again: only who failed before the first of them can be tried once more.
+            self._chat.put(of_failure(run, str(event.body["node"]), str(event.body["why"]), resumable=False))
         if event.kind == "tool.executed" and event.body.get("tests"):
             report = self._report(run, event)
             self._chat.put(of_tests(run, str(event.body["action"]), str(event.body["tests"]), report))

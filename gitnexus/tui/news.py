@@ -103,10 +103,11 @@ def graph(run: str, view: RunView, edges: Sequence[tuple[str, ...]], times: dict
         after = [first for first, second in edges if second == name]
         took = f", {times[name]:.1f} s" if name in times else ""
         why = f": {one_line(node.why, 120)}" if node.why else ""
-        behind = f"{' + '.join(after)} → " if after else ""
-        lines.append(f"  {behind}{name} [{node.agent or view.agent}] {node.status}, attempt {node.attempts}{took}{why}")
+        behind = f", after {' and '.join(after)}" if after else ""
+        who = node.agent or view.agent
+        lines.append(f"  {name} [{who}] {node.status}, attempt {node.attempts}{behind}{took}{why}")
         lines += [
-            f"      {name} → {action} {one.kind}: {one.status}"
+            f"      {name} proposes {action}, a {one.kind}: {one.status}"
             for action, one in view.actions.items()
             if one.node == name
         ]

@@ -35,10 +35,10 @@ class Proposals:
         """Return the cards of all that wait."""
         return [self._card(name) for name in self._open]
 
-    def add(self, text: str, asked: list[Asked], own: frozenset[str]) -> ChatCard:
-        """Return the card of the workflow that a request would become. Raises: NexusError."""
+    def add(self, text: str, asked: list[Asked], own: frozenset[str], skills: tuple[str, ...] = ()) -> ChatCard:
+        """Return the card of the workflow that a request would become, by `skills` if any. Raises: NexusError."""
         found = proposed(self.state, text)
-        definition = _given(found.definition, (*refs_in(text, own), *carried(asked)))
+        definition = _given(found.definition, (*skills, *refs_in(text, own), *carried(asked)))
         # Rules take every word for one to look for: only who understands is told what came before.
         if self._understands(definition):
             definition = definition.changed(prompt=request(definition.prompt, asked))

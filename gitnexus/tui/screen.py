@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static, TextArea
 
-from gitnexus.tui.colouring import MODES, STYLES
+from gitnexus.tui.bars import hint_words, offers_text, panel_text, status_text
 from gitnexus.tui.completing import offers
 from gitnexus.tui.guard import QUIET, Guard
 from gitnexus.tui.inputbox import InputBox
@@ -37,7 +38,7 @@ class ChatApp(App[None]):
     #main { width: 1fr; }
     #panel { width: 34; height: 100%; border-left: solid $primary; padding: 0 1; display: none; }
     #panel.shown { display: block; }
-    #offers { height: auto; max-height: 9; padding: 0 2; display: none; }
+    #offers { height: auto; max-height: 9; padding: 0 1; display: none; }
     #hint { height: 1; padding: 0 1; color: $text-muted; }
     #status { height: 1; padding: 0 1; background: $panel; }
     """
@@ -54,7 +55,12 @@ class ChatApp(App[None]):
 
     def __init__(self, opens: "Callable[[], Chat]", clock: Callable[[], float] = time.monotonic) -> None:
         """`opens` is called after the first paint: to open a project takes longer than to draw an empty screen."""
-        super().__init__()
+        # Textual makes greys of colours; where none are wanted, the terminal's own are left alone.
+        if not os.environ.get("NO_COLOR"):
+            os.environ.pop("NO_COLOR", None)
+        super().__init__(ansi_color="NO_COLOR" in os.environ)
+        # A page that glides there is many frames: too many for a slow line, and for who cannot bear motion.
+        self.animation_level = "none"
         self._opens = opens
         self.ready = False
         # Why it ended by itself, for who started it.
@@ -86,6 +92,14 @@ class ChatApp(App[None]):
         self._watcher = asyncio.create_task(self._watch())
         self._watcher.add_done_callback(self._watched)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Have commands answer in lines that fit."""
+        self._fit(event.size.width)
+
+    def _fit(self, width: int) -> None:
+        if self.ready and width:
+            self.chat.hands.columns = max(40, width - 4)
+
     async def on_unmount(self) -> None:
         """Let go of everything; runs go on."""
         if self._watcher is not None:
@@ -114,6 +128,7 @@ class ChatApp(App[None]):
         gc.freeze()
         gc.set_threshold(_GARBAGE)
         self.ready = True
+        self._fit(self.size.width)
         self._show(updates)
         box.history_of = chat.history
         draft = await self.ask(chat.keeper.draft)
@@ -275,6 +290,7 @@ class ChatApp(App[None]):
         with self.suspend():
             self._thread.submit(self.chat.deeds.edited, card.id).result()
         self.refresh(layout=True)
+        self._type()  # what was saved comes up as a card of its own
 
     def _asked(self, asking: tuple[ChatCard, Key] | None) -> None:
         """Have the input take what a key asks for, or give it back."""
@@ -298,35 +314,18 @@ class ChatApp(App[None]):
         self._offer(box)
 
     def _offer(self, box: InputBox) -> None:
-        shown = Text()
-        for at, one in enumerate(box.offers):
-            style = STYLES["node"] if at == box.offered else STYLES[""]
-            shown.append(f"{one.text}", style).append(f"  {one.about}\n", STYLES["dim"])
         place = self.query_one("#offers", Static)
-        place.update(shown)
+        place.update(offers_text(box.offers, box.offered))
         place.display = bool(box.offers)
 
     def _status(self, now: Standing) -> None:
         if now == self._standing:
             return
         self._standing = now
-        text = Text(f"{now.project} · {now.branch} · ", no_wrap=True, overflow="ellipsis")
-        text.append(now.mode, f"bold {MODES.get(now.mode, 'red')}")
-        if now.waiting:
-            text.append(" · ").append(f"{now.waiting} waiting", "bold yellow")
-        run = " ".join(filter(None, (now.run, now.node, now.status))) or "no run"
-        for part in filter(None, (run, now.plan, now.tasks, now.cost, "trace" if now.trace else "")):
-            text.append(f" · {part}")
-        self.query_one("#status", Static).update(text)
+        self.query_one("#status", Static).update(status_text(now))
 
     def _panel(self, panel: Panel) -> None:
-        text = Text(overflow="ellipsis")
-        for title, lines in panel.parts:
-            text.append(f"{title}\n", "bold")
-            for line in lines[:40]:
-                text.append(f"{line.text}\n", STYLES[line.tone])
-            text.append("\n")
-        self.query_one("#panel", Static).update(text)
+        self.query_one("#panel", Static).update(panel_text(panel))
 
     def _type(self) -> None:
         """Go to the input, and to the end of the conversation."""
@@ -336,16 +335,9 @@ class ChatApp(App[None]):
 
     def _hint(self) -> None:
         stream = self.stream
-        card = stream.card()
-        if self._asking is not None:
-            words = "Enter answers, Esc goes back"
-        elif stream.has_focus:
-            keys = "".join(key.letter for key in card.keys) if card and card.waits else ""
-            words = f"{f'{keys}: answer  ?: explain  ' if keys else ''}arrows: cards  space: fold  v: unfold  Tab: type"
-        else:
-            count = len([one for one in stream.cards() if one.waits])
-            words = f"Tab: {count} to answer" if count else "/help  Tab: cards  F2: panel  Ctrl-Q: leave"
-        self._note(words)
+        waiting = len([one for one in stream.cards() if one.waits])
+        asking = self._asking is not None
+        self._note(hint_words(stream.card(), asking=asking, on_cards=stream.has_focus, waiting=waiting))
 
     def _note(self, words: str) -> None:
         self.query_one("#hint", Static).update(Text(words, no_wrap=True, overflow="ellipsis"))

@@ -31,7 +31,9 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("policy", "[VERB …]", "Show what agents may do, or change it as git nexus policy does."),
     Slash("mode", "[default|acceptEdits|autopilot|bypass]", "Show how much is asked, or set it for runs from here."),
     Slash("trace", "on|off", "Show the delegation graph, raw messages of agents and the time of nodes, or hide them."),
-    Slash("review", "[RUN]", "Show the cards that wait again."),
+    Slash(
+        "review", "[RUN] [ACTION]", "Show the cards that wait again; in lines, the last one shown is what keys answer."
+    ),
     Slash("approve", "KEY [RUN] [ACTION]", "Answer a card by its key, in words: /approve y RUN a1."),
     Slash("deny", "[RUN] [ACTION] [REASON]", "Say no to what waits."),
     Slash("answer", "[RUN] TEXT", "Answer what an agent asked."),
@@ -45,7 +47,7 @@ COMMANDS: tuple[Slash, ...] = (
     Slash("runs", "[--all]", "List the runs."),
     Slash("use", "RUN", "Make a run the one that commands without a name mean."),
     Slash("agents", "[NAME]", "List the roles that agents take."),
-    Slash("status", "", "Show where the project stands."),
+    Slash("status", "", "Tell mode, active run and what waits, then where the project stands."),
     Slash("export", "[FILE]", "Write the conversation to a new file."),
     Slash("help", "", "Show commands and keys."),
     Slash("quit", "", "Leave. Runs go on, and are here again next time."),

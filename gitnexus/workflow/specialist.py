@@ -84,7 +84,8 @@ class Order:
     `inputs` are the outputs of the nodes that it uses, by id, in their order. `plan` is the plan in force with all
     approved changes, `step` the id of its step to carry out: an executor is called once for each. Both are empty where
     there is no plan. `blocked` is what a planner or researcher is called to clear away, `split` the step that is too
-    big. `pack` is the text for a model. `feedback` says what was wrong with the answer before, empty at first.
+    big. `skill` is how a person wants it done, from the catalog; `pack` is what a model is given to read. `feedback`
+    says what was wrong with the answer before, empty at first.
     """
 
     node: WorkflowNode
@@ -96,6 +97,7 @@ class Order:
     blocked: Blocked | None = None
     split: SplitRequest | None = None
     answers: tuple[Answered, ...] = ()
+    skill: str = ""
     pack: str = ""
     view: View | None = None
     feedback: str = ""

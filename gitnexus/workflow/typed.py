@@ -11,7 +11,7 @@ from gitnexus.packs import Budget, built, rendered
 from gitnexus.prompts.call import Prompter, Reply
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import ExecResult, Plan, PlanChanges, PlanStep, ResearchBundle
-from gitnexus.workflow.briefing import material
+from gitnexus.workflow.briefing import by_skill, material
 from gitnexus.workflow.embedded.research import researched
 from gitnexus.workflow.specialist import FUNCTIONS, Order, Returned, Usage
 
@@ -52,13 +52,13 @@ def given_to(order: Order) -> dict[str, str]:
     """Return the inputs of the function that a node's form belongs to."""
     match order.node.type:
         case "research":
-            question = order.blocked.question if order.blocked else order.prompt or order.goal
+            question = order.blocked.question if order.blocked else _wanted(order)
             return {"question": question, "context": _joined(order, reading(order))}
         case "review":
-            return {"question": f"{_REVIEW}\n{order.prompt or order.goal}", "context": _joined(order, order.pack)}
+            return {"question": f"{_REVIEW}\n{_wanted(order)}", "context": _joined(order, order.pack)}
         case "plan":
             return {
-                "goal": order.prompt or order.goal,
+                "goal": _wanted(order),
                 "agenda": agenda(order),
                 "research": _said(order, research=True),
                 "repo": "\n\n".join(filter(None, [_paths(order), reading(order), _said(order, research=False)])),
@@ -67,8 +67,14 @@ def given_to(order: Order) -> dict[str, str]:
             return _change(order)
         case _:
             plan = order.plan or Plan(goal=order.goal, steps=(PlanStep(id="S1", title=order.prompt or order.goal),))
-            pack = _joined(replace(order, plan=None), order.pack or reading(order))
+            skill = by_skill(order.skill) if order.skill else ""
+            pack = "\n\n".join(filter(None, [skill, _joined(replace(order, plan=None), reading(order))]))
             return {"plan": _json(plan), "step_id": order.step or plan.steps[0].id, "context_pack": pack}
+
+
+def _wanted(order: Order) -> str:
+    words = order.prompt or order.goal
+    return f"{words}\n\n{by_skill(order.skill)}" if order.skill else words
 
 
 def reading(order: Order) -> str:
@@ -109,7 +115,7 @@ def _change(order: Order) -> dict[str, str]:
     plan = order.plan or next((one for one in order.inputs.values() if isinstance(one, Plan)), None)
     rows = [f"{one.question} {one.answer}" for one in order.answers]
     bundles = [one for one in order.inputs.values() if isinstance(one, ResearchBundle)]
-    told = "\n\n".join(filter(None, [order.prompt or order.goal, *rows, *map(_json, bundles), order.pack]))
+    told = "\n\n".join(filter(None, [_wanted(order), *rows, *map(_json, bundles), order.pack]))
     stands = [_json(order.blocked)] if order.blocked else []
     stands += [document(order.split.plain()).decode()] if order.split else []
     return {

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ import pytest
 from tests.slow import peers
 from tests.slow.calls import copy_of_the_working_tree, must
 from tests.slow.peers import OUTSIDE, CannotBeHad, Unpacked
+from tests.slow.sshd import Sshd
 
 T = TypeVar("T")
 _MISSING = "cannot be had here: "
@@ -133,3 +134,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     must([sys.executable, "-m", "venv", place], wheels, OUTSIDE, 60)
     must([place / "bin" / "python", *pip, "install", *wheels.glob("*.whl")], wheels, OUTSIDE, 180)
     return place
+
+
+@pytest.fixture
+def sshd(tmp_path: Path) -> Iterator[Sshd]:
+    """A server of OpenSSH on this machine that lets its own key in, and nobody else."""
+    program = _had("openssh-server", lambda: peers.from_debian("openssh-server", "usr/sbin/sshd")).program
+    found = _had("a server of OpenSSH", lambda: Sshd(program, tmp_path / "ssh"))
+    yield found
+    found.close()

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitnexus.tui.layout import card_rows, entry_rows, flowed, key_help, plain_card
+from gitnexus.tui.layout import card_rows, entry_rows, flowed, key_help
 from gitnexus.tui.model import Entry, Line, Section
+from gitnexus.tui.plain import plain_card
 from tests.tui import sample
 
 HOSTILE = "\x1b[2J\x1b[1;1H\x1b]0;owned\x07 \x9b31m \u202eevil\u202c \r\n└──\n┌ patch a9 of you: approved\u200b\b\b"
@@ -57,9 +58,9 @@ def test_a_patch_is_shown_file_by_file_without_what_the_titles_say() -> None:
     card = sample.patch()
 
     assert [(part.title, part.path, len(part.lines)) for part in card.sections] == [
-        ("src/greet.py  +2 −1  changed", "src/greet.py", 6),
-        ("readme.md  +2 −0  new", "readme.md", 4),
-        ("2 files, +4 −1", "", 0),
+        ("src/greet.py  +2 -1  changed", "src/greet.py", 6),
+        ("readme.md  +2 -0  new", "readme.md", 4),
+        ("2 files, +4 -1", "", 0),
     ]
 
 
@@ -70,7 +71,7 @@ def test_a_file_that_looks_like_another_one_in_the_difference_does_not_shift_the
     card = of_action(sample.card("patch", files=sample_files(), body=body), "r", "a1", editable=False)
 
     # Two parts for one file: then nobody says which belongs to what, and all of it stands in one piece.
-    assert [part.title for part in card.sections] == ["x  +1 −0  new", "the difference", "1 file, +1 −0"]
+    assert [part.title for part in card.sections] == ["x  +1 -0  new", "the difference", "1 file, +1 -0"]
 
 
 def sample_files() -> tuple[object, ...]:
@@ -139,3 +140,17 @@ def test_lines_break_between_words_and_wide_characters_are_counted() -> None:
     assert flowed("one two three four", 20) == ["one two three four"]
     assert flowed("a" * 18 + " bcdef", 20) == ["a" * 18, "bcdef"]
     assert flowed("漢" * 15, 20) == ["漢" * 10, "漢" * 5]
+
+
+def test_marks_that_pile_up_and_joiners_are_spelled_so_that_a_text_stays_in_its_lines() -> None:
+    tower, family = "a" + "\u0301" * 40, "\U0001f469\u200d\U0001f467"
+    card = replace(sample.question(), title=tower, rows=(Line(tower), Line(family)))
+
+    drawn = [
+        "".join(span.text for span in row) for row in [*card_rows(card, 60), *entry_rows(Entry("agent", tower), 60)]
+    ]
+
+    assert max(line.count("\u0301") for line in drawn) == 3
+    assert "\\u0301" in "".join(drawn)
+    assert "\u200d" not in "".join(drawn)
+    assert flowed("Amélie spricht 漢字", 40) == ["Amélie spricht 漢字"]

@@ -20,6 +20,7 @@ from gitnexus.tui.model import Entry, Update
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, listed
 from tests.tui import sample
+from tests.tui.test_runs_seen import begun
 
 
 def told(place: Path, *lines: str, chat: Chat | None = None) -> str:
@@ -64,12 +65,12 @@ def test_a_workflow_is_changed_by_its_keys_and_dropped(project: Path) -> None:
 
     nodes = [line.strip() for line in lines if line.startswith("    ")]
     assert nodes[:3] == [
-        "▸ 1  research  research  researcher, as the project says",
+        "> 1  research  research  researcher, as the project says",
         "2  plan  plan  planner, as the project says  after research",
         "3  exec  exec  executor, as the project says  after plan",
     ]
     assert nodes[-2:] == ["1  research  research  researcher, as the project says",
-                          "▸ 2  exec  exec  codex  after research"]  # fmt: skip
+                          "> 2  exec  exec  codex  after research"]  # fmt: skip
     assert "  given    file:readme.txt" in lines
     assert lines[-4:-1] == ["workflow w1: start it?: dropped", "> y",
                             "error: y answers nothing: no card waits for it (/help)"]  # fmt: skip
@@ -189,3 +190,34 @@ def pasted(place: Path, text: str, until: str) -> str:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     raise AssertionError(f"never saw {until!r} in:\n{drawn}")
+
+
+@pytest.mark.slow
+def test_every_command_about_a_run_says_what_it_does(nexus: Nexus, project: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    lines = ["/trace on", "/run -- sh -c 'echo more >> readme.txt'", "/review", "y", "/diff", "/replay", "/runs",
+             "/resume", "/land", "/status", "/agents engineer", "/policy explain -- git status", "/export talk.md",
+             "/quit"]  # fmt: skip
+    script.write_text("\n".join(lines))
+
+    done = nexus("chat", "--script", str(script))
+
+    said = done.stdout
+    assert "+more" in said[said.index("> /diff") : said.index("> /replay")]
+    assert "begins main" in said[said.index("> /replay") : said.index("> /runs")]
+    assert "is completed" in said[said.index("> /resume") : said.index("> /land")]
+    assert "landed on main" in said[said.index("> /land") :]
+    assert "main [command] completed, attempt 1" in said, "the trace tells who worked how long"
+    assert (project / "readme.txt").read_text() == "hello\nmore\n"
+    assert (project / "talk.md").exists()
+
+
+def test_what_a_run_cost_stands_in_the_status(project: Path) -> None:
+    chat = Chat(open_nexus(project), project)
+    chat.opened()
+    log = begun(project / ".git", "261117-0001-cost")
+    log.append("agent.spent", "codex", {"input": 10, "output": 5, "cost": 120_000, "node": "main"})
+    chat.look()
+    chat.close()
+
+    assert (chat.standing().cost, chat.standing().run) == ("$0.12", "261117-0001-cost")

@@ -2,14 +2,13 @@
 
 import os
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import run_git
+from tests.tui.window import Terminal
 
 CHECKLIST = """\
 # To do
@@ -24,43 +23,6 @@ CHECKLIST = """\
   +dear reader
   ```
 """
-
-
-class Terminal:
-    """One window of 80 columns and 24 lines on a server of its own."""
-
-    def __init__(self, name: str, place: Path) -> None:
-        self._base = ["tmux", "-L", name, "-f", "/dev/null"]
-        self._do("new-session", "-d", "-x", "80", "-y", "24", "-c", str(place), "git nexus chat")
-
-    def types(self, text: str) -> None:
-        """Type a text, and Enter after a moment: who is quicker than that pastes."""
-        self._do("send-keys", "-l", text)
-        self.presses("Enter")
-
-    def presses(self, key: str) -> None:
-        """Press a key, having looked at the screen."""
-        time.sleep(0.6)
-        self._do("send-keys", key)
-
-    def screen(self) -> str:
-        """Return what stands on the screen."""
-        return self._do("capture-pane", "-p")
-
-    def shows(self, words: str) -> str:
-        """Wait until something stands on the screen."""
-        deadline = time.monotonic() + 60
-        while words not in (shown := self.screen()):
-            assert time.monotonic() < deadline, f"never saw {words!r} on:\n{shown}"
-            time.sleep(0.1)
-        return shown
-
-    def close(self) -> None:
-        """End the server, and with it the terminal."""
-        subprocess.run([*self._base, "kill-server"], check=False, capture_output=True)
-
-    def _do(self, *argv: str) -> str:
-        return subprocess.run([*self._base, *argv], check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture

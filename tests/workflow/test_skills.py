@@ -1,0 +1,63 @@
+"""A skill that a person typed in brackets reaches who works, and stays inside of the budget of the pack."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gitnexus.app import open_nexus
+from gitnexus.app.flowing import begun
+from gitnexus.app.nodepack import with_pack
+from gitnexus.workflow.briefing import briefed, sent_to_work
+from gitnexus.workflow.definition import NodeInputs, WorkflowDefinition, node
+from gitnexus.workflow.specialist import Order
+from gitnexus.workflow.typed import given_to
+from tests.runs.live import events
+
+
+def given(place: Path, *refs: str, adapter: str = "", kib: int = 0) -> tuple[Order, list[str]]:
+    """Return the order of a planner who is given references, and what the log tells about it."""
+    one = node("plan", "plan", adapter=adapter, inputs=NodeInputs(refs=refs))
+    one = one.changed(budget=one.budget.changed(ctx_kib=kib))
+    definition = WorkflowDefinition(name="x", prompt="the release", nodes=(one,))
+    with closing(open_nexus(place)) as nexus:
+        desk = begun(nexus.state, definition.changed(nodes=(one.changed(adapter=""),)))
+        made = with_pack(desk, definition, Order(node=one, goal="the release", prompt="the release"), "HEAD")
+        return made, [str(body["text"]) for body in events(place, desk.run.id, "agent.progress")]
+
+
+def test_the_text_of_a_skill_is_given_besides_the_pack_and_not_as_material(project: Path) -> None:
+    order, told = given(project, "skill:nx-plan#auto", "file:readme.txt")
+
+    assert told == []
+    assert "The mode: auto" in order.skill
+    assert "hello" in order.pack
+    assert "nx-plan" not in order.pack
+    assert order.node.inputs.refs == ("file:readme.txt",), "rules look up what is left"
+    before = briefed(order).index("What stands between <<<")
+    assert briefed(order).index(order.skill) < before
+    assert order.skill in sent_to_work(order)
+    assert order.skill in given_to(order)["goal"]
+
+
+@pytest.mark.parametrize(("adapter", "words"), [("claude", "## In Claude Code"), ("", "## In git nexus")])
+def test_a_skill_says_how_it_is_done_in_the_program_that_works_by_it(project: Path, adapter: str, words: str) -> None:
+    order, _ = given(project, "skill:nx-plan", adapter=adapter)
+
+    assert words in order.skill
+
+
+def test_a_skill_takes_room_from_the_pack_and_half_a_skill_is_none(project: Path) -> None:
+    small, told = given(project, "skill:nx-plan", "file:readme.txt", kib=4)
+    large, _ = given(project, "skill:nx-plan", "file:readme.txt", kib=64)
+
+    assert (small.skill, "hello" in small.pack) == ("", True)
+    assert "the skill nx-plan takes" in told[0]
+    assert len((large.skill + large.pack).encode()) <= 64 * 1024
+
+
+def test_a_skill_that_nobody_has_is_told_and_does_no_harm(project: Path) -> None:
+    order, told = given(project, "skill:nx-dance")
+
+    assert (order.skill, order.pack) == ("", "")
+    assert "nx-dance" in told[0]
