@@ -61,3 +61,16 @@ def test_a_skill_that_nobody_has_is_told_and_does_no_harm(project: Path) -> None
 
     assert (order.skill, order.pack) == ("", "")
     assert "nx-dance" in told[0]
+
+
+def test_what_a_call_is_given_twice_after_a_kill_is_told_once(project: Path) -> None:
+    one = node("plan", "plan", inputs=NodeInputs(refs=("skill:nx-plan", "file:readme.txt")))
+    definition = WorkflowDefinition(name="x", prompt="the release", nodes=(one,))
+    with closing(open_nexus(project)) as nexus:
+        desk = begun(nexus.state, definition)
+        order = Order(node=one, goal="the release", prompt="the release")
+
+        first, again = (with_pack(desk, definition, order, "HEAD") for _ in range(2))
+
+    assert first == again
+    assert [body["name"] for body in events(project, desk.run.id, "artifact.written")] == ["skill.md", "pack.json"]
