@@ -52,6 +52,9 @@ def follow(here: Place, harness: str, message: str) -> Followed | None:
             notices.append(notice)
     return Followed("\n\n".join(context), "\n".join(notices), skill, tuple(refs))
 
+# What a tag leaves open, for a person; a model is told the parameter's name.
+_IN_WORDS = {"issue_id": "which open question of the plan it answers (git nexus plan show)"}
+
 
 def _says_nothing(here: Place) -> bool:
     """True if neither the project nor the person has settings, so that the catalog is ours: most have none."""
@@ -83,7 +86,8 @@ def _done(place: Path, harness: str, tag: str, found: ActionRoute) -> tuple[str,
     if missing:
         lacks = " and ".join(missing)
         said = f"git nexus: {tag} leaves {lacks} open. If the conversation tells it, call {tool} yourself; else ask."
-        return said, f"git nexus: {tag} was not done yet: it does not say {lacks}"
+        told = " and ".join(_IN_WORDS.get(name, name) for name in missing)
+        return said, f"git nexus: {tag} was not done yet: it does not say {told}"
     try:
         answer = _called(place, harness, found.tool, params)
     except NexusError as exc:

@@ -47,7 +47,8 @@ def test_the_last_open_issue_needs_no_number_and_with_two_open_somebody_must_say
     say(harness, "[d] the writer does")
 
     assert "leaves issue_id open. If the conversation tells it, call nx_plan_decide yourself" in unclear.context
-    assert unclear.notice == "git nexus: [d] was not done yet: it does not say issue_id"
+    open_ = "which open question of the plan it answers (git nexus plan show)"
+    assert unclear.notice == f"git nexus: [d] was not done yet: it does not say {open_}"
     assert decisions(place) == ["with a v", "the writer does"]
 
 
