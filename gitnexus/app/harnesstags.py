@@ -52,6 +52,7 @@ def follow(here: Place, harness: str, message: str) -> Followed | None:
             notices.append(notice)
     return Followed("\n\n".join(context), "\n".join(notices), skill, tuple(refs))
 
+
 # What a tag leaves open, for a person; a model is told the parameter's name.
 _IN_WORDS = {"issue_id": "which open question of the plan it answers (git nexus plan show)"}
 
