@@ -33,8 +33,8 @@ check: $(READY) ## format, lint, types, floors
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-slow: $(READY) ## run the tests that need peers, a network or minutes
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto -m slow
+slow: $(READY) ## run the tests that need peers, a network or minutes, and those by example with many of them
+	@PATH="$(CURDIR)/$(BIN):$$PATH" EXAMPLES=many $(BIN)/python -m pytest -n auto -m "slow or hypothesis"
 
 bench: $(READY) ## print every measured ratio
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py

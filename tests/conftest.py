@@ -15,9 +15,10 @@ from hypothesis import settings
 
 from tests.forked import Forker
 
-# How long an example takes is the machine's affair.
-settings.register_profile("house", deadline=None)
-settings.load_profile("house")
+# How long an example takes is the machine's affair. A few of them with every change, many where there is time.
+settings.register_profile("few", deadline=None, max_examples=30)
+settings.register_profile("many", deadline=None, max_examples=200)
+settings.load_profile(os.environ.get("EXAMPLES", "few"))
 
 # Whoever starts tests in the background of a shell has Ctrl-C ignored, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Conflict, Invalid
@@ -125,7 +125,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_an_edit_is_refused_or_adds_what_was_asked_and_takes_nothing_else(text: str) -> None:
     doc = parse(text.encode(), "a.md")

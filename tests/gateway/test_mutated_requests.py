@@ -134,14 +134,14 @@ def attack_a_rule(place: Path, count: int, seed: int) -> tuple[int, int]:
     return len(room.executed), refused
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(3))
 def test_a_changed_request_is_not_executed_with_the_token_of_another(tmp_path: Path, part: int) -> None:
     _, refused = attack_with_a_token(tmp_path, 30, part)
 
     assert refused > 15, "most changes change something, or the test would try nothing"
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", range(2))
 def test_a_rule_with_a_slot_lets_nothing_else_run(tmp_path: Path, part: int) -> None:
     executed, refused = attack_a_rule(tmp_path, 30, part)
 

@@ -133,7 +133,7 @@ def standing(project: str, top: str) -> list[Grant]:
     return [granted(request, "argv", now() + timedelta(days=1), World(worktree=top))]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     text=TEXTS,
     law=LAWS,

@@ -128,7 +128,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(st.binary(max_size=40) | VALUES.map(lambda value: document({"v": 1, "entries": [value]})) | VALUES.map(document))
 def test_whatever_lies_there_is_refused_in_words(raw: bytes) -> None:
     with pytest.raises(VerificationFailed):

@@ -13,7 +13,7 @@ from gitnexus.policy.request import canonical_bytes, digest, parsed
 from gitnexus.policy.tokens import Expected, checked
 from tests.policy.signing import NOW, PROJECT, Scene, patch, scene
 
-MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 COMMAND = CommandRequest(
     project=PROJECT, run="r1", role="engineer", argv=("pytest", "-q", "é"), program="/usr/bin/pytest",
     program_digest="sha256:" + "5" * 64, cwd="/w", base="b" * 40, env={"LANG": "C", "CI": "1"},

@@ -81,7 +81,7 @@ def fitting(verdict: str, row: dict[str, Any], more: dict[str, str]) -> dict[str
     return {**more, **row} if "run" in row else row
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(
     rules=RULES,
     mode=MODES,

@@ -15,7 +15,7 @@ from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.tokens import DOMAIN, Expected, checked, granted, issue, parsed, proved, redeemed
 from tests.policy.signing import NOW, PROJECT, Key, Scene, patch, scene
 
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def _changed(value: Any, draw: st.DrawFn) -> Any:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_a_schema_takes_what_its_record_takes(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FUNCTIONS)))
     function = FUNCTIONS[name]

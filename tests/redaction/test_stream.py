@@ -31,7 +31,7 @@ def streamed(chunks: Iterable[bytes], values: Values | None = None) -> tuple[byt
     return b"".join([*(stream.feed(chunk) for chunk in chunks), stream.finish()]), stream
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(st.lists(PLANTED, max_size=12).map(b"".join), st.lists(st.integers(0, 1 << 30), max_size=8), st.booleans())
 def test_any_cutting_gives_the_same(text: bytes, cuts: list[int], known: bool) -> None:
     values = VALUES if known else None
@@ -49,7 +49,7 @@ def test_byte_by_byte_gives_the_same(text: bytes) -> None:
     assert streamed([text[at : at + 1] for at in range(len(text))], VALUES)[0] == streamed([text], VALUES)[0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @example(KEY.encode() + TOKEN + b"\n" + TOKEN + b"\n")
 @given(st.lists(PLANTED.filter(lambda piece: len(piece) < 1000), max_size=8).map(b"".join))
 def test_a_stream_and_a_whole_text_give_the_same(text: bytes) -> None:
