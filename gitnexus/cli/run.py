@@ -100,10 +100,11 @@ def run(
 def _queued(
     nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any], server: str, labels: str, network: str | None
 ) -> None:
+    from gitnexus.app.across import settled
     from gitnexus.app.queue import queued
     from gitnexus.app.wire import wire_to
 
-    wire = wire_to(nexus.state, server or None)
+    wire = settled(nexus.state.repo, wire_to(nexus.state, server or None))
     wish = _wish(nexus, words, asked)
     if wish is None:
         answer({"run": None}, "Nothing was put into the queue.", nexus.described)

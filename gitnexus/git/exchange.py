@@ -29,7 +29,7 @@ _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=",
           "--no-recurse-submodules", "--no-auto-maintenance", "--force")  # fmt: skip
 _BEHIND = ("fetch first", "non-fast-forward", "stale info", "already exists", "failed to update ref",
            "cannot lock ref", "incorrect old value", "failed to lock", "remote ref updated since checkout",
-           "reference already exists", "atomic push failed")  # fmt: skip
+           "reference already exists", "atomic push fail", "transaction failed")  # fmt: skip
 
 
 class Unreachable(GitFailed):
