@@ -8,6 +8,7 @@ from typing import Any
 
 from gitnexus.app.mergers import mergers
 from gitnexus.app.sync import met
+from gitnexus.backlog.stamps import stamped
 from gitnexus.base.canonical import document, parse
 from gitnexus.git.objects import Content
 from gitnexus.state import Snapshot, State
@@ -92,7 +93,8 @@ class Clones:
             {"status": "done", "completedAt": "2026-02-01T12:00:00Z"},
             {"priority": self.chance.choice(["high", "low"])},
         ])  # fmt: skip
-        self.save(clone, {**task, **field, "rev": task["rev"] + 1})
+        after = {**task, **field, "rev": task["rev"] + 1}
+        self.save(clone, stamped(task, after) if self.chance.random() < 0.8 else after)  # or as an older version does
 
     def save(self, clone: int, task: dict[str, Any]) -> None:
         self.put(clone, {f"backlog/{task['id']}.json": document(task)})
