@@ -1,4 +1,4 @@
-"""Hand edits of `.nexus/backlog/`: counted as changes; what is no task is left alone, a deleted file leaves a tombstone."""
+"""Hand edits of `.nexus/backlog/`: counted as changes; what is no task is left alone, a deletion leaves a tombstone."""
 
 from gitnexus.backlog.delete import buried
 from gitnexus.backlog.model import BacklogTask

@@ -1,6 +1,7 @@
 """Clones on one object store: a head each, so that hundreds of meetings take seconds. And real ones, with a hub."""
 
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from gitnexus.app.sync import met
 from gitnexus.backlog.stamps import stamped
 from gitnexus.base.canonical import document, parse
 from gitnexus.git.objects import Content
+from gitnexus.memory.count import counted
 from gitnexus.state import Snapshot, State
 from gitnexus.state.format import new_tree
 from tests.conftest import run_git
@@ -61,7 +63,7 @@ class Clones:
         """Do one thing that somebody might do."""
         self.count += 1
         acts: list[Callable[[int], None]] = [self.add, self.add, self.change, self.change, self.delete, self.claim,
-                                             self.learn, self.learn, self.forget, self.close]  # fmt: skip
+                                             self.learn, self.learn, self.reword, self.forget, self.close]  # fmt: skip
         self.chance.choice(acts)(clone)
 
     def add(self, clone: int) -> None:
@@ -121,6 +123,22 @@ class Clones:
         word = f"learned{self.count}"
         self.words.setdefault(name, set()).add(word)
         self.put(clone, {name: before + f"\n## day {self.count % 3}\n\n{word}\n".encode()})
+
+    def reword(self, clone: int) -> None:
+        """Say the first section of a note in other words, counted as git nexus counts it."""
+        names = [name for name in self.snapshot(clone).names("memory") if name.endswith(".md")]
+        path = f"memory/{self.chance.choice(names)}" if names else ""
+        if not path or path in self.gone:
+            return
+        before = self.snapshot(clone).read(path) or b""
+        head, mark, rest = before.partition(b"\n## ")
+        old, _, more = rest.partition(b"\n## ") if mark else (b"", b"", b"")
+        word = f"learned{self.count}"
+        said = self.words.setdefault(path, set())
+        said -= {one for one in said if re.search(rf"{one}\b".encode(), old)}
+        said.add(word)
+        after = head + b"\n## day 0\n\n" + word.encode() + b"\n" + (b"\n## " + more if more else b"")
+        self.put(clone, {path: counted(before, after)})
 
     def forget(self, clone: int) -> None:
         names = self.snapshot(clone).names("memory")
