@@ -1,5 +1,6 @@
 """The queue of runs on a server: put there signed, listed with who has them, taken away again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitnexus.app.across import brought, given, known
@@ -54,20 +55,26 @@ def queued(state: State, wire: Wire, wish: Wish, labels: tuple[str, ...], networ
         network=network,
         labels=tuple(sorted(set(labels))),
     ).signed(signer)
+    posted(state, wire, order)
+    return order
+
+
+def posted(state: State, wire: Wire, order: Order, along: Sequence[Push] = ()) -> None:
+    """Put a signed order on the server, with what belongs to it in the same step. Raises: Unreachable, Failed."""
     _, tree = state.objects.write_commit(
         parents=[], changes={ORDER_FILE: order.to_bytes()}, message="order\n", author=state.author
     )
     # The base comes along: a worker needs nothing but this ref.
     commit = rooted(state.repo, tree, [order.base], f"queue: {order.id} {one_line(order.title, 60)}\n", state.author)
-    ref = f"{QUEUE}{order.id}"
-    outcome = given(state.repo, wire, [Push(ref, commit, "")])[ref]
-    if outcome.kind != "done":
-        raise Failed(
-            f"{wire.shown} does not take {wire.there(ref)}: {outcome.why}",
-            hint=None if wire.wire else "this host may take nothing but branches: git nexus sync --probe finds out",
-            fix=None if wire.wire else f"git config remote.{wire.remote}.nexusWireRef {USUAL_WIRE}",
-        )
-    return order
+    pushes = [*along, Push(f"{QUEUE}{order.id}", commit, "")]
+    for ref, outcome in given(state.repo, wire, pushes, atomic=len(pushes) > 1).items():
+        if outcome.kind not in ("done", "same") and "atomic" not in outcome.why:
+            refused = outcome.kind == "refused" and not wire.wire
+            raise Failed(
+                f"{wire.shown} does not take {wire.there(ref)}: {outcome.why}",
+                hint="this host may take nothing but branches: git nexus sync --probe finds out" if refused else None,
+                fix=f"git config remote.{wire.remote}.nexusWireRef {USUAL_WIRE}" if refused else "git nexus sync",
+            )
 
 
 def waiting(state: State, wire: Wire) -> list[Waiting]:
