@@ -233,3 +233,5 @@ class Worker:
             synced(self.state, wire, Asked())
         except NexusError as exc:
             self.tell(f"the state is not synced yet: {exc.message}")
+        # Every fetch leaves a pack, and where only a worker works nobody else puts them together.
+        git_run("maintenance", "run", "--auto", "--quiet", git_dir=self.state.repo.common_dir)
