@@ -58,7 +58,8 @@ _WORDS = {
     "research/": "research file", "commands/": "workflow",
 }  # fmt: skip
 _FILES = {
-    FORMAT_FILE: "the format", IGNORE_FILE: "the format", HISTORY: "history", "policy.md": "the policy", "approvers": "the approvers", "settings.json": "the settings",
+    FORMAT_FILE: "the format", IGNORE_FILE: "the format", HISTORY: "history",
+    "policy.md": "the policy", "approvers": "the approvers", "settings.json": "the settings",
     "policy/signatures.json": "signatures",
 }  # fmt: skip
 
