@@ -16,12 +16,23 @@ def _backlog(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | Non
     return kept(path, mine, theirs)
 
 
+def _memory(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
+    from gitnexus.memory.count import kept  # only an edit of a note pays
+
+    return kept(path, mine, theirs)
+
+
 def _not_by_hand(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
     """What signs others in must not be what anybody can type: git nexus writes it itself."""
     raise Invalid("it holds signatures, and git nexus writes it itself; git nexus approver and policy trust change it")
 
 
-KEEPERS: Mapping[str, Keeper] = {"approvers": _not_by_hand, "backlog": _backlog, "policy": _not_by_hand}
+KEEPERS: Mapping[str, Keeper] = {
+    "approvers": _not_by_hand,
+    "backlog": _backlog,
+    "memory": _memory,
+    "policy": _not_by_hand,
+}
 
 
 def _trusts(snapshot: Snapshot, raw: bytes, common_dir: Path) -> bool:

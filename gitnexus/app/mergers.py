@@ -17,6 +17,7 @@ from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.keys import Signer
 from gitnexus.runs import meet as runs
 from gitnexus.state.join import Mergers
+from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE
 
 _NOTES = ("memory/", "rules/", "context/")
 
@@ -51,13 +52,14 @@ def in_words(paths: Sequence[str]) -> list[str]:
 
 
 _ORDER = ("task", "memory note", "rule", "context file", "history", "run")
-_NAMED = ("history", "the policy", "the approvers", "the settings", "signatures")
+_NAMED = ("history", "the format", "the policy", "the approvers", "the settings", "signatures")
 _WORDS = {
     "memory/": "memory note", "rules/": "rule", "context/": "context file", "runs/": "run", "plans/": "plan",
     "research/": "research file", "commands/": "workflow",
 }  # fmt: skip
 _FILES = {
-    HISTORY: "history", "policy.md": "the policy", "approvers": "the approvers", "settings.json": "the settings",
+    FORMAT_FILE: "the format", IGNORE_FILE: "the format", HISTORY: "history",
+    "policy.md": "the policy", "approvers": "the approvers", "settings.json": "the settings",
     "policy/signatures.json": "signatures",
 }  # fmt: skip
 

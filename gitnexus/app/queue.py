@@ -1,11 +1,13 @@
 """The queue of runs on a server: put there signed, listed with who has them, taken away again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gitnexus.app.across import brought, given, known
 from gitnexus.app.policy import policy_here
 from gitnexus.app.running import Wish, agent_in, commit_of
 from gitnexus.app.trust import signer_of
-from gitnexus.app.wire import Wire
+from gitnexus.app.wire import USUAL_WIRE, Wire
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import Busy, Failed, Invalid, NexusError, NotFound
 from gitnexus.base.text import one_line
@@ -15,7 +17,6 @@ from gitnexus.git.branches import tip
 from gitnexus.git.child import run as git_run
 from gitnexus.git.commits import rooted
 from gitnexus.git.exchange import Order as Push
-from gitnexus.git.exchange import fetched, listed, pushed
 from gitnexus.policy.signed import Signed
 from gitnexus.runs.ids import is_id, meant, mint
 from gitnexus.runs.order import CLAIM_FILE, CLAIMS, ORDER_FILE, QUEUE, Order, Taken
@@ -54,31 +55,40 @@ def queued(state: State, wire: Wire, wish: Wish, labels: tuple[str, ...], networ
         network=network,
         labels=tuple(sorted(set(labels))),
     ).signed(signer)
+    posted(state, wire, order)
+    return order
+
+
+def posted(state: State, wire: Wire, order: Order, along: Sequence[Push] = ()) -> None:
+    """Put a signed order on the server, with what belongs to it in the same step. Raises: Unreachable, Failed."""
     _, tree = state.objects.write_commit(
         parents=[], changes={ORDER_FILE: order.to_bytes()}, message="order\n", author=state.author
     )
     # The base comes along: a worker needs nothing but this ref.
     commit = rooted(state.repo, tree, [order.base], f"queue: {order.id} {one_line(order.title, 60)}\n", state.author)
-    ref = f"{QUEUE}{order.id}"
-    outcome = pushed(state.repo, wire.remote, [Push(ref, commit, "")])[ref]
-    if outcome.kind != "done":
-        raise Failed(f"{wire.shown} does not take {ref}: {outcome.why}",
-                     hint="a queue needs a server that takes refs/nexus/*: git nexus sync --probe")  # fmt: skip
-    return order
+    pushes = [*along, Push(f"{QUEUE}{order.id}", commit, "")]
+    for ref, outcome in given(state.repo, wire, pushes, atomic=len(pushes) > 1).items():
+        if outcome.kind not in ("done", "same") and "atomic" not in outcome.why:
+            refused = outcome.kind == "refused" and not wire.wire
+            raise Failed(
+                f"{wire.shown} does not take {wire.there(ref)}: {outcome.why}",
+                hint="this host may take nothing but branches: git nexus sync --probe finds out" if refused else None,
+                fix=f"git config remote.{wire.remote}.nexusWireRef {USUAL_WIRE}" if refused else "git nexus sync",
+            )
 
 
 def waiting(state: State, wire: Wire) -> list[Waiting]:
     """Return the queue of a remote, the oldest first. Raises: Unreachable."""
-    there = listed(state.repo, wire.remote, [QUEUE, CLAIMS])
-    fetched(state.repo, wire.remote, {ref: local(wire, ref) for ref in there}, most=wire.most)
+    there = known(state.repo, wire, [QUEUE, CLAIMS])
+    brought(state.repo, wire, there)
     _forget_gone(state, wire, there)
     found = []
     for ref in sorted(one for one in there if one.startswith(QUEUE)):
         run = ref.removeprefix(QUEUE)
-        claim = _read(state.objects, tip(state.repo, local(wire, f"{CLAIMS}{run}")), CLAIM_FILE)
+        claim = _read(state.objects, tip(state.repo, wire.tracking(f"{CLAIMS}{run}")), CLAIM_FILE)
         try:
             worker = Taken.from_bytes(claim, CLAIM_FILE).worker if claim else ""
-            found.append(Waiting(run, order_at(state, local(wire, ref)), worker))
+            found.append(Waiting(run, order_at(state, wire.tracking(ref)), worker))
         except NexusError as exc:
             found.append(Waiting(run, None, "", exc.message))
     return found
@@ -86,13 +96,13 @@ def waiting(state: State, wire: Wire) -> list[Waiting]:
 
 def dropped(state: State, wire: Wire, word: str) -> str:
     """Take a run out of the queue that nobody has claimed, and return its id. Raises: NotFound, Busy."""
-    there = listed(state.repo, wire.remote, [QUEUE, CLAIMS])
+    there = known(state.repo, wire, [QUEUE, CLAIMS])
     runs = [ref.removeprefix(QUEUE) for ref in there if ref.startswith(QUEUE)]
     run = meant(word, runs)
     if f"{CLAIMS}{run}" in there:
         raise Busy(f"a worker has {run}", hint="git nexus queue shows who")
     ref = f"{QUEUE}{run}"
-    if pushed(state.repo, wire.remote, [Push(ref, None, there[ref])])[ref].kind != "done":
+    if given(state.repo, wire, [Push(ref, None, there[ref])])[ref].kind != "done":
         raise NotFound(f"{run} is not in the queue any more")
     return run
 
@@ -108,18 +118,13 @@ def order_at(state: State, ref: str) -> Order:
     return order
 
 
-def local(wire: Wire, ref: str) -> str:
-    """Return where a ref of the queue is kept here."""
-    return f"{wire.incoming.rpartition('/')[0]}/{ref.removeprefix('refs/nexus/')}"
-
-
 def _read(objects: Objects, commit: str | None, path: str) -> bytes | None:
     return Snapshot(objects, commit).read(path) if commit else None
 
 
 def _forget_gone(state: State, wire: Wire, there: dict[str, str]) -> None:
-    kept = {local(wire, ref) for ref in there}
-    above = [local(wire, QUEUE), local(wire, CLAIMS)]
+    kept = {wire.tracking(ref) for ref in there}
+    above = [wire.tracking(QUEUE), wire.tracking(CLAIMS)]
     shown = git_run("for-each-ref", "--format=%(refname)", *above, git_dir=state.repo.common_dir)
     gone = [ref for ref in shown.stdout.decode("utf-8", "replace").split() if ref not in kept]
     orders = "".join(f"delete {ref}\n" for ref in gone)

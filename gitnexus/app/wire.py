@@ -1,13 +1,14 @@
 """With whom state is exchanged: which remote, which refs, under which names there, and in which direction."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.git import Repo, config, remotes
 from gitnexus.git.exchange import listed, shown
 from gitnexus.runs.archive import ARCHIVE, LOGS
 from gitnexus.runs.ids import BRANCHES
+from gitnexus.runs.order import CLAIMS, QUEUE
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.settings import section
 
@@ -20,6 +21,8 @@ TRACKING = "refs/nexus-sync/"
 _MOST_BYTES = 512 * 2**20
 _WAYS = ("both", "pull", "push", "off")
 _PREFIX = {"runs": LOGS, "archive": ARCHIVE, "branches": BRANCHES}
+# What has another name on a host that takes nothing but branches: below the branch of the state, with this after it.
+_WIRED = {"runs": LOGS, "archive": ARCHIVE, "queue": QUEUE, "claims": CLAIMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +53,31 @@ class Wire:
             return ref
         if ref == STATE_REF:
             return self.wire
-        for kind in ("runs", "archive"):
-            if ref.startswith(_PREFIX[kind]):
-                return f"{self.wire}-{kind}/{ref.removeprefix(_PREFIX[kind])}"
+        for kind, prefix in _WIRED.items():
+            if ref.startswith(prefix):
+                return f"{self.wire}-{kind}/{ref.removeprefix(prefix)}"
         return ref
 
     def here(self, ref: str) -> str:
         """Return our name of a ref of the remote."""
         if ref == self.there(STATE_REF):
             return STATE_REF
-        for kind in ("runs", "archive"):
-            above = self.there(_PREFIX[kind])
+        for prefix in _WIRED.values():
+            above = self.there(prefix)
             if ref.startswith(above):
-                return _PREFIX[kind] + ref.removeprefix(above)
+                return prefix + ref.removeprefix(above)
         return ref
 
     def tracking(self, ref: str) -> str:
         """Return where a ref of ours is kept as it was fetched."""
-        for kind, prefix in _PREFIX.items():
+        for kind, prefix in (_PREFIX | _WIRED).items():
             if ref.startswith(prefix):
                 return f"{TRACKING}{self.name}/{kind}/{ref.removeprefix(prefix)}"
         return f"{TRACKING}{self.name}/state"
+
+    def on(self, branch: str) -> "Wire":
+        """Return the same remote with the state on a branch."""
+        return replace(self, wire=branch)
 
     @property
     def incoming(self) -> str:
@@ -108,7 +115,7 @@ def ask(repo: Repo, wire: Wire) -> tuple[Wire, dict[str, str]]:
     """
     found = listed(repo, wire.remote, wire.patterns)
     if not wire.wire and STATE_REF not in found and USUAL_WIRE in found:
-        wire = Wire(wire.remote, wire.name, wire.kinds, wire.way, USUAL_WIRE, wire.most)
+        wire = wire.on(USUAL_WIRE)
         found = listed(repo, wire.remote, wire.patterns)
     return wire, found
 

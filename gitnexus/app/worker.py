@@ -9,23 +9,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from gitnexus.app.across import brought, known
 from gitnexus.app.arrive import LEASED, brought_up
 from gitnexus.app.lease import Lease
-from gitnexus.app.queue import local, order_at
+from gitnexus.app.queue import order_at
 from gitnexus.app.rundesk import RunDesk, definition_in
 from gitnexus.app.running import began, taken_over
 from gitnexus.app.sync import Asked, synced
 from gitnexus.app.wire import Wire
 from gitnexus.base.chance import fraction
-from gitnexus.base.errors import ApprovalNeeded, NexusError
+from gitnexus.base.errors import ApprovalNeeded, Failed, NexusError
 from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import load
 from gitnexus.git.branches import tip
 from gitnexus.git.child import run as git_run
 from gitnexus.git.exchange import Order as Push
-from gitnexus.git.exchange import Unreachable, fetched, listed
+from gitnexus.git.exchange import Unreachable
 from gitnexus.policy.signed import Signed
 from gitnexus.runs.archive import LOGS
 from gitnexus.runs.model import ENDED
@@ -75,7 +76,7 @@ class Worker:
 
     def _listed(self) -> dict[str, str] | None:
         try:
-            return listed(self.state.repo, self.wire.remote, [QUEUE, CLAIMS])
+            return known(self.state.repo, self.wire, [QUEUE, CLAIMS])
         except Unreachable as exc:
             self.tell(exc.message)
             return None
@@ -112,10 +113,10 @@ class Worker:
     def _fitting(self, run: str, oid: str) -> Order | None:
         """Return an order that is for us, signed by who may. Raises: Unreachable."""
         ref = f"{QUEUE}{run}"
-        if tip(self.state.repo, local(self.wire, ref)) != oid:
-            fetched(self.state.repo, self.wire.remote, {ref: local(self.wire, ref)}, most=self.wire.most)
+        if tip(self.state.repo, self.wire.tracking(ref)) != oid:
+            brought(self.state.repo, self.wire, [ref])
         try:
-            order = order_at(self.state, local(self.wire, ref))
+            order = order_at(self.state, self.wire.tracking(ref))
             if not set(order.labels) <= self.labels:
                 self._refused[run] = oid
                 return None
@@ -135,7 +136,7 @@ class Worker:
             if (ended := self._driven(desk, lease, order)) is not None:
                 status = desk.view().status
                 if status not in ENDED and not (ended == ApprovalNeeded.code and status != "running"):
-                    self._given_back(desk, lease)
+                    self._given_back(desk, lease, queued)
                     return
                 if self._published(desk, lease, queued):
                     mark.unlink(missing_ok=True)
@@ -146,26 +147,30 @@ class Worker:
         except NexusError as exc:
             # An orphan of ours may still work on it, or the server be gone: the claim runs out, and somebody takes it.
             self.tell(f"{order.id}: {exc.message}")
+            if isinstance(exc, Failed) and not isinstance(exc, Unreachable):
+                self._count_failed(order.id, queued)  # the server takes no such thing: asking for ever helps nobody
             return
         self.tell(f"{order.id}: the lease is lost; another worker has it, and nothing was published")
 
-    def _given_back(self, desk: RunDesk, lease: Lease) -> None:
+    def _given_back(self, desk: RunDesk, lease: Lease, queued: str) -> None:
         """Let go of a run whose driver ended before the run did; after three times it is left to other workers."""
         run = desk.run.id
-        self._failed[run] = self._failed.get(run, 0) + 1
         said = (desk.folder / "driver.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         self.tell(f"{run}: its driver ended before it did: {said[-1] if said else 'it said nothing'}")
         lease.beat(self._progress(desk))
         lease.publish([])
+        self._count_failed(run, queued)
+
+    def _count_failed(self, run: str, queued: str) -> None:
+        self._failed[run] = self._failed.get(run, 0) + 1
         if self._failed[run] >= _MOST_FAILED:
-            there = self._listed() or {}
-            self._refused[run] = there.get(f"{QUEUE}{run}", "")
+            self._refused[run] = queued
 
     def _arrived(self, order: Order) -> RunDesk:
         """Return the run, begun here or as its published log left it. Raises: NexusError."""
         repo, run = self.state.repo, order.run()
-        there = listed(repo, self.wire.remote, [f"{LOGS}{run.id}", f"refs/heads/{run.branch}"])
-        fetched(repo, self.wire.remote, {ref: self.wire.tracking(ref) for ref in there}, most=self.wire.most)
+        there = known(repo, self.wire, [f"{LOGS}{run.id}", f"refs/heads/{run.branch}"])
+        brought(repo, self.wire, there)
         self._recorded(order)
         desk = RunDesk(self.state, run)
         if f"{LOGS}{run.id}" not in there:
@@ -223,8 +228,10 @@ class Worker:
 
     def _share(self) -> None:
         """Give the record of the run to everybody, and take in what they have: policy, approvers, answers."""
-        wire = Wire(self.wire.remote, self.wire.name, frozenset({"state"}), "both", self.wire.wire, self.wire.most)
+        wire = replace(self.wire, kinds=frozenset({"state"}), way="both")
         try:
             synced(self.state, wire, Asked())
         except NexusError as exc:
             self.tell(f"the state is not synced yet: {exc.message}")
+        # Every fetch leaves a pack, and where only a worker works nobody else puts them together.
+        git_run("maintenance", "run", "--auto", "--quiet", git_dir=self.state.repo.common_dir)

@@ -22,7 +22,7 @@ STATUSES, PRIORITIES, KINDS = map(get_args, (Status, Priority, Kind))
 OPEN = ("pending", "active", "blocked")
 CLOSED = ("done", "cancelled")
 # Fields that are ours: CLEO's files never hold them.
-OURS = ("rev", "uid", "claim", "aliases")
+OURS = ("rev", "uid", "claim", "aliases", "stamps")
 
 LONGEST_TITLE = 120
 # A number beyond this is kept as it is and not counted on: one odd record must not blow up all that follow.
@@ -95,7 +95,7 @@ class BacklogTask(StoredRecord):
         """Return the fields for an answer: as they are understood, lists always there, nothing for what is absent."""
         understood = {key: _json(getattr(self, name)) for key, (name, _, _) in _BY_KEY.items()}
         absent = {key for key, value in understood.items() if value is None}
-        foreign = {key: value for key, value in self.unknown.items() if key not in absent}
+        foreign = {key: value for key, value in self.unknown.items() if key not in absent and key != "stamps"}
         return foreign | {key: value for key, value in understood.items() if key not in absent}
 
     @property

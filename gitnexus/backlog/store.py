@@ -3,20 +3,23 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gitnexus.backlog.decision import Decision
 from gitnexus.backlog.elsewhere import Elsewhere, Nowhere
 from gitnexus.backlog.model import BacklogTask, is_id
 from gitnexus.backlog.tasks import Row, Tasks
 from gitnexus.backlog.who import Claimant
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import document, parse
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.state import Change, Snapshot, State
 from gitnexus.state.format import new_tree
 from gitnexus.state.intake import settle
+
+if TYPE_CHECKING:
+    from gitnexus.backlog.tombstone import Tombstone
 
 FOLDER = "backlog"
 _SUFFIX = ".json"
@@ -84,8 +87,9 @@ class StateBacklog(Backlog):
         begins = not self.state.exists
 
         def act(snapshot: Snapshot) -> Change[T]:
-            decision = decide(tasks_in(snapshot))
-            files: dict[str, bytes | None] = {path_of(record.id): record.to_bytes() for record in decision.records}
+            tasks = tasks_in(snapshot)
+            decision = decide(tasks)
+            files: dict[str, bytes | None] = {path_of(one.id): _written(tasks, one) for one in decision.records}
             files |= {f"{FOLDER}/{name}": data for name, data in decision.beside.items()}
             if files and snapshot.commit is None:  # an agent's first task, where nobody ran init
                 files |= new_tree("project", self.clock())
@@ -95,6 +99,15 @@ class StateBacklog(Backlog):
         if begins and self.state.exists:
             settle(self.state)
         return value
+
+
+def _written(tasks: Tasks, record: "BacklogTask | Tombstone") -> bytes:
+    before = tasks.row(record.id)
+    if not isinstance(before, BacklogTask) or not isinstance(record, BacklogTask):
+        return record.to_bytes()
+    from gitnexus.backlog.stamps import stamped  # only who changes a task pays
+
+    return document(stamped(before.plain(), record.plain()))
 
 
 def path_of(task_id: str) -> str:

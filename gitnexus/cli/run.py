@@ -103,10 +103,11 @@ def run(
 def _queued(
     nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any], server: str, labels: str, network: str | None
 ) -> None:
+    from gitnexus.app.across import settled
     from gitnexus.app.queue import queued
     from gitnexus.app.wire import wire_to
 
-    wire = wire_to(nexus.state, server or None)
+    wire = settled(nexus.state.repo, wire_to(nexus.state, server or None))
     wish = _wish(nexus, words, asked)
     if wish is None:
         answer({"run": None}, "Nothing was put into the queue.", nexus.described)
@@ -117,12 +118,27 @@ def _queued(
     answer({"run": told, "actions": [], "labels": list(order.labels)}, text, nexus.described)
 
 
+def handed(nexus: "Nexus", desk: "RunDesk", server: str, labels: str = "", network: str | None = None) -> None:
+    """Give a run to whichever worker is free, and say so."""
+    from gitnexus.app.across import settled
+    from gitnexus.app.handback import handed_back
+    from gitnexus.app.wire import wire_to
+
+    wire = settled(nexus.state.repo, wire_to(nexus.state, server or None))
+    order = handed_back(desk, wire, tuple(labels.replace(",", " ").split()), network or "")
+    text = f"{order.id} waits on {wire.shown} for a worker to go on with it: git nexus queue"
+    answer({**told(desk, desk.view()), "labels": list(order.labels)}, text, nexus.described)
+
+
 @click.command("resume", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
 @click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
 @click.option("--unattended", is_flag=True, help="Ask nobody: what needs an answer is left waiting.")
+@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
+              help="Let a worker go on with it: put it into the queue of a server.")  # fmt: skip
+@click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @with_nexus
-def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
+def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool, server: str | None, labels: str) -> None:
     """Go on with a run at its first step that is not complete.
 
     What is done is never done again: neither a completed step nor an action that was carried out.
@@ -132,6 +148,9 @@ def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool) -> None:
     from gitnexus.cli.runflow import asks
 
     desk = open_run(nexus.state, run_id)
+    if server is not None:
+        handed(nexus, desk, server, labels, network)
+        return
     there = can_ask() and not unattended
     with _interruptible(desk):
         view = driven(desk, shown, reviewed if there else None, network, asks if there else None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.text import one_line
+from gitnexus.cli.run import handed
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, columns, note, with_nexus
@@ -67,17 +68,23 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
 @click.argument("actions", metavar="[ACTION…]", nargs=-1)
 @click.option("--scope", type=_SCOPES, default="once", show_default=True, help="How far the yes reaches.")
 @click.option("--digest", default="", metavar="DIGEST", help="Refuse if the one action is not this very request.")
+@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
+              help="Then let a worker go on with it: put it into the queue of a server.")  # fmt: skip
 @with_nexus
-def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any, digest: str) -> None:
+def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any, digest: str, server: str | None) -> None:
     """Say yes to actions of a run, all that wait if none is named, and carry them out."""
     from gitnexus.app import runapproval
     from gitnexus.app.rundesk import open_run
+    from gitnexus.app.runmove import moved
 
     desk = open_run(nexus.state, run_id)
     if digest:
         _refuse_other(desk, actions, digest)
-    for name in _chosen(desk, actions):
+    for name in [one if digest else moved(desk, one) for one in _chosen(desk, actions)]:
         note(f"{name}: {runapproval.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
+    if server is not None:
+        handed(nexus, desk, server)
+        return
     _went_on(desk)
     view = desk.view()
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)
@@ -105,8 +112,10 @@ def deny(nexus: "Nexus", run_id: str, actions: tuple[str, ...], reason: str) -> 
 @click.argument("run_id", metavar="RUN")
 @click.argument("text", metavar="TEXT")
 @click.option("--question", default="", metavar="ID", help="Which question, such as q1, if there are several.")
+@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
+              help="Then let a worker go on with it: put it into the queue of a server.")  # fmt: skip
 @with_nexus
-def answer_command(nexus: "Nexus", run_id: str, text: str, question: str) -> None:
+def answer_command(nexus: "Nexus", run_id: str, text: str, question: str, server: str | None) -> None:
     """Answer what the agent of a run asked. If it ended to wait for that, git nexus resume lets it go on."""
     from gitnexus.app.proposing import answered
     from gitnexus.app.rundesk import open_run
@@ -114,6 +123,9 @@ def answer_command(nexus: "Nexus", run_id: str, text: str, question: str) -> Non
 
     desk = open_run(nexus.state, run_id)
     note(f"{answered(desk, text, question)} is answered")
+    if server is not None:
+        handed(nexus, desk, server)
+        return
     _went_on(desk)
     view = recorded(desk)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)

@@ -43,11 +43,12 @@ def worker(
     One worker has a run at a time; the server's refs decide. The run of a worker that died is taken over and goes on
     where its log ends. What needs an approval is published as it waits, for somebody else to answer.
     """
+    from gitnexus.app.across import settled
     from gitnexus.app.sync import Asked, synced
     from gitnexus.app.wire import wire_to
     from gitnexus.app.worker import Worker
 
-    wire = wire_to(nexus.state, remote)
+    wire = settled(nexus.state.repo, wire_to(nexus.state, remote))
     synced(nexus.state, wire, Asked(push=False))
     found = Worker(
         nexus.state, wire, one_line(name or _myself(), 80), frozenset(labels.replace(",", " ").split()), note,
@@ -64,10 +65,11 @@ def worker(
 @with_nexus
 def queue(nexus: "Nexus", /, remote: str | None, drop: str | None) -> None:
     """Show the runs that wait on a server for a worker, and who has which."""
+    from gitnexus.app.across import settled
     from gitnexus.app.queue import dropped, waiting
     from gitnexus.app.wire import wire_to
 
-    wire = wire_to(nexus.state, remote)
+    wire = settled(nexus.state.repo, wire_to(nexus.state, remote))
     if drop:
         gone = dropped(nexus.state, wire, drop)
         answer({"dropped": gone}, f"{gone} is out of the queue.", nexus.described)

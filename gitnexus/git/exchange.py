@@ -23,13 +23,15 @@ _TRANSPORT = (
 _ASK_SECONDS = 60
 _PASSWORD = re.compile(r"://[^/@]*@")
 _LONGEST = 1800
+# Whoever serves may want to fill a machine: large things go through no memory, and all of it to one file that grows.
+_BOUNDED = ("-c", "core.bigFileThreshold=16m", "-c", "fetch.unpackLimit=1")
 # No hooks of the user's for our own refs: a pre-push that runs the tests is about their branches, and ours syncs.
 _PUSH = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=", "--no-filter", "--stdin",
           "--no-recurse-submodules", "--no-auto-maintenance", "--force")  # fmt: skip
 _BEHIND = ("fetch first", "non-fast-forward", "stale info", "already exists", "failed to update ref",
            "cannot lock ref", "incorrect old value", "failed to lock", "remote ref updated since checkout",
-           "reference already exists", "atomic push failed")  # fmt: skip
+           "reference already exists", "atomic push fail", "transaction failed")  # fmt: skip
 
 
 class Unreachable(GitFailed):
@@ -76,7 +78,7 @@ def fetched(repo: Repo, remote: str, refs: Mapping[str, str], *, most: int, whol
     """
     if not refs:
         return
-    argv = [*_FETCH, *(["--depth=2147483647"] if whole else []), "--", remote]
+    argv = [*_BOUNDED, *_FETCH, *(["--depth=2147483647"] if whole else []), "--", remote]
     text = "".join(f"+{source}:{target}\n" for source, target in refs.items())
     done = _run(repo, argv, stdin=text.encode(), most=most)
     if done.returncode != 0:
@@ -135,8 +137,8 @@ def _run(
     except FileNotFoundError as exc:
         raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
     deadline = time.monotonic() + seconds
-    packs = repo.common_dir / "objects" / "pack"
-    before = _incoming(packs) if most else 0
+    objects = repo.common_dir / "objects"
+    before = _incoming(objects) if most else 0
     given: bytes | None = stdin
     while True:
         try:
@@ -144,34 +146,51 @@ def _run(
             return subprocess.CompletedProcess(argv, child.returncode, out, said)
         except subprocess.TimeoutExpired:
             given = None
-            too_much = most and _incoming(packs) - before > most
+            too_much = most and _incoming(objects) - before > most
             if too_much or time.monotonic() >= deadline:
-                _end(child)
+                _end(child, objects)
                 if too_much:
                     raise Failed(
                         f"the remote sends more than {most // 2**20} MiB; the fetch was ended, and nothing was taken",
                         hint="git config nexus.syncMaxBytes allows more, if you know what it is",
                     ) from None
-                raise Unreachable(f"git {argv[0]} took longer than {int(seconds)} seconds") from None
+                raise Unreachable(f"git took longer than {int(seconds)} seconds") from None
         except BaseException:
-            _end(child)
+            _end(child, objects)
             raise
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    """End git so that it removes what it had half received."""
+def _end(child: "subprocess.Popen[bytes]", objects: Path) -> None:
+    """End git, and remove what it had half received: it does not."""
+    half = _half_received(child.pid, objects.resolve())
     child.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
+    try:
         child.communicate(timeout=5)
-        return
-    child.kill()
-    child.communicate()
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+    for file in half:
+        file.unlink(missing_ok=True)
 
 
-def _incoming(packs: Path) -> int:
+def _half_received(pid: int, objects: Path) -> list[Path]:
+    """Return the files that git is filling for us; it leaves them where it is ended. Known only where /proc tells."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                file = Path(entry.path).readlink()
+                if file.is_relative_to(objects) and file.name.startswith("tmp_"):
+                    found.append(file)
+        for below in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            found += _half_received(int(below), objects)
+    return found
+
+
+def _incoming(objects: Path) -> int:
     total = 0
     with contextlib.suppress(OSError):
-        for entry in os.scandir(packs):
+        for entry in os.scandir(objects / "pack"):
             with contextlib.suppress(OSError):
                 if entry.name.startswith("tmp_pack_"):
                     total += entry.stat().st_size

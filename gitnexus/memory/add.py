@@ -7,7 +7,7 @@ from typing import Literal
 from gitnexus.base.errors import Duplicate, Invalid
 from gitnexus.memory.model import MemorySettings, Note
 from gitnexus.memory.names import category_of, checked_name, suggested, topic_of
-from gitnexus.memory.notes import Notes, begun, checked, notes_in, written
+from gitnexus.memory.notes import Notes, begun, checked, notes_in, over, stored, written
 from gitnexus.memory.overlap import nearest
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
@@ -55,7 +55,7 @@ def add(notes: Notes, draft: Draft) -> Kept:
         if kept.action == "extended":
             meant = f", with what was to be {kept.meant}" if kept.meant != kept.note.name else ""
             why = f"memory: extend {kept.note.name}{meant}"
-        return Change(begun(snapshot, {kept.note.path: written(kept.note.text)}, notes.clock()), why, kept)
+        return Change(begun(snapshot, {kept.note.path: stored(kept.note)}, notes.clock()), why, kept)
 
     before = notes.state.snapshot.commit
     kept = notes.state.transact(decide)
@@ -80,7 +80,9 @@ def kept_with(known: list[Note], draft: Draft, settings: MemorySettings, day: st
         return Kept(Note(name, _titled(name, text, settings)), "created", name)
     after = extended(target.text, text, day)
     _refuse_large(after)
-    return Kept(Note(target.name, after), "extended" if after != target.text else "known", name)
+    if after == target.text:
+        return Kept(target, "known", name)
+    return Kept(over(target, after), "extended", name)
 
 
 def extended(before: str, more: str, day: str) -> str:

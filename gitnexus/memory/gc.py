@@ -9,7 +9,7 @@ from gitnexus.memory.access import observed_since, uses
 from gitnexus.memory.life import lives
 from gitnexus.memory.merge import together
 from gitnexus.memory.model import Life, Note, Thresholds, Use
-from gitnexus.memory.notes import Notes, notes_in, written
+from gitnexus.memory.notes import Notes, notes_in, over, stored
 from gitnexus.memory.overlap import pairs
 from gitnexus.memory.signals import Standing, forgettable, standing
 from gitnexus.state import Change, Snapshot
@@ -82,7 +82,7 @@ def forget(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[Pair
         for pair in merge:
             if there[pair.into.name] != pair.into or there[pair.other.name] != pair.other:
                 raise Invalid(f"{pair.into.name} or {pair.other.name} changed meanwhile", hint="run the command again")
-            files[pair.into.path] = written(together(pair.into, pair.other, day))
+            files[pair.into.path] = stored(over(pair.into, together(pair.into, pair.other, day)))
             files[pair.other.path] = None
         did = Forgotten(
             None,

@@ -3,7 +3,7 @@
 from gitnexus.base.errors import BadUsage
 from gitnexus.memory.add import extended
 from gitnexus.memory.model import Note
-from gitnexus.memory.notes import Notes, note_in, written
+from gitnexus.memory.notes import Notes, note_in, over, stored
 from gitnexus.state import Change, Snapshot
 
 
@@ -16,12 +16,12 @@ def merge(notes: Notes, into: str, other: str) -> Note:
         one, two = note_in(snapshot, into), note_in(snapshot, other)
         if one.name == two.name:
             raise BadUsage(f"{one.name} cannot be merged into itself")
-        after = Note(one.name, together(one, two, day))
+        after = over(one, together(one, two, day))
         why = "\n".join([
             f"memory: merge {two.name} into {one.name}", "",
             f"- memory/{two.name}.md: merged into {one.name}", f"  git nexus memory restore {two.name}", "",
         ])  # fmt: skip
-        return Change({one.path: written(after.text), two.path: None}, why, after)
+        return Change({one.path: stored(after), two.path: None}, why, after)
 
     return notes.state.transact(decide)
 

@@ -18,10 +18,11 @@ _NEEDED = 3
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A Markdown file below `memory/`; the name is without `.md`."""
+    """A Markdown file below `memory/`; the name is without `.md`, the text without its count."""
 
     name: str
     text: str
+    rev: int = 0
 
     @property
     def path(self) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.memory.count import rev_of, with_rev, without_rev
 from gitnexus.memory.model import ClosedCycle, MemorySettings, Note, settings_of
 from gitnexus.state import Snapshot, State
 from gitnexus.state.format import new_tree
@@ -58,7 +59,7 @@ def begun(snapshot: Snapshot, files: Mapping[str, bytes | None], moment: datetim
 
 def notes_in(snapshot: Snapshot) -> list[Note]:
     """Return every note, by name."""
-    return [Note(name[:-3], _text(raw)) for name, raw in snapshot.files(FOLDER).items() if name.endswith(".md")]
+    return [_note(name[:-3], raw) for name, raw in snapshot.files(FOLDER).items() if name.endswith(".md")]
 
 
 def note_in(snapshot: Snapshot, name: str) -> Note:
@@ -71,7 +72,21 @@ def note_in(snapshot: Snapshot, name: str) -> Note:
             f"there is no note {plain[:80]!r}",
             hint=f"did you mean {near}" if near else "git nexus memory list shows them all",
         )
-    return Note(plain, _text(raw))
+    return _note(plain, raw)
+
+
+def over(before: Note, text: str) -> Note:
+    """Return a note with another text, counted as one change more."""
+    return Note(before.name, text, before.rev + 1)
+
+
+def stored(note: Note) -> bytes:
+    """Return a note as its file holds it, with its count."""
+    return with_rev(written(note.text), note.rev)
+
+
+def _note(name: str, raw: bytes) -> Note:
+    return Note(name, _text(without_rev(raw)), rev_of(raw))
 
 
 def shelf_in(snapshot: Snapshot, shelf: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gitnexus.base.errors import BadUsage, Duplicate, NotFound
 from gitnexus.git.child import run
+from gitnexus.memory.count import counted
 from gitnexus.memory.life import Step, life_of, steps
 from gitnexus.memory.notes import FOLDER, Notes
 from gitnexus.state import Change, Snapshot
@@ -37,7 +38,10 @@ def restore(notes: Notes, name: str | None, commit: str | None) -> Restored:
         if there:
             raise Duplicate(f"{there[0]} is there already", hint="an older text of it: --from COMMIT")
         why = f"memory: restore {names[0] if len(names) == 1 else f'{len(names)} notes'} from {found[:12]}"
-        return Change(dict(files), why, Restored(names, found))
+        # What comes back is as it was; what goes back to an older text has changed once more.
+        back = {path: raw if (held := now.read(path)) in (None, raw) else counted(held, raw)
+                for path, raw in files.items()}  # fmt: skip
+        return Change(dict(back), why, Restored(names, found))
 
     return notes.state.transact(decide)
 

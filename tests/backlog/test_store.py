@@ -157,6 +157,19 @@ def test_a_hand_edit_that_is_a_task_is_taken_in(project: Path) -> None:
     opened.close()
 
 
+def test_a_hand_edit_counts_like_any_change_and_means_the_same_task(project: Path) -> None:
+    here = backlog(project)
+    titled(here, "one")
+    before = json.loads(file(project, "T1").read_text())
+    file(project, "T1").write_text('{"id": "T1", "title": "by hand", "priority": "high"}\n')
+
+    open_backlog(project).close()
+
+    found = json.loads(file(project, "T1").read_text())
+    assert (found["uid"], found["rev"], found["title"]) == (before["uid"], before["rev"] + 1, "by hand")
+    assert {found["stamps"]["title"], found["stamps"]["priority"]} == {2}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

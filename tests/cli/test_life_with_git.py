@@ -129,7 +129,7 @@ def test_a_worktree_is_added_filled_moved_and_removed(noted: Path, nexus: Nexus,
     run_git(noted, "worktree", "move", str(tmp_path / "w"), str(tmp_path / "w2"))
     (tmp_path / "w2" / ".nexus" / "memory" / "a.md").write_text("from w2\n")
     nexus.ok("status", place=tmp_path / "w2")
-    assert (noted / ".nexus" / "memory" / "a.md").read_text() == "from w2\n"
+    assert (noted / ".nexus" / "memory" / "a.md").read_text() == "---\nrev: 1\n---\nfrom w2\n"
 
     run_git(noted, "worktree", "remove", str(tmp_path / "w2"))
     assert "1 memory" in nexus.ok("status")

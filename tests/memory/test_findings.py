@@ -10,6 +10,7 @@ import pytest
 
 from gitnexus.memory import Notes
 from gitnexus.memory.add import Draft, add, kept_with
+from gitnexus.memory.count import rev_of, without_rev
 from gitnexus.memory.model import MemorySettings, Note
 from gitnexus.memory.rules import add_rule
 from gitnexus.state import State
@@ -108,7 +109,7 @@ def test_bytes_that_are_no_utf_8_stay_as_they_are(project: Path, nexus: Nexus) -
     add(Notes(state), Draft("and more", "empirical-cafe"))
     add_rule(Notes(state), "Rebase first", "git")
 
-    assert (state.latest().read("memory/empirical-cafe.md") or b"").startswith(b"caf\xe9 one\n")
+    assert (state.latest().read("memory/empirical-cafe.md") or b"").startswith(b"---\nrev: 1\n---\ncaf\xe9 one\n")
     assert (state.latest().read("rules/git.md") or b"").startswith(b"caf\xe9\n")
     assert json.loads(nexus.ok("memory", "show", "empirical-cafe", "--json"))["note"]["text"].startswith(
         "caf\ufffd one"
@@ -132,7 +133,7 @@ def test_who_cannot_be_counted_can_still_read(project: Path, nexus: Nexus, tmp_p
 
 def test_an_extension_says_what_it_was_to_be_and_can_be_undone(project: Path, nexus: Nexus) -> None:
     nexus.ok("memory", "add", "external-payment-limits", "The payment provider allows 100 requests a minute per key.")
-    before = State.open(project).read("memory/external-payment-limits.md")
+    before = State.open(project).read("memory/external-payment-limits.md") or b""
 
     said = nexus.ok("memory", "add", "external-payment-quota", "The payment provider allows 200 requests a minute.")
 
@@ -140,7 +141,8 @@ def test_an_extension_says_what_it_was_to_be_and_can_be_undone(project: Path, ne
     assert "with what was to be external-payment-quota" in log
     undo = said.partition("Undo: git nexus ")[2].partition("  (")[0].split()
     nexus.ok(*undo)
-    assert State.open(project).read("memory/external-payment-limits.md") == before
+    after = State.open(project).read("memory/external-payment-limits.md") or b""
+    assert (without_rev(after), rev_of(after)) == (before, 2)  # going back is a change too
 
 
 @pytest.mark.parametrize(

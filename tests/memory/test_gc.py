@@ -155,7 +155,7 @@ def test_an_older_text_comes_back_by_its_commit(project: Path) -> None:
 
     restore(notes, "note-here", first)
 
-    assert State.open(project).read("memory/note-here.md") == b"first\n"
+    assert State.open(project).read("memory/note-here.md") == b"---\nrev: 1\n---\nfirst\n"
 
 
 def test_near_duplicates_are_proposed_once_and_merged_without_loss(project: Path) -> None:

@@ -5,6 +5,7 @@ import random
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gitnexus.app.wire import wire_to
 from gitnexus.base.canonical import parse
 from gitnexus.runs.definition import of_command
 from tests.conftest import run_git, trust
+from tests.slow import githttp
 from tests.sync.two import Clone
 
 pytestmark = pytest.mark.slow
@@ -27,23 +29,31 @@ PATIENCE = 1500
 
 
 class Server:
-    """`git daemon` on the loopback, which may be killed and started again."""
+    """A git server on the loopback, `git daemon` or `git http-backend`; it may be killed and started again."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
+    def __init__(self, scheme: str, place: Path) -> None:
+        self.scheme, self.place = scheme, place
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.start()
 
-    def start(self) -> None:
-        argv = ["git", "daemon", "--reuseaddr", "--listen=127.0.0.1", f"--port={self.port}", "--export-all",
+    @property
+    def argv(self) -> list[str]:
+        if self.scheme == "http":
+            return [sys.executable, str(Path(githttp.__file__)), str(self.place), str(self.port)]
+        return ["git", "daemon", "--reuseaddr", "--listen=127.0.0.1", f"--port={self.port}", "--export-all",
                 "--enable=receive-pack", f"--base-path={self.place}", str(self.place)]  # fmt: skip
-        self.process = subprocess.Popen(argv, start_new_session=True, stderr=subprocess.DEVNULL)
-        while True:
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.argv, start_new_session=True, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
+            time.sleep(0.02)
+        raise AssertionError(f"the server of {self.scheme} did not start")
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -69,15 +79,16 @@ class Machine:
 
 
 def cloned(server: Server, hub: Path, name: str) -> Path:
-    run_git(hub.parent, "clone", "-q", f"git://127.0.0.1:{server.port}/hub.git", name)
+    run_git(hub.parent, "clone", "-q", f"{server.scheme}://127.0.0.1:{server.port}/hub.git", name)
     initialise(hub.parent / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
     return hub.parent / name
 
 
-def test_a_hundred_runs_end_once_each_whoever_is_killed(tmp_path: Path, repository: Path) -> None:
+@pytest.mark.parametrize("scheme", ["git", "http"])
+def test_a_hundred_runs_end_once_each_whoever_is_killed(tmp_path: Path, repository: Path, scheme: str) -> None:
     run_git(tmp_path, "clone", "-q", "--bare", str(repository), "hub.git")
     hub, chance = tmp_path / "hub.git", random.Random(11)
-    server = Server(tmp_path)
+    server = Server(scheme, tmp_path)
     ada = Clone(cloned(server, hub, "ada"))
     ada.write({"policy.md": ALLOW})
     trust(ada.place)

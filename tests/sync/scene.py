@@ -1,6 +1,7 @@
 """Clones on one object store: a head each, so that hundreds of meetings take seconds. And real ones, with a hub."""
 
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any
 
 from gitnexus.app.mergers import mergers
 from gitnexus.app.sync import met
+from gitnexus.backlog.stamps import stamped
 from gitnexus.base.canonical import document, parse
 from gitnexus.git.objects import Content
+from gitnexus.memory.count import counted
 from gitnexus.state import Snapshot, State
 from gitnexus.state.format import new_tree
 from tests.conftest import run_git
@@ -60,7 +63,7 @@ class Clones:
         """Do one thing that somebody might do."""
         self.count += 1
         acts: list[Callable[[int], None]] = [self.add, self.add, self.change, self.change, self.delete, self.claim,
-                                             self.learn, self.learn, self.forget, self.close]  # fmt: skip
+                                             self.learn, self.learn, self.reword, self.forget, self.close]  # fmt: skip
         self.chance.choice(acts)(clone)
 
     def add(self, clone: int) -> None:
@@ -92,7 +95,8 @@ class Clones:
             {"status": "done", "completedAt": "2026-02-01T12:00:00Z"},
             {"priority": self.chance.choice(["high", "low"])},
         ])  # fmt: skip
-        self.save(clone, {**task, **field, "rev": task["rev"] + 1})
+        after = {**task, **field, "rev": task["rev"] + 1}
+        self.save(clone, stamped(task, after) if self.chance.random() < 0.8 else after)  # or as an older version does
 
     def save(self, clone: int, task: dict[str, Any]) -> None:
         self.put(clone, {f"backlog/{task['id']}.json": document(task)})
@@ -119,6 +123,22 @@ class Clones:
         word = f"learned{self.count}"
         self.words.setdefault(name, set()).add(word)
         self.put(clone, {name: before + f"\n## day {self.count % 3}\n\n{word}\n".encode()})
+
+    def reword(self, clone: int) -> None:
+        """Say the first section of a note in other words, counted as git nexus counts it."""
+        names = [name for name in self.snapshot(clone).names("memory") if name.endswith(".md")]
+        path = f"memory/{self.chance.choice(names)}" if names else ""
+        if not path or path in self.gone:
+            return
+        before = self.snapshot(clone).read(path) or b""
+        head, mark, rest = before.partition(b"\n## ")
+        old, _, more = rest.partition(b"\n## ") if mark else (b"", b"", b"")
+        word = f"learned{self.count}"
+        said = self.words.setdefault(path, set())
+        said -= {one for one in said if re.search(rf"{one}\b".encode(), old)}
+        said.add(word)
+        after = head + b"\n## day 0\n\n" + word.encode() + b"\n" + (b"\n## " + more if more else b"")
+        self.put(clone, {path: counted(before, after)})
 
     def forget(self, clone: int) -> None:
         names = self.snapshot(clone).names("memory")

@@ -180,6 +180,22 @@ def test_more_bytes_than_a_clone_wants_end_the_fetch(ada: Clone, eve: State, hub
     eve.write({"memory/noise.md": os.urandom(11 * 2**20)}, why="mischief")
 
     refused(ada, NexusError, "more than 1 MiB|holds a file of 11 MiB")
+    assert list((ada.place / ".git/objects/pack").glob("tmp_*")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("files", "mebibytes"), [(1, 60), (15, 4)])
+def test_few_large_files_are_bounded_as_one_is_and_leave_nothing_on_the_disk(
+    ada: Clone, eve: State, hub: Path, files: int, mebibytes: int
+) -> None:
+    import os
+
+    run_git(ada.place, "config", "nexus.syncMaxBytes", "20m")
+    eve.write({f"memory/{n}.md": os.urandom(mebibytes * 2**20) for n in range(files)}, why="mischief")
+
+    refused(ada, NexusError, "the remote sends more than 20 MiB; the fetch was ended, and nothing was taken")
+
+    assert sum(file.stat().st_size for file in (ada.place / ".git/objects").rglob("*") if file.is_file()) < 2**20
 
 
 def test_a_history_that_was_rewritten_is_refused_and_can_be_joined(ada: Clone, eve: State, hub: Path) -> None:

@@ -1,0 +1,170 @@
+"""Workflows of several nodes on a worker: what waits is answered in another clone, and a worker goes on with it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.app import walking
+from gitnexus.app.keepers import open_state
+from gitnexus.app.queue import order_at, waiting
+from gitnexus.app.running import driven
+from gitnexus.app.wire import wire_to
+from gitnexus.base.errors import Failed
+from gitnexus.runs.order import QUEUE, Order
+from tests.conftest import Nexus, run_git, trust
+from tests.runs.test_workflow import PROMPT, TODO
+from tests.sync.test_workers import ALLOW, lease, refs, worker_in
+from tests.sync.two import Clone
+
+NODES = ["research", "plan", "exec"]
+# Its second step asks: the list does not say what to write.
+ASKS = TODO + "\n- [ ] Dream of nothing in 'dream.txt'\n"
+
+
+@pytest.fixture
+def todo(ada: Clone, bob: Clone) -> Clone:
+    return listed(ada, TODO)
+
+
+def listed(ada: Clone, text: str) -> Clone:
+    (ada.place / "TODO.md").write_text(text)
+    run_git(ada.place, "add", "-A")
+    run_git(ada.place, "commit", "-qm", "what to do")
+    return ada
+
+
+def put(clone: Clone, *more: str) -> str:
+    return str(json.loads(Nexus(clone.place).ok("run", "--queue", "", *more, PROMPT, "--yes", "--json"))["run"]["id"])
+
+
+def kinds(hub: Path, run: str, kind: str) -> list[Any]:
+    """Return the nodes that the published log tells of in events of a kind, in order."""
+    names = run_git(hub, "ls-tree", "--name-only", f"refs/nexus/runs/{run}:events").split()
+    text = "".join(run_git(hub, "show", f"refs/nexus/runs/{run}:events/{name}") for name in names)
+    events = [json.loads(line) for line in text.splitlines()]
+    return [event["body"].get("node", event["body"].get("ok")) for event in events if event["kind"] == kind]
+
+
+def worked(clone: Clone, **more: object) -> list[str]:
+    """Let a worker do what there is, and return what it said."""
+    worker, said = worker_in(clone, **more)
+    worker.work()
+    worker.state.close()
+    return said
+
+
+def test_a_workflow_waits_on_a_worker_is_approved_elsewhere_and_the_worker_goes_on(
+    todo: Clone, bob: Clone, hub: Path
+) -> None:
+    run = put(todo)
+    assert worked(bob)[-1] == f"{run}: published, waiting"
+    todo.sync()
+    assert kinds(hub, run, "node.completed") == ["research", "plan"]
+
+    for ended in ("waiting", "completed"):
+        said = Nexus(todo.place).ok("approve", run, "--queue")
+        assert said == f"{run} waits on origin for a worker to go on with it: git nexus queue\n"
+        assert worked(bob)[-1] == f"{run}: published, {ended}"
+        todo.sync()
+
+    assert kinds(hub, run, "node.completed") == NODES
+    assert kinds(hub, run, "run.finished") == [True]
+    assert refs(hub, "refs/nexus/queue", "refs/nexus/claims") == []
+    assert run_git(todo.place, "show", f"nexus/{run}:hello.txt") == "Hello\n"
+    assert Nexus(todo.place).ok("replay", run, "--verify")
+    assert json.loads(Nexus(todo.place).ok("verify", f"main..nexus/{run}", "--json"))["ok"]
+
+
+def test_a_workflow_from_a_file_is_carried_out_to_its_end_where_the_policy_allows_it(
+    todo: Clone, bob: Clone, hub: Path, tmp_path: Path
+) -> None:
+    todo.write({"policy.md": ALLOW.replace(b"['*.txt']", b"['*.txt']\n  - run: [cat, '**']")})
+    trust(todo.place)
+    todo.sync()
+    bob.sync()
+    nexus = Nexus(todo.place)
+    nexus.ok("route", PROMPT, "--output", str(tmp_path / "flow.json"))
+    told = nexus.ok("run", "--queue", "", "--workflow", str(tmp_path / "flow.json"), "--json")
+    run = json.loads(told)["run"]["id"]
+
+    assert worked(bob)[-1] == f"{run}: published, completed"
+    assert kinds(hub, run, "node.completed") == NODES
+
+
+def test_a_question_of_a_workflow_is_answered_in_another_clone_and_a_worker_goes_on(
+    ada: Clone, bob: Clone, hub: Path
+) -> None:
+    listed(ada, ASKS)
+    run = put(ada)
+    worked(bob)
+    ada.sync()
+    nexus = Nexus(ada.place)
+    with pytest.raises(AssertionError, match="still waits for an answer"):
+        nexus.ok("resume", run, "--queue")
+    for _ in range(4):
+        told = json.loads(nexus("review", run, "--json").stdout)["runs"][0]
+        if told["questions"]:
+            break
+        nexus.ok("approve", run, "--queue")
+        worked(bob)
+        ada.sync()
+    (question,) = told["questions"]
+
+    patch = "```diff\n--- /dev/null\n+++ b/dream.txt\n@@ -0,0 +1 @@\n+of nothing\n```\n"
+    nexus.ok("answer", run, patch, "--question", question["id"], "--queue")
+    said = worked(bob)
+    ada.sync()
+
+    assert said[-1] in (f"{run}: published, waiting", f"{run}: published, completed")
+    assert json.loads(nexus("review", run, "--json").stdout)["runs"][0]["questions"] == []
+
+
+def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
+    todo: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = put(todo)
+    dead, _ = worker_in(todo)
+    held, state = lease(todo, run, "dead")
+    assert held.claimed()
+    wire = wire_to(state, None)
+    waiting(state, wire)  # fetches the orders
+    order: Order = order_at(state, wire.tracking(f"{QUEUE}{run}"))
+    desk = dead._arrived(order)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(walking, "reported", killed)
+        with pytest.raises(KeyboardInterrupt):
+            driven(desk, lambda said: None, None)
+    assert held.beat(dead._progress(desk)) == "held"
+
+    said = worked(bob, lease=0.0)
+
+    assert said[0].startswith(f"{run}: taken over: ")
+    assert said[-1] == f"{run}: published, waiting"
+    assert kinds(hub, run, "node.started") == ["research", "plan", "exec"]
+    assert kinds(hub, run, "node.completed") == ["research", "plan"]
+    assert held.beat() == "lost"
+    dead.state.close()
+    state.close()
+
+
+def test_what_is_over_or_still_waits_is_not_put_back_into_the_queue(todo: Clone, bob: Clone, hub: Path) -> None:
+    from gitnexus.app.handback import handed_back
+    from gitnexus.app.rundesk import open_run
+
+    run = put(todo)
+    worked(bob)
+    todo.sync()
+    state = open_state(todo.place)
+    with pytest.raises(Failed, match="still waits for an answer: a1"):
+        handed_back(open_run(state, run), wire_to(state, None), (), "")
+    Nexus(todo.place).ok("cancel", run)
+    with pytest.raises(Failed, match="is cancelled: there is nothing left to do"):
+        handed_back(open_run(state, run), wire_to(state, None), (), "")
+    assert refs(hub, "refs/nexus/queue") == []
+    state.close()
