@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app.flowing import wish_of
 from gitnexus.app.init import initialise
 from gitnexus.app.keepers import open_state
 from gitnexus.app.queue import queued
@@ -18,6 +19,7 @@ from gitnexus.app.running import Wish
 from gitnexus.app.wire import wire_to
 from gitnexus.base.canonical import parse
 from gitnexus.runs.definition import of_command
+from gitnexus.workflow.definition import WorkflowDefinition, node
 from tests.conftest import run_git, trust
 from tests.slow import githttp
 from tests.sync.two import Clone
@@ -84,6 +86,18 @@ def cloned(server: Server, hub: Path, name: str) -> Path:
     return hub.parent / name
 
 
+def wished(number: int) -> Wish:
+    """Return what a run is to do: to make a file, by one command or, every fifth, by a workflow of two nodes."""
+    argv = ("sh", "-c", f"echo {number} > made.txt")
+    if number % 5:
+        return Wish(of_command(argv), f"run {number}")
+    begin = node("begin", "command", argv=("sh", "-c", "echo half > made.txt"))
+    flow = WorkflowDefinition(
+        name="two", nodes=(begin, node("end", "command", argv=argv)), edges=(("begin", "end"),), prompt=f"run {number}"
+    )
+    return wish_of(flow, f"run {number}")
+
+
 @pytest.mark.parametrize("scheme", ["git", "http"])
 def test_a_hundred_runs_end_once_each_whoever_is_killed(tmp_path: Path, repository: Path, scheme: str) -> None:
     run_git(tmp_path, "clone", "-q", "--bare", str(repository), "hub.git")
@@ -96,12 +110,7 @@ def test_a_hundred_runs_end_once_each_whoever_is_killed(tmp_path: Path, reposito
     machines = []
     try:
         state = open_state(ada.place)
-        orders = [
-            queued(
-                state, wire_to(state, None), Wish(of_command(("sh", "-c", f"echo {n} > made.txt")), f"run {n}"), (), ""
-            )
-            for n in range(RUNS)
-        ]
+        orders = [queued(state, wire_to(state, None), wished(n), (), "") for n in range(RUNS)]
         state.close()
         machines = [Machine(cloned(server, hub, f"w{n}")) for n in range(WORKERS)]
         deadline = time.monotonic() + PATIENCE
@@ -129,16 +138,18 @@ def settled(hub: Path, runs: dict[str, int]) -> None:
     refs = run_git(hub, "for-each-ref", "--format=%(refname)").split()
     assert [ref for ref in refs if ref.startswith(("refs/nexus/queue", "refs/nexus/claims"))] == []
     assert {ref.rpartition("/")[2] for ref in refs if ref.startswith("refs/nexus/runs/")} == runs.keys()
-    assert {run: result(hub, run) for run in runs} == {run: ([True], 1, f"{number}\n") for run, number in runs.items()}
+    wanted = {run: ([True], ["main"] if n % 5 else ["begin", "end"], f"{n}\n") for run, n in runs.items()}
+    assert {run: result(hub, run) for run in runs} == wanted
 
 
-def result(hub: Path, run: str) -> tuple[list[bool], int, str]:
-    """Return how a published run ended, and each time; how many commits it has; and what it made."""
+def result(hub: Path, run: str) -> tuple[list[bool], list[str], str]:
+    """Return how a published run ended, and each time; which nodes were completed, a commit each; and what it made."""
     events = [parse(line.encode()) for line in log_of(hub, run).splitlines()]
     ends = [event["body"]["ok"] for event in events if event["kind"] == "run.finished"]
-    commits = int(run_git(hub, "rev-list", "--count", f"refs/heads/main..refs/heads/nexus/{run}"))
+    nodes = [event["body"]["node"] for event in events if event["kind"] == "node.completed"]
+    assert int(run_git(hub, "rev-list", "--count", f"refs/heads/main..refs/heads/nexus/{run}")) == len(nodes)
     made = run_git(hub, "show", f"refs/heads/nexus/{run}:made.txt", check=False)
-    return ends, commits, made or "\n".join(event["kind"] for event in events)
+    return ends, nodes, made or "\n".join(event["kind"] for event in events)
 
 
 def log_of(hub: Path, run: str) -> str:
