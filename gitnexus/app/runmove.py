@@ -37,4 +37,4 @@ def moved(desk: RunDesk, action: str) -> str:
 def _below(cwd: str, run: str) -> tuple[str, ...] | None:
     """Return the folder below a run's worktree, wherever that lies: it is called like its run."""
     parts = Path(cwd).parts
-    return parts[parts.index(run) + 1 :] if run in parts else None
+    return parts[parts.index(run) + 1 :] if run in parts and ".." not in parts else None
