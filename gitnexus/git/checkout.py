@@ -43,6 +43,7 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str, meanwhile:
         git_dir = _admin(repo, place)
         if git_dir is None:
             raise Failed(f"the worktree at {place} is not where it should be")
+    _mend_head(git_dir, branch)
     found = Repo(git_dir, repo.common_dir, place, repo.object_format)
     replace(Worktree(place, git_dir, is_linked=True).run_mark, f"{mark}\n".encode())
     return filled(found, base, meanwhile)
@@ -112,7 +113,21 @@ def _admin(repo: Repo, place: Path) -> Path | None:
 
 
 def _is_whole(git_dir: Path) -> bool:
-    return all(os.path.lexists(git_dir / name) for name in ("gitdir", "commondir", "HEAD"))
+    """True if git wrote all that it begins with; the last of it is `commondir`."""
+    try:
+        return all(os.path.lexists(git_dir / name) for name in ("gitdir", "HEAD")) and bool(
+            (git_dir / "commondir").read_bytes().strip()
+        )
+    except OSError:
+        return False
+
+
+def _mend_head(git_dir: Path, branch: str) -> None:
+    """Name the branch where a killed `git worktree add` did not come to it: until then its HEAD is all zeros."""
+    head = git_dir / "HEAD"
+    if not head.read_bytes().strip(b"0\n"):
+        (git_dir / "HEAD.lock").unlink(missing_ok=True)
+        replace(head, b"ref: %s\n" % os.fsencode(branch))
 
 
 def _mend_link(repo: Repo, place: Path) -> None:
@@ -125,7 +140,7 @@ def _mend_link(repo: Repo, place: Path) -> None:
 def _forget_half(repo: Repo, place: Path) -> None:
     """Remove what a killed `git worktree add` left: else git would give the next one another name."""
     half = repo.common_dir / "worktrees" / place.name
-    if not os.path.lexists(place / ".git") or not os.path.lexists(half / "HEAD"):
+    if not os.path.lexists(place / ".git") or not _is_whole(half):
         shutil.rmtree(half, ignore_errors=True)
         if place.is_dir() and [path.name for path in place.iterdir()] == [".git"] and (place / ".git").is_file():
             (place / ".git").unlink()

@@ -35,6 +35,18 @@ def without_head(admin: Path, place: Path) -> None:
     (place / "readme.txt").unlink()
 
 
+def without_common_dir(admin: Path, place: Path) -> None:
+    without_head(admin, place)
+    (admin / "HEAD").write_text(f"{'0' * 40}\n")
+    (admin / "commondir").write_text("")
+
+
+def on_no_branch_yet(admin: Path, place: Path) -> None:
+    not_filled(admin, place)
+    (admin / "HEAD").write_text(f"{'0' * 40}\n")
+    (admin / "HEAD.lock").write_text("")
+
+
 def not_filled(admin: Path, place: Path) -> None:
     (admin / "index").unlink()
     (place / "readme.txt").unlink()
@@ -55,7 +67,17 @@ def only_the_branch(admin: Path, place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kill", [half_administered, without_head, not_filled, half_filled, folder_removed, only_the_branch]
+    "kill",
+    [
+        half_administered,
+        without_head,
+        without_common_dir,
+        on_no_branch_yet,
+        not_filled,
+        half_filled,
+        folder_removed,
+        only_the_branch,
+    ],
 )
 def test_what_a_kill_left_of_a_worktree_is_made_whole(
     repository: Path, tmp_path: Path, kill: Callable[[Path, Path], None]
@@ -70,6 +92,8 @@ def test_what_a_kill_left_of_a_worktree_is_made_whole(
     assert run_git(place, "status", "--porcelain", "--branch") == "## nexus/r1\n"
     assert [path.name for path in (repository / ".git" / "worktrees").iterdir()] == ["r1"]
     assert is_filled(discover(place))
+    assert run_git(repository, "fsck", "--strict") == ""
+    run_git(place, "commit", "-q", "--allow-empty", "-m", "more")
 
 
 def test_a_link_that_is_gone_is_written_anew_and_the_work_beside_it_stays(repository: Path, tmp_path: Path) -> None:

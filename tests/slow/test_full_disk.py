@@ -64,7 +64,7 @@ def test_a_full_disk_changes_nothing(small_disk: Path, life: str) -> None:
 
     filler.unlink()
     assert "took in what you changed" in nexus("status").stderr
-    assert run_git(small_disk, "show", f"{STATE_REF}:memory/a.md") == "edited\n"
+    assert run_git(small_disk, "show", f"{STATE_REF}:memory/a.md") == "---\nrev: 1\n---\nedited\n"
     assert run_git(small_disk, "fsck", "--strict") == ""
 
 
