@@ -45,10 +45,11 @@ class Duty(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What an agent is given besides its work: the door to our tools, a folder of its own, its duty, its purses."""
+    """What an agent is given besides its work: the door to our tools, a folder, a session, its duty, its purses."""
 
     server: tuple[str, ...]
     private: Path
+    session: str
     duty: Duty
     purses: tuple[Purse, ...]
 
@@ -72,18 +73,19 @@ def worked(
     if empty := over(purses, 0, None):
         return cut_short(Ended(ok=False, reason="limit"), empty)
     private = _private(desk, definition, node)
+    session = _session(desk, definition, node)
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
     with hatch(private, argv, desk.folder / "server.log") as server:
-        given = _Given(server, private, duty or Duty(), purses)
+        given = _Given(server, private, session, duty or Duty(), purses)
         return _worked(desk, definition, node, show, network, given)
 
 
 def _worked(
     desk: RunDesk, definition: Definition, node: Node, show: Show, network: Network | None, given: _Given
 ) -> Ended:
-    server, private, duty, purses = given
+    server, private, session, duty, purses = given
     adapter = adapter_named(node.adapter)
     law = desk.keeper().here.law
     # The policy may have become stricter since the run was begun; it cannot have become looser for it.
@@ -99,7 +101,7 @@ def _worked(
         server=server,
         command=node.argv,
         model=node.model,
-        session=_session(desk, node) if adapter.resumes else "",
+        session=session if adapter.resumes else "",
         address=address_of(desk, node),
         live=asks_live(desk, node, way),
         budget=Budget(usd=usd_left(purses)),
@@ -180,13 +182,13 @@ def signs_in(desk: RunDesk, node: Node) -> bool:
 
 def goes_on(desk: RunDesk, node: Node) -> bool:
     """True if the agent of a node takes up where it was, instead of beginning again."""
-    return adapter_named(node.adapter).resumes and bool(_session(desk, node))
+    return adapter_named(node.adapter).resumes and bool(_session(desk, desk.definition(), node))
 
 
-def _session(desk: RunDesk, node: Node) -> str:
-    """Return the session that the agent of a step has; who takes over from another begins its own."""
+def _session(desk: RunDesk, definition: Definition, node: Node) -> str:
+    """Return the session that the agent of a step has here; on another machine nobody can take it up."""
     known = desk.view().nodes.get(node.id)
-    return known.session if known else ""
+    return known.session if known and _private(desk, definition, node).is_dir() else ""
 
 
 def _private(desk: RunDesk, definition: Definition, node: Node) -> Path:

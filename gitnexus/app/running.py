@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
 from gitnexus.app.confine import Sandbox, foreseen
+from gitnexus.app.lostwork import once_more
 from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.runagent import Show, goes_on, worked
@@ -114,23 +115,7 @@ def taken_over(desk: RunDesk) -> None:
     at = made[-1] if made else desk.run.base
     git_run("update-ref", "--create-reflog", "-m", "nexus: taken over", desk.branch, at, git_dir=desk.repo.common_dir)
     refilled(desk)
-    _once_more(desk)
-
-
-def _once_more(desk: RunDesk) -> None:
-    """Begin a step again whose agent had ended, and whose files are gone before they were proposed."""
-    if desk.workflow() is not None:
-        return
-    view = desk.view()
-    proposed = {one.node for one in view.actions.values() if one.kind == "patch"}
-    for node in steps_of(desk, desk.definition()):
-        known = view.nodes.get(node.id)
-        if known is None or known.status != "started" or node.id in proposed:
-            continue
-        if read_end(desk, node, known.attempts) is not None:
-            body = {"node": node.id, "agent": node.role or node.adapter, "adapter": node.adapter,
-                    "attempt": known.attempts + 1}  # fmt: skip
-            desk.log.append("node.started", "nexus", body)
+    once_more(desk)
 
 
 def agent_in(definition: "Definition | WorkflowDefinition") -> str:
@@ -312,7 +297,7 @@ def at_its_place(desk: RunDesk) -> None:
     if not (desk.place / ".git").exists() or not is_filled(desk.worktree):
         head = tip(desk.repo, desk.branch) or desk.run.base
         desk.stamps = added(desk.repo, desk.place, desk.branch, head, desk.run.id)
-        _once_more(desk)
+        once_more(desk)
 
 
 def anew(desk: RunDesk, node: str, attempt: int) -> None:

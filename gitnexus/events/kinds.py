@@ -40,7 +40,11 @@ KINDS: Mapping[str, Kind] = {
         "run definition:hash",
         "task:text workflow agent project base:hash branch",
     ),
-    "run.resumed": _kind("Somebody goes on with a run that had stopped.", "by definition:hash"),
+    "run.resumed": _kind(
+        "Somebody goes on with a run that had stopped; `lost` are steps whose files are gone, to be done again.",
+        "by definition:hash",
+        "lost:names",
+    ),
     "node.started": _kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
     "node.completed": _kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
     "node.blocked": _kind(

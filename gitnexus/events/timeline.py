@@ -101,11 +101,15 @@ def _brief(value: Any) -> str:
     return _safe(str(value).removeprefix("sha256:")[:12])
 
 
+def _gone(value: Any) -> str:
+    return f"once more, since the files are gone: {_safe(value)}"
+
+
 def _shown_by(name: str) -> Callable[[Any], str]:
     return _SPECIAL.get(name) or (_quoted if name in _FREE else _safe)
 
 
-_SPECIAL = {"digest": _brief, "replaces": _instead}
+_SPECIAL = {"digest": _brief, "lost": _gone, "replaces": _instead}
 
 
 def _ended(body: Mapping[str, Any]) -> str:
@@ -131,7 +135,7 @@ def _since(start: datetime | None, at: datetime | None) -> str:
 # A row for each row of kinds.KINDS; a test compares the two.
 WORDS: Mapping[str, _Words] = {
     "workflow.started": _Words("starts the run {run}: {task}", "", "{branch}"),
-    "run.resumed": _Words("goes on with the run", "", "by {by}"),
+    "run.resumed": _Words("goes on with the run", "{lost}", "by {by}"),
     "node.started": _Words("begins {node} {op}", "", "{sandbox}"),
     "node.completed": _Words("completed {node}", "", "{summary}"),
     "node.blocked": _Words("is blocked in {node}", "{why}", "{needs}"),

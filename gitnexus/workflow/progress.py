@@ -267,8 +267,10 @@ def _cancelled(run: Progress, body: Mapping[str, Any]) -> None:
     run.ended, run.why = "cancelled", body.get("why", "")
 
 
-def _resumed(run: Progress, _body: Mapping[str, Any]) -> None:
+def _resumed(run: Progress, body: Mapping[str, Any]) -> None:
     run.ended = run.why = ""
+    for id_ in body.get("lost", ()):
+        run.node(id_).steps.pop(WHOLE, None)
 
 
 # What a node that is blocked leaves behind, whole.

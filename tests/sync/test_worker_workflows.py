@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from gitnexus.app import walking
+from gitnexus.app.flowing import wish_of
 from gitnexus.app.keepers import open_state
-from gitnexus.app.queue import order_at, waiting
+from gitnexus.app.lease import Lease
+from gitnexus.app.livestage import LiveStage
+from gitnexus.app.queue import order_at, queued, waiting
 from gitnexus.app.running import driven
 from gitnexus.app.wire import wire_to
 from gitnexus.base.errors import Failed
 from gitnexus.runs.order import QUEUE, Order
+from gitnexus.workflow.definition import WorkflowDefinition, node
 from tests.conftest import Nexus, run_git, trust
 from tests.runs.test_workflow import PROMPT, TODO
 from tests.sync.test_workers import ALLOW, lease, refs, worker_in
@@ -121,12 +125,10 @@ def test_a_question_of_a_workflow_is_answered_in_another_clone_and_a_worker_goes
     assert json.loads(nexus("review", run, "--json").stdout)["runs"][0]["questions"] == []
 
 
-def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
-    todo: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = put(todo)
-    dead, _ = worker_in(todo)
-    held, state = lease(todo, run, "dead")
+def killed_at(clone: Clone, run: str, place: object, name: str, monkeypatch: pytest.MonkeyPatch) -> Lease:
+    """Let a worker take a run, be killed when it comes to `name`, and have said before how far it was."""
+    dead, _ = worker_in(clone)
+    held, state = lease(clone, run, "dead")
     assert held.claimed()
     wire = wire_to(state, None)
     waiting(state, wire)  # fetches the orders
@@ -137,10 +139,19 @@ def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(walking, "reported", killed)
+        patched.setattr(place, name, killed)
         with pytest.raises(KeyboardInterrupt):
             driven(desk, lambda said: None, None)
     assert held.beat(dead._progress(desk)) == "held"
+    dead.state.close()
+    return held
+
+
+def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
+    todo: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = put(todo)
+    held = killed_at(todo, run, walking, "reported", monkeypatch)
 
     said = worked(bob, lease=0.0)
 
@@ -149,8 +160,31 @@ def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
     assert kinds(hub, run, "node.started") == ["research", "plan", "exec"]
     assert kinds(hub, run, "node.completed") == ["research", "plan"]
     assert held.beat() == "lost"
-    dead.state.close()
+    held._state.close()
+
+
+def test_files_that_a_dead_worker_had_and_did_not_propose_are_made_again(
+    ada: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.write({"policy.md": ALLOW})
+    trust(ada.place)
+    ada.sync()
+    bob.sync()
+    begin, end = (node(name, "command", argv=("sh", "-c", f"echo {name} > {name}.txt")) for name in ("begin", "end"))
+    flow = WorkflowDefinition(name="two", prompt="two files", nodes=(begin, end), edges=(("begin", "end"),))
+    state = open_state(ada.place)
+    run = queued(state, wire_to(state, None), wish_of(flow), (), "").id
     state.close()
+    killed_at(ada, run, LiveStage, "act", monkeypatch)._state.close()
+
+    assert worked(bob, lease=0.0)[-1] == f"{run}: published, completed"
+    ada.sync()
+
+    assert kinds(hub, run, "node.started") == ["begin", "begin", "end"]
+    assert kinds(hub, run, "node.completed") == ["begin", "end"]
+    assert run_git(hub, "ls-tree", "--name-only", f"nexus/{run}").split() == ["begin.txt", "end.txt", "readme.txt"]
+    nexus = Nexus(bob.place)
+    assert "once more, since the files are gone: begin" in nexus.ok("replay", run, "--verify")
 
 
 def test_what_is_over_or_still_waits_is_not_put_back_into_the_queue(todo: Clone, bob: Clone, hub: Path) -> None:
