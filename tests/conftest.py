@@ -17,7 +17,7 @@ from tests.forked import Forker
 
 # How long an example takes is the machine's affair. A few of them with every change, many where there is time.
 settings.register_profile("few", deadline=None, max_examples=30)
-settings.register_profile("many", deadline=None, max_examples=200)
+settings.register_profile("many", deadline=None, max_examples=100)
 settings.load_profile(os.environ.get("EXAMPLES", "few"))
 
 # Whoever starts tests in the background of a shell has Ctrl-C ignored, and so would all that they start.
