@@ -22,7 +22,7 @@ def opens(sshd: Sshd, project: Path) -> Iterator[Opens]:
     def opened(term: str) -> Terminal:
         name = f"nexus-ssh-{os.getpid()}-{len(windows)}"
         windows.append(Terminal(name, project, sshd.command(project, term)))
-        windows[-1].shows("ask for something")
+        windows[-1].shows(" · main · default · ")  # the greeting may have gone up the screen by then
         return windows[-1]
 
     yield opened
