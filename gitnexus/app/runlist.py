@@ -2,12 +2,16 @@
 
 import contextlib
 
+from gitnexus.app.arrive import arrived
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
 from gitnexus.app.runsteps import steps_of
 from gitnexus.base import clock
 from gitnexus.base.errors import NexusError
 from gitnexus.base.record import Record
+from gitnexus.events.chain import walk
+from gitnexus.events.checkpoint import load
+from gitnexus.events.fold import fold
 from gitnexus.events.view import RunView
 from gitnexus.runs.clean import with_something
 from gitnexus.runs.logs import archived
@@ -16,6 +20,7 @@ from gitnexus.runs.store import runs_in
 from gitnexus.state import State
 
 _OVER = ("landed", "cancelled")
+_ASKS = ("waiting", "blocked")
 
 
 class Row(Record):
@@ -65,12 +70,14 @@ def counted(state: State) -> dict[str, int]:
 
 
 def waiting_runs(state: State) -> list[RunDesk]:
-    """Return the runs of this machine that wait for an answer, the oldest first."""
+    """Return the runs that wait for an answer, the oldest first; those that came from another clone too."""
     found = []
     for run in runs_in(state.required()):
         if run.status not in ENDED:
             desk = RunDesk(state, run)
             try:
+                if run.status in _ASKS and not run.session:
+                    arrived(state.repo.common_dir, state.objects, run, desk.head_file)
                 view = desk.view()
             except NexusError:
                 continue
@@ -98,12 +105,20 @@ def goes_on_by_itself(desk: RunDesk) -> bool:
     return plain and view.status not in ENDED and not desk.is_driven()
 
 
+def _waits_elsewhere(desk: RunDesk) -> str:
+    with contextlib.suppress(NexusError):
+        kept = load(desk.state.objects, desk.run.id)
+        return _waits(fold(link.event for link in walk(kept.raw(), desk.run.id))) if kept else ""
+    return ""
+
+
 def _found_at(desk: RunDesk) -> tuple[str, str, str]:
     """Return the status of a run, what waits in it, and who took it over last."""
     try:
         view = desk.view()
     except NexusError:
-        return desk.run.status, "", ""  # of another machine, or damaged: the record tells what it can
+        # Of another machine, or damaged: the record tells what it can, and the log that came along what waits.
+        return desk.run.status, _waits_elsewhere(desk) if desk.run.status in _ASKS else "", ""
     status = "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven())
     return status, _waits(view), _last_step(view)
 

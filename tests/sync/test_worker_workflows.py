@@ -66,6 +66,10 @@ def test_a_workflow_waits_on_a_worker_is_approved_elsewhere_and_the_worker_goes_
     assert worked(bob)[-1] == f"{run}: published, waiting"
     todo.sync()
     assert kinds(hub, run, "node.completed") == ["research", "plan"]
+    (row,) = json.loads(Nexus(todo.place).ok("runs", "--json"))["runs"]
+    assert (row["status"], row["waits"]) == ("waiting", "1 waiting")
+    (shown,) = json.loads(Nexus(todo.place)("review", "--json").stdout)["runs"]
+    assert [one["id"] for one in shown["actions"]] == ["a1"], "without being told which run"
 
     for ended in ("waiting", "completed"):
         said = Nexus(todo.place).ok("approve", run, "--queue")
