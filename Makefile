@@ -4,15 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The tests wait for the disk at every write that must survive a power cut; in memory they need not.
-SCRATCH := $(shell test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp})
+# A container may have but 64 MB there: too little for either set.
+SCRATCH := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 < 4000000 { exit 1 }' \
+	&& echo /dev/shm || echo $${TMPDIR:-/tmp})
+PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -p tests.times
+# What else pytest or benchmarks/run.py is given: make test FLAGS="-x --slowest 20"
+FLAGS :=
 
 # A machine that forbids compiled modules would compile all of ours anew in each of the thousands of processes here.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test check slow bench format docs clean
+.PHONY: help demo test test-times check slow bench format docs clean
 
 help: ## show this
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 $(READY): pyproject.toml gitnexus/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit("git nexus needs Python 3.11 or newer; say which: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -24,8 +29,11 @@ $(READY): pyproject.toml gitnexus/__init__.py
 demo: $(READY) ## run the main job in a scratch repository
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/tutorial/demo.sh
 
-test: $(READY) ## run the fast tests
-	@PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -m "not slow"
+test: $(READY) ## run the fast tests, and say where their time went
+	@$(PYTEST) -m "not slow" $(FLAGS)
+
+test-times: $(READY) ## run the fast tests, and say more about their time: 40 tests, sums by file
+	@$(PYTEST) -m "not slow" --slowest 40 $(FLAGS)
 
 check: $(READY) ## format, lint, types, floors
 	@$(BIN)/ruff format --check .
@@ -34,7 +42,7 @@ check: $(READY) ## format, lint, types, floors
 	@$(BIN)/lint-imports --no-logo
 
 slow: $(READY) ## run the tests that need peers, a network or minutes, and those by example with many of them
-	@PATH="$(CURDIR)/$(BIN):$$PATH" EXAMPLES=many $(BIN)/python -m pytest -n auto -m "slow or hypothesis"
+	@EXAMPLES=many $(PYTEST) -m "slow or hypothesis" $(FLAGS)
 
 bench: $(READY) ## print every measured ratio
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py
