@@ -26,6 +26,59 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 Git = Callable[..., str]
 
 
+class Templates:
+    """Folders that are made when the first test asks for them; tests change only their copies."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def get(self, name: str, make: Callable[[Path], None]) -> Path:
+        """Return the template `name`; `make` fills its folder the first time."""
+        folder = self._root / name
+        if not folder.exists():
+            folder.mkdir()
+            try:
+                make(folder)
+            except BaseException:
+                shutil.rmtree(folder)
+                raise
+        return folder
+
+
+def copy_tree(source: Path, target: Path) -> Path:
+    """Copy a folder with the times of its files, so that git and our checkout index need not read them again."""
+    return shutil.copytree(source, target, symlinks=True)
+
+
+def copy_project(template: Path, place: Path, home: Path) -> None:
+    """Copy a template's `repository` and `home`; what the home keeps by the path of a repository gets the new one."""
+    from gitnexus.policy.place import mark
+
+    copy_tree(template / "repository", place)
+    copy_tree(template / "home", home)
+    old, new = mark(template / "repository" / ".git"), mark(place / ".git")
+    for kept in [*home.glob(f"*/{old}.*")]:
+        kept.rename(kept.with_name(new + kept.suffix))
+
+
+def _make_repository(folder: Path) -> None:
+    run_git(folder, "init", "-q")
+    for sample in (folder / ".git" / "hooks").glob("*.sample"):
+        sample.unlink()
+    (folder / "readme.txt").write_text("hello\n")
+    run_git(folder, "add", ".")
+    run_git(folder, "commit", "-qm", "first")
+
+
+def _make_project(folder: Path, templates: Templates) -> None:
+    from gitnexus.app.init import initialise
+
+    place = copy_tree(templates.get("repository", _make_repository), folder / "repository")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NEXUS_HOME", str(folder / "home"))
+        initialise(place, name=None, aliases=(), with_hooks=True, local=False).nexus.close()
+
+
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where the homes of all tests go; pytest itself would count all that are there before it makes one."""
@@ -42,7 +95,7 @@ def sealed(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[P
             monkeypatch.delenv(name)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Test Person\n\temail = test@example.com\n[init]\n\tdefaultBranch = main\n"
-        '[protocol "file"]\n\tallow = always\n'
+        '[protocol "file"]\n\tallow = always\n[maintenance]\n\tauto = false\n[gc]\n\tauto = 0\n'
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
@@ -96,21 +149,15 @@ def trust(place: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def first_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the repository stands that every test gets a copy of: three gits less for each of thousands."""
-    return tmp_path_factory.mktemp("first commit") / "repository"
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """What tests get copies of, made once for each worker."""
+    return Templates(tmp_path_factory.mktemp("templates"))
 
 
 @pytest.fixture
-def repository(tmp_path: Path, first_commit: Path) -> Path:
+def repository(tmp_path: Path, templates: Templates) -> Path:
     """A repository with one commit, in a folder whose name has a blank and an umlaut."""
-    if not first_commit.exists():
-        first_commit.mkdir()
-        run_git(first_commit, "init", "-q")
-        (first_commit / "readme.txt").write_text("hello\n")
-        run_git(first_commit, "add", ".")
-        run_git(first_commit, "commit", "-qm", "first")
-    return shutil.copytree(first_commit, tmp_path / "mein Büro", symlinks=True)
+    return copy_tree(templates.get("repository", _make_repository), tmp_path / "mein Büro")
 
 
 @cache
@@ -140,9 +187,9 @@ def nexus(repository: Path) -> Nexus:
 
 
 @pytest.fixture
-def project(nexus: Nexus) -> Path:
-    """An initialised project: as `git nexus init` does it, in this process, because most tests need one."""
-    from gitnexus.app.init import initialise
-
-    initialise(nexus.place, name=None, aliases=(), with_hooks=True, local=False).nexus.close()
+def project(nexus: Nexus, templates: Templates, sealed: Path) -> Path:
+    """An initialised project and the home of its approver: a copy of one that `git nexus init` made."""
+    template = templates.get("project", lambda folder: _make_project(folder, templates))
+    shutil.rmtree(nexus.place)
+    copy_project(template, nexus.place, sealed / "nexus")
     return nexus.place
