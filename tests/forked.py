@@ -13,6 +13,7 @@ import io
 import json
 import os
 import pkgutil
+import selectors
 import signal
 import socket
 import subprocess
@@ -25,6 +26,13 @@ from typing import Any
 
 # libgit2 reads HOME when it is loaded; the others are large and few commands need them.
 _NOT_BEFORE = ("pygit2", "git", "mcp", "textual", "baml_py", "pydantic_ai")
+# What commands import inside their functions.
+_INSIDE_COMMANDS = (
+    *("ahocorasick", "click.shell_completion", "encodings.ascii", "encodings.idna", "html", "pathspec"),
+    *("markdown_it", "re2", "rfc8785", "sqlite3", "stringprep", "typing_extensions", "yaml"),
+    *("cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"),
+    "cryptography.hazmat.primitives.serialization",
+)
 _LARGEST_REQUEST = 4 * 1024 * 1024
 _PROGRAM = str(Path(sys.executable).with_name("git-nexus"))
 
@@ -82,18 +90,45 @@ def serve() -> None:
     _import_all()
     gc.collect()
     gc.freeze()
-    while True:
-        request, files, _, _ = socket.recv_fds(door, _LARGEST_REQUEST, 4)
-        if not request:
-            return
-        if os.fork() == 0:
-            door.close()
-            if os.fork() != 0:
-                os._exit(0)  # so that nobody has to wait for the one who waits for the command
-            _watch(json.loads(request), files)
-        for fd in files:
+    waiting: dict[int, tuple[int, int]] = {}  # by the descriptor of a command: its process, and who waits for its end
+    with selectors.DefaultSelector() as selector:
+        selector.register(door, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fd == door.fileno():
+                    request, files, _, _ = socket.recv_fds(door, _LARGEST_REQUEST, 4)
+                    if not request:
+                        return
+                    command, waiter = _start(
+                        request, files, [door.fileno(), *waiting, *(fd for _, fd in waiting.values())]
+                    )
+                    ended = os.pidfd_open(command)
+                    waiting[ended] = (command, waiter)
+                    selector.register(ended, selectors.EVENT_READ)
+                else:
+                    selector.unregister(key.fd)
+                    _report_end(key.fd, *waiting.pop(key.fd))
+
+
+def _start(request: bytes, files: list[int], of_others: list[int]) -> tuple[int, int]:
+    """Fork a command; return its process and the descriptor on which its exit status is awaited."""
+    waiter = files.pop()
+    command = os.fork()
+    if command == 0:
+        for fd in (waiter, *of_others):
             os.close(fd)
-        os.wait()
+        _become(json.loads(request), files)
+    for fd in files:
+        os.close(fd)
+    return command, waiter
+
+
+def _report_end(ended: int, command: int, waiter: int) -> None:
+    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    with contextlib.suppress(BrokenPipeError):
+        os.write(waiter, str(status).encode())
+    os.close(ended)
+    os.close(waiter)
 
 
 def _import_all() -> None:
@@ -105,22 +140,10 @@ def _import_all() -> None:
         if not module.name.endswith("__main__"):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
+    for name in _INSIDE_COMMANDS:
+        importlib.import_module(name)
     for name in _NOT_BEFORE:
         del sys.modules[name]
-
-
-def _watch(request: dict[str, Any], files: list[int]) -> None:
-    """Run the command in a child, and tell how it ended."""
-    told = files.pop()
-    command = os.fork()
-    if command == 0:
-        os.close(told)
-        _become(request, files)
-    for fd in files:
-        os.close(fd)
-    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
-    os.write(told, str(status).encode())
-    os._exit(0)
 
 
 def _become(request: dict[str, Any], files: list[int]) -> None:
