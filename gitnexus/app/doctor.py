@@ -336,14 +336,15 @@ def _sandbox(state: State, _fix: bool) -> Iterator[Finding]:
     if not state.exists:
         return
     from gitnexus.app.policy import policy_here  # these two only here: each level is tried by running something
-    from gitnexus.sandbox.levels import WORDS, available, chosen
+    from gitnexus.sandbox.levels import WORDS, available, chosen, not_held
 
     law = policy_here(state).law
     if law.mode == "bypass":
         yield Finding("mode", "warning", BYPASS, "git nexus policy mode default --user")
     level = chosen(law.level, law.minimum)
     missing = "".join(f"; {row.level} is not there: {row.why}" for row in available() if not row.there)
-    words = f"commands run at {level}: {WORDS[level].removeprefix('and ')}{missing}"
+    left_open = f"; it does not hold: {'; '.join(not_held(level))}"
+    words = f"commands run at {level}: {WORDS[level].removeprefix('and ')}{left_open}{missing}"
     if level == "L0":
         yield Finding("sandbox", "warning", words, "nothing keeps them from your files")
     else:

@@ -29,6 +29,21 @@ WORDS: dict[Level, str] = {
     "L3": "bubblewrap",
 }
 
+_NAMES_OUTSIDE = "seeing that a file outside exists (`stat`), and where a link leads"
+# What each level leaves open, in the words of docs/explanation/sandbox.md; `doctor` says them of the level in force.
+NOT_HELD: dict[Level, tuple[str, ...]] = {
+    "L0": ("your files, sockets, shared memory and processes", "the network"),
+    "L1": (
+        _NAMES_OUTSIDE,
+        "other processes' command lines in `/proc`",
+        "`chmod`, `touch` and extended attributes on files outside, never set-id",
+    ),
+    "L2": (_NAMES_OUTSIDE,),
+    "L3": ("what the policy itself grants: folders, a network",),
+}
+# Before version 6 Landlock does not look at signals.
+SIGNALS_NOT_HELD = "signals to your other processes"
+
 
 class Availability(Record):
     """Whether a level is there; `why` says what is missing if not."""
@@ -78,6 +93,11 @@ def chosen(setting: Setting, minimum: Level) -> Level:
             hint="set sandbox to auto, which takes the best there is",
         )
     return setting
+
+
+def not_held(level: Level) -> tuple[str, ...]:
+    """Return what a level leaves open on this machine."""
+    return (*NOT_HELD[level], SIGNALS_NOT_HELD) if level == "L1" and landlock_abi() < 6 else NOT_HELD[level]
 
 
 @functools.cache

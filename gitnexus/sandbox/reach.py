@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from gitnexus.sandbox.inner.folders import KERNEL, SETTINGS, SYSTEM
+from gitnexus.sandbox.inner.folders import KERNEL, SETTINGS, SYSTEM, UNREADABLE
 from gitnexus.sandbox.spec import Spec, within
 
 
@@ -61,7 +61,9 @@ def bubblewrap(spec: Spec, scratch: str, wrapper: str, filter_number: int) -> li
         argv += ["--ro-bind", spec.root, spec.root]
     for path in _writable(spec, scratch):
         argv += ["--bind-try", path, path]
-    for path in covered(spec):
+    granted = (*spec.readable, *spec.writable, spec.root)
+    uncovered = (path for path in UNREADABLE if os.path.isdir(path) and not any(within(one, path) for one in granted))
+    for path in (*uncovered, *covered(spec)):
         argv += ["--tmpfs", path, "--remount-ro", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     link, words = _named(spec)
     return [*argv, *link, "--chdir", spec.cwd, "--", *words]

@@ -20,8 +20,8 @@ _REFUSED: tuple[tuple[str, int | None, int | None], ...] = (
     # into the view of files
     ("mount", 165, 40), ("umount2", 166, 39), ("pivot_root", 155, 41), ("chroot", 161, 51), ("open_tree", 428, 428),
     ("move_mount", 429, 429), ("fsopen", 430, 430), ("fsconfig", 431, 431), ("fsmount", 432, 432),
-    ("fspick", 433, 433), ("mount_setattr", 442, 442), ("open_by_handle_at", 304, 265), ("fanotify_init", 300, 262),
-    ("quotactl", 179, 60), ("quotactl_fd", 443, 443), ("setns", 308, 268),
+    ("fspick", 433, 433), ("mount_setattr", 442, 442), ("open_tree_attr", 467, 467), ("open_by_handle_at", 304, 265),
+    ("fanotify_init", 300, 262), ("quotactl", 179, 60), ("quotactl_fd", 443, 443), ("setns", 308, 268),
     # large doors into the kernel
     ("bpf", 321, 280), ("perf_event_open", 298, 241), ("userfaultfd", 323, 282), ("add_key", 248, 217),
     ("request_key", 249, 218), ("keyctl", 250, 219), ("io_uring_setup", 425, 425), ("io_uring_enter", 426, 426),
@@ -34,12 +34,28 @@ _REFUSED: tuple[tuple[str, int | None, int | None], ...] = (
     ("ioperm", 173, None), ("vhangup", 153, 58),
 )  # fmt: skip
 
+# At L1 there is no namespace for them: what one process of the user leaves there, any other takes out again.
+_SHARED: tuple[tuple[str, int | None, int | None], ...] = (
+    ("shmget", 29, 194), ("shmat", 30, 196), ("shmctl", 31, 195), ("semget", 64, 190), ("semop", 65, 193),
+    ("semctl", 66, 191), ("semtimedop", 220, 192), ("msgget", 68, 186), ("msgsnd", 69, 189), ("msgrcv", 70, 188),
+    ("msgctl", 71, 187), ("mq_open", 240, 180), ("mq_unlink", 241, 181),
+)  # fmt: skip
+
+# Calls that change another process of the same user, and the argument that names it; 0 is oneself.
+_OTHER_PROCESS: tuple[tuple[str, int | None, int | None, int], ...] = (
+    ("prlimit64", 302, 261, 0), ("setpriority", 141, 140, 0), ("setpriority", 141, 140, 1), ("ioprio_set", 251, 30, 1),
+    ("sched_setparam", 142, 118, 0), ("sched_setscheduler", 144, 119, 0), ("sched_setaffinity", 203, 122, 0),
+    ("sched_setattr", 314, 274, 0), ("migrate_pages", 256, 238, 0), ("move_pages", 279, 239, 0),
+)  # fmt: skip
+
 # All kinds of namespaces; the last, for time, cannot be asked of clone.
 _NAMESPACES = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00020000
 _NAMESPACE_OF_TIME = 0x80
 _SET_ID = 0o6000
 _TRUNCATE, _ACCESS_MODE = 0o1000, 0o3
+_CREATE = 0o100 | 0o20000000  # O_CREAT, and the bit of O_TMPFILE that is its own
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_STREAM, _PACKETS, _SOCKET_TYPE = 1, 5, 0xF  # SOCK_STREAM, SOCK_SEQPACKET; above them stand flags
 _INJECTED_KEYS, _CONSOLE = 0x5412, 0x541C  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
 
 _LOAD, _AND, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
@@ -48,7 +64,10 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
 
 class Rule(NamedTuple):
-    """Refuse a call: always, or if an argument under a mask is among `values` (or is not, with `unless`)."""
+    """Refuse a call: always, or if an argument under a mask is among `values` (or is not, with `unless`).
+
+    With `only_if`, an argument and a mask, the rule is for calls in which that argument has one of those bits.
+    """
 
     numbers: tuple[int | None, int | None]
     error: int = errno.EPERM
@@ -56,6 +75,7 @@ class Rule(NamedTuple):
     mask: int = 0xFFFFFFFF
     values: tuple[int, ...] = ()
     unless: bool = False
+    only_if: tuple[int, int] | None = None
 
 
 def knows(machine: str = platform.machine()) -> bool:
@@ -91,21 +111,53 @@ def _rules(level: Level, network: Network, abi: int) -> Iterator[Rule]:
     yield Rule((16, 29), argument=1, values=(_INJECTED_KEYS, _CONSOLE))
     for numbers, argument in (((90, None), 1), ((91, 52), 1), ((268, 53), 2), ((452, 452), 2)):
         yield Rule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
+    yield from _rules_for_created_files()
+    yield from _rules_for_pairs(level, network)
+    if level == "L1":
+        yield from (Rule((first, second)) for _, first, second in _SHARED)
+        for _, first, second, argument in _OTHER_PROCESS:
+            yield Rule((first, second), argument=argument, values=(0,), unless=True)
+    if level != "L3":
+        # Landlock does not look at watches, and each tells the names of files that come and go in a folder outside.
+        yield Rule((254, 27), error=errno.EACCES)
     yield Rule((41, 198), error=errno.EACCES, argument=0, values=_families(level, network), unless=True)
     if level != "L3" and abi < 3:  # before its third version Landlock did not look at truncation
         yield Rule((76, 45))
-        yield Rule((437, 437), error=errno.ENOSYS)
         for numbers, argument in (((2, None), 1), ((257, 56), 2)):
             yield Rule(numbers, argument=argument, mask=_TRUNCATE | _ACCESS_MODE, values=(_TRUNCATE,))
+
+
+def _rules_for_created_files() -> Iterator[Rule]:
+    """Yield the rules against a file that is set-id from its first moment, without any chmod."""
+    for numbers, flags in (((2, None), 1), ((257, 56), 2)):
+        yield Rule(
+            numbers, argument=flags + 1, mask=_SET_ID, values=(0,), unless=True, only_if=(flags, _CREATE)
+        )  # without those flags nobody sets the mode, and it may hold anything
+    for numbers, argument in (((85, None), 1), ((133, None), 1), ((259, 33), 2)):
+        yield Rule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
+    # What openat2 is asked for stands in memory; without it everybody takes openat.
+    yield Rule((437, 437), error=errno.ENOSYS)
+
+
+def _rules_for_pairs(level: Level, network: Network) -> Iterator[Rule]:
+    """Yield the rules for socketpair: two ends that stay with each other.
+
+    One of datagrams sends to any address, and takes what anybody sends to its own, descriptors too.
+    """
+    yield Rule((53, 199), error=errno.EACCES, argument=0, values=(_UNIX,), unless=True)
+    if _UNIX not in _families(level, network):
+        kinds = (_STREAM, _PACKETS)
+        yield Rule((53, 199), error=errno.EACCES, argument=1, mask=_SOCKET_TYPE, values=kinds, unless=True)
 
 
 def _families(level: Level, network: Network) -> tuple[int, ...]:
     """Return the kinds of sockets that may be made.
 
-    Unix sockets only behind bubblewrap: Landlock does not look at whom they reach, and a container service or the
-    user's session bus would run anything for us.
+    Unix sockets only behind bubblewrap and in a network of one's own: Landlock does not look at whom they reach, the
+    abstract ones of everybody are there in everybody's network, and a container service or the user's session bus
+    would run anything for us.
     """
-    local = (_UNIX,) if level == "L3" else ()
+    local = (_UNIX,) if level == "L3" and network != "full" else ()
     return local if network == "none" else (*local, _INET, _INET6, _NETLINK)
 
 
@@ -121,6 +173,11 @@ def _assembled(rule: Rule, number: int) -> list[bytes]:
     if not rule.unless:
         body.append(_step(_JUMP, 1))
     body += [refuse, _step(_LOAD, _NUMBER)]
+    if rule.only_if is not None:
+        argument, bits = rule.only_if
+        # None of the bits: on to the last step, which loads the number again.
+        head = [_step(_LOAD, _ARGUMENTS + 8 * argument), _step(_AND, bits), _step(_EQUAL, 0, len(body) - 1)]
+        body = [*head, *body]
     return [_step(_EQUAL, number, 0, len(body)), *body]
 
 

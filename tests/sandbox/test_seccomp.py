@@ -17,6 +17,8 @@ MACHINES = pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 CALLS = {
     "clone": (56, 220), "unshare": (272, 97), "clone3": (435, 435), "socket": (41, 198), "fchmod": (91, 52),
     "fchmodat": (268, 53), "ioctl": (16, 29), "truncate": (76, 45), "openat": (257, 56), "read": (0, 63),
+    "socketpair": (53, 199), "prlimit64": (302, 261), "setpriority": (141, 140), "shmget": (29, 194),
+    "mknodat": (259, 33), "inotify_add_watch": (254, 27), "openat2": (437, 437),
 }  # fmt: skip
 
 
@@ -95,7 +97,7 @@ def test_sockets_only_of_the_kinds_that_are_granted(machine: str, family: int, a
     local = {1} if level == "L3" else set()
     word = above << 32 | family
 
-    for network, granted in (("none", local), ("loopback", local | {2, 10, 16}), ("full", local | {2, 10, 16})):
+    for network, granted in (("none", local), ("loopback", local | {2, 10, 16}), ("full", {2, 10, 16})):
         verdict = asked(machine, "socket", word, level=level, network=network)  # type: ignore[arg-type]
         assert verdict == (ALLOW if family in granted else error(errno.EACCES))
 
@@ -107,6 +109,40 @@ def test_no_file_is_made_to_run_as_its_owner(machine: str, mode: int) -> None:
 
     assert asked(machine, "fchmod", 3, mode) == wanted
     assert asked(machine, "fchmodat", 3, 0, mode) == wanted
+
+
+@MACHINES
+@given(mode=st.integers(0, 0o7777), flags=st.integers(0, 2**25 - 1))
+def test_no_file_is_set_id_when_it_is_made(machine: str, mode: int, flags: int) -> None:
+    made = flags & (0o100 | 0o20000000)
+
+    assert asked(machine, "openat", 3, 0, flags, mode) == (error(errno.EPERM) if made and mode & 0o6000 else ALLOW)
+    assert asked(machine, "mknodat", 3, 0, 0o100000 | mode) == (error(errno.EPERM) if mode & 0o6000 else ALLOW)
+    assert asked(machine, "openat2", 3) == error(errno.ENOSYS)
+
+
+@MACHINES
+@given(family=st.integers(0, 60), kind=st.integers(0, 15), flags=st.sampled_from([0, 0o4000, 0o2000000]))
+def test_pairs_of_sockets_are_of_streams_unless_nobody_else_is_there(
+    machine: str, family: int, kind: int, flags: int
+) -> None:
+    refused = error(errno.EACCES)
+
+    for level in ("L1", "L2"):
+        verdict = asked(machine, "socketpair", family, kind | flags, level=level)
+        assert verdict == (ALLOW if family == 1 and kind in (1, 5) else refused)
+    assert asked(machine, "socketpair", family, kind | flags, level="L3") == (ALLOW if family == 1 else refused)
+
+
+@MACHINES
+def test_other_processes_and_shared_memory_are_out_of_reach_where_no_namespace_is(machine: str) -> None:
+    refused = error(errno.EPERM)
+
+    assert [asked(machine, "prlimit64", pid) for pid in (0, 1, 2**31 - 1)] == [ALLOW, refused, refused]
+    assert [asked(machine, "setpriority", *who) for who in ((0, 0), (0, 7), (1, 0), (2, 0))] == [ALLOW, *[refused] * 3]
+    assert [asked(machine, "shmget", 0, level=level) for level in LEVELS[1:]] == [refused, ALLOW, ALLOW]
+    watched = [asked(machine, "inotify_add_watch", 3, level=level) for level in LEVELS[1:]]
+    assert watched == [error(errno.EACCES), error(errno.EACCES), ALLOW]
 
 
 @MACHINES

@@ -2,6 +2,7 @@
 
 import os
 import struct
+from collections.abc import Iterable
 
 from gitnexus.sandbox.inner import kernel
 
@@ -14,10 +15,20 @@ SETTINGS = tuple(
         "resolv.conf gai.conf protocols services networks localtime timezone locale.alias locale.conf os-release "
         "debian_version redhat-release alpine-release alternatives mime.types magic terminfo inputrc fonts "
         "ssl/certs ssl/cert.pem ssl/openssl.cnf pki/tls/certs pki/tls/cert.pem pki/ca-trust/extracted crypto-policies "
-        "ca-certificates ca-certificates.conf java-17-openjdk java-21-openjdk perl python3 python3.11 python3.12 "
-        "python3.13 nodejs npmrc maven gradle"
+        "ca-certificates ca-certificates.conf perl python3 python3.11 python3.12 python3.13"
+    ).split()
+) + tuple(
+    # Of Java not `management`, where passwords stand. Nor npmrc, maven, gradle: they hold sign-ins of registries.
+    f"/etc/java-{version}-openjdk/{name}"
+    for version in (11, 17, 21)
+    for name in (
+        "security jvm-amd64.cfg jvm-aarch64.cfg logging.properties net.properties accessibility.properties "
+        "sound.properties psfontj2d.properties psfont.properties.ja swing.properties flavormap.properties "
+        "jaxp.properties"
     ).split()
 )
+# Folders of settings inside those of the system, with the sign-ins of registries: <prefix>/etc/npmrc, pip.conf, …
+UNREADABLE = ("/usr/etc", "/usr/local/etc", "/opt/etc")
 KERNEL = ("/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -36,17 +47,35 @@ def ruleset(*, network: bool) -> int:
     attributes = struct.pack("QQQ", _handled(abi), 3 if abi >= 4 and not network else 0, scoped)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     made = kernel.call(kernel.LANDLOCK_CREATE, attributes[:size], size, 0)
-    readable(made, (*SYSTEM, *SETTINGS, *KERNEL))
+    readable(made, (*_without(SYSTEM, UNREADABLE), *SETTINGS, *KERNEL))
+    _allow(made, _parents(UNREADABLE), _READ_DIR)
     _allow(made, _DEVICES, _handled(abi) & (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL))
     return made
 
 
-def readable(rules: int, paths: tuple[str, ...]) -> None:
+def _without(folders: tuple[str, ...], excluded: tuple[str, ...]) -> list[str]:
+    """Return the folders, and in place of one that holds an excluded folder what else lies in it: rules only add."""
+    kept: list[str] = []
+    for folder in folders:
+        if not any(path.startswith(f"{folder}/") and os.path.lexists(path) for path in excluded):
+            kept.append(folder)
+            continue
+        below = sorted(f"{folder}/{name}" for name in os.listdir(folder))
+        # A link is followed when a rule is made, and may lead anywhere; what it leads to in here has its own rule.
+        kept += _without(tuple(path for path in below if path not in excluded and not os.path.islink(path)), excluded)
+    return kept
+
+
+def _parents(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(os.path.dirname(path) for path in paths)
+
+
+def readable(rules: int, paths: Iterable[str]) -> None:
     """Let files at and below `paths` be read and executed. Raises: OSError."""
     _allow(rules, paths, _READ)
 
 
-def writable(rules: int, paths: tuple[str, ...]) -> None:
+def writable(rules: int, paths: Iterable[str]) -> None:
     """Let everything be done at and below `paths` but making devices. Raises: OSError."""
     _allow(rules, paths, _handled(kernel.landlock_abi()) & ~(_NODES | _IOCTL))
 
@@ -56,7 +85,7 @@ def restrict(rules: int) -> None:
     kernel.call(kernel.LANDLOCK_RESTRICT, rules, 0)
 
 
-def _allow(rules: int, paths: tuple[str, ...], access: int) -> None:
+def _allow(rules: int, paths: Iterable[str], access: int) -> None:
     for path in paths:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)

@@ -1,0 +1,1 @@
+"""What a hostile agent, collaborator or remote tries; a line each stands in docs/explanation/threat-model.md."""
