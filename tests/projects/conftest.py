@@ -1,10 +1,15 @@
-"""Several projects of one person, made without a command: quick, and real repositories all the same."""
+"""Several projects of one person, made without a command: quick, and real repositories all the same.
+
+Every world of a worker lies at the same path, because a project is known by its path. What many tests begin with is
+made once there, put aside, and copied back for each of them.
+"""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,26 +20,52 @@ from gitnexus.projects.register import Wanted, add, project_to_register
 from gitnexus.projects.standpoint import Standpoint
 from gitnexus.state import State
 from gitnexus.state.format import new_tree
-from gitnexus.state.home import make_home
+from gitnexus.state.home import home_folder, make_home
 from tests.conftest import Nexus, run_git
 
 TODAY = datetime(2026, 2, 1, 12, tzinfo=UTC)
+Built = TypeVar("Built")
+# By the name of a template: what the one who built it returned.
+_BUILT: dict[str, Any] = {}
 
 
 class World:
     """A folder with projects in it, and the home repository of the person whose they are."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, templates: Path | None = None) -> None:
         self.root = root
+        self.templates = templates
         self.home = guarded(make_home())
 
     def git_project(self, name: str, **tasks: str) -> Path:
-        """Make a repository with a state ref and tasks by id and title."""
+        """Make a repository with a state ref and tasks by id and title; a second one of the same name is a copy."""
         place = self.root / name
-        run_git(self.root, "init", "-q", name)
+        key = f"repository {json.dumps([name, tasks])}".replace("/", "_").encode()[:250].decode(errors="ignore")
+        template = self.templates / key if self.templates else None
+        if template is not None and template.exists():
+            return shutil.copytree(template, place, dirs_exist_ok=True, symlinks=True)
+        run_git(self.root, "init", "-q", "--template=", name)
         files = {f"backlog/{key}.json": document(key, title) for key, title in tasks.items()}
         State.open(place).write({**new_tree("project", TODAY), **files}, why="begin")
+        if template is not None:
+            shutil.copytree(place, template, symlinks=True)
         return place
+
+    def begin_with(self, name: str, build: Callable[["World"], Built]) -> Built:
+        """Return what `build` makes of this empty world; all but the first get a copy of what it made."""
+        assert self.templates is not None
+        template = self.templates / name
+        if name not in _BUILT:
+            _BUILT[name] = build(self)
+            shutil.copytree(self.root, template / "root", symlinks=True)
+            shutil.copytree(home_folder(), template / "home", symlinks=True)
+            return _BUILT[name]
+        self.home.close()
+        for source, target in (("root", self.root), ("home", home_folder())):
+            shutil.rmtree(target)
+            shutil.copytree(template / source, target, symlinks=True)
+        self.home = guarded(make_home())
+        return _BUILT[name]
 
     def cleo_project(self, name: str, **tasks: str) -> Path:
         """Make a folder of the other tool."""
@@ -98,8 +129,25 @@ def told(nexus: Nexus, *argv: str, place: Path | None = None) -> Any:
     return value
 
 
+@pytest.fixture(scope="session")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the worlds of this worker lie, one after the other, and the templates of them."""
+    place = tmp_path_factory.mktemp("worlds")
+    (place / "templates").mkdir()
+    return place
+
+
 @pytest.fixture
-def world(tmp_path: Path, sealed: Path) -> World:
-    root = tmp_path / "möbel und mehr"
+def world(worlds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    root, home, empty = worlds / "möbel und mehr", worlds / "nexus", worlds / "templates" / "empty home"
+    monkeypatch.setenv("NEXUS_HOME", str(home))
     root.mkdir()
-    return World(root)
+    if empty.exists():
+        shutil.copytree(empty, home, symlinks=True)
+    world = World(root, worlds / "templates")
+    if not empty.exists():
+        shutil.copytree(home, empty, symlinks=True)
+    yield world
+    world.home.close()
+    for place in (root, home):
+        shutil.rmtree(place)

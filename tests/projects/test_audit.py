@@ -1,8 +1,8 @@
 """The audit: what is written down, in which form, and what happens when it cannot be."""
 
 import json
-import subprocess
-import sys
+import os
+import traceback
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,12 +15,17 @@ from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import Operation
+from gitnexus.state.home import home_folder
 from tests.conftest import Nexus
 from tests.projects.conftest import TODAY, World
 
 
 @pytest.fixture
 def pair(world: World) -> tuple[Project, Project]:
+    return world.begin_with("a pair with a grant", _pair)
+
+
+def _pair(world: World) -> tuple[Project, Project]:
     one, two = world.registered("my-api"), world.registered("auth-lib", T456="x")
     grant(world.home, one, two, Level.WRITE, "")
     return one, two
@@ -88,11 +93,9 @@ def test_reads_are_written_down_where_that_is_asked_for(world: World, pair: tupl
 
 
 @pytest.mark.parametrize("whose", ["project", "user"])
-def test_project_and_user_can_both_ask_for_reads(
-    world: World, pair: tuple[Project, Project], sealed: Path, whose: str
-) -> None:
+def test_project_and_user_can_both_ask_for_reads(world: World, pair: tuple[Project, Project], whose: str) -> None:
     asked, silent = b'{"audit": {"reads": true}}', b'{"audit": {"reads": false}}'
-    (sealed / "nexus" / "settings.json").write_bytes(asked if whose == "user" else silent)
+    (home_folder() / "settings.json").write_bytes(asked if whose == "user" else silent)
     (Path(pair[0].path) / ".nexus").mkdir()
     (Path(pair[0].path) / ".nexus" / "settings.json").write_bytes(asked if whose == "project" else silent)
 
@@ -101,10 +104,8 @@ def test_project_and_user_can_both_ask_for_reads(
     assert len(lines(world)) == 1
 
 
-def test_a_setting_of_the_wrong_kind_is_said_and_nothing_is_read(
-    world: World, pair: tuple[Project, Project], sealed: Path
-) -> None:
-    (sealed / "nexus" / "settings.json").write_text('{"audit": {"reads": "yes"}}')
+def test_a_setting_of_the_wrong_kind_is_said_and_nothing_is_read(world: World, pair: tuple[Project, Project]) -> None:
+    (home_folder() / "settings.json").write_text('{"audit": {"reads": "yes"}}')
 
     with pytest.raises(Invalid, match=r"audit\.reads should be true or false"):
         open_standpoint(Path(pair[0].path)).require(Operation.SHOW, pair[1], "T456")
@@ -163,25 +164,28 @@ def test_a_line_that_was_cut_off_does_not_swallow_the_next(world: World, pair: t
     assert (len(told.lines), told.unreadable) == (1, 1)
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from gitnexus.app.standpoint import open_standpoint
-from gitnexus.projects.operations import Operation
-standpoint = open_standpoint(Path(sys.argv[1]))
-target = standpoint.find("auth-lib")
-for number in range(5):
-    standpoint.require(Operation.UPDATE, target, f"T{sys.argv[2]}{number}")
-"""
+def write_five(place: Path, who: int) -> int:
+    """Start a process that writes five lines, and return its id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        standpoint = open_standpoint(place)
+        target = standpoint.find("auth-lib")
+        for number in range(5):
+            standpoint.require(Operation.UPDATE, target, f"T{who}{number}")
+        status = 0
+    except BaseException:  # noqa: BLE001 - nothing of this process may go back into the tests
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 def test_eight_writers_at_once_lose_no_line(world: World, pair: tuple[Project, Project]) -> None:
-    started = [
-        subprocess.Popen([sys.executable, "-c", WRITER, pair[0].path, str(number)], stderr=subprocess.PIPE)
-        for number in range(1, 9)
-    ]
+    started = [write_five(Path(pair[0].path), who) for who in range(1, 9)]
 
-    assert [process.communicate()[1] for process in started] == [b""] * 8
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in started] == [0] * 8
     expected = {f"{pair[1].hash}:T{who}{number}" for who in range(1, 9) for number in range(5)}
     told = [line["taskRef"] for line in lines(world)]
     assert set(told) == expected

@@ -8,6 +8,7 @@ import pytest
 from gitnexus.base import errors
 from gitnexus.base.errors import CrossProjectError
 from gitnexus.projects.levels import Level
+from gitnexus.projects.model import Project
 from gitnexus.ui.envelope import failure
 from tests.conftest import Nexus, run_git, terminal
 from tests.projects.conftest import World, told
@@ -16,10 +17,14 @@ from tests.projects.conftest import World, told
 @pytest.fixture
 def nexus(world: World) -> Nexus:
     """git nexus in the first of three projects: web, my-api and a folder of the other tool."""
+    return Nexus(Path(world.begin_with("three to command", _three).path))
+
+
+def _three(world: World) -> Project:
     web = world.registered("web", T1="mine")
     world.registered("my-api", "api", T1="theirs", T2="more")
     world.register(world.cleo_project("old"))
-    return Nexus(Path(web.path))
+    return web
 
 
 def test_the_life_of_a_registration(world: World, nexus: Nexus) -> None:

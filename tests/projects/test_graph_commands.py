@@ -9,12 +9,15 @@ import pytest
 
 from gitnexus.app.elsewhere import Projects
 from gitnexus.app.reach import task_of_a_run
+from gitnexus.app.tools import Desk, call
 from gitnexus.backlog import StateBacklog
 from gitnexus.backlog.add import add
 from gitnexus.backlog.fields import Fields
 from gitnexus.backlog.reference import Reference
 from gitnexus.backlog.who import person
 from gitnexus.base.errors import BadReference, NotFound
+from gitnexus.cycle import Session
+from gitnexus.projects.audit import read as read_audit
 from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
@@ -53,81 +56,104 @@ def refs(rows: list[dict[str, Any]]) -> list[str]:
     return [row["ref"] for row in rows]
 
 
-def audit(nexus: Nexus) -> list[tuple[str, str, str, str, str | None]]:
+def audit(world: World) -> list[tuple[str, str, str, str, str | None]]:
+    """Return what was written down, the newest first."""
+    lines = [line.plain() for line in read_audit(world.home.latest(), 1000).lines]
     return [
         (line["operation"].removeprefix("git nexus "), line["result"], line["permissionGranted"],
          line["permissionRequired"], line["taskRef"])
-        for line in told(nexus, "permissions", "--audit")["entries"]
+        for line in lines
     ]  # fmt: skip
 
 
-def tip(place: Path) -> str:
-    return run_git(place, "rev-parse", "refs/nexus/state")
+def tip(project: Project) -> str:
+    return run_git(Path(project.path), "rev-parse", "refs/nexus/state")
 
 
 @pytest.fixture
-def web(world: World) -> Project:
-    project = world.registered("web")
-    keep(project, T1={"depends": ["lib:T1"]}, T2={})
-    return project
+def both(world: World) -> tuple[Project, Project]:
+    return world.begin_with("web and lib", _both)
+
+
+def _both(world: World) -> tuple[Project, Project]:
+    web = world.registered("web")
+    keep(web, T1={"depends": ["lib:T1"]}, T2={})
+    return web, world.registered("lib", T1="Theirs", T2="also theirs")
 
 
 @pytest.fixture
-def lib(world: World) -> Project:
-    return world.registered("lib", T1="Theirs", T2="also theirs")
+def web(both: tuple[Project, Project]) -> Project:
+    return both[0]
 
 
 @pytest.fixture
-def nexus(web: Project, lib: Project) -> Nexus:
+def lib(both: tuple[Project, Project]) -> Project:
+    return both[1]
+
+
+@pytest.fixture
+def nexus(web: Project) -> Nexus:
     return Nexus(Path(web.path))
 
 
-@pytest.mark.parametrize("argv", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
+@pytest.mark.parametrize("commands", [READS, WRITES], ids=["reads", "writes"])
 def test_who_holds_none_is_refused_learns_nothing_and_is_written_down(
-    world: World, nexus: Nexus, web: Project, lib: Project, argv: tuple[str, ...]
+    world: World, nexus: Nexus, web: Project, lib: Project, commands: dict[str, tuple[str, ...]]
 ) -> None:
     grant(world.home, web, lib, Level.NONE, "")
-    before = tip(Path(lib.path)), tip(Path(web.path))
+    before = tip(lib), tip(web)
 
-    done = nexus(*argv, "--json")
+    for number, (name, argv) in enumerate(commands.items(), start=1):
+        done = nexus(*argv, "--json")
 
-    assert done.returncode == json.loads(done.stdout)["error"]["code"] == 71
-    assert "heirs" not in done.stdout + done.stderr
-    assert (tip(Path(lib.path)), tip(Path(web.path))) == before
-    assert [(line[1], line[2]) for line in audit(nexus)] == [("denied", "none")]
-
-
-@pytest.mark.parametrize("argv", WRITES.values(), ids=WRITES)
-def test_reading_is_no_permission_to_write(nexus: Nexus, lib: Project, argv: tuple[str, ...]) -> None:
-    before = tip(Path(lib.path))
-
-    assert told(nexus, *argv)["error"]["code"] == 71
-    assert tip(Path(lib.path)) == before
+        assert done.returncode == json.loads(done.stdout)["error"]["code"] == 71, name
+        assert "heirs" not in done.stdout + done.stderr, name
+        assert (tip(lib), tip(web)) == before, name
+        assert [(line[1], line[2]) for line in audit(world)] == [("denied", "none")] * number, name
 
 
-@pytest.mark.parametrize(("verb", "level"), [
-    ("task update", "write"), ("task claim", "write"), ("task relate", "write"), ("task add --depends", "write"),
-    ("task complete", "execute"), ("task cancel", "execute"), ("task delete", "execute"),
+def test_reading_is_no_permission_to_write(nexus: Nexus, lib: Project) -> None:
+    before = tip(lib)
+
+    for name, argv in WRITES.items():
+        assert told(nexus, *argv)["error"]["code"] == 71, name
+        assert tip(lib) == before, name
+
+
+@pytest.mark.parametrize(("level", "commands"), [
+    ("write", {
+        "task update": WRITES["task update"], "task claim": WRITES["task claim"],
+        "task relate": ("task", "relate", "lib:T1", "lib:T2"), "task add --depends": WRITES["task add --depends"],
+    }),
+    ("execute", {
+        "task complete": WRITES["task complete"], "task cancel": ("task", "cancel", "lib:T2"),
+        "task delete": ("task", "delete", "lib:T3"),
+    }),
 ])  # fmt: skip
 def test_a_write_that_is_permitted_happens_and_is_written_down(
-    world: World, nexus: Nexus, web: Project, lib: Project, verb: str, level: str
+    world: World, nexus: Nexus, web: Project, lib: Project, level: str, commands: dict[str, tuple[str, ...]]
 ) -> None:
+    keep(lib, T3={})
     grant(world.home, web, lib, Level(level), "")
-    argv = ("task", "relate", "lib:T1", "lib:T2") if verb == "task relate" else WRITES[verb]
-    whose = Path(web.path if verb == "task add --depends" else lib.path)
-    before = tip(whose)
+    expected = []
 
-    nexus.ok(*argv)
+    for verb, argv in commands.items():
+        whose = web if verb == "task add --depends" else lib
+        before = tip(whose)
 
-    assert tip(whose) != before
-    assert audit(nexus) == [(verb, "allowed", level, level, f"{lib.hash}:T1")]
+        nexus.ok(*argv)
+
+        assert tip(whose) != before, verb
+        task = argv[-1] if verb == "task add --depends" else argv[2]
+        expected.insert(0, (verb, "allowed", level, level, f"{lib.hash}:{task.removeprefix('lib:')}"))
+        assert audit(world) == expected, verb
 
 
-def test_reads_leave_no_line_unless_they_are_asked_for(nexus: Nexus) -> None:
+def test_reads_leave_no_line_unless_they_are_asked_for(world: World, nexus: Nexus) -> None:
     for argv in READS.values():
         nexus.ok(*argv)
 
-    assert audit(nexus) == []
+    assert audit(world) == []
 
 
 @pytest.mark.slow
@@ -240,29 +266,32 @@ def test_a_repository_whose_git_folder_lies_elsewhere_is_read_anew_when_it_chang
     assert refs(told(nexus, "search", "after")["results"]) == ["apart:T2"]
 
 
-@pytest.mark.parametrize(
-    ("depends", "held", "blocked_by"),
-    [
-        (["T2"], {"status": "done"}, []),
-        (["T2"], {"status": "active"}, ["web:T2 (active)"]),
-        (["T2"], {"status": "cancelled"}, ["web:T2 (cancelled)"]),
-        (["T9"], {}, ["web:T9 (does not exist)"]),
-        (["lib:T9"], {}, ["lib:T9 (does not exist)"]),
-        (["nobody:T1"], {}, ["nobody:T1 (no project is called nobody)"]),
-        (["not a reference"], {}, ["not a reference (is no reference to a task)"]),
-        ([], {}, []),
-    ],
-)
-def test_what_blocks_a_task(
-    nexus: Nexus, web: Project, depends: list[str], held: dict[str, Any], blocked_by: list[str]
-) -> None:
-    keep(web, T2=held, T3={"depends": depends})
+BLOCKED_BY: list[tuple[list[str], list[str]]] = [
+    (["T20"], []),
+    (["T21"], ["web:T21 (active)"]),
+    (["T22"], ["web:T22 (cancelled)"]),
+    (["T9"], ["web:T9 (does not exist)"]),
+    (["lib:T9"], ["lib:T9 (does not exist)"]),
+    (["nobody:T1"], ["nobody:T1 (no project is called nobody)"]),
+    (["not a reference"], ["not a reference (is no reference to a task)"]),
+    ([], []),
+]
 
-    found = told(nexus, "deps", "T3")
 
-    assert (found["blockedBy"], found["blocked"]) == (blocked_by, bool(blocked_by))
-    keep(web, T3={"depends": depends, "status": "done"})
-    assert told(nexus, "deps", "T3")["blockedBy"] == []
+def test_what_blocks_a_task(nexus: Nexus, web: Project) -> None:
+    """Asked by the tool, which answers as the command does: test_graph_tools.py."""
+    keep(web, T20={"status": "done"}, T21={"status": "active"}, T22={"status": "cancelled"})
+    tasks = {f"T{number}": {"depends": depends} for number, (depends, _) in enumerate(BLOCKED_BY, start=100)}
+    keep(web, **tasks)
+    desk = Desk(Session(State.open(Path(web.path), "long")), "long")
+
+    for task, (depends, blocked_by) in zip(tasks, BLOCKED_BY, strict=True):
+        found = call(desk, "deps", {"ref": task})
+        assert (depends, found["blockedBy"], found["blocked"]) == (depends, blocked_by, bool(blocked_by))
+
+    keep(web, **{task: {**held, "status": "done"} for task, held in tasks.items()})
+    assert [call(desk, "deps", {"ref": task})["blockedBy"] for task in tasks] == [[]] * len(tasks)
+    assert told(nexus, "deps", "T101")["blockedBy"] == []
 
 
 def test_a_permission_that_is_withdrawn_hides_what_was_answered_before(

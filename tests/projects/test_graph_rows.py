@@ -11,6 +11,7 @@ from gitnexus.app.network import reindexed, with_network
 from gitnexus.backlog.graph import turned
 from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
+from gitnexus.projects.model import Project
 from gitnexus.projects.network import Network
 from tests.conftest import Nexus, terminal
 from tests.projects.conftest import World, keep, told
@@ -106,6 +107,10 @@ def test_permission_filtering(world: World) -> None:
 @pytest.fixture
 def three(world: World) -> Nexus:
     """project-a, -b and -c as in §8.2.1; we stand in the first."""
+    return Nexus(Path(world.begin_with("three", _three).path))
+
+
+def _three(world: World) -> Project:
     a, b, c = (world.registered(f"project-{name}") for name in "abc")
     keep(
         a,
@@ -120,7 +125,7 @@ def three(world: World) -> Nexus:
         T006={"title": "Login", "description": "the JWT validation of tokens"},
     )
     keep(c, T001={"title": "Vault", "labels": ["auth"]})
-    return Nexus(Path(a.path))
+    return a
 
 
 def test_discover_cross_project_by_labels(three: Nexus) -> None:

@@ -25,9 +25,13 @@ def registry(*rows: Project) -> Registry:
 @pytest.fixture
 def at_home(world: World) -> Standpoint:
     """Two projects; we stand in the first."""
+    return world.standpoint(Path(world.begin_with("two to resolve", _two).path))
+
+
+def _two(world: World) -> Project:
     here = world.registered("web", T123="the own one", T7="another")
     world.registered("my-api", "api", T123="the other one")
-    return world.standpoint(Path(here.path))
+    return here
 
 
 def test_resolve_simple_task_id(at_home: Standpoint) -> None:
@@ -58,12 +62,12 @@ def test_resolve_invalid_project(at_home: Standpoint) -> None:
     assert {"action": "List registered projects", "command": "git nexus project list"} in refused.value.alternatives
 
 
-@pytest.mark.parametrize("text", ["my-api:T999", "T999", ".:T999", "my-api:T7"])
-def test_resolve_missing_task(at_home: Standpoint, text: str) -> None:
-    with pytest.raises(NotFound) as refused:
-        resolve_task(at_home, text)
+def test_resolve_missing_task(at_home: Standpoint) -> None:
+    for text in ("my-api:T999", "T999", ".:T999", "my-api:T7"):
+        with pytest.raises(NotFound) as refused:
+            resolve_task(at_home, text)
 
-    assert refused.value.code == 4
+        assert (text, refused.value.code) == (text, 4)
 
 
 def test_resolve_by_alias(at_home: Standpoint) -> None:

@@ -25,7 +25,9 @@ Pair = tuple[Project, Project]
 
 @pytest.fixture
 def pair(world: World) -> Pair:
-    return world.registered("my-api", T1="x"), world.registered("auth-lib", T456="y")
+    return world.begin_with(
+        "a pair", lambda empty: (empty.registered("my-api", T1="x"), empty.registered("auth-lib", T456="y"))
+    )
 
 
 def level(world: World, pair: Pair) -> Level:
