@@ -53,6 +53,7 @@ def _plan_change(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> s
     request = DocumentRequest(
         project=id_of(desk.state.snapshot) or "",
         run=desk.run.id,
+        role=node.role,
         path=plan_path(desk.run.id, paper),
         old_digest=deed.change.old,
         new_digest=deed.change.new,
@@ -66,6 +67,7 @@ def _handoff(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:
     request = HandoffRequest(
         project=id_of(desk.state.snapshot) or "",
         run=desk.run.id,
+        role=node.role,
         workflow=desk.run.definition,
         sender=node.role or node.specialist,
         receiver=deed.receiver,

@@ -25,7 +25,7 @@ def renewer(
 
     def renew(onto: str, result: str, why: str) -> str:
         git.keep(result)
-        request = request_of(desk, head, onto, result, difference(git, onto, result))
+        request = request_of(desk, head, onto, result, difference(git, onto, result), "")
         keeper = desk.keeper(ACTION)
         decision = keeper.decide(request)
         if decision.verdict == "deny":

@@ -96,14 +96,14 @@ class Live:
     def _judged(self, asked: Asked) -> tuple[bool, str]:
         call = call_asked(self._desk, self._harness, asked)
         if isinstance(call, dict):
-            patch = patch_of(self._desk, call)
+            patch = patch_of(self._desk, call, runproposal.role_at(self._desk, self._node))
             if patch is None:
                 return True, ""  # the files are so already
             names = ", ".join(change.path for change in patch.changes)
             return self._put(asked, patch, f"{asked.tool}: {names}")
         if (found := settled(self._desk, call)) is not None or not isinstance(call, Shell):
             return found or (False, "")
-        command = command_of(self._desk, call, self._network)
+        command = command_of(self._desk, call, self._network, runproposal.role_at(self._desk, self._node))
         return self._put(asked, command, call.text or " ".join(call.argv))
 
     def _put(self, asked: Asked, request: Request, summary: str) -> tuple[bool, str]:

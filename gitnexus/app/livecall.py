@@ -56,7 +56,7 @@ def settled(desk: RunDesk, call: Call) -> tuple[bool, str] | None:
     return False, "a run does not have this tool; ask a person with the tool ask of the server nexus"
 
 
-def patch_of(desk: RunDesk, files: Mapping[str, bytes | None]) -> PatchRequest | None:
+def patch_of(desk: RunDesk, files: Mapping[str, bytes | None], role: str) -> PatchRequest | None:
     """Return the request to have files so on the run's branch, None if they are. Raises: NexusError."""
     from gitnexus.git.written import with_files
 
@@ -67,10 +67,10 @@ def patch_of(desk: RunDesk, files: Mapping[str, bytes | None]) -> PatchRequest |
         for path, _, why in refusals(made.changes, (entry.path for entry in made.present), {}):
             raise Invalid(f"{one_line(path, 80)!r} is refused: {why}")
         git.keep(made.result_tree)
-        return request_of(desk, made.base, made.base_tree, made.result_tree, made.changes)
+        return request_of(desk, made.base, made.base_tree, made.result_tree, made.changes, role)
 
 
-def command_of(desk: RunDesk, call: Shell, network: Network) -> CommandRequest:
+def command_of(desk: RunDesk, call: Shell, network: Network, role: str) -> CommandRequest:
     """Return the request to run a text of a shell, or words, as the program would. Raises: NexusError."""
     argv = call.argv or ("bash", "-c", call.text)
     if any(mask(word, known_values()) != word for word in argv):
@@ -78,7 +78,7 @@ def command_of(desk: RunDesk, call: Shell, network: Network) -> CommandRequest:
     if not _is_inside(desk, call.cwd):
         raise Invalid(f"run it in the folder of the work, {desk.place}")
     below = os.path.relpath(os.path.realpath(call.cwd), desk.place)
-    deed = CommandDeed(bench_for(desk), argv, "", cwd="" if below == "." else below, network=network)
+    deed = CommandDeed(bench_for(desk, role), argv, "", cwd="" if below == "." else below, network=network)
     with deed.prepared() as (request, _):
         if not isinstance(request, CommandRequest):
             raise Invalid("it is no command")

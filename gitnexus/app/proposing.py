@@ -9,7 +9,7 @@ from gitnexus.app.runact import bench_for
 from gitnexus.app.runapproval import allowed
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import next_action, propose, request_of
+from gitnexus.app.runproposal import next_action, propose, request_of, role_at
 from gitnexus.app.runready import refuse_unready
 from gitnexus.app.runsteps import next_step, refuse_nobody, steps_of
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
@@ -42,7 +42,8 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "", node: st
             raise NotFound(f"no patch {one_line(replaces, 40)} waits", hint=f"waiting: {', '.join(waits) or 'none'}")
         done = checked(git, tip_of(desk), text, bench.rule_on)
         git.keep(done.result_tree)
-        request = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
+        role = role_at(desk, node or _node(desk))
+        request = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes, role)
         of = digest(request)
         known = next((name for name, one in desk.view().actions.items() if one.digest == of), None)
         if known is not None:
@@ -63,7 +64,7 @@ def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, An
     stdin = _bytes(given.get("stdin", ""))
     _refuse_secrets([*argv, *given.get("env", {}).values(), given.get("stdin", "")])
     deed = CommandDeed(
-        bench_for(desk),
+        bench_for(desk, role_at(desk, node or _node(desk))),
         argv,
         summary,
         cwd=given.get("cwd", ""),
@@ -98,6 +99,7 @@ def handoff(desk: RunDesk, receiver: str, message: str, summary: str) -> str:
         request = HandoffRequest(
             project=id_of(desk.state.snapshot) or "",
             run=desk.run.id,
+            role=present.role,
             workflow=desk.run.definition,
             sender=sender,
             receiver=receiver,
@@ -176,8 +178,8 @@ def _done_if_allowed(desk: RunDesk, action: str) -> str:
 
 
 def _node(desk: RunDesk) -> str:
-    """Return the step that is at work."""
-    return next((name for name, node in desk.view().nodes.items() if node.status == "started"), "")
+    """Return the step whose agent calls, or else the first that is at work."""
+    return desk.caller or next((name for name, node in desk.view().nodes.items() if node.status == "started"), "")
 
 
 def _bytes(text: str) -> bytes:

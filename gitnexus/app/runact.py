@@ -20,10 +20,10 @@ GATE = "gate"
 TOOLS = {"command": "cmd.run", "handoff": "handoff", "plan_patch": "plan.change", "agenda_patch": "agenda.change"}
 
 
-def bench_for(desk: RunDesk) -> Bench:
-    """Return the bench of a run, on the run's own worktree. Raises: NexusError."""
+def bench_for(desk: RunDesk, role: str = "") -> Bench:
+    """Return the bench of a run for an agent of `role`, on the run's own worktree. Raises: NexusError."""
     keeper, worktree = desk.keeper(), desk.worktree
-    made = bench_of(desk.state, keeper, desk.recorder(keeper, desk.run.agent), None, desk.run.id, "")
+    made = bench_of(desk.state, keeper, desk.recorder(keeper, desk.run.agent), None, desk.run.id, role)
     return replace(made, repo=worktree, confine=Sandbox(worktree, keeper.here.law))
 
 

@@ -55,7 +55,7 @@ def applied(desk: RunDesk, action: str, request: AgendaRequest) -> str:
     with desk.proposing(), private(desk.worktree) as git:
         done = checked(git, tip_of(desk), diff, bench.rule_on)
         git.keep(done.result_tree)
-        patch = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
+        patch = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes, request.role)
         name = next((name for name, one in desk.view().actions.items() if one.digest == digest(patch)), "")
         if not name:
             name = next_action(desk)

@@ -76,7 +76,9 @@ def worked(
     session = _session(desk, definition, node)
     (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
-    argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
+    # Which step it is stands here, where the agent cannot say anything: its role goes by that.
+    argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id,
+            "--node", node.id)  # fmt: skip
     with hatch(private, argv, desk.folder / "server.log") as server:
         given = _Given(server, private, session, duty or Duty(), purses)
         return _worked(desk, definition, node, show, network, given)
@@ -107,7 +109,7 @@ def _worked(
         budget=Budget(usd=usd_left(purses)),
     )
     launch = adapter.launch(job)
-    refuse_hosts(desk, launch, adapter.name, network)
+    refuse_hosts(desk, launch, adapter.name, network, node.role)
     for name, data in launch.files.items():
         put(private, name, data)
     sandbox = Sandbox(desk.worktree, law)

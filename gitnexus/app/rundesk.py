@@ -68,6 +68,8 @@ class RunDesk:
         self.branch = branch_of(run.id)
         # Who can be asked while the agent works: shows a card and acts on the answer, False if it is left waiting.
         self.reviewer: Callable[[RunDesk, str], bool] | None = None
+        # The step whose agent this process serves, if it serves one.
+        self.caller = ""
         # The files that this very process put into the worktree.
         self.stamps: Stamps = {}
 

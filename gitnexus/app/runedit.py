@@ -83,7 +83,7 @@ def _made(desk: RunDesk, request: PatchRequest, text: bytes) -> PatchRequest:
             raise Invalid("what is left changes nothing", hint="d denies it")
         done = checked(git, request.base, patch, bench.rule_on)
         git.keep(done.result_tree)
-        return request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
+        return request_of(desk, done.base, done.base_tree, done.result_tree, done.changes, request.role)
 
 
 def _waiting(desk: RunDesk, action: str) -> PatchRequest:

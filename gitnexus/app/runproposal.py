@@ -5,10 +5,12 @@ The same trees again are the same action; a kill in between proposes nothing new
 
 from dataclasses import dataclass
 
+from gitnexus.adapters.table import ADAPTERS
 from gitnexus.app.runcommit import committed_already, tip_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import Conflict, Invalid, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
+from gitnexus.events.fold import step_of
 from gitnexus.events.kinds import short
 from gitnexus.events.view import ActionView
 from gitnexus.gateway.paths import refusals
@@ -16,11 +18,13 @@ from gitnexus.git.commits import tree_of
 from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import private
 from gitnexus.git.rows import TreeChange, difference, files
-from gitnexus.policy.model import Change, Decision, PatchRequest, ProposedAction, Request
+from gitnexus.policy.model import Change, Decision, HandoffRequest, PatchRequest, ProposedAction, Request
 from gitnexus.policy.request import digest, parsed
 from gitnexus.state.format import id_of
 
 GATE = "gate"
+_HANDED = step_of("")
+_SPECIALISTS = ("researcher", "planner", "executor")
 _MOST_ODD = 8
 
 
@@ -49,7 +53,8 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         wrong = list(refusals(found.changes, (entry.path for entry in files(git, found.result_tree)), {}))
         # What fits into no tree would look like a deletion where there was a file before.
         wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
-        request = request_of(desk, base, found.base_tree, found.result_tree, found.changes)
+        role = role_at(desk, node)
+        request = request_of(desk, base, found.base_tree, found.result_tree, found.changes, role)
     _told_left_out(desk, found.odd, node)
     with desk.proposing():
         known = next((name for name, one in desk.view().actions.items() if one.digest == digest(request)), None)
@@ -127,8 +132,41 @@ def proposal(desk: RunDesk, action: str) -> Proposal:
     # A session has no branch that could move: what it asked about is checked when it asks again.
     if isinstance(request, PatchRequest) and not desk.run.session:
         request = _recomputed(desk, action, request)
+    _refuse_other_role(desk, action, request)
     keeper = desk.keeper(action)
     return Proposal(action, request, keeper.decide(request))
+
+
+def role_at(desk: RunDesk, node: str) -> str:
+    """Return the role of a step: as the run's definition gives it, or an approved handoff; never as an agent says it.
+
+    Where no step is named it is the role of all of them, or none: what any role is denied, no role is allowed.
+    Raises: NotFound, VerificationFailed.
+    """
+    if desk.run.session:
+        return ""
+    roles = {one.id: one.role for one in desk.definition().nodes}
+    if node in roles:
+        return roles[node]
+    if not node.startswith(_HANDED):
+        return roles.popitem()[1] if len(set(roles.values())) == 1 else ""
+    request = proposed_request(desk, node.removeprefix(_HANDED).removesuffix("-plan"))
+    receiver = request.receiver if isinstance(request, HandoffRequest) else ""
+    # In a workflow these are kinds of work, in a run of one agent a role of the catalog may be called so.
+    is_specialist = receiver in _SPECIALISTS and desk.workflow() is not None
+    return "" if receiver in ADAPTERS or is_specialist else receiver
+
+
+def _refuse_other_role(desk: RunDesk, action: str, request: Request) -> None:
+    """Refuse a request in the name of a role that its step does not have. Raises: VerificationFailed.
+
+    One that names no role is from a version that did not bind roles: no rule or grant for a role allows it.
+    """
+    if request.role and not desk.run.session and request.role != role_at(desk, action_of(desk, action).node):
+        raise VerificationFailed(
+            f"{action} was proposed as the role {one_line(request.role, 40)!r}, which its step does not have",
+            hint=f"git nexus deny {desk.run.id} {action}",
+        )
 
 
 def _recomputed(desk: RunDesk, action: str, request: PatchRequest) -> PatchRequest:
@@ -138,7 +176,7 @@ def _recomputed(desk: RunDesk, action: str, request: PatchRequest) -> PatchReque
     with private(desk.repo) as git:
         rows = difference(git, request.base_tree, request.result_tree)
         same = tree_of(git, base) == request.base_tree
-    found = request_of(desk, base, request.base_tree, request.result_tree, rows)
+    found = request_of(desk, base, request.base_tree, request.result_tree, rows, request.role)
     if not same or digest(found) != digest(request):
         raise Conflict(
             "what was proposed is no longer what would be done: the branch moved since",
@@ -147,8 +185,8 @@ def _recomputed(desk: RunDesk, action: str, request: PatchRequest) -> PatchReque
     return found
 
 
-def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...]) -> PatchRequest:
-    """Return the request for a patch from one tree to another, on the commit `base`."""
+def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeChange, ...], role: str) -> PatchRequest:
+    """Return the request for a patch from one tree to another, on the commit `base`, as an agent of `role` makes it."""
     changes = (
         Change(
             path=row.path,
@@ -164,6 +202,7 @@ def request_of(desk: RunDesk, base: str, old: str, new: str, rows: tuple[TreeCha
     return PatchRequest(
         project=id_of(desk.state.snapshot) or "",
         run=desk.run.id,
+        role=role,
         base=base,
         base_tree=old,
         result_tree=new,

@@ -32,7 +32,7 @@ def current(desk: RunDesk, action: str) -> str | None:
             why = f"the branch moved since, and on that {exc.message}"
             desk.log.append("action.rejected", GATE, {"action": action, "why": short(why), "error": exc.name})
             return None
-        new = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes)
+        new = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes, request.role)
         name = next_action(desk)
         propose(desk, name, new, known.summary, known.node, replaces=action)
     return name

@@ -71,7 +71,7 @@ def _readable(program: str, needs: tuple[str, ...], folders: tuple[str, ...]) ->
     return tuple(dict.fromkeys(os.path.realpath(home) for home in homes if home not in ("", "/")))
 
 
-def refuse_hosts(desk: RunDesk, launch: Launch, agent: str, network: Network | None) -> None:
+def refuse_hosts(desk: RunDesk, launch: Launch, agent: str, network: Network | None, role: str) -> None:
     """Refuse an agent whose model may not be reached. Raises: DeniedByPolicy.
 
     Whoever starts an agent means it to reach its model, so what no rule speaks about is not asked again. A rule that
@@ -82,6 +82,7 @@ def refuse_hosts(desk: RunDesk, launch: Launch, agent: str, network: Network | N
     request = NetworkRequest(
         project=id_of(desk.state.snapshot) or "unknown",
         run=desk.run.id,
+        role=role,
         hosts=launch.hosts,
         purpose=f"{agent} asks its model",
     )

@@ -37,11 +37,11 @@ _INSTRUCTIONS = (
 Context = ServerRequestContext[Any, Any]
 
 
-def serve_run(start: Path, run: str) -> None:
+def serve_run(start: Path, run: str, node: str = "") -> None:
     """Serve one agent of a run on stdin and stdout until it goes away. Raises: NotFound."""
-    with _Desk(start, run):
+    with _Desk(start, run, node):
         pass
-    anyio.run(_served, start, run)
+    anyio.run(_served, start, run, node)
     # A tool that is still at work cannot be waited for: nobody is left to hear of it, and the log knows how far it is.
     os._exit(0)
 
@@ -49,10 +49,11 @@ def serve_run(start: Path, run: str) -> None:
 class _Desk:
     """The run, opened for one call: rules that were signed meanwhile hold for it."""
 
-    def __init__(self, start: Path, run: str) -> None:
+    def __init__(self, start: Path, run: str, node: str) -> None:
         self._nexus = open_nexus(start)
         try:
             self.run = open_run(self._nexus.state, run)
+            self.run.caller = node
         except BaseException:
             self._nexus.close()
             raise
@@ -67,8 +68,8 @@ class _Desk:
 class Handlers:
     """What the server answers. One tool at a time; who waits for a person holds up nobody."""
 
-    def __init__(self, start: Path, run: str) -> None:
-        self._start, self._run = start, run
+    def __init__(self, start: Path, run: str, node: str = "") -> None:
+        self._start, self._run, self._node = start, run, node
         self._one = anyio.CapacityLimiter(1)
         found = [described(tool, prefix="") for tool in TOOLS.values()]
         self._tools = types.ListToolsResult(tools=found)
@@ -96,16 +97,16 @@ class Handlers:
         return cast(dict[str, Any], found)
 
     def _called(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        with _Desk(self._start, self._run) as desk:
+        with _Desk(self._start, self._run, self._node) as desk:
             return call(desk.run, name, given)
 
     def _looked(self, name: str) -> dict[str, Any]:
-        with _Desk(self._start, self._run) as desk:
+        with _Desk(self._start, self._run, self._node) as desk:
             return told(desk.run, name)
 
 
-async def _served(start: Path, run: str) -> None:
-    handlers = Handlers(start, run)
+async def _served(start: Path, run: str, node: str) -> None:
+    handlers = Handlers(start, run, node)
     server: Server[Any] = Server(
         "git-nexus-run",
         version=__version__,
