@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, AnyStr
 
 from gitnexus.redaction.lines import Lines
-from gitnexus.redaction.result import Hidden, Redacted, Reveal, counted
+from gitnexus.redaction.result import Hidden, Place, Redacted, Reveal, counted
 from gitnexus.redaction.scan import searcher
 from gitnexus.redaction.values import Values
 
@@ -37,10 +37,10 @@ def redact(text: AnyStr, values: Values | None = None, *, reveal: Reveal | None 
     if reveal is not None:
         return Redacted(text, revealed=reveal)
     if isinstance(text, str):
-        shown, hidden = _redacted(text.encode("utf-8", "surrogatepass"), values)
-        return Redacted(shown.decode("utf-8", "surrogatepass"), hidden)
-    shown, hidden = _redacted(text, values)
-    return Redacted(shown, hidden)
+        shown, hidden, places = _redacted(text.encode("utf-8", "surrogatepass"), values)
+        return Redacted(shown.decode("utf-8", "surrogatepass"), hidden, places=places)
+    shown, hidden, places = _redacted(text, values)
+    return Redacted(shown, hidden, places=places)
 
 
 def mask(text: str, values: Values | None = None) -> str:
@@ -54,12 +54,12 @@ def _known(values: Values) -> "Known":
     return Known(values)
 
 
-def _redacted(raw: bytes, values: Values | None) -> tuple[bytes, tuple[Hidden, ...]]:
+def _redacted(raw: bytes, values: Values | None) -> tuple[bytes, tuple[Hidden, ...], tuple[Place, ...]]:
     if values:
         stream = Redactor(values)
-        return stream.feed(raw) + stream.finish(), stream.hidden
+        return stream.feed(raw) + stream.finish(), stream.hidden, ()
     search = searcher(raw)
     if search is None:
-        return raw, ()
+        return raw, (), ()
     lines = Lines(search)
-    return lines.feed(raw) + lines.finish(), counted(lines.counts)
+    return lines.feed(raw) + lines.finish(), counted(lines.counts), tuple(lines.places)

@@ -4,7 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from gitnexus.redaction.rules.identity import KEY_ENDS, PRIVATE_KEY
+from gitnexus.redaction.keyblock import LONGEST_REST, KeyBlock
+from gitnexus.redaction.result import Place
+from gitnexus.redaction.rules.identity import PRIVATE_KEY
 from gitnexus.redaction.scan import Span, merged, spans
 from gitnexus.redaction.words import anywhere
 
@@ -12,8 +14,8 @@ from gitnexus.redaction.words import anywhere
 WINDOW = 64 * 1024
 _HALF = WINDOW // 2
 _PIECE = 4 * WINDOW
-_END = re.compile(KEY_ENDS.encode("ascii"))
-_LONGEST_END = 128
+# Where secrets were is kept for so many of them.
+_MOST_PLACES = 10_000
 # A secret that fills a window is hidden as far as it goes on.
 _GOES_ON = re.compile(rb"[^\x00-\x20\"'`<>]*")
 
@@ -22,16 +24,18 @@ Search = Callable[[bytes], list[Span]]
 
 
 class Lines:
-    """The state between chunks: at most a window of text, and whether a key or an endless secret is being left out."""
+    """The state between chunks: at most a window of text, and the key or the endless secret that is being left out."""
 
     def __init__(self, search: Search = spans, also: Search | None = None) -> None:
         self.counts: Counter[str] = Counter()
         self._filtered = search is spans
         self._search = (lambda line: search(line) + also(line)) if also else search
+        self.places: list[Place] = []
         self._pending = b""
-        self._in_key = False
+        self._key_block: KeyBlock | None = None
         self._goes_on = False
         self._out: list[bytes] = []
+        self._line_number = 1
 
     def feed(self, data: bytes) -> bytes:
         """Return what can be told so far."""
@@ -40,9 +44,9 @@ class Lines:
         return self._told()
 
     def finish(self) -> bytes:
-        """Return the rest. A key that has not ended by now stays hidden."""
+        """Return the rest."""
         self._take(b"", last=True)
-        self._in_key = self._goes_on = False
+        self._key_block, self._goes_on = None, False
         return self._told()
 
     def _told(self) -> bytes:
@@ -50,7 +54,7 @@ class Lines:
         return out
 
     def _take(self, data: bytes, last: bool) -> None:
-        waiting = not (self._in_key or self._goes_on or last)
+        waiting = not (self._key_block or self._goes_on or last)
         fresh = b"\n" in data
         text = self._pending + data
         if waiting and not fresh and len(text) <= WINDOW:
@@ -58,22 +62,21 @@ class Lines:
             return
         at = 0
         while at < len(text):
-            before = at, self._in_key, self._goes_on
+            before = at, self._key_block, self._goes_on
             at = self._step(text, at, last)
-            if (at, self._in_key, self._goes_on) == before:
+            if (at, self._key_block, self._goes_on) == before:
                 break
         self._pending = b"" if last else text[at:]
 
     def _step(self, text: bytes, at: int, last: bool) -> int:
-        if self._in_key:
-            end = _END.search(text, at)
-            self._in_key = end is None
-            return end.end() if end else max(at, len(text) - _LONGEST_END)
+        if self._key_block is not None:
+            return self._in_key_block(self._key_block, text, at, last)
         if self._goes_on:
             stop = _GOES_ON.match(text, at)
-            at = stop.end() if stop else at
-            self._goes_on = at == len(text)
-            return at
+            end = stop.end() if stop else at
+            self._grow(end - at)
+            self._goes_on = end == len(text)
+            return end
         line_break = text.rfind(b"\n", at, at + WINDOW + 1)
         if line_break >= 0:
             return self._whole_lines(text, at, line_break + 1)
@@ -82,13 +85,25 @@ class Lines:
             return self._line(text, at, line_break if line_break >= 0 else len(text), ended=True)
         return self._line(text, at, len(text), ended=False)
 
+    def _in_key_block(self, block: KeyBlock, text: bytes, at: int, last: bool) -> int:
+        """Leave out the next line of a private key, if it looks like one; else the block is over."""
+        step = block.step(text, at, WINDOW, last=last)
+        if step is None:
+            return at
+        self._grow(step.hidden)
+        if step.over:
+            self._key_block, self._goes_on = None, step.goes_on
+            if step.ends_line:
+                self._emit(b"\n")
+        return at + step.hidden
+
     def _whole_lines(self, text: bytes, at: int, end: int) -> int:
         for start, stop in self._suspects(text, at, end):
-            self._out.append(text[at:start])
+            self._emit(text[at:start])
             at = self._line(text, start, stop, ended=True)
-            if self._in_key or self._goes_on:
+            if self._key_block or self._goes_on:
                 return at
-        self._out.append(text[at:end])
+        self._emit(text[at:end])
         return end
 
     def _suspects(self, text: bytes, at: int, end: int) -> Iterator[tuple[int, int]]:
@@ -114,23 +129,21 @@ class Lines:
     def _line(self, text: bytes, at: int, end: int, ended: bool) -> int:
         while end - at > WINDOW:
             at = self._window(text[at : at + WINDOW], at)
-            if self._in_key or self._goes_on:
+            if self._key_block or self._goes_on:
                 return at
         if not ended:
             return at
         line = text[at:end]
         found = self._search(line)
-        key = _first_key(found)
-        if key is not None:
-            return at + self._key(line, key)
+        if _first_key(found) is not None:
+            return at + self._keys(line, found, len(line))
         self._tell(line, merged(found, line), len(line))
         return end
 
     def _window(self, window: bytes, at: int) -> int:
         found = self._search(window)
-        key = _first_key(found)
-        if key is not None:
-            return at + self._key(window, key)
+        if _first_key(found) is not None:
+            return at + self._keys(window, found, len(window) - LONGEST_REST)
         cut, hidden = _HALF, merged(found, window)
         for span in hidden:
             if span.start < cut:
@@ -141,21 +154,48 @@ class Lines:
         self._tell(window, [span for span in hidden if span.start < cut], cut)
         return at + cut
 
-    def _key(self, line: bytes, key: Span) -> int:
-        before = line[: key.start]
-        self._tell(before, merged(self._search(before), before), len(before))
-        self._out.append(f"[{PRIVATE_KEY}]".encode())
-        self.counts[PRIVATE_KEY] += 1
-        self._in_key = True
-        return key.end
+    def _keys(self, line: bytes, found: list[Span], most: int) -> int:
+        """Leave out the private keys of a line that begin before `most` and end in it; return how far that went."""
+        at, others = 0, []
+        for span in sorted(found):
+            if span.start < at:
+                continue
+            if span.rule != PRIVATE_KEY:
+                others.append(span)
+                continue
+            before = [other._replace(end=min(other.end, span.start)) for other in others]
+            self._tell(line, merged(before, line), span.start, at)
+            self._hide(PRIVATE_KEY, span.end - span.start)
+            block, at, others = KeyBlock(line[: span.start]), span.end, []
+            step = block.step(line, at, WINDOW, last=True) if at <= most else None
+            if step is None or not step.over or step.goes_on:
+                self._key_block = KeyBlock(line[: span.start])
+                break
+            self._grow(step.hidden)
+            at += step.hidden
+        return at
 
-    def _tell(self, line: bytes, hidden: list[Span], end: int) -> None:
-        at = 0
+    def _tell(self, line: bytes, hidden: list[Span], end: int, at: int = 0) -> None:
         for span in hidden:
-            self._out += [line[at : span.start], f"[{span.rule}]".encode()]
-            self.counts[span.rule] += 1
+            self._emit(line[at : span.start])
+            self._hide(span.rule, span.end - span.start)
             at = span.end
-        self._out.append(line[at:end])
+        self._emit(line[at:end])
+
+    def _emit(self, piece: bytes) -> None:
+        self._out.append(piece)
+        self._line_number += piece.count(b"\n")
+
+    def _hide(self, rule: str, size: int) -> None:
+        self._out.append(f"[{rule}]".encode())
+        self.counts[rule] += 1
+        if len(self.places) < _MOST_PLACES:
+            self.places.append(Place(rule, self._line_number, size))
+
+    def _grow(self, by: int) -> None:
+        """Note that the last secret is longer than was known."""
+        if by and self.places:
+            self.places[-1] = self.places[-1].grown(by)
 
 
 def _first_key(found: list[Span]) -> Span | None:

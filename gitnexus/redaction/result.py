@@ -1,8 +1,8 @@
 """What redaction gives back: the text that may be shown, and how much of it is hidden."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import AnyStr, Generic
+from dataclasses import dataclass, field
+from typing import AnyStr, Generic, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +11,18 @@ class Hidden:
 
     rule: str
     count: int
+
+
+class Place(NamedTuple):
+    """Where a secret was hidden: the line of the text that is shown, from 1, and how many bytes it had."""
+
+    rule: str
+    line: int
+    size: int
+
+    def grown(self, by: int) -> "Place":
+        """Return the place of a secret that goes on for so many bytes more."""
+        return self._replace(size=self.size + by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,8 @@ class Redacted(Generic[AnyStr]):
     text: AnyStr
     hidden: tuple[Hidden, ...] = ()
     revealed: Reveal | None = None
+    # The first 10,000 of them, in the order of the text.
+    places: tuple[Place, ...] = field(default=(), compare=False)
 
     @property
     def count(self) -> int:

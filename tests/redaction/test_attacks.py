@@ -102,11 +102,31 @@ def test_what_the_page_says_is_not_covered_is_not(text: bytes) -> None:
         pytest.param(f'"{BEGIN}\\nb3Bl\\n{END}\\n"\nz', '"[private-key]\\n"\nz', id="173-in-json"),
         pytest.param(f"+{BEGIN}\n+b3Bl\n+{END}\n z", "+[private-key]\n z", id="173-in-a-diff"),
         pytest.param(f"{BEGIN}\nx\n{END}\n{BEGIN}\ny", "[private-key]\n[private-key]", id="173-the-second-cut-off"),
+        pytest.param(f"1:02 x {BEGIN}\n1:03 x b3Bl\n1:04 x {END}\nz", "1:02 x [private-key]\nz", id="behind-a-time"),
+        pytest.param(f'"{BEGIN}\\n" +\n"b3Bl\\n" +\n"{END}\\n"\nz', '"[private-key]\\n"\nz', id="in-pieces"),
+        pytest.param(f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\nb3Bl\n{END}\nz", "[private-key]\nz", id="encrypted"),
+        pytest.param(f"{BEGIN} b3Bl {END} z", "[private-key] z", id="on-one-line"),
     ],
 )
-def test_a_private_key_is_hidden_to_its_end_or_to_the_end(text: str, shown: str) -> None:
+def test_a_private_key_is_hidden_to_its_end(text: str, shown: str) -> None:
     assert mask(text) == shown
     assert streamed(*(text[at : at + 5].encode() for at in range(0, len(text), 5))).decode() == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param(f"+{BEGIN}\n+import os\n+z()\n", "+[private-key]\n+import os\n+z()\n", id="code"),
+        pytest.param(f'X = "{BEGIN}"\ny = 1\n', 'X = "[private-key]"\ny = 1\n', id="constant"),
+        pytest.param(f"+{BEGIN}\n+b3Bl\ndiff --git a/x b/x\n", "+[private-key]\ndiff --git a/x b/x\n", id="file"),
+        pytest.param(f"+{BEGIN}\n+rm -r x\n+{END}\n", f"+[private-key]\n+rm -r x\n+{END}\n", id="code-before-the-end"),
+        pytest.param(f"{BEGIN} is one; {BEGIN}b3Bl{END} too", "[private-key] is one; [private-key] too", id="line"),
+        pytest.param(f"{BEGIN}\n" + "A" * 70_000 + "\nz = 1", "[private-key]\nz = 1", id="line-longer-than-a-window"),
+    ],
+)  # fmt: skip
+def test_what_is_no_key_is_not_hidden_by_the_first_line_of_one(text: str, shown: str) -> None:
+    assert mask(text) == shown
+    assert streamed(*(text[at : at + 977].encode() for at in range(0, len(text), 977))).decode() == shown
 
 
 @pytest.mark.parametrize("reading", [pytest.param(redact, id="175-whole"), pytest.param(streamed, id="175-stream")])

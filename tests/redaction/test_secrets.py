@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.redaction import Finding, Hidden, Redacted, Reveal, find_secrets, mask, redact
+from gitnexus.redaction.result import Place
 from gitnexus.redaction.rules import FAMILIES, RULES, Rule
 from gitnexus.redaction.scan import merged, searcher, spans
 
@@ -32,8 +33,6 @@ def test_there_are_more_than_two_hundred_rules_and_each_has_its_own_name() -> No
 def test_each_rule_hides_its_example_and_nothing_else_of_the_line(rule: Rule) -> None:
     line, shown = line_of(rule)
 
-    if rule.name == "private-key":
-        shown = "  note: [private-key]"
     assert mask(line) == shown
     assert find_secrets([(7, line)]) == [Finding(rule.name, 7)]
 
@@ -127,6 +126,16 @@ def test_the_result_says_how_much_is_hidden() -> None:
     )
     assert shown.told() == "3 secrets hidden (2 github-token, 1 private-key)"
     assert redact("nothing here").told() == ""
+
+
+def test_the_result_says_where_what_is_hidden_stood() -> None:
+    token, key = "ghp_" + "a1B2c3" * 6, "-----BEGIN " + "PRIVATE KEY-----\nMII\n-----END " + "PRIVATE KEY-----"
+
+    shown = redact(f"x\n{token}\n{key}\nend {token}")
+
+    assert shown.places == (
+        Place("github-token", 2, len(token)), Place("private-key", 3, len(key)), Place("github-token", 4, len(token))
+    )  # fmt: skip
 
 
 def test_a_text_that_somebody_asked_to_see_carries_the_reason() -> None:

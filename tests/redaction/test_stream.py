@@ -71,7 +71,7 @@ def test_a_secret_that_fills_more_than_a_window_is_hidden_to_its_end() -> None:
     assert streamed([b"x ", token, b" y\nnext\n"])[0] == b"x [anthropic-key] y\nnext\n"
 
 
-def test_a_key_without_end_hides_the_rest_and_one_with_an_end_does_not() -> None:
+def test_a_key_without_end_is_hidden_as_far_as_it_goes_and_one_with_an_end_to_that() -> None:
     begin, end = b"-----BEGIN " + b"PRIVATE KEY-----", b"-----END " + b"PRIVATE KEY-----"
 
     assert streamed([b"a\n" + begin + b"\nMII", b"E\n" * 99999])[0] == b"a\n[private-key]"

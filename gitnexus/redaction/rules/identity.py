@@ -2,7 +2,7 @@
 
 from gitnexus.redaction.rule import START, Rule, near, token, written
 
-# The first line of a private key; the last one ends what is hidden, and where there is none everything after it is.
+# The first line of a private key, and the last: hidden is what is between, as far as it looks like a key.
 KEY_BEGINS = r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 KEY_ENDS = r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 PRIVATE_KEY = "private-key"
@@ -10,7 +10,7 @@ PRIVATE_KEY = "private-key"
 RULES: tuple[Rule, ...] = (
     written(PRIVATE_KEY, "-----begin", f"(?P<secret>{KEY_BEGINS})",
             ("", "-----BEGIN RSA " + "PRIVATE KEY-----", ""),
-            "-----BEGIN … PRIVATE KEY----- to its END, or to the end"),
+            "-----BEGIN … PRIVATE KEY----- to its END, or as far as its lines look like a key"),
     written("putty-private-key", "private-lines:", r"(?P<secret>Private-(?:Lines|MAC):[ ]?[0-9a-f]{1,64})",
             ("", "Private-" + "Lines: 14", ""), "Private-Lines: …"),
     token("age-secret-key", "AGE-SECRET-KEY-1{U58}"),
