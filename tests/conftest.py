@@ -2,19 +2,17 @@
 
 import itertools
 import os
-import pty
 import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.forked import Forker
+from tests.forked import forker
 
 # How long an example takes is the machine's affair. A few of them with every change, many where there is time.
 settings.register_profile("few", deadline=None, max_examples=30)
@@ -149,27 +147,6 @@ def _revision(place: Path, name: str) -> str | None:
         return None
 
 
-def terminal(place: Path, *argv: str, env: dict[str, str] | None = None) -> str:
-    """Run a command on a terminal of its own and return what it drew."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(place)
-        os.environ.update({"TERM": "xterm-256color", **(env or {})})
-        os.execvp(argv[0], list(argv))
-    shown = b""
-    while True:
-        try:
-            piece = os.read(fd, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    os.waitpid(pid, 0)
-    os.close(fd)
-    return shown.decode()
-
-
 def trust(place: Path) -> None:
     """Sign what waits for a signature, as a person would with git nexus policy trust."""
     from gitnexus.app import open_nexus
@@ -195,11 +172,6 @@ def repository(tmp_path: Path, templates: Templates) -> Path:
     return copy_tree(templates.get("repository", _make_repository), tmp_path / "mein Büro")
 
 
-@cache
-def _forker() -> Forker:
-    return Forker()
-
-
 class Nexus:
     """The command as a person calls it: a process of its own."""
 
@@ -207,7 +179,7 @@ class Nexus:
         self.place = place
 
     def __call__(self, *argv: str, place: Path | None = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-        return _forker()(argv, place or self.place, stdin)
+        return forker()(argv, place or self.place, stdin)
 
     def ok(self, *argv: str, place: Path | None = None) -> str:
         done = self(*argv, place=place)

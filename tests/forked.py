@@ -3,10 +3,11 @@
 A test calls hundreds of commands, and most of the time of each is Python importing the same modules again. The process
 that runs a command here is its own as before: folder, environment, streams, exit status. Libraries that look at the
 environment while they are imported stay out of the process that all are forked from. Tests that are about the start of
-a command start one: `subprocess`, `tests.conftest.terminal`.
+a command start one: `subprocess`. `tests.terminal` has commands on a terminal.
 """
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import io
@@ -18,11 +19,13 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 # libgit2 reads HOME when it is loaded; the others are large and few commands need them.
 _NOT_BEFORE = ("pygit2", "git", "mcp", "textual", "baml_py", "pydantic_ai")
@@ -34,6 +37,7 @@ _INSIDE_COMMANDS = (
     "cryptography.hazmat.primitives.serialization",
 )
 _LARGEST_REQUEST = 4 * 1024 * 1024
+_ANSWER = 16
 _PROGRAM = str(Path(sys.executable).with_name("git-nexus"))
 
 
@@ -56,28 +60,70 @@ class Forker:
         try:
             os.write(files[0], stdin.encode())
             os.lseek(files[0], 0, os.SEEK_SET)
-            status = self._status(list(argv), cwd, files)
+            with self.start(argv, cwd, files) as command:
+                status = command.wait()
             out, err = (os.pread(fd, os.fstat(fd).st_size, 0).decode() for fd in files[1:])
         finally:
             for fd in files:
                 os.close(fd)
         return subprocess.CompletedProcess(["git", "nexus", *argv], status, _lines(out), _lines(err))
 
-    def _status(self, argv: list[str], cwd: Path, files: list[int]) -> int:
+    def start(
+        self, argv: Sequence[str], cwd: Path, files: Sequence[int], env: Mapping[str, str] | None = None,
+        session: bool = False,
+    ) -> "StartedCommand":  # fmt: skip
+        """Start `git nexus` with three files as its streams; in a session of its own, its terminal is the first."""
         ours, theirs = socket.socketpair()
-        request = json.dumps({"argv": argv, "cwd": str(cwd), "env": dict(os.environ)}).encode()
-        with ours:
-            with theirs, self._lock:
-                self._door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
-                socket.send_fds(self._door, [request], [*files, theirs.fileno()])
-            answer = ours.recv(16)
-        assert answer, f"the process that runs git nexus {argv} was lost"
-        return int(answer)
+        given = {"argv": list(argv), "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "session": session}
+        with theirs, self._lock:
+            self._door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
+            socket.send_fds(self._door, [json.dumps(given).encode()], [*files, theirs.fileno()])
+        return StartedCommand(ours, list(argv))
 
     def close(self) -> None:
         """End the server."""
         self._door.close()
         self._server.wait()
+
+
+@cache
+def forker() -> Forker:
+    """Return the one of this process."""
+    return Forker()
+
+
+class StartedCommand:
+    """A command at work: its process, and how it ends."""
+
+    def __init__(self, answers: socket.socket, argv: list[str]) -> None:
+        self._answers, self._argv = answers, argv
+        self._status: int | None = None
+        self.pid = self._number()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._answers.close()
+
+    def wait(self, seconds: float | None = None) -> int:
+        """Return the exit status, or minus the signal. Raises: TimeoutError, if it is still at work after a time."""
+        if self._status is None:
+            self._answers.settimeout(seconds)
+            self._status = self._number()
+        return self._status
+
+    def kill(self) -> int:
+        """Kill it if it is still at work, wait until it is gone and return its status."""
+        if self._status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        return self.wait()
+
+    def _number(self) -> int:
+        answer = self._answers.recv(_ANSWER)
+        assert answer, f"the process that runs git nexus {self._argv} was lost"
+        return int(answer)
 
 
 def _lines(text: str) -> str:
@@ -120,15 +166,20 @@ def _start(request: bytes, files: list[int], of_others: list[int]) -> tuple[int,
         _become(json.loads(request), files)
     for fd in files:
         os.close(fd)
+    _answer(waiter, command)
     return command, waiter
 
 
 def _report_end(ended: int, command: int, waiter: int) -> None:
     status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
-    with contextlib.suppress(BrokenPipeError):
-        os.write(waiter, str(status).encode())
+    _answer(waiter, status)
     os.close(ended)
     os.close(waiter)
+
+
+def _answer(waiter: int, number: int) -> None:
+    with contextlib.suppress(BrokenPipeError):  # whoever started it may not care how it ends
+        os.write(waiter, f"{number:{_ANSWER}}".encode())
 
 
 def _import_all() -> None:
@@ -153,6 +204,10 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         for number, fd in enumerate(files):
             os.dup2(fd, number)
             os.close(fd)
+        if request["session"]:
+            os.setsid()
+            if os.isatty(0):
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         os.environ.clear()
         os.environ.update(request["env"])
         os.chdir(request["cwd"])
@@ -160,6 +215,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         sys.argv = [_PROGRAM, *request["argv"]]
         sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
         sys.stderr = _stream(2, "w", errors="backslashreplace")
+        sys.stderr.reconfigure(line_buffering=True)
         status = _main()
     except BaseException:  # noqa: BLE001 - nothing of this process may go back into the server's loop
         traceback.print_exc()

@@ -12,7 +12,8 @@ import pytest
 from gitnexus.app.open import lost_tip
 from gitnexus.state import State
 from gitnexus.state.home import open_home
-from tests.conftest import Nexus, run_git, terminal
+from tests.conftest import Nexus, run_git
+from tests.terminal import shown as terminal
 
 
 def registry() -> dict[str, dict[str, object]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitnexus.main import COMMANDS
-from tests.conftest import Nexus, run_git, terminal
+from tests.conftest import Nexus, run_git
+from tests.terminal import shown as terminal
 
 NAMES = [row[1] for row in COMMANDS]
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from gitnexus.state import State
-from tests.conftest import Nexus, run_git, terminal
+from tests.conftest import Nexus, run_git
+from tests.terminal import shown as terminal
 
 DAY = "2026-01-01T00:00:00Z"
 

@@ -10,8 +10,9 @@ from gitnexus.base.errors import CrossProjectError
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.ui.envelope import failure
-from tests.conftest import Nexus, run_git, terminal
+from tests.conftest import Nexus, run_git
 from tests.projects.conftest import World, told
+from tests.terminal import shown as terminal
 
 
 @pytest.fixture

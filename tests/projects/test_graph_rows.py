@@ -13,8 +13,9 @@ from gitnexus.projects.granting import grant
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.network import Network
-from tests.conftest import Nexus, terminal
+from tests.conftest import Nexus
 from tests.projects.conftest import World, keep, told
+from tests.terminal import shown as terminal
 
 
 def look(world: World, place: Path, use: Callable[[Network], Any]) -> Any:

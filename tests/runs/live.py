@@ -4,10 +4,8 @@ import contextlib
 import itertools
 import json
 import os
-import pty
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Nexus, run_git
+from tests.terminal import answered, at_work
 
 # Not the same when done twice: whatever is repeated is seen.
 SCRIPT = "echo more >> readme.txt && mkdir new && echo fresh > 'new/ä b' && echo done"
@@ -76,19 +75,14 @@ def whole(nexus: Nexus, run: str) -> tuple[Any, ...]:
 
 def killed(place: Path, seconds: float, family: bool, *argv: str) -> bool:
     """Start a command and kill it after a time, alone or with all that it started; True if it was still at work."""
-    child = subprocess.Popen(
-        ["git-nexus", *argv], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(seconds)
-        return False
-    if family:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
-    child.wait()
-    return True
+    with at_work(place, *argv) as (command, _):
+        with contextlib.suppress(TimeoutError):
+            command.wait(seconds)
+            return False
+        if family:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(command.pid, signal.SIGKILL)
+        return True
 
 
 @dataclass(frozen=True)
@@ -197,18 +191,4 @@ def held(place: Path, run: str) -> Iterator[None]:
 
 def typed(place: Path, keys: str, *argv: str, env: dict[str, str] | None = None) -> tuple[int, str]:
     """Run a command on a terminal, type a line at each question, and return its status and what it drew."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(place)
-        os.environ.update({"TERM": "xterm-256color", "PAGER": "cat", **(env or {})})
-        os.execvp(argv[0], list(argv))
-    shown, answered, lines = b"", 0, keys.split("\n")
-    with contextlib.suppress(OSError):
-        while piece := os.read(fd, 65536):
-            shown += piece
-            if shown.endswith((b"] ", b"? ", b": ")) and answered < len(lines):
-                os.write(fd, f"{lines[answered]}\n".encode())
-                answered += 1
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(fd)
-    return status, shown.decode()
+    return answered(place, *argv, typed=tuple(keys.split("\n")), env={"PAGER": "cat", **(env or {})})

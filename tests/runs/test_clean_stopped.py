@@ -1,7 +1,8 @@
 """A run whose process was killed is shown as stopped and put away by its name; what its attempts left is held too."""
 
+import contextlib
 import json
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,22 @@ import pytest
 
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, begun, events, folder, listed, record
+from tests.terminal import at_work, read_until
 
 SCRIPT = "echo half > half.txt; echo ready; exec sleep 600"
 
 
-def started(project: Path) -> "subprocess.Popen[bytes]":
-    child = subprocess.Popen(["git-nexus", "run", "--", "sh", "-c", SCRIPT], cwd=project, stderr=subprocess.PIPE)
-    assert child.stderr is not None
-    assert any(b"ready" in line for line in iter(child.stderr.readline, b""))
-    return child
+@contextlib.contextmanager
+def started(project: Path) -> Iterator[None]:
+    with at_work(project, "run", "--", "sh", "-c", SCRIPT) as (_, said):
+        read_until(said, "ready")
+        yield
 
 
 @pytest.fixture
 def stopped(nexus: Nexus, project: Path) -> str:
-    with started(project) as child:
-        child.kill()
+    with started(project):
+        pass
     (run,) = listed(nexus)
     return run
 
@@ -76,11 +78,10 @@ def test_what_was_left_is_found_even_where_nothing_else_is(nexus: Nexus, project
 
 
 def test_a_run_that_is_driven_is_not_put_away_not_even_by_force(nexus: Nexus, project: Path) -> None:
-    with started(project) as child:
+    with started(project):
         (run,) = listed(nexus)
         named, forced = nexus("clean", run), nexus("clean", run, "--force")
         there = listed(nexus)[run]["status"]
-        child.kill()
 
     assert (named.returncode, forced.returncode, there) == (1, 7, "running")
 

@@ -1,7 +1,6 @@
 """A handoff that was approved becomes the next step of its run: another agent, the same worktree and branch."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tests.conftest import Nexus, run_git, trust
 from tests.runs.begun import begun
 from tests.runs.live import ASKED, commits, events, listed
 from tests.runs.test_agent_at_work import propose, the_run, until, view_of
+from tests.terminal import at_work
 
 HAND = propose("handoff", to="scripted", message="second.json and mind the gap")
 
@@ -95,10 +95,9 @@ def test_a_step_that_was_handed_over_to_survives_a_kill(nexus: Nexus, project: P
     nexus("run", "--agent", "scripted", "first.json")
     run = the_run(project)
     nexus.ok("approve", run)
-    with subprocess.Popen(["git-nexus", "resume", run], cwd=project, stderr=subprocess.DEVNULL) as child:
+    with at_work(project, "resume", run):
         until(lambda: ("handoff-a1", "started") in statuses(project, run))
         until(lambda: any("run: " in body["text"] for body in events(project, run, "agent.progress")))
-        child.kill()
 
     stopped = listed(nexus)[run]["status"]
     again = nexus("resume", run)

@@ -1,8 +1,8 @@
 """The life of a run, by the commands that a person types."""
 
 import json
+import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, DENIED, begun, commits, events, folder, listed, record, untouched
-from tests.terminal import killed_at
+from tests.terminal import at_work, killed_at, read_until
 
 
 def shown(place: Path, commit: str, form: str) -> str:
@@ -207,12 +207,8 @@ def test_a_run_keeps_its_log_out_of_the_reach_of_its_agent(nexus: Nexus, project
 
 
 def test_cancelling_a_run_ends_the_agent_that_works_for_it(nexus: Nexus, project: Path) -> None:
-    with subprocess.Popen(
-        ["git-nexus", "run", "--", "sh", "-c", "echo ready; exec sleep 600"], cwd=project, stderr=subprocess.PIPE
-    ) as child:
-        assert child.stderr is not None
-        said = iter(child.stderr.readline, b"")
-        assert any(b"ready" in line for line in said)
+    with at_work(project, "run", "--", "sh", "-c", "echo ready; exec sleep 600") as (child, said):
+        read_until(said, "ready")
         (run,) = listed(nexus)
 
         nexus.ok("cancel", run)
@@ -237,10 +233,8 @@ def test_what_a_killed_attempt_left_is_set_aside_and_the_agent_begins_on_the_fil
     (project / "wait" / "here").write_text("")
     run_git(project, "add", ".")
     run_git(project, "commit", "-qm", "wait")
-    with subprocess.Popen(["git-nexus", "run", "--", "sh", "-c", script], cwd=project, stderr=subprocess.PIPE) as child:
-        assert child.stderr is not None
-        assert any(b"ready" in line for line in iter(child.stderr.readline, b""))
-        child.kill()
+    with at_work(project, "run", "--", "sh", "-c", script) as (_, said):
+        read_until(said, "ready")
     (run,) = listed(nexus)
     stopped = listed(nexus)[run]["status"]
     run_git(project, "update-ref", f"refs/heads/nexus/{run}", "HEAD~1")
@@ -276,17 +270,15 @@ def test_a_run_that_was_put_away_is_listed_only_with_all(nexus: Nexus, project: 
 
 
 def test_who_interrupts_a_run_hears_how_to_go_on_with_it(project: Path) -> None:
-    child = subprocess.Popen(["git-nexus", "run", "--", "sh", "-c", "echo begun; sleep 60"], cwd=project, text=True,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
-    assert child.stderr is not None
-    run = child.stderr.readline().split(" ")[0]
-    assert child.stderr.readline() == "  │ begun\n"
+    with at_work(project, "run", "--", "sh", "-c", "echo begun; sleep 60") as (child, said):
+        run = said.readline().split(" ")[0]
+        assert said.readline() == "  │ begun\n"
 
-    child.send_signal(signal.SIGINT)
+        os.kill(child.pid, signal.SIGINT)
 
-    said = child.communicate()[1].splitlines()
-    assert said[0] == f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it"
-    assert child.returncode == 130
+        last = said.read().splitlines()
+        assert last[0] == f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it"
+        assert child.wait() == 130
 
 
 def test_the_log_tells_once_that_a_run_landed(nexus: Nexus, project: Path) -> None:

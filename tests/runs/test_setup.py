@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from gitnexus.base.errors import Invalid
 from gitnexus.git.untracked import Untracked
 from gitnexus.runs.setup import RunSettings, chosen, may_lie_below, settings_of
 from tests.conftest import Nexus, run_git, trust
+from tests.terminal import at_work, read_until
 
 IGNORE = "build/\n*.local\n.env\nlinks/\n"
 
@@ -172,11 +172,8 @@ def test_the_set_up_runs_before_the_agent_and_only_once(ignoring: Path, nexus: N
 def test_an_agent_that_begins_again_finds_its_worktree_set_up_again(ignoring: Path, nexus: Nexus) -> None:
     settings(ignoring, {"copy": ["build/**"], "setup": [["touch", "build/made"]]})
     command = "cat build/a.o build/made && rm -r build; test -e ~/again || { touch ~/again && echo half; sleep 600; }"
-    argv = ["git-nexus", "run", "--", "sh", "-c", command]
-    with subprocess.Popen(argv, cwd=ignoring, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as driver:
-        assert driver.stderr is not None
-        assert any("half" in line for line in driver.stderr)
-        driver.kill()
+    with at_work(ignoring, "run", "--", "sh", "-c", command) as (_, said):
+        read_until(said, "half")
     run = run_git(ignoring, "branch", "--format=%(refname:lstrip=3)", "--list", "nexus/*").strip()
 
     done = nexus("resume", run)

@@ -1,22 +1,21 @@
 """Several runs in one repository, and several people at one run."""
 
-import subprocess
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, begun, commits, events, folder, listed
+from tests.terminal import at_work
 
 
 def at_once(place: Path, *calls: tuple[str, ...]) -> "list[tuple[int, str]]":
     """Run commands side by side and return the status and the complaints of each."""
-    children = [
-        subprocess.Popen(["git-nexus", *argv], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for argv in calls
-    ]
-    complaints = [child.communicate()[1] for child in children]
-    return [(child.returncode, said) for child, said in zip(children, complaints, strict=True)]
+    with contextlib.ExitStack() as stack:
+        children = [stack.enter_context(at_work(place, *argv)) for argv in calls]
+        complaints = [said.read() for _, said in children]
+        return [(child.wait(), said) for (child, _), said in zip(children, complaints, strict=True)]
 
 
 @pytest.mark.slow
