@@ -134,6 +134,7 @@ def serve() -> None:
     """Import all that commands import, then fork for each request on standard input until it is closed."""
     door = socket.socket(fileno=os.dup(0))
     _import_all()
+    _compute_constants()
     gc.collect()
     gc.freeze()
     waiting: dict[int, tuple[int, int]] = {}  # by the descriptor of a command: its process, and who waits for its end
@@ -195,6 +196,28 @@ def _import_all() -> None:
         importlib.import_module(name)
     for name in _NOT_BEFORE:
         del sys.modules[name]
+
+
+def _compute_constants() -> None:
+    """Fill the caches of what is the same in every process: compiled patterns, our own catalog, the sandbox's level."""
+    from gitnexus.catalog import builtin as catalog
+    from gitnexus.policy import builtin as policy
+    from gitnexus.redaction import words
+    from gitnexus.redaction.rules import RULES
+    from gitnexus.sandbox import launcher, levels
+    from gitnexus.sandbox.inner import kernel
+
+    for name in ("any", "named", "processes", "ours", "guards", "asked"):
+        policy._list(name)
+    words.anywhere()
+    words._short_words()
+    words._automaton()
+    for rule in RULES:
+        _ = rule.plain
+    catalog.built_in()
+    if levels.tried("L2").there:  # L3 depends on what is on PATH
+        launcher._stop_all()
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
 
 
 def _become(request: dict[str, Any], files: list[int]) -> None:
