@@ -53,13 +53,27 @@ def copy_tree(source: Path, target: Path) -> Path:
 
 def copy_project(template: Path, place: Path, home: Path) -> None:
     """Copy a template's `repository` and `home`; what the home keeps by the path of a repository gets the new one."""
-    from gitnexus.policy.place import mark
+    copy_with_home(template / "repository", template / "home", place, home)
 
-    copy_tree(template / "repository", place)
-    copy_tree(template / "home", home)
-    old, new = mark(template / "repository" / ".git"), mark(place / ".git")
+
+def copy_with_home(old_place: Path, old_home: Path, place: Path, home: Path) -> None:
+    """Copy a repository and the home that belongs to it; what names the place of the old one names the new one."""
+    from gitnexus.policy.place import mark
+    from gitnexus.projects.model import hash_of
+
+    copy_tree(old_place, place)
+    copy_tree(old_home, home)
+    old, new = mark(old_place / ".git"), mark(place / ".git")
     for kept in [*home.glob(f"*/{old}.*")]:
         kept.rename(kept.with_name(new + kept.suffix))
+    for began in home.glob("runs/*/*.place"):
+        began.write_text(began.read_text().replace(old, new))
+    worktrees = home / "worktrees" / hash_of(os.path.realpath(old_place))
+    if worktrees.is_dir():
+        for worktree in worktrees.rename(worktrees.with_name(hash_of(os.path.realpath(place)))).iterdir():
+            kept = place / ".git" / "worktrees" / worktree.name
+            (kept / "gitdir").write_text(f"{worktree / '.git'}\n")
+            (worktree / ".git").write_text(f"gitdir: {kept}\n")
 
 
 def _make_repository(folder: Path) -> None:
@@ -175,8 +189,8 @@ def repository(tmp_path: Path, templates: Templates) -> Path:
 class Nexus:
     """The command as a person calls it: a process of its own."""
 
-    def __init__(self, place: Path) -> None:
-        self.place = place
+    def __init__(self, place: Path, templates: Templates | None = None) -> None:
+        self.place, self.templates = place, templates
 
     def __call__(self, *argv: str, place: Path | None = None, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         return forker()(argv, place or self.place, stdin)
@@ -188,9 +202,9 @@ class Nexus:
 
 
 @pytest.fixture
-def nexus(repository: Path) -> Nexus:
+def nexus(repository: Path, templates: Templates) -> Nexus:
     """git nexus in `repository`, not initialised."""
-    return Nexus(repository)
+    return Nexus(repository, templates)
 
 
 @pytest.fixture

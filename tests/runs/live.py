@@ -13,18 +13,49 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Nexus, run_git
+from tests.prepared import prepare
 from tests.terminal import answered, at_work
 
 # Not the same when done twice: whatever is repeated is seen.
 SCRIPT = "echo more >> readme.txt && mkdir new && echo fresh > 'new/ä b' && echo done"
+# Scripts by which many tests begin; none of them leaves anything that could not be copied.
+MORE = "echo more >> readme.txt"
+_SHARED = (SCRIPT, MORE)
 ASKED, DENIED, UNPROVED = 21, 20, 22
 
 
 def begun(nexus: Nexus, script: str = SCRIPT, *options: str, status: int | None = ASKED) -> str:
-    """Let a script work, and return the id of its run."""
-    done = nexus("run", *options, "--json", "--", "sh", "-c", script)
-    assert status is None or done.returncode == status, f"{done.returncode}\n{done.stdout}{done.stderr}"
-    return str(json.loads(done.stdout)["run"]["id"])
+    """Let a script work, and return the id of its run. The scripts of many tests do so once, and are then copied."""
+
+    def run() -> str:
+        done = nexus("run", *options, "--json", "--", "sh", "-c", script)
+        assert status is None or done.returncode == status, f"{done.returncode}\n{done.stdout}{done.stderr}"
+        return str(json.loads(done.stdout)["run"]["id"])
+
+    return prepare(nexus, ("run", script), run) if script in _SHARED and not options else run()
+
+
+def approved(nexus: Nexus, script: str = SCRIPT) -> str:
+    """Let a script work, approve what it did, and return the id of its run: done once and then copied."""
+
+    def run() -> str:
+        run = begun(nexus, script)
+        nexus.ok("approve", run)
+        return run
+
+    return prepare(nexus, ("approve", script), run)
+
+
+def approved_not_committed(nexus: Nexus, script: str = SCRIPT) -> str:
+    """Let a script work, and stop the approval of what it did between the yes and the commit: once, then copied."""
+
+    def run() -> str:
+        run = begun(nexus, script)
+        with held(nexus.place, run):
+            assert nexus("approve", run).returncode == 1
+        return run
+
+    return prepare(nexus, ("approve, held", script), run)
 
 
 def listed(nexus: Nexus) -> dict[str, dict[str, Any]]:

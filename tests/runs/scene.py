@@ -37,7 +37,9 @@ class RunScene:
     def __post_init__(self) -> None:
         self.worktree = self.project.parent / f"run-{self.id}"
         self.base = run_git(self.project, "rev-parse", "HEAD").strip()
-        run_git(self.project, "worktree", "add", "-q", "--lock", "-b", f"nexus/{self.id}", str(self.worktree))
+        # Without our hooks, as a run makes its own; tests/hooks has a worktree that a person adds.
+        quiet = ("-c", "core.hooksPath=/dev/null")
+        run_git(self.project, *quiet, "worktree", "add", "-q", "--lock", "-b", f"nexus/{self.id}", str(self.worktree))
         state = open_state(self.project)
         onto = run_git(self.project, "symbolic-ref", "HEAD").strip()
         run = Run(id=self.id, title="mend it", agent="scripted", base=self.base, definition="sha256:0",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Nexus, run_git
-from tests.runs.live import DENIED, UNPROVED, artifact, begun, commits, events, folder, held
+from tests.runs.live import DENIED, MORE, UNPROVED, approved_not_committed, artifact, begun, commits, events, folder
 
 CONFLICT = 23
 Alter = Callable[[Nexus, str], None]
@@ -93,7 +93,7 @@ ALTERED = [
 def test_what_was_altered_before_the_yes_is_not_committed(
     nexus: Nexus, project: Path, alter: Alter, status: int
 ) -> None:
-    run = begun(nexus, "echo more >> readme.txt")
+    run = begun(nexus, MORE)
     alter(nexus, run)
     before = run_git(project, "rev-parse", f"nexus/{run}")
 
@@ -125,9 +125,7 @@ def test_what_was_altered_before_the_yes_is_not_committed(
 def test_what_was_altered_between_the_yes_and_the_commit_is_not_committed(
     nexus: Nexus, project: Path, again: str, alter: Alter, status: int
 ) -> None:
-    run = begun(nexus, "echo more >> readme.txt")
-    with held(project, run):
-        assert nexus("approve", run).returncode == 1
+    run = approved_not_committed(nexus, MORE)
     alter(nexus, run)
     before = run_git(project, "rev-parse", f"nexus/{run}")
 
@@ -140,20 +138,17 @@ def test_what_was_altered_between_the_yes_and_the_commit_is_not_committed(
 
 @pytest.mark.parametrize("again", ["approve", "resume"])
 def test_a_yes_whose_commit_was_stopped_is_carried_out_by_the_next(nexus: Nexus, project: Path, again: str) -> None:
-    run = begun(nexus)
-    with held(project, run):
-        stopped = nexus("approve", run)
+    run = approved_not_committed(nexus)
 
     nexus.ok(again, run)
 
-    assert stopped.returncode == 1
     assert len(commits(project, run)) == 1
     assert len(events(project, run, "permission.granted")) == 1
     nexus.ok("replay", run, "--verify")
 
 
 def test_what_is_edited_in_the_worktree_after_the_proposal_is_not_in_the_commit(nexus: Nexus, project: Path) -> None:
-    run = begun(nexus, "echo more >> readme.txt")
+    run = begun(nexus, MORE)
     place = Path(run_git(project, "worktree", "list", "--porcelain").split("worktree ")[2].split("\n")[0])
     (place / "readme.txt").write_text("evil\n")
     (place / "evil").write_text("evil\n")
@@ -167,9 +162,7 @@ def test_what_is_edited_in_the_worktree_after_the_proposal_is_not_in_the_commit(
 
 @pytest.mark.parametrize("tree", ["HEAD^{tree}", "other"])
 def test_a_commit_that_carries_copied_trailers_is_not_taken_for_ours(nexus: Nexus, project: Path, tree: str) -> None:
-    run = begun(nexus, "echo more >> readme.txt")
-    with held(project, run):
-        nexus("approve", run)
+    run = approved_not_committed(nexus, MORE)
     token = artifact(project, run, events(project, run, "permission.granted")[0]["token"]).read_text()
     text = f"mine\n\nNexus-Run: {run}\nNexus-Action: a1\nNexus-Agent: command\nNexus-Approval: {token}\n"
     if tree == "other":
@@ -185,7 +178,7 @@ def test_a_commit_that_carries_copied_trailers_is_not_taken_for_ours(nexus: Nexu
 
 
 def test_a_changed_definition_is_refused_with_the_difference(nexus: Nexus, project: Path) -> None:
-    run = begun(nexus, "echo more >> readme.txt")
+    run = begun(nexus, MORE)
     edit_the_definition(nexus, run)
 
     refused = nexus("resume", run)

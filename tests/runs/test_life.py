@@ -9,7 +9,7 @@ import pytest
 
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
-from tests.runs.live import ASKED, DENIED, begun, commits, events, folder, listed, record, untouched
+from tests.runs.live import ASKED, DENIED, approved, begun, commits, events, folder, listed, record, untouched
 from tests.terminal import at_work, killed_at, read_until
 
 
@@ -161,8 +161,7 @@ def test_a_run_ends_where_it_is_cancelled_and_keeps_what_it_has(nexus: Nexus, pr
 
 
 def test_an_approval_twice_says_that_nothing_waits(nexus: Nexus, project: Path) -> None:
-    run = begun(nexus)
-    nexus.ok("approve", run)
+    run = approved(nexus)
 
     again = nexus("approve", run)
     named = nexus("approve", run, "a1")
@@ -282,8 +281,7 @@ def test_who_interrupts_a_run_hears_how_to_go_on_with_it(project: Path) -> None:
 
 
 def test_the_log_tells_once_that_a_run_landed(nexus: Nexus, project: Path) -> None:
-    run = begun(nexus)
-    nexus.ok("approve", run)
+    run = approved(nexus)
     nexus.ok("land", run)
     nexus.ok("land", run)
 
