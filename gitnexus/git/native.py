@@ -20,6 +20,7 @@ from gitnexus.git.objects import (
     GitFailed,
     RefLocked,
     blob_id,
+    changes_by_folder,
     commit_text,
 )
 
@@ -101,7 +102,7 @@ class NativeObjects:
         self._beside_gc = os.access(self._gc_mark, os.F_OK)
         try:
             old, self._builders = self._builders, {}
-            written = self._with(self.tree_of(parents[0]) if parents else None, _by_folder(changes), old)
+            written = self._with(self.tree_of(parents[0]) if parents else None, changes_by_folder(changes), old)
             tree = written if written is not None else str(self._writer.TreeBuilder().write())
             raw = commit_text(tree, parents, message, author)
             commit = str(self._loose.write(_COMMIT, raw))
@@ -179,6 +180,8 @@ class NativeObjects:
             if isinstance(change, dict):
                 below = str(old.id) if old is not None and int(old.filemode) == FOLDER else None
                 tree = self._with(below, change, builders)
+                if tree is None and old is not None and below is None:
+                    continue  # what was to be deleted below a file is not there
                 row = None if tree is None else (pygit2.Oid(hex=tree), FOLDER)
             elif isinstance(change, BlobId):
                 row = (pygit2.Oid(hex=str(change)), FILE)
@@ -215,22 +218,6 @@ class NativeObjects:
             if exc.errno != errno.EISDIR:
                 raise
         self._has_reflog.add(ref)
-
-
-def _by_folder(changes: Mapping[str, Content]) -> dict[str, Any]:
-    root: dict[str, Any] = {}
-    # Deletions first: a file may make room for a folder of the same name.
-    for path, data in sorted(changes.items(), key=lambda item: (item[1] is not None, item[0])):
-        *folders, name = path.split("/")
-        at = root
-        for folder in folders:
-            below = at.get(folder)
-            if not isinstance(below, dict):
-                below = at[folder] = {}
-            at = below
-        if not (data is None and isinstance(at.get(name), dict)):
-            at[name] = data
-    return root
 
 
 def _text(raw: bytes) -> str:

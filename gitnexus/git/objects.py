@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from gitnexus.base.errors import NexusError
 from gitnexus.git.child import GitFailed
@@ -124,6 +124,23 @@ def commit_text(tree: str, parents: Sequence[str], message: str, author: Author)
     above = "".join(f"parent {parent}\n" for parent in parents)
     who = author.ident
     return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}".encode()
+
+
+def changes_by_folder(changes: Mapping[str, Content]) -> dict[str, Any]:
+    """Return the changes as nested dictionaries, one for each folder."""
+    root: dict[str, Any] = {}
+    # Deletions first: a file may make room for a folder of the same name.
+    for path, data in sorted(changes.items(), key=lambda item: (item[1] is not None, item[0])):
+        *folders, name = path.split("/")
+        at = root
+        for folder in folders:
+            below = at.get(folder)
+            if not isinstance(below, dict):
+                below = at[folder] = {}
+            at = below
+        if not (data is None and isinstance(at.get(name), dict)):
+            at[name] = data
+    return root
 
 
 def open_objects(repo: Repo, life: Literal["short", "long"] = "short") -> Objects:

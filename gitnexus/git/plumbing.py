@@ -1,18 +1,31 @@
-"""Objects through git children: one `cat-file --batch` for reading, `fast-import` and `update-ref` for writing."""
+"""Objects without pygit2: read through one `cat-file --batch`, written as loose files or by `fast-import`."""
 
 import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO
+from typing import IO, Any
 
 from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run, spawn
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import Author, BlobId, Content, Entry, RefLocked
+from gitnexus.git.loose import is_plainly_written, tree_text, write_loose
+from gitnexus.git.objects import (
+    FILE,
+    FOLDER,
+    Author,
+    BlobId,
+    Content,
+    Entry,
+    RefLocked,
+    changes_by_folder,
+    commit_text,
+)
 
 # Questions that are not answered yet fill no more than the smallest pipe there is: writing them never waits for us to
 # read. Half of them are asked ahead, so that git looks for the next while we work on these.
 _AHEAD_BYTES = 2048
 _HEX = frozenset("0123456789abcdef")
+# More files than this go through fast-import, which packs them.
+_MOST_LOOSE = 50
 # fast-import wants a ref to build on; it is cleared again in the same stream and never written.
 _SCRATCH_REF = "refs/nexus/never-written"
 
@@ -22,6 +35,7 @@ class PlumbingObjects:
 
     def __init__(self, repo: Repo) -> None:
         self._git_dir = repo.common_dir
+        self._format = repo.object_format
         self._oid_bytes = 32 if repo.object_format == "sha256" else 20
         self._reader: subprocess.Popen[bytes] | None = None
         self._trees: dict[str, dict[str, Entry]] = {}
@@ -35,9 +49,19 @@ class PlumbingObjects:
             if loose.startswith("ref:"):
                 raise GitFailed(f"{ref} is a symbolic ref; writing it would write another",
                                 hint="git symbolic-ref --delete takes it away")  # fmt: skip
+        if not (self._git_dir / ref).exists() and not (self._git_dir / "reftable").exists():
+            return self._packed_tip(ref)
         # rev-parse and cat-file would also find refs/heads/<ref>: an agent could plant one.
         shown = run("show-ref", "--verify", "--hash", "--", ref, git_dir=self._git_dir)
         return shown.stdout.decode().strip() or None if shown.returncode == 0 else None
+
+    def _packed_tip(self, ref: str) -> str | None:
+        with contextlib.suppress(FileNotFoundError):
+            packed = (self._git_dir / "packed-refs").read_bytes()
+            at = packed.find(b" %s\n" % ref.encode("utf-8", "surrogateescape"))
+            if at >= 0:
+                return packed[at - 2 * self._oid_bytes : at].decode("ascii")
+        return None
 
     def tree_of(self, commit: str) -> str:
         kind, body = self._read(commit)
@@ -74,6 +98,10 @@ class PlumbingObjects:
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, Content], message: str, author: Author
     ) -> tuple[str, str]:
+        if len(changes) <= _MOST_LOOSE and is_plainly_written(self._git_dir):
+            tree = self._write_tree(self.tree_of(parents[0]) if parents else None, changes_by_folder(changes))
+            tree = tree or self._write("tree", b"")
+            return self._write("commit", commit_text(tree, parents, message, author)), tree
         stream = b"".join(_import_stream(parents, changes, message, author))
         argv = [*QUIET, f"--git-dir={self._git_dir}", "fast-import", "--quiet", "--done", "--date-format=raw"]
         child = spawn(argv, None, clean_environment())
@@ -132,6 +160,28 @@ class PlumbingObjects:
 
     def __del__(self) -> None:
         self.close()  # a reader nobody closed ends with its owner, not with the process
+
+    def _write(self, kind: str, body: bytes) -> str:
+        return write_loose(self._git_dir / "objects", self._format, kind, body)
+
+    def _write_tree(self, base: str | None, changes: Mapping[str, Any]) -> str | None:
+        """Write the tree `base` with `changes` and return its id, None when nothing is left in it."""
+        rows = dict(self.entries(base)) if base else {}
+        for name, change in changes.items():
+            old = rows.pop(name, None)
+            if isinstance(change, dict):
+                below = self._write_tree(old.oid if old is not None and old.is_folder else None, change)
+                if below is not None:
+                    rows[name] = Entry(FOLDER, below)
+                elif old is not None and not old.is_folder:
+                    rows[name] = old  # what was to be deleted below a file is not there
+            elif change is not None:
+                rows[name] = Entry(FILE, change if isinstance(change, BlobId) else self._write("blob", change))
+        if not rows:
+            return None
+        written = self._write("tree", tree_text(rows))
+        self._trees[written] = rows
+        return written
 
     def _read(self, oid: str) -> tuple[str, bytes]:
         return next(self._read_many([oid]))

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.git import Author, GitFailed, Objects, RefLocked, blob_id, discover
+from gitnexus.git.loose import is_plainly_written
 from gitnexus.git.native import NativeObjects
 from gitnexus.git.plumbing import PlumbingObjects
 from tests.conftest import run_git
@@ -199,3 +200,36 @@ def test_a_sha256_repository_takes_the_way_that_knows_it(tmp_path: Path) -> None
     assert objects.swap(REF, None, made, "begin")
     assert objects.tip(REF) == made
     objects.close()
+
+
+def test_a_deletion_below_a_file_leaves_the_file(objects: Objects) -> None:
+    first = commit(objects, [], {"a": b"1", "b/c": b"2"})
+
+    second = commit(objects, [first], {"a/x": None, "b/c/d": None, "gone/y": None})
+
+    assert objects.tree_of(second) == objects.tree_of(first)
+
+
+@pytest.mark.parametrize("setting", ["core.fsync=all", "core.fsyncObjectFiles=true", "core.sharedRepository=group", ""])
+def test_however_objects_are_written_git_finds_them_whole(repository: Path, setting: str) -> None:
+    if setting:
+        run_git(repository, "config", *setting.split("="))
+    objects = PlumbingObjects(discover(repository))
+
+    made = commit(objects, [], {"a": b"one", "b/c.txt": b"two", "b.c": b"three", "b-c": b"four"})
+    objects.swap(REF, None, made, "why")
+    objects.close()
+
+    run_git(repository, "fsck", "--strict", "--connectivity-only")
+    assert run_git(repository, "ls-tree", "-r", "--name-only", made).split() == ["a", "b-c", "b.c", "b/c.txt"]
+    assert is_plainly_written(repository / ".git") == (setting == "")
+
+
+def test_a_packed_ref_is_found_and_one_that_only_ends_like_it_is_not(objects: Objects, repository: Path) -> None:
+    made = commit(objects, [], {"a": b"1"})
+    objects.swap(REF, None, made, "why")
+    run_git(repository, "pack-refs", "--all")
+
+    assert objects.tip(REF) == made
+    assert objects.tip("refs/nexus/nexus/state") is None
+    assert objects.tip("refs/nexus/stat") is None
