@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -34,7 +35,6 @@ from gitnexus.runs.ids import branch_of as run_branch
 from gitnexus.runs.land import (
     ACTION,
     Plan,
-    Vouch,
     Way,
     approvals_of,
     landed_at,
@@ -44,6 +44,7 @@ from gitnexus.runs.land import (
     refuse_unready,
 )
 from gitnexus.runs.model import Run
+from gitnexus.runs.verify import merge_request
 from gitnexus.state import State
 
 _MOST_NAMED = 10
@@ -101,7 +102,10 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
             return Landed(_recorded(state, run, there), there, branch, way, True)
         with patch_ids(git) as ids:
             vouch = _voucher(scene, run)
-            renew = renewer(RunDesk(state, run), git, head, ask, lambda old, new: vouch(old, new, ids.of(old, new)))
+            parents = (head, tip) if way == "merge" else ()
+            renew = renewer(
+                RunDesk(state, run), git, head, ask, lambda old, new: vouch(old, new, ids.of(old, new), parents)
+            )
             plan = planned(git, ids, run, rows, head, way, vouch, renew)
         left = tuple(_left_alone(scene, plan, way))
         git.keep(plan.result)
@@ -157,8 +161,8 @@ def _merge_of(git: PrivateGit, tip: str, head: str) -> str:
     return first.id if first is not None else tip
 
 
-def _voucher(scene: _Scene, run: Run) -> Vouch:
-    def vouch(base: str, result: str, patch: str) -> str:
+def _voucher(scene: _Scene, run: Run) -> Callable[..., str]:
+    def vouch(base: str, result: str, patch: str, parents: tuple[str, ...] = ()) -> str:
         signer = signer_of(scene.repo)
         try:
             scene.approvers.public_of(signer.key_id)
@@ -168,9 +172,10 @@ def _voucher(scene: _Scene, run: Run) -> Vouch:
                 hint="an approver can land it, or land it with --merge or --rebase",
             ) from exc
         moment, ledger = now(), Ledger(scene.repo.common_dir)
-        request = hashlib.sha256(f"{ACTION}\0{run.id}\0{base}\0{result}\0{patch}".encode()).hexdigest()
+        said = "\0".join((ACTION, run.id, base, result, patch)).encode()
+        request = merge_request(run.id, parents, result) if parents else f"sha256:{hashlib.sha256(said).hexdigest()}"
         expected = Expected(project=scene.approvers.project, run=run.id, action=ACTION, kind="patch",
-                            request=f"sha256:{request}", mode="default", base=base, result=result,
+                            request=request, mode="default", base=base, result=result,
                             patch_id=patch)  # fmt: skip
         claims = approved(expected, scope="once", ledger=ledger.begin(moment), approver=signer.key_id, now=moment,
                           lasts=timedelta(minutes=5))  # fmt: skip
@@ -228,7 +233,7 @@ def _moved(scene: _Scene, run: Run, plan: Plan) -> str:
             scene.git.keep(one.tree)
             target = users.committed(scene.place, one.tree, target, one.message, one.author)
         rows = log(scene.git, Range(target, (plan.head,)))
-        for proof in proofs_of(scene.git, rows, scene.approvers):
+        for proof in proofs_of(scene.git, rows, scene.approvers, (plan.head,)):
             if proof.status != "approved":
                 raise VerificationFailed(f"{run.id} would not be verifiable any more: {proof.reason}",
                                          hint="land it with --merge")  # fmt: skip

@@ -1,15 +1,16 @@
 """Commits verified: which range, by whose keys, and from where the last time ended."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from gitnexus.base.errors import Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.git import Repo, config
-from gitnexus.git.commits import CommitRow, Range, log, range_of
-from gitnexus.git.merging import clean_merge, is_ancestor
+from gitnexus.git.commits import CommitRow, Range, log, messages_with, range_of, trees_around
+from gitnexus.git.merging import clean_merge_of_all, count_lost, differs_where_changed, holds_change, is_ancestor
 from gitnexus.git.patchid import patch_ids
 from gitnexus.git.private import EMPTY_TREE, PrivateGit, private
 from gitnexus.git.revisions import branch_of, commit_of, head_of
@@ -18,7 +19,10 @@ from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.signed import Signed, digest
 from gitnexus.policy.tokens import proved
 from gitnexus.runs import cursor
-from gitnexus.runs.verify import Commit, Proof, Tools, verified
+from gitnexus.runs.lineage import Lineage, Use, key_of
+from gitnexus.runs.message import APPROVAL
+from gitnexus.runs.message import read as read_trailers
+from gitnexus.runs.verify import MOST_APPROVALS, Commit, Proof, Tools, verified
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
@@ -28,14 +32,36 @@ _LARGEST = 2**20
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A range A..B whose end does not go on from its start: `count` commits of `start` are not in it.
+
+    Of a branch that is to come into another this is usual; where it is a push it would undo them.
+    """
+
+    start: str
+    count: int
+    refused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found; `since` is the commit up to which an earlier pass had been good, `tip` where this one ended."""
+    """What was found; `since` is the commit up to which an earlier pass had been good, `tip` where this one ended.
+
+    `lost` is set where the range goes back from its start; `notes` is what could not be ruled out.
+    """
 
     proofs: list[Proof]
     tip: str
     since: str
     root: str
     strict: bool
+    lost: Lost | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True if the command need not fail."""
+        return not self.wrong and not (self.lost is not None and self.lost.refused)
 
     @property
     def wrong(self) -> list[Proof]:
@@ -75,8 +101,12 @@ def verify(
     *,
     strict: bool = False,
     since_cursor: bool = False,
+    forward: bool = False,
 ) -> Verified:
-    """Verify a range in one pass; with `since_cursor` only what came since the last good pass. Raises: Invalid, …"""
+    """Verify a range in one pass; with `since_cursor` only what came since the last good pass. Raises: Invalid, …
+
+    With `forward` its end must go on from its start, as it must where a push is judged.
+    """
     repo = state.repo
     with private(repo) as git:
         wanted, most = (range_of(repo, git, text), 0) if text is not None else _ahead(repo, git)
@@ -85,24 +115,32 @@ def verify(
         before = cursor.known(repo.common_dir, ref, who, strict=strict) if since_cursor else None
         since = _start(git, before, wanted)
         rows = log(git, Range(wanted.tip, (*wanted.without, *([since] if since else []))), most=most)
-        proofs = list(proofs_of(git, rows, approvers))
-        found = Verified(proofs, wanted.tip, since, approvers.root.key, strict)
+        earlier = (wanted.tip,) if most else (*wanted.without, *([since] if since else []))
+        proofs = list(proofs_of(git, rows, approvers, earlier))
+        lost = _lost(git, wanted, strict=strict, forward=forward) if text is not None else None
+        notes = _notes(git, before, wanted)
+        found = Verified(proofs, wanted.tip, since, approvers.root.key, strict, lost, notes)
     # What was cut off at the last hundred has no start that could be told.
-    if not found.wrong and not most and len(wanted.without) <= 1:
+    if found.ok and not most and len(wanted.without) <= 1:
         start = wanted.without[0] if wanted.without else ""
         made = cursor.Cursor(ref=ref, tip=wanted.tip, start=start, approvers=who, strict=strict)
         cursor.remember(repo.common_dir, made)
     return found
 
 
-def proofs_of(git: PrivateGit, rows: Iterable[CommitRow], approvers: Approvers) -> Iterator[Proof]:
-    """Yield a proof for each commit, in one pass."""
+def proofs_of(
+    git: PrivateGit, rows: Iterable[CommitRow], approvers: Approvers, before: Sequence[str] = ()
+) -> Iterator[Proof]:
+    """Yield a proof for each commit, in one pass; no approval counts that a commit reached by `before` has used."""
     edge = _edge(git)
+    lineage = Lineage(lambda: _approvals_in(git, before), lru_cache(maxsize=4096)(partial(is_ancestor, git)))
     with patch_ids(git) as ids:
         tools = Tools(
             proved=lru_cache(maxsize=64)(lambda token: proved(token, approvers)),
             patch_id=lambda commit: ids.of(commit.parent_trees[0], commit.tree),
-            clean_merge=lambda commit: clean_merge(git, *commit.parents) if len(commit.parents) == 2 else None,
+            clean_merge=lambda commit: clean_merge_of_all(git, commit.parents),
+            brings_back=partial(_brings_back, git),
+            lineage=lineage,
             empty_tree=EMPTY_TREE[git.object_format],
         )
         for proof in verified((Commit(*row) for row in rows), tools):
@@ -111,6 +149,49 @@ def proofs_of(git: PrivateGit, rows: Iterable[CommitRow], approvers: Approvers) 
                 yield proof.changed(reason=words)
             else:
                 yield proof
+
+
+def _lost(git: PrivateGit, wanted: Range, *, strict: bool, forward: bool) -> Lost | None:
+    """Return what a range would undo of its start, None if it goes on from it.
+
+    Without a word of the caller it is refused where nothing else could be meant: in a hook that judges a push, and
+    where the end lies before the start, so that the range is empty.
+    """
+    behind = [start for start in wanted.without if not is_ancestor(git, start, wanted.tip)]
+    if not behind:
+        return None
+    push = forward or bool(os.environ.get("GIT_QUARANTINE_PATH"))
+    refused = push or (strict and is_ancestor(git, wanted.tip, behind[0]))
+    return Lost(behind[0], count_lost(git, behind[0], wanted.tip), refused)
+
+
+def _notes(git: PrivateGit, known: cursor.Cursor | None, wanted: Range) -> tuple[str, ...]:
+    """Return what the proofs leave open."""
+    notes = []
+    if _edge(git):
+        notes.append("this clone is shallow: whether an approval proved its change before cannot be seen")
+    if known is not None and not is_ancestor(git, known.tip, wanted.tip):
+        notes.append(f"it goes back: the last good pass ended at {known.tip[:12]}, which is not in this history")
+    return tuple(notes)
+
+
+def _approvals_in(git: PrivateGit, tips: Sequence[str]) -> dict[bytes, tuple[str, ...]]:
+    """Return which commits that `tips` reach carry which approvals."""
+    found: dict[bytes, tuple[str, ...]] = {}
+    for commit, message in messages_with(git, f"{APPROVAL}: ", tips):
+        said = read_trailers(message)
+        for token in said.approvals[:MOST_APPROVALS] if said is not None else ():
+            key = key_of(token)
+            found[key] = (*found.get(key, ()), commit)
+    return found
+
+
+def _brings_back(git: PrivateGit, merge: Commit, use: Use) -> bool:
+    """True if a merge has in the files of a proved change something else than a parent that has undone the change."""
+    before, after = trees_around(git, use.commit)
+    parent = merge.parent_trees[merge.parents.index(use.parent)]
+    changed = differs_where_changed(git, before, after, parent, merge.tree)
+    return changed and not holds_change(git, parent, before, after)
 
 
 def _from_file(state: State, file: Path) -> Approvers:

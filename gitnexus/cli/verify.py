@@ -8,10 +8,10 @@ import click
 
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, columns, counted, start_folder
+from gitnexus.ui.output import answer, columns, counted, note, start_folder
 
 if TYPE_CHECKING:
-    from gitnexus.app.verifying import Verified
+    from gitnexus.app.verifying import Lost, Verified
     from gitnexus.runs.verify import Proof
 
 _COLOURS = {"approved": "green", "unapproved": "yellow", "invalid": "red"}
@@ -22,18 +22,22 @@ _SHOWN = 200
 @click.argument("commits", metavar="[RANGE]", required=False)
 @click.option("--require-approval", is_flag=True, help="Fail also for commits that carry no approval.")
 @click.option("--since-cursor", is_flag=True, help="Begin where the last good pass over the same range ended.")
+@click.option(
+    "--forward", is_flag=True, help="Fail also if RANGE is A..B and B does not go on from A, as after a forced push."
+)
 @click.option("--approvers", "file", metavar="FILE", help="Take the approvers from this copy of .nexus/approvers.")
 @click.option("--root", metavar="KEYID", help="The first approver, for a machine that does not know them.")
 @click.pass_context
 def verify(
-    ctx: click.Context, commits: str | None, require_approval: bool, since_cursor: bool, file: str | None,
-    root: str | None,
+    ctx: click.Context, commits: str | None, require_approval: bool, since_cursor: bool, forward: bool,
+    file: str | None, root: str | None,
 ) -> None:  # fmt: skip
     """Say of each commit whether it was approved, and why.
 
     RANGE is A..B, or B for all that B reaches. Without it: what HEAD has and its upstream or the default branch has
     not; where nothing is ahead, the last 100 commits. Leaves with status 22 if one is invalid: its approval does not
-    hold for what it does.
+    hold for what it does. A range A..B whose end lies before its start undoes commits: that is said, and fails with
+    --require-approval, with --forward, and in a pre-receive hook.
     """
     from gitnexus.app.keepers import open_state
     from gitnexus.app.open import described
@@ -45,20 +49,26 @@ def verify(
     state = open_state(discover(start, inherit=True))
     try:
         whose = approvers_for(state, start / Path(file).expanduser() if file else None, root)
-        found = look(state, whose, commits, strict=require_approval, since_cursor=since_cursor)
+        found = look(state, whose, commits, strict=require_approval, since_cursor=since_cursor, forward=forward)
+        for words in found.notes:
+            note(words)
+        if found.lost is not None and not found.lost.refused:
+            note(_going_back(found.lost))
         answer(lambda: _payload(found), lambda: _text(found), lambda: described(state.repo))
     finally:
         state.close()
-    sys.exit(22 if found.wrong else 0)
+    sys.exit(0 if found.ok else 22)
 
 
 def _payload(found: "Verified") -> dict[str, Any]:
     return {
-        "ok": not found.wrong,
+        "ok": found.ok,
         "commits": [proof.plain() for proof in found.proofs],
         "tip": found.tip,
         "since": found.since or None,
         "root": found.root,
+        **({"goesBack": {"from": found.lost.start, "commits": found.lost.count}} if found.lost else {}),
+        **({"notes": list(found.notes)} if found.notes else {}),
     }
 
 
@@ -74,7 +84,16 @@ def _text(found: "Verified") -> str:
     ]
     since = f" since {found.since[:9]}, where the last pass ended" if found.since else ""
     tail = f"{counted(len(newest), 'commit')}{since}: {', '.join(counts)}" if newest else f"No commits{since}."
-    return "\n".join([columns([_row(proof) for proof in shown], indent=""), *more, tail] if shown else [tail])
+    last = [click.style(_going_back(found.lost), fg="red")] if found.lost and found.lost.refused else []
+    return "\n".join([*([columns([_row(proof) for proof in shown], indent="")] if shown else []), *more, tail, *last])
+
+
+def _going_back(lost: "Lost") -> str:
+    """Return what a range that does not go on from its start would undo, in words."""
+    count = counted(lost.count, "commit")
+    if lost.refused:
+        return f"It goes back: {count} that {lost.start[:9]} has would be undone."
+    return f"{lost.start[:9]} has {count} that this history lacks: as a push it would undo them (see --forward)"
 
 
 def _row(proof: "Proof") -> list[str]:

@@ -9,13 +9,12 @@ from gitnexus.base.text import one_line
 from gitnexus.git.child import GitFailed, must, reason
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author, commit_text
-from gitnexus.git.private import PrivateGit
+from gitnexus.git.private import EMPTY_TREE, PrivateGit
 from gitnexus.git.revisions import commit_of, head_of
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The mark tells a commit that was asked for from a parent of one that was not.
 _FORMAT = "%m%x00%H%x00%T%x00%P%x00%B"
-_FIELDS = 5
 _PIECE = 1 << 16
 _ODD = re.compile(r"[<>\n\0]")
 
@@ -61,7 +60,7 @@ def log(git: PrivateGit, wanted: Range, *, most: int = 0) -> Iterator[CommitRow]
             "--no-show-signature", "--no-mailmap", "--encoding=UTF-8", f"--format={_FORMAT}", *limit, wanted.tip,
             *(f"^{word}" for word in wanted.without), "--"]  # fmt: skip
     trees: dict[str, str] = {}
-    for mark, oid, tree, parents, message in _records(git, argv):
+    for mark, oid, tree, parents, message in _records(git, argv, 5):
         trees[oid] = tree
         if mark == "-":
             continue
@@ -121,8 +120,24 @@ def _tree(git: PrivateGit, commit: str) -> str:
     return raw[5 : raw.index(b"\n")].decode("ascii")
 
 
-def _records(git: PrivateGit, argv: list[str]) -> Iterator[list[str]]:
-    """Yield the five fields of each commit as git prints them; a log of any length is never held whole."""
+def messages_with(git: PrivateGit, words: str, tips: Sequence[str], *, most: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield id and message of the commits that `tips` reach and whose message has `words`; of the newest `most` only.
+
+    Raises: GitFailed.
+    """
+    if not tips or not all(_ID.fullmatch(tip) for tip in tips):
+        return
+    # --grep would look on through the whole history until it had found so many.
+    wanted = [f"--max-count={most}"] if most else ["--fixed-strings", f"--grep={words}"]
+    argv = ["log", "-z", "--no-patch", "--no-notes", "--no-color", "--no-show-signature", "--no-mailmap",
+            "--encoding=UTF-8", "--format=%H%x00%B", *wanted, *tips, "--"]  # fmt: skip
+    for oid, message in _records(git, argv, 2):
+        if words in message:
+            yield oid, message
+
+
+def _records(git: PrivateGit, argv: list[str], count: int) -> Iterator[list[str]]:
+    """Yield the fields of each commit as git prints them; a log of any length is never held whole."""
     with git.started(*argv) as child:
         stream = child.stdout
         if child.stdin is not None:
@@ -132,9 +147,9 @@ def _records(git: PrivateGit, argv: list[str]) -> Iterator[list[str]]:
         while stream is not None and (piece := stream.read(_PIECE)):
             *whole, rest = (rest + piece).split(b"\0")
             fields += whole
-            ready = len(fields) - len(fields) % _FIELDS
-            for at in range(0, ready, _FIELDS):
-                yield [field.decode("utf-8", "replace") for field in fields[at : at + _FIELDS]]
+            ready = len(fields) - len(fields) % count
+            for at in range(0, ready, count):
+                yield [field.decode("utf-8", "replace") for field in fields[at : at + count]]
             del fields[:ready]
     if child.returncode != 0 or fields or rest:
         raise GitFailed("git could not read the commits of that range", hint="git fsck tells what is missing")
@@ -148,3 +163,9 @@ def tree_of(git: PrivateGit, commit: str) -> str:
     if asked.returncode != 0:
         raise NotFound(f"there is no commit {commit}")
     return asked.stdout.decode("ascii").strip()
+
+
+def trees_around(git: PrivateGit, commit: str) -> tuple[str, str]:
+    """Return the tree that a commit found in its first parent, and its own. Raises: Invalid, NotFound, GitFailed."""
+    first = re.match(rb"tree \S+\nparent (\S+)\n", read(git, commit))
+    return tree_of(git, first[1].decode("ascii")) if first else EMPTY_TREE[git.object_format], tree_of(git, commit)

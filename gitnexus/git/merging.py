@@ -1,15 +1,15 @@
 """What a merge would be, and a change on another base: worked out in a private git, no checkout is touched."""
 
-import re
+from collections.abc import Sequence
 
 from gitnexus.base.errors import Conflict
 from gitnexus.git.child import GitFailed, reason
 from gitnexus.git.commits import tree_of
 from gitnexus.git.private import PrivateGit
 
-_VERSION = re.compile(rb"git version (\d+)\.(\d+)")
-# `merge-tree --write-tree` came with this one.
-_WRITES_TREES = (2, 38)
+# Each parent costs a merge: git itself writes no octopus of more than this, and a commit can claim a million.
+MOST_PARENTS = 25
+_PERSON = "git nexus <git-nexus@localhost> 0 +0000"
 
 
 def is_ancestor(git: PrivateGit, older: str, newer: str) -> bool:
@@ -29,16 +29,56 @@ def clean_merge(git: PrivateGit, ours: str, theirs: str) -> str | None:
         return tree_of(git, theirs)
     if is_ancestor(git, theirs, ours):
         return tree_of(git, ours)
-    if not can_simulate(git):
-        return None
+    return _merged_apart(git, ours, theirs)
+
+
+def _merged_apart(git: PrivateGit, ours: str, theirs: str) -> str | None:
+    """Return the tree of two commits of which neither comes before the other; git before 2.38 cannot, and fails too."""
     done = git.run("merge-tree", "--write-tree", "--no-messages", ours, theirs)
     return done.stdout.decode("ascii").split()[0] if done.returncode == 0 else None
 
 
-def can_simulate(git: PrivateGit) -> bool:
-    """True if this git can merge without a checkout."""
-    found = _VERSION.match(git.must("version"))
-    return found is not None and (int(found[1]), int(found[2])) >= _WRITES_TREES
+def clean_merge_of_all(git: PrivateGit, parents: Sequence[str]) -> str | None:
+    """Return the tree that git makes of all parents of a commit, one after the other; None as for `clean_merge`.
+
+    What two of them make is a commit of the private git alone, and the next one is merged with that.
+    """
+    if not 2 <= len(parents) <= MOST_PARENTS:
+        return None
+    merged = parents[0]
+    for at, parent in enumerate(parents[1:], 2):
+        if is_ancestor(git, parent, merged):
+            continue
+        if is_ancestor(git, merged, parent):
+            merged = parent
+            continue
+        tree = _merged_apart(git, merged, parent)
+        if tree is None or at == len(parents):
+            return tree
+        raw = f"tree {tree}\nparent {merged}\nparent {parent}\nauthor {_PERSON}\ncommitter {_PERSON}\n\nmerged\n"
+        merged = git.must("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw.encode()).decode().strip()
+    return tree_of(git, merged)
+
+
+def count_lost(git: PrivateGit, old: str, new: str) -> int:
+    """Return how many commits `old` has and `new` has not: what is lost where a branch moves from one to the other."""
+    return int(git.must("rev-list", "--count", old, f"^{new}", "--"))
+
+
+def holds_change(git: PrivateGit, tree: str, old: str, new: str) -> bool:
+    """True if the change from `old` to `new` can be taken out of `tree` again with whole context, so it is there."""
+    git.must("read-tree", tree)
+    patch = patch_between(git, old, new)
+    return not patch or git.run("apply", "--cached", "--check", "-R", "-p1", "-", stdin=patch).returncode == 0
+
+
+def differs_where_changed(git: PrivateGit, old: str, new: str, one: str, other: str) -> bool:
+    """True if the trees `one` and `other` differ in a path that the change from `old` to `new` touches."""
+    changed, apart = (
+        set(git.must("diff-tree", "-r", "-z", "--name-only", "--no-renames", first, second, "--").split(b"\0")[:-1])
+        for first, second in ((old, new), (one, other))
+    )
+    return not changed.isdisjoint(apart)
 
 
 def replayed(git: PrivateGit, onto: str, old: str, new: str) -> str:

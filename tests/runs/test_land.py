@@ -115,6 +115,7 @@ def test_at_a_terminal_what_it_would_be_now_is_shown_approved_and_verified(
     found = json.loads(nexus.ok("verify", "--json", f"{run.base}..HEAD"))
     newest = found["commits"][-1]
     assert (newest["commit"], newest["status"], newest["action"]) == (head(run.project), "approved", "land")
+    assert newest["reason"].startswith("it is the very merge" if way == "--merge" else "its tree is the one")
     assert landed(nexus, way)["already"] is True
 
 
