@@ -51,21 +51,28 @@ def rules_in_short(text: bytes) -> list[tuple[Rule, tuple[bytes, ...]]]:
     lowered = text.lower()
     long_lines = b"\n".join(line for line in lowered.split(b"\n") if _LONG.search(line))
     seen: dict[int, list[bytes]] = {}
-    for word, numbers in by_word().items():
-        raw = word.encode("ascii")
+    # Most texts here are a name or a line of a record: they hold no run that long, and few words are left to look for.
+    for raw, numbers in _words() if long_lines else ():
         if raw in long_lines:
             for number in numbers:
                 seen.setdefault(number, []).append(raw)
-        elif raw in _short_words() and raw in lowered:
+    for raw, numbers in _short_words():
+        if raw in lowered and raw not in long_lines:
             for number in numbers:
-                if not RULES[number].is_long:
-                    seen.setdefault(number, []).append(raw)
+                seen.setdefault(number, []).append(raw)
     return [(RULES[number], tuple(words)) for number, words in sorted(seen.items())]
 
 
 @cache
-def _short_words() -> frozenset[bytes]:
-    return frozenset(word.encode("ascii") for rule in RULES if not rule.is_long for word in rule.keywords)
+def _words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
+    return tuple((word.encode("ascii"), numbers) for word, numbers in by_word().items())
+
+
+@cache
+def _short_words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
+    """Return the words of rules that are not about a long run, with those rules alone."""
+    rows = ((raw, tuple(number for number in numbers if not RULES[number].is_long)) for raw, numbers in _words())
+    return tuple((raw, numbers) for raw, numbers in rows if numbers)
 
 
 @cache
