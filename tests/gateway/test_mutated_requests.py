@@ -86,9 +86,10 @@ def outside_of(room: Room) -> dict[str, Any]:
     return {**found, **git, "names": sorted(names)}
 
 
-def attack_with_a_token(place: Path, count: int, seed: int) -> tuple[int, int]:
+def attack_with_a_token(place: Path, count: int, chance: random.Random) -> tuple[int, int]:
     """Try changed calls with the token for another; return how many changes changed nothing, and were executed."""
-    chance, room = random.Random(seed), room_at(place)
+    room = room_at(place)
+    bench = room.bench
     params: dict[str, Any] = {"argv": [str(room.place / "mark"), "one", "--flag=a"], "cwd": "sub", "seconds": 60}
     approved, before = asked(room, params), outside_of(room)
     token, refused = room.token(approved), 0
@@ -96,32 +97,31 @@ def attack_with_a_token(place: Path, count: int, seed: int) -> tuple[int, int]:
         wanted = changed(chance, {**params, "approval": token})
         executed = len(room.executed)
         try:
-            call(room.bench, "cmd.run", wanted)
+            call(bench, "cmd.run", wanted)
         except NexusError:
             refused += 1
             assert len(room.executed) == executed, wanted
         else:
             assert room.executed[executed:] == [approved], wanted
             token = room.token(approved)
-    call(room.bench, "cmd.run", {**params, "approval": token})
+    call(bench, "cmd.run", {**params, "approval": token})
     with pytest.raises(NexusError):
-        call(room.bench, "cmd.run", {**params, "approval": token})
+        call(bench, "cmd.run", {**params, "approval": token})
     assert all(one == approved for one in room.executed)
     assert outside_of(room) == before
     assert sorted(os.listdir(room.place / "sub" / "made")) == ["one"]
     return len(room.executed) - 1, refused
 
 
-def attack_a_rule(place: Path, count: int, seed: int) -> tuple[int, int]:
+def attack_a_rule(place: Path, count: int, chance: random.Random) -> tuple[int, int]:
     """Try calls that a rule with a slot may or may not allow; return how many were executed and refused."""
-    chance = random.Random(seed)
     room = room_at(place, f"allow:\n  - run: {json.dumps([str(place.resolve() / 'work' / 'mark'), '{name}'])}")
     params: dict[str, Any] = {"argv": [str(room.place / "mark"), "one"], "seconds": 60}
-    before, refused = outside_of(room), 0
+    bench, before, refused = room.bench, outside_of(room), 0
     for _ in range(count):
         wanted = changed(chance, params)
         try:
-            call(room.bench, "cmd.run", wanted)
+            call(bench, "cmd.run", wanted)
         except NexusError:
             refused += 1
     for request in room.executed:
@@ -136,14 +136,14 @@ def attack_a_rule(place: Path, count: int, seed: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("part", range(3))
 def test_a_changed_request_is_not_executed_with_the_token_of_another(tmp_path: Path, part: int) -> None:
-    _, refused = attack_with_a_token(tmp_path, 30, part)
+    _, refused = attack_with_a_token(tmp_path, 30, random.Random(part))
 
     assert refused > 15, "most changes change something, or the test would try nothing"
 
 
 @pytest.mark.parametrize("part", range(2))
 def test_a_rule_with_a_slot_lets_nothing_else_run(tmp_path: Path, part: int) -> None:
-    executed, refused = attack_a_rule(tmp_path, 30, part)
+    executed, refused = attack_a_rule(tmp_path, 30, random.Random(part))
 
     assert executed > 0
     assert refused > 0
