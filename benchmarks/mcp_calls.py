@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import ClientSession, StdioServerParameters, stdio_client
-from measure import Ratio
+from measure import Ratio, rounds_of
 
 ECHO = """
 import anyio
@@ -61,7 +61,7 @@ async def _calls(place: Path, script: Path) -> list[Ratio]:
             ("nx_task_add", {"title": "t", "context": "c"}, 4.0),
         ):
             mine, theirs = [], []
-            for _ in range(CALLS):
+            for _ in range(rounds_of(CALLS)):
                 theirs.append(await _timed(bare, "echo", {}))
                 mine.append(await _timed(nexus, name, params))
             found.append(Ratio(name, "an echo tool", statistics.median(mine), statistics.median(theirs), limit))
@@ -80,7 +80,7 @@ async def _starts(place: Path, script: Path) -> Ratio:
     echo = StdioServerParameters(command=sys.executable, args=[str(script)], cwd=place)
     ours = StdioServerParameters(command="git-nexus", args=["mcp"], cwd=place)
     mine, theirs = [], []
-    for _ in range(STARTS):
+    for _ in range(rounds_of(STARTS)):
         theirs.append(await _first_answer(echo, "echo"))
         mine.append(await _first_answer(ours, "nx_plan_status"))
     return Ratio("start to first answer", "a bare SDK server", statistics.median(mine), statistics.median(theirs), 1.5)
