@@ -14,7 +14,7 @@ FLAGS :=
 # A machine that forbids compiled modules would compile all of ours anew in each of the thousands of processes here.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-times check slow bench format docs clean
+.PHONY: help demo test test-times check style types floors peers slow bench format docs clean
 
 help: ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -35,17 +35,26 @@ test: $(READY) ## run the fast tests, and say where their time went
 test-times: $(READY) ## run the fast tests, and say more about their time: 40 tests, sums by file
 	@$(PYTEST) -m "not slow" --slowest 40 $(FLAGS)
 
-check: $(READY) ## format, lint, types, floors
+check: style types floors ## format, lint, types, floors
+
+style: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+
+types: $(READY)
 	@$(BIN)/mypy
+
+floors: $(READY)
 	@$(BIN)/lint-imports --no-logo
+
+peers: $(READY) ## fetch the programs of others that the slow tests need, once, into .venv/peers
+	@$(BIN)/python -m tests.slow.fetch
 
 slow: $(READY) ## run the tests that need peers, a network or minutes, and those by example with many of them
 	@EXAMPLES=many $(PYTEST) -m "slow or hypothesis" $(FLAGS)
 
 bench: $(READY) ## print every measured ratio
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py $(FLAGS)
 
 docs: $(READY) ## write the generated pages again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/reference/generate.py
@@ -57,4 +66,4 @@ format: $(READY) ## format the code
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove what this file made
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

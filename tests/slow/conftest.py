@@ -24,6 +24,18 @@ def _had(name: str, get: Callable[[], T]) -> T:
         pytest.skip(f"{_MISSING}{name}: {exc}")
 
 
+def _path(name: str) -> Path:
+    peer = _had(name, peers.PEERS[name])
+    assert isinstance(peer, Path)
+    return peer
+
+
+def _unpacked(name: str) -> Unpacked:
+    peer = _had(name, peers.PEERS[name])
+    assert isinstance(peer, Unpacked)
+    return peer
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     told = {str(report.longrepr[2]) for report in terminalreporter.getreports("skipped") if report.longrepr}
     missing = sorted(words.partition(_MISSING)[2] for words in told if _MISSING in words)
@@ -36,7 +48,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def new_git() -> Path:
     """A folder with a git that knows config hooks."""
-    return _had("git 2.54", peers.new_git)
+    return _path("git 2.54")
 
 
 @pytest.fixture
@@ -56,51 +68,50 @@ def with_old_git() -> None:
 @pytest.fixture(scope="session")
 def husky() -> Path:
     """husky's program."""
-    return _had("husky", lambda: peers.from_npm("husky")) / "husky" / "bin.js"
+    return _path("husky") / "husky" / "bin.js"
 
 
 @pytest.fixture(scope="session")
 def lefthook() -> Path:
     """lefthook's program."""
-    return _had("lefthook", lambda: peers.from_npm("lefthook")) / ".bin" / "lefthook"
+    return _path("lefthook") / ".bin" / "lefthook"
 
 
 @pytest.fixture(scope="session")
 def pre_commit() -> Path:
     """The program of the pre-commit framework."""
-    return _had("pre-commit", lambda: peers.from_pypi("pre-commit")) / "pre-commit"
+    return _path("pre-commit") / "pre-commit"
 
 
 @pytest.fixture(scope="session")
 def zsh() -> Unpacked:
-    return _had("zsh", lambda: peers.from_debian("zsh", "bin/zsh"))
+    return _unpacked("zsh")
 
 
 @pytest.fixture(scope="session")
 def fish() -> Unpacked:
-    return _had("fish", lambda: peers.from_debian("fish", "usr/bin/fish"))
+    return _unpacked("fish")
 
 
 @pytest.fixture(scope="session")
 def busybox() -> Path:
-    return _had("busybox", lambda: peers.from_debian("busybox-static", "bin/busybox")).program
+    return _unpacked("busybox").program
 
 
 @pytest.fixture(scope="session")
 def bubblewrap() -> Unpacked:
-    return _had("bubblewrap", lambda: peers.from_debian("bubblewrap", "usr/bin/bwrap"))
+    return _unpacked("bubblewrap")
 
 
 @pytest.fixture(scope="session")
 def shellcheck() -> Path:
-    return _had("shellcheck", lambda: peers.from_debian("shellcheck", "usr/bin/shellcheck")).program
+    return _unpacked("shellcheck").program
 
 
 @pytest.fixture(scope="session")
 def bash_completion() -> Path:
     """The file that an interactive bash sources."""
-    file = "usr/share/bash-completion/bash_completion"
-    return _had("bash-completion", lambda: peers.from_debian("bash-completion", file)).program
+    return _unpacked("bash-completion").program
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +150,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def sshd(tmp_path: Path) -> Iterator[Sshd]:
     """A server of OpenSSH on this machine that lets its own key in, and nobody else."""
-    program = _had("openssh-server", lambda: peers.from_debian("openssh-server", "usr/sbin/sshd")).program
+    program = _unpacked("openssh-server").program
     found = _had("a server of OpenSSH", lambda: Sshd(program, tmp_path / "ssh"))
     yield found
     found.close()

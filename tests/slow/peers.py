@@ -1,6 +1,6 @@
-"""Programs of other people that we must get along with, fetched once per machine into a folder of their own.
+"""Programs of other people that we must get along with, fetched once into .venv/peers; `make clean` removes them.
 
-Nothing is installed on the machine: a Debian package is only unpacked beside the others.
+Nothing is installed on the machine: a Debian package is only unpacked beside the others. `make peers` fetches all.
 """
 
 import fcntl
@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,10 @@ from pathlib import Path
 # As it was before a test sealed its home: how this machine reaches its package archives.
 OUTSIDE = dict(os.environ)
 ROOT = Path(__file__).resolve().parents[2]
+SHELF = ROOT / ".venv" / "peers"
 CONFIG_HOOKS = (2, 54)
+# For so many seconds nobody tries again what could not be had: each try may wait minutes for a network.
+_NOT_AGAIN = 1800
 
 
 class CannotBeHad(Exception):
@@ -37,7 +40,7 @@ def new_git() -> Path:
     if git_version("git") >= CONFIG_HOOKS:
         return _once("system-git", lambda folder: (folder / "git").symlink_to(_on_path("git") or ""))
     script = ROOT / ".ci" / "peers" / "get-git.sh"
-    return _once("git", lambda folder: _run(["sh", script, folder], 180)) / "bin"
+    return _once("git", lambda folder: _run(["sh", script, folder], 300)) / "bin"
 
 
 def git_version(program: str) -> tuple[int, ...]:
@@ -51,14 +54,14 @@ def from_npm(package: str) -> Path:
     if _on_path("npm") is None:
         raise CannotBeHad("there is no npm on PATH")
     npm = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]
-    return _once(f"npm-{package.replace('/', '-')}", lambda folder: _run([*npm, folder, package], 120)) / "node_modules"
+    return _once(f"npm-{package.replace('/', '-')}", lambda folder: _run([*npm, folder, package], 300)) / "node_modules"
 
 
-def from_pypi(package: str, seconds: int = 120) -> Path:
+def from_pypi(package: str, seconds: int = 300) -> Path:
     """Return the bin folder of a virtual environment that holds a package; a large one may take longer."""
 
     def make(folder: Path) -> None:
-        _run([sys.executable, "-m", "venv", folder], 60)
+        _run([sys.executable, "-m", "venv", folder], 180)
         _run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", package], seconds)
 
     return _once(f"pypi-{package}", make) / "bin"
@@ -89,7 +92,7 @@ def _unpack(package: str, folder: Path) -> None:
     except CannotBeHad:
         if os.geteuid() != 0:
             raise
-        _run(["apt-get", "-qq", "update"], 120)
+        _run(["apt-get", "-qq", "update"], 300)
         _download(package, folder)
     (folder / "root" / "usr").mkdir(parents=True)
     for file in folder.glob("*.deb"):
@@ -100,26 +103,36 @@ def _unpack(package: str, folder: Path) -> None:
 
 
 def _download(package: str, folder: Path) -> None:
-    planned = _run(["apt-get", "install", "--simulate", "--no-install-recommends", package], 60)
+    planned = _run(["apt-get", "install", "--simulate", "--no-install-recommends", package], 180)
     names = re.findall(r"^Inst (\S+)", planned, re.MULTILINE)
-    _run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", *names], 120, folder)
+    _run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", *names], 300, folder)
 
 
 def _once(name: str, make: Callable[[Path], object]) -> Path:
     """Return the folder of one peer; made by whoever comes first, begun anew if that one did not finish."""
-    shelf = Path(tempfile.gettempdir(), f"git-nexus-peers-{os.geteuid()}")
-    shelf.mkdir(mode=0o700, exist_ok=True)
-    if shelf.lstat().st_uid != os.geteuid():
-        raise CannotBeHad(f"{shelf} belongs to somebody else")
-    folder, ready = shelf / name, shelf / f"{name}.ready"
-    with (shelf / f"{name}.lock").open("w") as lock:
+    SHELF.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder, ready, failed = SHELF / name, SHELF / f"{name}.ready", SHELF / f"{name}.failed"
+    with (SHELF / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not ready.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
+        if ready.exists():
+            return folder
+        if failed.exists() and time.time() - failed.stat().st_mtime < _NOT_AGAIN:
+            raise CannotBeHad(failed.read_text())
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
             make(folder)
-            ready.touch()
+        except CannotBeHad as exc:
+            failed.write_text(str(exc))
+            raise
+        ready.touch()
     return folder
+
+
+def forget_failures() -> None:
+    """Let what could not be had be tried again."""
+    for file in SHELF.glob("*.failed"):
+        file.unlink()
 
 
 def _run(argv: Sequence[str | Path], seconds: int, place: Path | None = None) -> str:
@@ -146,3 +159,20 @@ def _run(argv: Sequence[str | Path], seconds: int, place: Path | None = None) ->
 def _on_path(program: str) -> Path | None:
     found = shutil.which(program, path=OUTSIDE.get("PATH"))
     return Path(found) if found else None
+
+
+# Each peer that is no program of an agent: those stand in test_adapters_real.REAL.
+PEERS: dict[str, Callable[[], Unpacked | Path]] = {
+    "git 2.54": new_git,
+    "husky": lambda: from_npm("husky"),
+    "lefthook": lambda: from_npm("lefthook"),
+    "MCP inspector": lambda: from_npm("@modelcontextprotocol/inspector"),
+    "pre-commit": lambda: from_pypi("pre-commit"),
+    "zsh": lambda: from_debian("zsh", "bin/zsh"),
+    "fish": lambda: from_debian("fish", "usr/bin/fish"),
+    "busybox": lambda: from_debian("busybox-static", "bin/busybox"),
+    "bubblewrap": lambda: from_debian("bubblewrap", "usr/bin/bwrap"),
+    "shellcheck": lambda: from_debian("shellcheck", "usr/bin/shellcheck"),
+    "bash-completion": lambda: from_debian("bash-completion", "usr/share/bash-completion/bash_completion"),
+    "openssh-server": lambda: from_debian("openssh-server", "usr/sbin/sshd"),
+}

@@ -101,7 +101,7 @@ REAL = {
         ),
         Real(
             "aider",
-            lambda: peers.from_pypi("aider-chat", 500) / "aider",
+            lambda: peers.from_pypi("aider-chat", 900) / "aider",
             "openai/stub-model",
             Step(),
             lambda folder: [],

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.slow import peers
 from tests.slow.calls import must
-from tests.slow.conftest import _had
+from tests.slow.conftest import _path
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="session")
 def inspector() -> Path:
     """The inspector's program."""
-    folder = _had("MCP inspector", lambda: peers.from_npm("@modelcontextprotocol/inspector"))
+    folder = _path("MCP inspector")
     return folder / ".bin" / "mcp-inspector"
 
 
