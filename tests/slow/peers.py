@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -138,22 +139,28 @@ def forget_failures() -> None:
 def _run(argv: Sequence[str | Path], seconds: int, place: Path | None = None) -> str:
     words = [str(word) for word in argv]
     try:
-        done = subprocess.run(
+        child = subprocess.Popen(
             words,
             cwd=place,
             env=OUTSIDE,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=seconds,
-            check=False,
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired) as exc:
+    except OSError as exc:
         raise CannotBeHad(f"{words[0]}: {exc}") from exc
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
-        raise CannotBeHad(f"{Path(words[0]).name} {words[1]} left with {done.returncode}: {said[-1]}")
-    return done.stdout
+    try:
+        out, err = child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired as exc:
+        os.killpg(child.pid, signal.SIGKILL)  # with what it started: an installer has children of its own
+        child.communicate()
+        raise CannotBeHad(f"{Path(words[0]).name} {' '.join(words[1:3])} took longer than {seconds} s") from exc
+    if child.returncode != 0:
+        said = (err or out).strip().splitlines() or ["no reason given"]
+        raise CannotBeHad(f"{Path(words[0]).name} {words[1]} left with {child.returncode}: {said[-1]}")
+    return out
 
 
 def _on_path(program: str) -> Path | None:
