@@ -13,6 +13,7 @@ from gitnexus.harness.speech.table import NAMES
 from tests.conftest import Nexus
 
 NODE = shutil.which("node")
+NO_NODE = "there is no node on PATH to load the plugin of OpenCode with: install Node.js"
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_opencode_is_asked_which_plugins_it_loads(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hook_that_refuses_the_canary_is_proved_to_block(name: str, repository: Path, says: Path) -> None:
     if name == "opencode" and NODE is None:
-        pytest.skip("there is no node here to load the plugin of OpenCode with")
+        pytest.skip(NO_NODE)
     install(repository, name, "project", None, dry_run=False)
     (says / "says").write_text("echo 'git nexus canary: refused' >&2; exit 2\n")
 
@@ -96,11 +97,17 @@ def test_a_hook_that_refuses_the_canary_is_proved_to_block(name: str, repository
     assert b"git-nexus-canary" in (says / "asked").read_bytes()
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("answer", ["exit 0", """echo '{"verdict": "allow"}'"""])
+# OpenCode's plugin takes silence for a no, so there it is no way to let a call pass.
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        *((name, """echo '{"verdict": "allow"}'""") for name in NAMES),
+        *((name, "exit 0") for name in NAMES if name != "opencode"),
+    ],
+)
 def test_a_hook_that_lets_the_canary_pass_is_a_problem(name: str, answer: str, repository: Path, says: Path) -> None:
-    if name == "opencode" and (NODE is None or answer == "exit 0"):
-        pytest.skip("OpenCode's plugin needs node, and takes silence for a no")
+    if name == "opencode" and NODE is None:
+        pytest.skip(NO_NODE)
     install(repository, name, "project", None, dry_run=False)
     (says / "says").write_text(answer + "\n")
 
@@ -113,7 +120,7 @@ def test_where_git_nexus_fails_the_hook_refuses_everything_and_says_so(
     name: str, answer: str, repository: Path, says: Path
 ) -> None:
     if name == "opencode" and NODE is None:
-        pytest.skip("there is no node here to load the plugin of OpenCode with")
+        pytest.skip(NO_NODE)
     install(repository, name, "project", None, dry_run=False)
     (says / "says").write_text(answer + "\n")
 
@@ -163,7 +170,7 @@ def test_the_commands_tell_the_same_in_words_and_as_json(nexus: Nexus) -> None:
     assert (broken.returncode, wrong.returncode) == (1, 2)
 
 
-@pytest.mark.skipif(NODE is None, reason="there is no node here to load the plugin of OpenCode with")
+@pytest.mark.skipif(NODE is None, reason=NO_NODE)
 def test_the_plugin_of_opencode_hands_events_on_and_what_is_said_to_the_model(repository: Path, says: Path) -> None:
     install(repository, "opencode", "project", None, dry_run=False)
     (says / "says").write_text(

@@ -17,7 +17,10 @@ from gitnexus.policy.sshkeys import SshSigner
 from tests.conftest import run_git
 from tests.policy.signing import Key
 
-needs_ssh = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no OpenSSH here")
+needs_ssh = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None,
+    reason="there is no ssh-keygen on PATH: install OpenSSH, apt install openssh-client",
+)
 
 
 def folder(sealed: Path) -> Path:

@@ -230,7 +230,10 @@ def test_a_private_key_is_not_taken_for_a_public_one(project: Path, nexus: Nexus
     assert done.returncode == 6 and "is a private key" in done.stderr
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no OpenSSH here")
+@pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None,
+    reason="there is no ssh-keygen on PATH: install OpenSSH, apt install openssh-client",
+)
 def test_the_whole_way_works_with_an_ssh_key(nexus: Nexus, tmp_path: Path, sealed: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "id")], check=True)
     run_git(nexus.place, "config", "--global", "nexus.signingKey", str(tmp_path / "id"))

@@ -32,7 +32,7 @@ def need(level: Level) -> None:
     """Skip, naming what is missing, where the machine does not have the level."""
     found = tried(level)
     if not found.there:
-        pytest.skip(f"{level}: {found.why}")
+        pytest.skip(f"this machine cannot confine at {level}: {found.why}; git nexus doctor says what would help")
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ KERNEL = {
 @pytest.mark.parametrize("code", KERNEL.values(), ids=KERNEL.keys())
 def test_doors_into_the_kernel_and_other_processes_are_shut(level: Level, code: str, python: Box) -> None:
     if "kill" in code and level == "L1" and levels.landlock_abi() < 6:
-        pytest.skip("L1: signals are kept within from version 6 of Landlock")
+        pytest.skip("L1 keeps signals within from version 6 of Landlock on: needs Linux 6.12")
     code = code.replace("{us}", str(os.getpid()))
 
     ended = python(level, f"import ctypes, os\nlibc = ctypes.CDLL(None)\nprint({code})")
@@ -180,7 +180,7 @@ def test_doors_into_the_kernel_and_other_processes_are_shut(level: Level, code: 
 @EVERY
 def test_126_the_parent_cannot_be_looked_into_even_without_confinement(level: Level, box: Box) -> None:
     if os.geteuid() == 0 and level == "L0":
-        pytest.skip("L0: root may look into everything")
+        pytest.skip("at L0 root may look into everything: run the tests as another user")
 
     parent = "" if level == "L3" else "/proc/$PPID/environ"  # at L3 that is bubblewrap, which has the command's own
     us = f"/proc/{os.getpid()}"
@@ -460,7 +460,7 @@ BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
 def test_093_a_fork_bomb_is_bounded_and_ended(level: Level, python: Box, worktree: Path) -> None:
     """Bounded twice: by the sandbox, and should that fail by the processor time of the whole family."""
     if level == "L0" and sys.platform != "linux":
-        pytest.skip("L0: nothing counts a family of processes here")
+        pytest.skip("at L0 only Linux counts a family of processes: run the tests there")
 
     ended = python(level, BOMB, limits=QUICK.changed(seconds=5, cpu_seconds=5, processes=24))
 
@@ -481,7 +481,7 @@ def test_163_a_file_has_a_size_it_cannot_pass(level: Level, box: Box, worktree: 
 @EVERY
 def test_163_many_files_cannot_fill_the_disk(level: Level, box: Box, worktree: Path) -> None:
     if sys.platform != "linux":
-        pytest.skip("L0: nobody looks at the disk here")
+        pytest.skip("only Linux tells how much of the disk a family takes: run the tests there")
     script = "i=0; while [ $i -lt 400 ]; do head -c 1000000 /dev/zero > f$i; i=$((i+1)); sleep 0.01; done; sleep 50"
 
     ended = box(level, "sh", "-c", script, limits=QUICK.changed(disk=20_000_000))
@@ -507,7 +507,7 @@ def test_093_one_process_cannot_take_all_memory(level: Level, python: Box) -> No
 @EVERY
 def test_093_many_processes_cannot_take_all_memory(level: Level, python: Box) -> None:
     if sys.platform != "linux":
-        pytest.skip("L0: nothing counts a family's memory here")
+        pytest.skip("only Linux counts the memory of a family: run the tests there")
     code = "import os, time\nfor _ in range(3): os.fork()\nx = b'x' * 60_000_000\ntime.sleep(50)"
 
     ended = python(level, code, limits=QUICK.changed(memory=200_000_000))

@@ -62,7 +62,7 @@ def with_new_git(new_git: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def with_old_git() -> None:
     """The machine's own git is one that takes hooks from files alone."""
     if peers.git_version("git") >= peers.CONFIG_HOOKS:
-        pytest.skip(f"{_MISSING}git before 2.54: the machine's own is newer")
+        pytest.skip(f"{_MISSING}git before 2.54: the machine's own is newer, put an older one first on PATH")
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +119,7 @@ def git_completion() -> Path:
     """The bash completion that comes with git."""
     found = Path("/usr/share/bash-completion/completions/git")
     if not found.exists():
-        pytest.skip(f"{_MISSING}git's completion for bash: there is no {found}")
+        pytest.skip(f"{_MISSING}git's completion for bash: there is no {found}, install git with its completions")
     return found
 
 

@@ -23,7 +23,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(place)]
     done = subprocess.run(mount, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"cannot be had here: a file system of its own: {done.stderr.strip()}")
+        pytest.skip(f"cannot be had here: a file system of its own, which needs root: {done.stderr.strip()}")
     yield place
     subprocess.run(["umount", str(place)], check=True)
 

@@ -225,7 +225,7 @@ def test_files_that_are_not_kept_are_told(state: State, repository: Path) -> Non
 
 def test_a_folder_that_may_not_be_read_holds_nothing_else_up(state: State, repository: Path) -> None:
     if os.geteuid() == 0:
-        pytest.skip("root may read everything")
+        pytest.skip("root may read every file: run the tests as another user")
     (repository / ".nexus" / "rules").mkdir(mode=0)
     (repository / ".nexus" / "memory" / "four.md").write_text("4")
 

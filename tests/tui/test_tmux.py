@@ -28,7 +28,7 @@ CHECKLIST = """\
 @pytest.fixture
 def window(project: Path) -> Iterator[Terminal]:
     if shutil.which("tmux") is None:
-        pytest.skip("no tmux here")
+        pytest.skip("there is no tmux on PATH: install it, apt install tmux")
     (project / "TODO.md").write_text(CHECKLIST)
     run_git(project, "add", ".")
     run_git(project, "commit", "-qm", "what is to be done")
