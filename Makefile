@@ -8,6 +8,7 @@ READY := $(VENV)/.ready
 SCRATCH := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 < 4000000 { exit 1 }' \
 	&& echo /dev/shm || echo $${TMPDIR:-/tmp})
 PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -p tests.times
+SEED ?= $(shell date -u +%Y%m%d)
 # What else pytest or benchmarks/run.py is given: make test FLAGS="-x --slowest 20"
 FLAGS :=
 
@@ -51,7 +52,8 @@ peers: $(READY) ## fetch the programs of others that the slow tests need, once, 
 	@$(BIN)/python -m tests.slow.fetch
 
 slow: $(READY) ## run the tests that need peers, a network or minutes, and those by example with many of them
-	@EXAMPLES=many $(PYTEST) -m "slow or hypothesis" $(FLAGS)
+	@echo "SEED=$(SEED) make slow repeats what chance chooses in this run"
+	@SEED=$(SEED) EXAMPLES=many $(PYTEST) -p tests.order --maxschedchunk=1 -m "slow or hypothesis" $(FLAGS)
 
 bench: $(READY) ## print every measured ratio
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py $(FLAGS)

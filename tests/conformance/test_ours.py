@@ -9,18 +9,21 @@ from gitnexus.conformance.coverage import asserted, kept, schemas_in
 from gitnexus.conformance.load import Loaded, load
 from gitnexus.conformance.mcpserver import McpServer
 from gitnexus.conformance.toolcommand import ToolCommand
+from tests.conformance.forkedtool import ForkedTool
 from tests.conformance.places import OURS, UPSTREAM, ran
 from tests.conformance.watch import Watching, complaints
 from tests.conftest import Nexus
 
 FIXTURES = load(OURS)
+# It asks for the names of all tools once. The tests below start a command, or a server, as others would.
+FORKED = ForkedTool()
 each = pytest.mark.parametrize("one", [pytest.param(one, id=one.test_id) for one in FIXTURES])
 
 
 @pytest.mark.slow
 @each
 def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_the_schemas(one: Loaded) -> None:
-    transport = Watching(ToolCommand())
+    transport = Watching(FORKED)
 
     result = ran(one, transport)
 

@@ -7,13 +7,14 @@ import pytest
 from gitnexus.conformance.coverage import schemas_in
 from gitnexus.conformance.load import Loaded
 from gitnexus.conformance.mcpserver import McpServer
-from gitnexus.conformance.toolcommand import ToolCommand
+from tests.conformance.forkedtool import ForkedTool
 from tests.conformance.places import UPSTREAM, WHY_ABSENT, needs_upstream, ran, upstream
 from tests.conformance.watch import Watching, complaints
 from tests.conftest import Nexus
 
 pytestmark = pytest.mark.slow
 FIXTURES = upstream()
+FORKED = ForkedTool()
 each = pytest.mark.parametrize("one", [pytest.param(one, id=one.test_id) for one in FIXTURES])
 
 
@@ -25,7 +26,7 @@ def test_there_are_46_of_them() -> None:
 @pytest.mark.skipif(not FIXTURES, reason=WHY_ABSENT)
 @each
 def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_upstreams_schemas(one: Loaded) -> None:
-    transport = Watching(ToolCommand())
+    transport = Watching(FORKED)
 
     result = ran(one, transport)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.slow.calls import copy_of_the_working_tree, must
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=90)
 
 
 def test_make_demo_works_in_a_fresh_clone_and_sets_up_once(tmp_path: Path, network: dict[str, str]) -> None:

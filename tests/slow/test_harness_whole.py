@@ -26,7 +26,7 @@ from tests.slow import offline
 from tests.slow.conftest import _MISSING, _had
 from tests.slow.test_adapters_real import REAL
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=30)
 POLICY = "---\nversion: 1\nallow:\n- run: [git, status]\n- write: ['src/**']\ndeny:\n- run: [touch, denied.txt]\n---\n"
 SUB = "SUBWORK: do task 1"
 WORDS = "[plan] MAINWORK"

@@ -1,7 +1,6 @@
 """Commands killed at any moment: run again, they finish the job."""
 
 import json
-import random
 import signal
 import subprocess
 import time
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Nexus, run_git
+from tests.seeds import chance_of
 
 
 def killed(place: Path, seconds: float, *argv: str) -> None:
@@ -21,10 +21,10 @@ def killed(place: Path, seconds: float, *argv: str) -> None:
     child.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=30)
 def test_init_and_uninstall_killed_at_any_moment_are_finished_by_the_next(tmp_path: Path) -> None:
-    chance = random.Random(1)
-    for number in range(30):
+    chance = chance_of(0)
+    for number in range(12):
         place = tmp_path / f"p{number}"
         run_git(tmp_path, "init", "-q", place.name)
         (place / ".nexus" / "memory").mkdir(parents=True)

@@ -1,20 +1,20 @@
-"""Two hundred moments over the whole life of a run, from its start to its landing, and a kill at each."""
+"""Eighty moments over the whole life of a run, from its start to its landing, and a kill at each."""
 
-import random
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Nexus
 from tests.runs.live import disturbed, undisturbed, untouched
+from tests.seeds import chance_of
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_runs_killed_at_twenty_moments_end_as_one_that_was_not(nexus: Nexus, project: Path, seed: int) -> None:
+@pytest.mark.slow(seconds=60)
+@pytest.mark.parametrize("part", range(4))
+def test_runs_killed_at_twenty_moments_end_as_one_that_was_not(nexus: Nexus, project: Path, part: int) -> None:
     mine = untouched(project)
     usual = undisturbed(nexus)
-    chance = random.Random(seed)
+    chance = chance_of(part)
 
     outcomes = [disturbed(nexus, usual, chance) for _ in range(5)]
 

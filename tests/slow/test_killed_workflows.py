@@ -1,4 +1,4 @@
-"""Twenty moments over the life of a workflow, and a kill at each."""
+"""Twelve moments over the life of a workflow, and a kill at each."""
 
 import json
 import random
@@ -14,8 +14,9 @@ import pytest
 
 from tests.conftest import Nexus, run_git
 from tests.runs.live import artifact, events, gone_on, killed, listed, untouched, whole
+from tests.seeds import chance_of
 
-LIVES = 5
+LIVES = 3
 PROMPT = "compare, plan and implement the steps in 'zu tun.md'"
 # The second patch does not fit without the first, and neither fits twice.
 TODO = """\
@@ -114,9 +115,9 @@ def undisturbed(nexus: Nexus) -> tuple[list[float], tuple[Any, ...]]:
     return [after - before for before, after in pairwise(clock)], outcome(nexus, run)
 
 
-@pytest.mark.slow
-def test_a_workflow_killed_at_twenty_moments_ends_as_one_that_was_not(project: Path, tmp_path: Path) -> None:
-    chance, places = random.Random(9), lives(project, tmp_path)
+@pytest.mark.slow(seconds=60)
+def test_a_workflow_killed_at_twelve_moments_ends_as_one_that_was_not(project: Path, tmp_path: Path) -> None:
+    chance, places = chance_of(0), lives(project, tmp_path)
     usual, wanted = undisturbed(next(places))
     hit: list[bool] = []
 

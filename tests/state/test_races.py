@@ -1,7 +1,6 @@
 """Many processes at once, and some of them killed."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from gitnexus.base.clock import now
 from gitnexus.state import State
 from gitnexus.state.format import new_tree
 from tests.conftest import run_git
+from tests.seeds import chance_of
 
 # Each process adds one to its own counter and to the shared one, and tells only what was reported as done.
 WRITER = """
@@ -46,7 +46,7 @@ def count(place: Path, name: str) -> int:
     return int(State.open(place).read(f"backlog/{name}.json") or b"0")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 def test_sixteen_processes_with_fifty_increments_keep_all_eight_hundred(repository: Path) -> None:
     begun(repository)
 
@@ -74,13 +74,13 @@ def test_both_ways_of_writing_get_along(repository: Path) -> None:
     [
         ("long", 12),
         ("short", 6),
-        pytest.param("long", 150, marks=pytest.mark.slow),
-        pytest.param("short", 40, marks=pytest.mark.slow),
+        pytest.param("long", 60, marks=pytest.mark.slow(seconds=20)),
+        pytest.param("short", 20, marks=pytest.mark.slow),
     ],
 )
 def test_what_a_killed_process_reported_is_there_and_the_store_opens(repository: Path, life: str, kills: int) -> None:
     begun(repository)
-    chance = random.Random(kills)
+    chance = chance_of(kills)
     reported: dict[str, int] = {}
     steady = started(repository, "steady", kills * 4, life)
 

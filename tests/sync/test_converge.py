@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.canonical import parse
+from tests.seeds import chance_of
 from tests.sync.scene import Clones
 
 
@@ -44,6 +45,8 @@ def test_three_clones_end_alike_and_lose_nothing(tmp_path: Path, seed: int) -> N
 
 
 @pytest.mark.slow
-def test_three_clones_end_alike_after_five_hundred_ways_to_meet(tmp_path: Path) -> None:
-    for seed in range(1000, 1500):
+@pytest.mark.parametrize("part", range(8))
+def test_three_clones_end_alike_after_two_hundred_ways_to_meet(tmp_path: Path, part: int) -> None:
+    chance = chance_of(part)
+    for seed in (chance.randrange(10**9) for _ in range(25)):
         story(tmp_path / f"{seed}.git", seed)
