@@ -3,16 +3,22 @@
 import asyncio
 import json
 import os
+import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+import anyio
 import pytest
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
+from mcp.server.stdio import stdio_server
 
 from gitnexus.app.tools import TOOLS
 from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.harnesses import HARNESSES
+from gitnexus.main import main
+from gitnexus.mcp import server as _imported_before_the_fork  # noqa: F401
 from gitnexus.state import State
 from tests.catalog.packages import package
 from tests.conftest import Nexus, run_git, trust
@@ -21,18 +27,64 @@ Talk = Callable[[ClientSession], Awaitable[Any]]
 
 
 def with_server(place: Path, talk: Talk, roots: list[Path] | None = None, **env: str) -> Any:
-    """Start `git nexus mcp` in `place`, talk to it, and return what the talk returned."""
+    """Fork `git nexus mcp` in `place`, talk to it, and return what the talk returned."""
+    pid, from_server, to_server = fork_server(place, env)
 
     async def told_roots(_ctx: object) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root(uri=root.as_uri()) for root in roots or []])  # type: ignore[arg-type]
 
     async def run() -> Any:
-        server = StdioServerParameters(command="git-nexus", args=["mcp"], cwd=place, env={**os.environ, **env})
-        callback = told_roots if roots is not None else None
-        async with (
-            stdio_client(server) as (reader, writer),
-            ClientSession(reader, writer, list_roots_callback=callback) as client,
-        ):
+        # Messages go in lines both ways: the transport of a server is one of a client, with the pipes exchanged.
+        async with stdio_server(anyio.wrap_file(from_server), anyio.wrap_file(to_server)) as (reader, writer):
+            try:
+                callback = told_roots if roots is not None else None
+                async with ClientSession(reader, writer, list_roots_callback=callback) as client:
+                    await client.initialize()
+                    return await talk(client)
+            finally:
+                to_server.close()  # it ends then, and so does what it says
+
+    try:
+        return asyncio.run(run())
+    finally:
+        from_server.close()
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def fork_server(place: Path, env: dict[str, str]) -> tuple[int, TextIO, TextIO]:
+    """Be the server in a child of this process, which has imported it already; return its id and the pipes."""
+    (its_in, to_server), (from_server, its_out) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.dup2(its_in, 0)
+            os.dup2(its_out, 1)
+            for fd in (its_in, to_server, from_server, its_out):
+                os.close(fd)
+            sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+            sys.argv = ["git-nexus", "mcp"]
+            os.environ.update(env)
+            os.chdir(place)
+            main()
+            status = 0
+        except SystemExit as exc:
+            status = exc.code if isinstance(exc.code, int) else int(exc.code is not None)
+        except BaseException:  # noqa: BLE001 - nothing of this process may go back into the tests
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(its_in)
+    os.close(its_out)
+    return pid, open(from_server, encoding="utf-8"), open(to_server, "w", encoding="utf-8")
+
+
+def with_started_server(place: Path, talk: Talk) -> Any:
+    """Start `git nexus mcp` as a program does, talk to it, and return what the talk returned."""
+
+    async def run() -> Any:
+        server = StdioServerParameters(command="git-nexus", args=["mcp"], cwd=place, env=dict(os.environ))
+        async with stdio_client(server) as (reader, writer), ClientSession(reader, writer) as client:
             await client.initialize()
             return await talk(client)
 
@@ -46,7 +98,7 @@ async def call(client: ClientSession, name: str, **params: Any) -> types.CallToo
 
 
 def test_every_tool_is_listed_with_what_a_model_needs_to_choose(repository: Path) -> None:
-    tools = with_server(repository, lambda client: client.list_tools()).tools
+    tools = with_started_server(repository, lambda client: client.list_tools()).tools
 
     assert [tool.name for tool in tools] == [f"nx_{name}" for name in TOOLS]
     assert all(tool.description and tool.input_schema["additionalProperties"] is False for tool in tools)
