@@ -1,9 +1,14 @@
 """A project with a run in it, as `git nexus run` leaves one: a worktree, a branch, commits with real tokens."""
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+import pygit2
+import pygit2.enums
 
 from gitnexus.app.keepers import open_state
 from gitnexus.base.clock import now, stamp
@@ -14,11 +19,13 @@ from gitnexus.git.private import private
 from gitnexus.policy.keys import Signer, own_signer
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.tokens import Expected, approved, issue
+from gitnexus.projects.model import hash_of
 from gitnexus.runs import store
 from gitnexus.runs.message import Trailers, message
 from gitnexus.runs.model import Run
 from gitnexus.state.format import id_of
-from tests.conftest import run_git
+from tests.conftest import Nexus, run_git
+from tests.prepared import prepare
 
 RUN = "261116-1503-k7fb"
 AGENT = Author("scripted", "scripted@agents.invalid", 1_794_000_000)
@@ -35,13 +42,20 @@ class RunScene:
     count: int = 0
 
     def __post_init__(self) -> None:
-        self.worktree = self.project.parent / f"run-{self.id}"
+        home = Path(os.environ["NEXUS_HOME"]).resolve()
+        self.worktree = home / "worktrees" / hash_of(os.path.realpath(self.project)) / self.id
+        if self.worktree.exists():  # the scene was made before, and is a copy
+            self.base = self.record().base
+            return
         self.base = run_git(self.project, "rev-parse", "HEAD").strip()
         # Without our hooks, as a run makes its own; tests/hooks has a worktree that a person adds.
         quiet = ("-c", "core.hooksPath=/dev/null")
         run_git(self.project, *quiet, "worktree", "add", "-q", "--lock", "-b", f"nexus/{self.id}", str(self.worktree))
+        mark = self.project / ".git" / "worktrees" / self.id / "nexus" / "run"
+        mark.parent.mkdir()
+        mark.write_text(f"{self.id}\n")
         state = open_state(self.project)
-        onto = run_git(self.project, "symbolic-ref", "HEAD").strip()
+        onto = (self.project / ".git" / "HEAD").read_text().removeprefix("ref: ").strip()
         run = Run(id=self.id, title="mend it", agent="scripted", base=self.base, definition="sha256:0",
                   created=stamp(now()), onto=onto)  # fmt: skip
         store.put(state, run, f"runs: start {self.id}")
@@ -64,13 +78,12 @@ class RunScene:
         """Approve an edit and commit it on the run's branch."""
         self.edit(files)
         self.count += 1
-        run_git(self.worktree, "add", "-A")
-        tree = run_git(self.worktree, "write-tree").strip()
+        tree = _write_tree(self.worktree)
         tip = self.tip
         token = self.token(f"a{self.count}", tree_of(self.project, tip), tree, **changed)
         trailers = Trailers(self.id, (f"a{self.count}",), "scripted", (token,))
         made = commit_tree(self.project, tree, [tip], message(summary, body, trailers))
-        run_git(self.project, "update-ref", f"refs/heads/nexus/{self.id}", made, tip)
+        point(self.project, f"refs/heads/nexus/{self.id}", made)
         return made
 
     def token(self, action: str, base: str, result: str, /, signer: Signer | None = None, **changed: Any) -> str:
@@ -105,6 +118,36 @@ class RunScene:
             return store.read(state.latest(), self.id)
         finally:
             state.close()
+
+
+def prepared(nexus: Nexus, words: str, make: Callable[[Path], RunScene]) -> RunScene:
+    """Return the scene that `make` makes of a project: made once for each worker, then copied."""
+
+    def act() -> str:
+        made = make(nexus.place)
+        return f"{made.id} {made.count}"
+
+    name, count = prepare(nexus, (words,), act).split()
+    return RunScene(nexus.place, name, count=int(count))
+
+
+def _write_tree(worktree: Path) -> str:
+    repository = pygit2.Repository(str(worktree))
+    repository.index.add_all()
+    for path, flags in repository.status().items():
+        if flags & pygit2.enums.FileStatus.WT_DELETED:
+            repository.index.remove(path)
+    repository.index.write()
+    tree = str(repository.index.write_tree())
+    repository.free()
+    return tree
+
+
+def point(project: Path, ref: str, commit: str) -> None:
+    """Have a ref name a commit, whatever it named before."""
+    repository = pygit2.Repository(str(project))
+    repository.references.create(ref, commit, force=True)
+    repository.free()
 
 
 def commit_tree(project: Path, tree: str, parents: list[str], text: str) -> str:

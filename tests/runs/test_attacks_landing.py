@@ -7,14 +7,14 @@ import pytest
 
 from gitnexus.runs.message import Trailers, message
 from tests.conftest import Nexus, run_git
-from tests.runs.scene import RUN, RunScene, commit_tree, raw_message, tree_of
+from tests.runs.scene import RUN, RunScene, commit_tree, prepared, raw_message, tree_of
 
 OTHER = "261116-1503-zzzz"
 
 
 @pytest.fixture
-def run(project: Path) -> RunScene:
-    return RunScene(project)
+def run(project: Path, nexus: Nexus) -> RunScene:
+    return prepared(nexus, "a run that just began", RunScene)
 
 
 def status_of(nexus: Nexus, commit: str, place: Path | None = None) -> str:

@@ -14,18 +14,21 @@ import pytest
 from gitnexus.base.clock import now, stamp
 from gitnexus.runs.trash import Thrown, Trash
 from tests.conftest import Nexus, run_git
-from tests.runs.scene import RUN, RunScene, commit_file, tree_of
+from tests.runs.scene import RUN, RunScene, commit_file, prepared, tree_of
 
 RESCUE = f"refs/nexus/rescue/{RUN}"
 BRANCH = f"refs/heads/nexus/{RUN}"
 
 
 @pytest.fixture
-def run(project: Path) -> RunScene:
-    commit_file(project, ".gitignore", "*.log\n")
-    made = RunScene(project)
-    made.commit({"a.txt": "a\n"})
-    return made.end()
+def run(project: Path, nexus: Nexus) -> RunScene:
+    def make(project: Path) -> RunScene:
+        commit_file(project, ".gitignore", "*.log\n")
+        made = RunScene(project)
+        made.commit({"a.txt": "a\n"})
+        return made.end()
+
+    return prepared(nexus, "a run of one approved commit, ended", make)
 
 
 def cleaned(nexus: Nexus, *argv: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Nexus, run_git, trust
 from tests.policy.signing import Key
 from tests.runs.live import typed
-from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, raw_message, tree_of
+from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, point, prepared, raw_message, tree_of
 
 WAYS = ["--merge", "--rebase", "--squash"]
 
@@ -21,13 +21,17 @@ def lines(**changed: str) -> str:
 
 
 @pytest.fixture
-def run(project: Path) -> RunScene:
+def run(project: Path, nexus: Nexus) -> RunScene:
     """A run of two approved commits, ended."""
-    commit_file(project, "long.txt", lines())
-    made = RunScene(project)
-    made.commit({"long.txt": lines(line_30="thirty"), "new/a.txt": "a\n"}, summary="first step")
-    made.commit({"long.txt": lines(line_30="thirty", line_50="fifty"), "readme.txt": None}, summary="second step")
-    return made.end()
+
+    def make(project: Path) -> RunScene:
+        commit_file(project, "long.txt", lines())
+        made = RunScene(project)
+        made.commit({"long.txt": lines(line_30="thirty"), "new/a.txt": "a\n"}, summary="first step")
+        made.commit({"long.txt": lines(line_30="thirty", line_50="fifty"), "readme.txt": None}, summary="second step")
+        return made.end()
+
+    return prepared(nexus, "a run of two approved commits, ended", make)
 
 
 def landed(nexus: Nexus, *argv: str) -> dict[str, object]:
@@ -129,8 +133,14 @@ def test_what_is_not_approved_anew_does_not_land(run: RunScene) -> None:
     assert (head(run.project), is_clean(run.project), run.record().status) == (before, True, "completed")
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("path", ["long.txt", "new/a.txt", "readme.txt", "new"])
+@pytest.mark.parametrize(
+    ("way", "path"),
+    [
+        *(("--merge", path) for path in ("long.txt", "new/a.txt", "readme.txt", "new")),
+        ("--rebase", "long.txt"),
+        ("--squash", "new/a.txt"),
+    ],
+)
 def test_uncommitted_work_in_the_way_is_named_and_left_alone(run: RunScene, nexus: Nexus, way: str, path: str) -> None:
     (run.project / path).parent.mkdir(exist_ok=True)
     (run.project / path).write_text("mine\n")
@@ -144,7 +154,7 @@ def test_uncommitted_work_in_the_way_is_named_and_left_alone(run: RunScene, nexu
     assert head(run.project) == before
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["--merge", "--squash"])
 def test_an_ignored_file_is_not_written_over_and_other_work_stays(run: RunScene, nexus: Nexus, way: str) -> None:
     (run.project / ".git" / "info" / "exclude").write_text("new/\n*.log\n")
     (run.project / "a.log").write_text("mine\n")
@@ -177,8 +187,7 @@ def test_a_run_that_is_not_completed_does_not_land(run: RunScene, nexus: Nexus, 
     assert head(run.project) == run.base
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_an_altered_branch_never_lands(run: RunScene, nexus: Nexus, way: str) -> None:
+def test_an_altered_branch_never_lands(run: RunScene, nexus: Nexus) -> None:
     good = run.tip
     tree = tree_of(run.project, f"{good}~1")
     altered = commit_tree(run.project, tree, [f"{run.base}"], raw_message(run.project, good))
@@ -186,10 +195,10 @@ def test_an_altered_branch_never_lands(run: RunScene, nexus: Nexus, way: str) ->
     shorter = run_git(run.project, "rev-parse", f"{good}~1").strip()
 
     for tip in (altered, unapproved, shorter):
-        run_git(run.project, "update-ref", f"refs/heads/nexus/{RUN}", tip)
-        assert nexus("land", RUN, way).returncode == 22
-    for tip in (altered, unapproved):  # also where the record was altered with it
-        run_git(run.project, "update-ref", f"refs/heads/nexus/{RUN}", tip)
+        point(run.project, f"refs/heads/nexus/{RUN}", tip)
+        assert nexus("land", RUN, "--rebase").returncode == 22
+    for tip, way in ((altered, "--merge"), (unapproved, "--squash")):  # also where the record was altered with it
+        point(run.project, f"refs/heads/nexus/{RUN}", tip)
         run.end()
         assert nexus("land", RUN, way).returncode == 22
     assert head(run.project) == run.base

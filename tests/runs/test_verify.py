@@ -10,15 +10,18 @@ from gitnexus.policy.keys import own_signer
 from gitnexus.runs.message import Trailers, message
 from tests.conftest import Nexus, run_git
 from tests.policy.signing import Key
-from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, raw_message, tree_of
+from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, prepared, raw_message, tree_of
 
 BRANCH = f"main..nexus/{RUN}"
 
 
 @pytest.fixture
-def run(project: Path) -> RunScene:
-    commit_file(project, "long.txt", "".join(f"line {n}\n" for n in range(60)))
-    return RunScene(project)
+def run(project: Path, nexus: Nexus) -> RunScene:
+    def make(project: Path) -> RunScene:
+        commit_file(project, "long.txt", "".join(f"line {n}\n" for n in range(60)))
+        return RunScene(project)
+
+    return prepared(nexus, "a run that just began, beside a long file", make)
 
 
 def told(nexus: Nexus, *argv: str, place: Path | None = None) -> tuple[int, dict[str, str]]:
