@@ -80,9 +80,10 @@ STAGES = (
     Stage((make("style"),), must=True),
     Stage((make("types"), make("floors"), make("demo")), must=True, beside=(make("peers"),)),
     Stage((make("test", tests=True),)),
-    Stage((make("slow", tests=True),), after=True),
+    # A test whose peer is still being fetched waits for that one alone.
+    Stage((make("slow", tests=True),)),
     # Nothing runs beside the benchmarks: they would measure that too.
-    Stage((make("bench", flags="--quick"),)),
+    Stage((make("bench", flags="--quick"),), after=True),
 )
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from commands import child, repository, sealed
-from measure import Ratio, compare
+from measure import QUICK, Ratio, compare
 
 LINES = 10_000
 FRAME = 0.1
@@ -40,8 +40,9 @@ def ratios() -> Iterator[Ratio]:
         subprocess.run(["git", "nexus", "init", "--name", "bench"], cwd=project, check=True, stdout=subprocess.DEVNULL)
         textual = child(project, sys.executable, "-c", "import textual")
         yield compare("first paint of git nexus chat", painter(project), "import textual", textual, 3.0, rounds=7)
+        rounds = 1 if os.environ.get(QUICK) else _ROUNDS
         # What else runs on this machine is not ours: the quietest of a few rounds counts, with its longest frame.
-        grown, scrolled = (min(found) for found in zip(*(frames(project, n) for n in range(_ROUNDS)), strict=True))
+        grown, scrolled = (min(found) for found in zip(*(frames(project, n) for n in range(rounds)), strict=True))
         yield Ratio(f"the longest from a key to its paint while {LINES} lines come in", "100 ms", grown, FRAME, 1.0)
         yield Ratio(f"the longest from a key to a page of {LINES} lines", "100 ms", scrolled, FRAME, 1.0)
         yield Ratio("CPU of an idle chat in 5 s", "2% of a core", idle(project), IDLE * _SECONDS, 1.0)

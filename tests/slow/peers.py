@@ -3,6 +3,7 @@
 Nothing is installed on the machine: a Debian package is only unpacked beside the others. `make peers` fetches all.
 """
 
+import contextlib
 import fcntl
 import os
 import re
@@ -147,20 +148,30 @@ def _run(argv: Sequence[str | Path], seconds: int, place: Path | None = None) ->
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=True,
         )
     except OSError as exc:
         raise CannotBeHad(f"{words[0]}: {exc}") from exc
     try:
         out, err = child.communicate(timeout=seconds)
     except subprocess.TimeoutExpired as exc:
-        os.killpg(child.pid, signal.SIGKILL)  # with what it started: an installer has children of its own
+        for pid in _family(child.pid):  # no group of its own: whoever ends these tests ends the installers too
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         child.communicate()
         raise CannotBeHad(f"{Path(words[0]).name} {' '.join(words[1:3])} took longer than {seconds} s") from exc
     if child.returncode != 0:
         said = (err or out).strip().splitlines() or ["no reason given"]
         raise CannotBeHad(f"{Path(words[0]).name} {words[1]} left with {child.returncode}: {said[-1]}")
     return out
+
+
+def _family(pid: int) -> list[int]:
+    """Return a process and all that it started, as far as the system tells: Linux does."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        children = []
+    return [pid, *(one for child in children for one in _family(int(child)))]
 
 
 def _on_path(program: str) -> Path | None:
