@@ -1,7 +1,6 @@
 """The rails: help, errors, JSON, exit codes, and the options that every command takes."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -64,12 +63,16 @@ def test_the_root_help_imports_no_command() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_every_command_has_help_and_the_common_options(nexus: Nexus, name: str, flag: str) -> None:
-    shown = nexus.ok(name, flag)
+def test_every_command_has_help_and_the_common_options(nexus: Nexus, name: str) -> None:
+    shown = nexus.ok(name, "-h")
 
     assert shown.startswith(f"Usage: git nexus {name}")
     assert all(option in shown for option in ("--json", "--format", "-C DIR", "-h, --help"))
+
+
+def test_both_spellings_of_help_show_the_same(nexus: Nexus) -> None:
+    for words in (("status",), ("task",), ("task", "add"), ("hook",)):
+        assert nexus.ok(*words, "--help") == nexus.ok(*words, "-h"), words
 
 
 @pytest.mark.parametrize(
@@ -217,18 +220,20 @@ def test_the_completion_scripts_are_printed(nexus: Nexus, shell: str) -> None:
     assert "_GIT_NEXUS_COMPLETE" in nexus.ok("completion", shell)
 
 
-@pytest.mark.parametrize(
-    ("words", "at", "expected"),
-    [
-        ("git-nexus st", "1", ["status"]),
-        ("git-nexus hooks ", "2", ["install", "status", "uninstall"]),
-        ("git-nexus init --na", "2", ["--name"]),
-        ("git-nexus ", "1", [name for name in NAMES if name != "hook"]),
-    ],
-)
-def test_completion_answers(words: str, at: str, expected: list[str]) -> None:
-    env = {**os.environ, "_GIT_NEXUS_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": at}
+COMPLETIONS = [
+    ("git-nexus st", "1", ["status"]),
+    ("git-nexus hooks ", "2", ["install", "status", "uninstall"]),
+    ("git-nexus init --na", "2", ["--name"]),
+    ("git-nexus ", "1", [name for name in NAMES if name != "hook"]),
+]
 
-    shown = subprocess.run(["git-nexus"], env=env, capture_output=True, text=True, check=True).stdout
 
-    assert [line.partition(",")[2] for line in shown.splitlines()] == expected
+def test_completion_answers(nexus: Nexus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GIT_NEXUS_COMPLETE", "bash_complete")
+    for words, at, expected in COMPLETIONS:
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", at)
+
+        shown = nexus.ok()
+
+        assert (words, [line.partition(",")[2] for line in shown.splitlines()]) == (words, expected)

@@ -14,6 +14,7 @@ import pytest
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
 from mcp.server.stdio import stdio_server
 
+from gitnexus.app.init import initialise
 from gitnexus.app.tools import TOOLS
 from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.harnesses import HARNESSES
@@ -21,7 +22,7 @@ from gitnexus.main import main
 from gitnexus.mcp import server as _imported_before_the_fork  # noqa: F401
 from gitnexus.state import State
 from tests.catalog.packages import package
-from tests.conftest import Nexus, run_git, trust
+from tests.conftest import run_git, trust
 
 Talk = Callable[[ClientSession], Awaitable[Any]]
 
@@ -240,7 +241,7 @@ def test_the_project_is_found(repository: Path, tmp_path: Path, told_by: str) ->
         case "NEXUS_PROJECT":
             branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT=str(repository))
         case "name":
-            Nexus(repository).ok("init", "--name", "buero")
+            initialise(repository, name="buero", aliases=(), with_hooks=True, local=False).nexus.close()
             branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT="buero")
         case _:
             (repository / "sub").mkdir()
