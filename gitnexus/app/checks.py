@@ -4,16 +4,23 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gitnexus.app.bench import AskPerson
+from gitnexus.app.commandrules import command_request, refuse_ruled_command
+from gitnexus.app.gatememo import nowhere
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import visible_bytes
 from gitnexus.events.kinds import short
 from gitnexus.git.private import PrivateGit
+from gitnexus.policy.request import digest
+from gitnexus.redaction.result import Reveal
 from gitnexus.runs.model import Run
 from gitnexus.state import State
+from gitnexus.state.format import id_of
 from gitnexus.state.settings import section
 
 # Runs one check on a tree. Raises: Failed if it does.
@@ -52,6 +59,27 @@ def in_sandbox(git: PrivateGit, tree: str, argv: tuple[str, ...]) -> None:
             hint="its last lines:\n" + "\n".join(f"  {line}" for line in said) if any(said) else "it said nothing",
             context={"argv": list(argv), "output": "\n".join(said)},
         )
+
+
+def refuse_ruled_check(desk: RunDesk, argv: tuple[str, ...], ask: AskPerson | None) -> None:
+    """Refuse a check that a rule denies, or that one asks about and nobody allows. Raises: DeniedByPolicy and such."""
+    keeper, place = desk.keeper(), str(desk.repo.place)
+    project = id_of(desk.state.snapshot) or "unknown"
+    request = command_request(project, desk.run.id, argv, place, nowhere(argv[0]), "none", "L3")
+
+    def confirm(words: str) -> bool:
+        from gitnexus.app.cards import Card, card_of  # 20 ms: only where somebody is asked
+
+        decision = keeper.decide(request)
+
+        def card(reveal: Reveal | None = None) -> Card:
+            made = card_of(desk.repo, request, digest(request), decision, keeper.mode, words, keeper.around, reveal)
+            # It is asked about at every landing: nothing of it stands.
+            return replace(made, offers=tuple(one for one in made.offers if one.scope == "once"))
+
+        return ask is not None and ask(card(), lambda reason: card(Reveal(reason))) is not None
+
+    refuse_ruled_command(keeper, request, "the check", confirm if ask else None)
 
 
 @contextlib.contextmanager

@@ -8,10 +8,10 @@ from gitnexus.app.court import Court, Finding
 from gitnexus.app.gatememo import nowhere, program_of
 from gitnexus.app.harnessgate import meant
 from gitnexus.app.judgefiles import reading, unplanned, written
-from gitnexus.harness import shell
 from gitnexus.harness.calls import Reads, Shell
 from gitnexus.harness.patchform import BEGIN, touched
 from gitnexus.harness.writers import effect
+from gitnexus.policy import shell
 from gitnexus.policy.model import CommandRequest, Request
 from gitnexus.policy.programs import only_looks
 

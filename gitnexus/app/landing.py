@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gitnexus.app.bench import AskPerson
-from gitnexus.app.checks import Check, checks_of, told
+from gitnexus.app.checks import Check, checks_of, refuse_ruled_check, told
 from gitnexus.app.landanew import renewer
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.trust import signer_of
@@ -110,6 +110,8 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
         left = tuple(_left_alone(scene, plan, way))
         git.keep(plan.result)
         checks = checks_of(state)
+        for argv in checks:
+            refuse_ruled_check(RunDesk(state, run), argv, ask)
         for argv in checks:
             with told(state, run, plan.result, argv):
                 check(git, plan.result, argv)

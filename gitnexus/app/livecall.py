@@ -17,8 +17,8 @@ from gitnexus.gateway.commanding import CommandDeed
 from gitnexus.gateway.paths import refusals
 from gitnexus.git.ondisk import Unfit, content
 from gitnexus.git.private import private
-from gitnexus.harness import shell
 from gitnexus.harness.calls import Call, Harmless, Mcp, Reads, Shell, Writes, call_of
+from gitnexus.policy import shell
 from gitnexus.policy.law import why_unreadable
 from gitnexus.policy.model import CommandRequest, Decision, Network, PatchRequest
 from gitnexus.redaction.hide import mask

@@ -14,7 +14,7 @@ from gitnexus.harness.calls import Reads, Shell, Writes
 from gitnexus.policy.plain import allowing, is_readable, is_unread
 
 if TYPE_CHECKING:
-    from gitnexus.harness import shell
+    from gitnexus.policy import shell
 
 _LONGEST_WORD = 1000
 
@@ -43,8 +43,8 @@ def _written(call: Writes, place: Place, plain: dict[str, Any]) -> Known | None:
 
 def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
     """Return the first no, or a yes if every command of a plain text has one."""
-    from gitnexus.harness import shell
     from gitnexus.harness.patchform import BEGIN
+    from gitnexus.policy import shell
 
     text = shell.inner_text(call.argv) if call.argv else call.text
     if call.dialect != "sh" or plain["runs"] is None:

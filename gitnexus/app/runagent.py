@@ -12,6 +12,7 @@ from gitnexus.adapters.live import WIRES, Wire, wire_for
 from gitnexus.adapters.protocol import Budget, Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
 from gitnexus.app.bench import known_values
+from gitnexus.app.commandrules import refuse_run_command
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.privatehome import lent, put
 from gitnexus.app.purse import OverBudget, Purse, cut_short, over, purse, usd_left
@@ -110,6 +111,15 @@ def _worked(
     )
     launch = adapter.launch(job)
     refuse_hosts(desk, launch, adapter.name, network, node.role)
+    is_command = adapter.name == "command"
+    refuse_run_command(
+        desk,
+        launch.argv,
+        network or launch.network,
+        "the command" if is_command else "the program of this agent,",
+        role=node.role,
+        program_only=not is_command,
+    )
     for name, data in launch.files.items():
         put(private, name, data)
     sandbox = Sandbox(desk.worktree, law)

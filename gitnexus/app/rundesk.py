@@ -70,6 +70,8 @@ class RunDesk:
         self.reviewer: Callable[[RunDesk, str], bool] | None = None
         # The step whose agent this process serves, if it serves one.
         self.caller = ""
+        # Puts a question (its name, its text) to a person who is there; None where nobody is.
+        self.asker: Callable[[RunDesk, str, str], str] | None = None
         # The files that this very process put into the worktree.
         self.stamps: Stamps = {}
 

@@ -152,7 +152,7 @@ def driven(
             f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",
             hint=f"its id there is {desk.run.session}",
         )
-    desk.reviewer = review
+    desk.reviewer, desk.asker = review, ask
     if desk.workflow() is not None:
         from gitnexus.app.walking import walked  # the engine and its specialists: only a workflow pays
 

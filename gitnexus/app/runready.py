@@ -3,14 +3,19 @@
 import os
 
 from gitnexus.adapters.installed import found
+from gitnexus.adapters.protocol import Adapter
 from gitnexus.adapters.table import adapter_named
+from gitnexus.app.commandrules import command_request
+from gitnexus.app.gatememo import nowhere
 from gitnexus.app.policy import policy_here
 from gitnexus.base.errors import DeniedByPolicy, Invalid, NotFound
 from gitnexus.base.text import one_line
+from gitnexus.policy.gate import World, decide
 from gitnexus.policy.model import Way
-from gitnexus.runs.definition import Definition
+from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.program import resolved
 from gitnexus.state import State
+from gitnexus.state.format import id_of
 from gitnexus.state.home import home_folder
 from gitnexus.workflow.definition import BACKINGS
 
@@ -27,7 +32,7 @@ def way_of(state: State, wanted: Way | None) -> Way:
 
 
 def refuse_unready(state: State, definition: Definition) -> None:
-    """Refuse a definition whose agents cannot be started here. Raises: NotFound, Invalid."""
+    """Refuse a definition whose agents cannot be started here. Raises: NotFound, Invalid, DeniedByPolicy."""
     # In a bare repository there is no worktree that a program must not come from.
     top = os.path.realpath(state.repo.worktree or state.repo.common_dir)
     for node in definition.nodes:
@@ -37,6 +42,7 @@ def refuse_unready(state: State, definition: Definition) -> None:
         if node.way not in adapter.ways:
             raise Invalid(f"{adapter.name} cannot work as {node.way}", hint=f"it can as {' or '.join(adapter.ways)}")
         path = os.environ.get("PATH", os.defpath)
+        _refuse_denied(state, node, adapter, top)
         if adapter.name == "command" and "/" not in node.argv[0]:
             _refuse_missing(node.argv[0], path, top)
         elif adapter.program and found(adapter.program, path, home_folder() / "cache" / "programs.json") is None:
@@ -44,6 +50,20 @@ def refuse_unready(state: State, definition: Definition) -> None:
                 f"the program {adapter.program} is not installed, and {adapter.name} needs it",
                 hint="docs/how-to/run-an-agent.md tells where it comes from",
             )
+
+
+def _refuse_denied(state: State, node: Node, adapter: Adapter, top: str) -> None:
+    """Refuse what a rule denies before anything is made; it is judged again where it would start."""
+    law = policy_here(state).law
+    argv = node.argv if adapter.name == "command" else (adapter.program,)
+    if law.deny.is_empty or not argv or not argv[0]:
+        return
+    project = id_of(state.snapshot) or "unknown"
+    request = command_request(project, "run", argv, top, nowhere(argv[0]), "none", "L3", node.role)
+    found = decide(request, law, world=World(worktree=top))
+    if found.verdict == "deny":
+        words = one_line(" ".join(argv), 200)
+        raise DeniedByPolicy(f"{found.rule} denies {words}: {found.why}", hint=found.instead or None)
 
 
 def _refuse_missing(name: str, path: str, top: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gitnexus.adapters.protocol import Launch, Said
 from gitnexus.app.bench import known_values
+from gitnexus.app.commandrules import refuse_run_command
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.runagent import Show
 from gitnexus.app.rundesk import RunDesk
@@ -162,6 +163,7 @@ def _ran(
 ) -> None:
     """Run a command in the run's sandbox, without network unless the person gave the run one. Raises: NexusError."""
     words = one_line(" ".join(argv), 200)
+    refuse_run_command(desk, argv, network or "none", "the set-up")
     home = desk.private / "home"
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     sandbox = Sandbox(desk.worktree, desk.keeper().here.law)

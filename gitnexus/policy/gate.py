@@ -12,6 +12,7 @@ from gitnexus.policy.facts import TAGS, Facts, facts_of, tags_of
 from gitnexus.policy.grants import Around, Grant, covers
 from gitnexus.policy.law import MODES, NETWORKS, Law, PathRules, Rules, path_requests
 from gitnexus.policy.model import CommandRequest, Decision, Mode, PatchRequest, PolicyRequest, Request, Verdict
+from gitnexus.policy.parts import parts_of
 from gitnexus.policy.patterns import literal_word
 from gitnexus.policy.refuse import named_paths, refusal
 from gitnexus.policy.request import KINDS
@@ -167,15 +168,23 @@ def _spoken(rules: Rules, case: _Case, subjects: Sequence[str]) -> tuple[Rule, s
         for group in speaking:
             if rule := group.deciding(path):
                 return rule, path
-    if isinstance(request, CommandRequest):
-        for _, rule in rules.runs_for(request):
-            return rule, request.argv[0]
-        reading = rules.paths_for(request, ("read",)) if rules.verdict == "deny" else []
-        for word, path in named_paths(request, case.world.worktree) if reading else ():
-            for group in reading:
-                if rule := group.deciding(path):
-                    return rule, word
+    if isinstance(request, CommandRequest) and (found := _spoken_in_parts(rules, case, request)) is not None:
+        return found
     return next(((rule, request.kind) for rule in rules.others_for(request)), None)
+
+
+def _spoken_in_parts(rules: Rules, case: _Case, request: CommandRequest) -> tuple[Rule, str] | None:
+    """Return the first rule about a command, or about reading, that speaks about any part of a command line."""
+    parts = parts_of(request.argv, request.cwd)
+    for at, part in enumerate(parts):
+        for _, rule in rules.runs_for(request, part.argv if at else ()) if part.argv and part.argv[0] else ():
+            return rule, part.argv[0]
+    reading = rules.paths_for(request, ("read",)) if rules.verdict == "deny" else []
+    for word, path in named_paths(parts, case.world.worktree) if reading else ():
+        for group in reading:
+            if denying := group.deciding(path):
+                return denying, word
+    return None
 
 
 def _words(rule: Rule, what: str) -> str:

@@ -84,14 +84,15 @@ class Rules:
         """Return the path rules about reading, whatever the role."""
         return [rules for subject, _, _, rules in self._paths if subject == "read"]
 
-    def runs_for(self, request: CommandRequest) -> Iterator[tuple[Argv, Rule]]:
-        """Yield the command rules that match a request."""
+    def runs_for(self, request: CommandRequest, part: tuple[str, ...] = ()) -> Iterator[tuple[Argv, Rule]]:
+        """Yield the command rules that match a request, or a `part` of what it hands to a shell."""
         if not self._runs:
             return
-        lines = [request.argv]
+        lines = [part or request.argv]
         if self.verdict != "allow":
-            lines = unwrapped(request.argv)
-            lines += [(name_of(line[0]), *line[1:]) for line in lines] + [(name_of(request.program), *request.argv[1:])]
+            lines = unwrapped(lines[0])
+            lines += [(name_of(line[0]), *line[1:]) for line in lines if line[0]]
+            lines += [] if part else [(name_of(request.program), *request.argv[1:])]
         for line in lines:
             for pattern, rule in (*self._runs.get(self._key(line[0]), ()), *self._runs.get("", ())):
                 if self._concerns(rule.role, rule.kind, request) and self._fits(pattern, line):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitnexus.policy.plain import is_unread, is_usual
 from gitnexus.policy.programs import executes_by_option, name_of, only_looks, unknown_places, unwrapped
-from gitnexus.policy.words import paths_in, seen_from
+from gitnexus.policy.words import ANY_FILE, paths_in, seen_from
 
 if TYPE_CHECKING:
     from gitnexus.policy.law import Law
@@ -74,7 +74,11 @@ def answer(written: Mapping[str, Any], argv: Sequence[str], program: str, cwd: s
     denied = next(_speaking(runs["deny"], lines), None)
     if denied is not None:
         return "deny", f"{argv[0]}: {denied['words']}"
-    names_secrets = any(is_unread(written, one) for path in _named(argv) for one in seen_from(cwd, top, path))
+    names_secrets = any(
+        is_unread(written, one) or is_unread(written, f"{one}/{ANY_FILE}")
+        for path in (*_named(argv), cwd.lstrip("/"))
+        for one in seen_from(cwd, top, path)
+    )
     if names_secrets or next(_speaking(runs["ask"], lines), None) is not None:
         return None
     return _allowed(runs["allow"], argv) if program and not program.startswith(f"{top}/") else None

@@ -11,6 +11,17 @@ ROOT = frozenset(GROUPS["other users"][1].split())
 _GIT_EXECUTES = ("--upload-pack", "--receive-pack", "--open-files-in-pager", "--exec-path", "--ext-diff", "--textconv")
 # `--text` is the beginning of one of them, and an honest option of its own.
 _HONEST = ("--text",)
+# Programs that are no wrappers, and the words after which they have a command of somebody else's.
+_FIND = ("-exec", "-execdir", "-ok", "-okdir")
+_PACKAGES = ("--", "exec", "run", "x", "dlx")
+_RUN_AFTER: dict[str, tuple[str, ...]] = {
+    "find": _FIND,
+    "fd": ("-x", "-X", "--exec", "--exec-batch"),
+    "git": ("--", "run", "foreach", "-x", "--exec"),
+    **dict.fromkeys(GROUPS["packages"][1].split(), _PACKAGES),
+    **dict.fromkeys(("docker", "podman", "kubectl", "ssh", "direnv", "mise", "pre-commit", "cargo"), _PACKAGES),
+}
+_NAMES_OF_OURS = frozenset(("git-nexus",))
 # In the tables as harmless, and yet they run what lies in the tree.
 _RUN_THE_TREE = frozenset(("pytest", "cargo", "go", "ruff"))
 
@@ -135,8 +146,13 @@ def _opens_pager(word: str) -> bool:
 def unwrapped(argv: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the command lines that `argv` may stand for: itself, what a wrapper would run, git without its options."""
     found = [tuple(argv)]
-    if name_of(argv[0]) in WRAPPERS:
+    name = name_of(argv[0])
+    if name in WRAPPERS:
         found += [tuple(argv[at:]) for at in range(1, len(argv))]
+    elif name in _RUN_AFTER or name in _NAMES_OF_OURS:
+        found += [
+            tuple(argv[at + 1 :]) for at, word in enumerate(argv[:-1]) if at and word in _RUN_AFTER.get(name, ("--",))
+        ]
     for line in list(found):
         if name_of(line[0]) == "git" and (verb := subcommand(line)) is not None:
             found.append(("git", *line[line.index(verb, 1) :]))

@@ -1,7 +1,7 @@
 """What is refused before any rule is asked: requests that no person should have to think about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from gitnexus.base.text import one_line
@@ -9,8 +9,10 @@ from gitnexus.policy import builtin, programs
 from gitnexus.policy.facts import EXECUTABLE, SUBMODULE, SYMLINK, link_escape
 from gitnexus.policy.law import LEVELS, Law
 from gitnexus.policy.model import Change, CommandRequest, DocumentRequest, HandoffRequest, PatchRequest, Request
+from gitnexus.policy.parts import Part, folder_words, parts_of
 from gitnexus.policy.paths import enters_git, folded, has_stream, is_usual, why_odd
-from gitnexus.policy.words import paths_in, seen_from
+from gitnexus.policy.shell import TooMuch
+from gitnexus.policy.words import ANY_FILE, paths_in, seen_from
 
 MOST_WORDS, MOST_BYTES, MOST_WRAPPED = 4096, 128 * 1024, 256
 _MODES = ("", "100644", EXECUTABLE, SYMLINK, SUBMODULE)
@@ -98,6 +100,10 @@ def _argv(request: CommandRequest) -> Refusal | None:
         return "builtin.argv", "it runs another program, and is too long to see which"
     if _BROKEN.search(whole):
         return "builtin.argv", "a word holds NUL or half a character"
+    try:
+        parts_of(argv, request.cwd)
+    except TooMuch:
+        return "builtin.argv", "the text that it hands to a shell is too long or too deep to be looked at"
     return None
 
 
@@ -112,15 +118,23 @@ def _command(request: CommandRequest, law: Law) -> Refusal | None:
             return "builtin.environment", f"{one_line(name, 40)}: {bad}"
     if len({name.upper() for name in request.env}) != len(request.env):
         return "builtin.environment", "one name stands twice, in other letters"
-    option = programs.executes_by_option(request.argv)
-    if option:
-        return "builtin.git-executes", f"{one_line(option, 40)} makes git run another program"
-    for word in request.argv[1:]:
-        secret = _secret_word(word)
-        if secret:
-            return "builtin.secret", f"{one_line(word, 80)} names a file that {secret} keeps secret"
+    found = _parts(parts_of(request.argv, request.cwd))
+    if found is not None:
+        return found
     if LEVELS.index(request.sandbox) < LEVELS.index(law.minimum):
         return "builtin.sandbox", f"the policy asks for at least {law.minimum}, this would be {request.sandbox}"
+    return None
+
+
+def _parts(parts: Sequence[Part]) -> Refusal | None:
+    for part in parts:
+        option = programs.executes_by_option(part.argv) if part.argv and part.argv[0] else None
+        if option:
+            return "builtin.git-executes", f"{one_line(option, 40)} makes git run another program"
+        for word in (*part.argv[1:], *part.reads):
+            secret = _secret_word(word)
+            if secret:
+                return "builtin.secret", f"{one_line(word, 80)} names a file that {secret} keeps secret"
     return None
 
 
@@ -133,15 +147,24 @@ def _secret_word(word: str) -> str | None:
     return next((secret for path in _meant(word) if (secret := builtin.secret_by(path))), None)
 
 
-def named_paths(request: CommandRequest, worktree: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a command that may name a file, each with the paths that it may mean.
+def named_paths(parts: Sequence[Part], worktree: str) -> Iterator[tuple[str, str]]:
+    """Yield the words of commands that may name a file or a folder, each with the paths that it may mean.
 
-    As it is spelled, and as seen from the top of the worktree: `x` in a folder, or the whole path from the root.
+    As it is spelled, and as seen from the top of the worktree: `x` in a folder, or the whole path from the root. A word
+    that may name a folder stands for what lies in it: so does the folder that a command runs in.
     """
-    for word in request.argv[1:]:
-        for path in _meant(word):
-            for one in seen_from(request.cwd, worktree, path):
-                yield word, one
+    for part in parts:
+        folders = set(folder_words(part.argv)) if part.argv else set()
+        for word in (*part.argv[1:], *part.reads):
+            for path in _meant(word):
+                for folder in part.folders:
+                    for one in seen_from(folder, worktree, path):
+                        yield word, one
+                        if word in folders:
+                            yield word, f"{one}/{ANY_FILE}"
+        for folder in part.folders:
+            if worktree and folder.startswith(worktree.rstrip("/") + "/"):
+                yield folder, f"{folder[len(worktree.rstrip('/')) + 1 :]}/{ANY_FILE}"
 
 
 @lru_cache(maxsize=4096)

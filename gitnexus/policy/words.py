@@ -3,6 +3,9 @@
 import posixpath
 from collections.abc import Iterator
 
+# Stands for whatever lies in a folder: denied with it is a folder of which a rule denies all.
+ANY_FILE = "-"
+
 
 def paths_in(word: str) -> tuple[str, ...]:
     """Return the paths that a word may mean: itself, the value of an option, what follows a revision."""

@@ -533,7 +533,7 @@ def test_no_shell_text_is_allowed_but_plain_commands_that_a_rule_allows(
 
     assert verdict in ("allow", "ask", "deny")
     if verdict == "allow":
-        from gitnexus.harness.shell import read
+        from gitnexus.policy.shell import read
 
         script = read(text)
         assert script.is_exact

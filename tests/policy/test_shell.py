@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.harness.shell import LONGEST, TooMuch, inner_text, read
 from gitnexus.harness.writers import Effect, effect
+from gitnexus.policy.shell import LONGEST, TooMuch, inner_text, read
 
 # A text, whether it is a row of plain commands, and the command lines that are found in it.
 TABLE: list[tuple[str, bool, list[list[str]]]] = [

@@ -1,0 +1,177 @@
+"""Every way by which a command can be run here, against a rule that allows it, asks about it, or denies it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitnexus.adapters.live.protocol import Asked
+from gitnexus.app import open_nexus
+from gitnexus.app.live import Live
+from gitnexus.app.running import Wish, started
+from gitnexus.app.runtools import call
+from gitnexus.runs.definition import of_command
+from tests.conftest import Nexus, trust
+from tests.runs.begun import begun
+from tests.runs.scene import RunScene
+
+# The words hold `%s`, the output does not: so what ran is told from what was only named.
+ARGV = ("printf", "ran-%s", "here")
+RAN = "ran-here"
+HARNESSES = ("claude-code", "codex", "gemini-cli", "opencode")
+
+
+def by_run(nexus: Nexus) -> str:
+    done = nexus("run", "--", *ARGV)
+    return done.stdout + done.stderr
+
+
+def by_node(nexus: Nexus) -> str:
+    workflow = {
+        "name": "w",
+        "nodes": [{"id": "n", "type": "command", "specialist": "executor", "argv": list(ARGV)}],
+    }
+    (nexus.place.parent / "w.json").write_text(json.dumps(workflow))
+    done = nexus("run", "--yes", "--workflow", str(nexus.place.parent / "w.json"))
+    return done.stdout + done.stderr
+
+
+def by_setup(nexus: Nexus) -> str:
+    _settings(nexus.place, setup=[list(ARGV)])
+    done = nexus("run", "--", "true")
+    logs = (nexus.place / ".git" / "nexus" / "runs").glob("*/artifacts/**/*")
+    return done.stdout + done.stderr + "".join(path.read_text(errors="replace") for path in logs if path.is_file())
+
+
+def by_check(nexus: Nexus) -> str:
+    _settings(nexus.place, checks=[list(ARGV)])
+    scene = RunScene(nexus.place)
+    scene.commit({"new.txt": "x\n"})
+    scene.end()
+    done = nexus("land", scene.id)
+    return done.stdout + done.stderr + (RAN if (nexus.place / "new.txt").exists() else "")
+
+
+def by_worker(nexus: Nexus) -> str:
+    opened = open_nexus(nexus.place)
+    desk = started(opened.state, Wish(of_command(ARGV), "a run"))
+    opened.close()
+    done = nexus("resume", desk.run.id, "--unattended")  # what a worker calls for a run of the queue
+    return done.stdout + done.stderr
+
+
+def by_tool(nexus: Nexus) -> str:
+    done = nexus("tool", "cmd.run", json.dumps({"argv": list(ARGV)}))
+    return done.stdout + done.stderr
+
+
+def by_mcp(nexus: Nexus) -> str:
+    with begun(nexus.place) as desk:
+        return json.dumps(call(desk, "propose_command", {"argv": list(ARGV)}))
+
+
+def by_live(nexus: Nexus) -> str:
+    with begun(nexus.place) as desk:
+        live = Live(desk, "", "codex", None, "none")  # type: ignore[arg-type] - it is not talked to here
+        live._patience = 0
+        asked = Asked(id="1", tool="shell", given={"command": list(ARGV)}, cwd=str(desk.place))
+        yes, why = live._answer(asked)
+        return RAN if yes else why
+
+
+def by_hook(harness: str) -> Callable[[Nexus], str]:
+    def called(nexus: Nexus) -> str:
+        tool = {"gemini-cli": "run_shell_command", "opencode": "bash"}.get(harness, "Bash")
+        given = {"command": " ".join(ARGV)}
+        payload: dict[str, object] = {
+            "cwd": str(nexus.place),
+            "session_id": "s",
+            "tool_name": tool,
+            "tool_input": given,
+        }
+        if harness == "opencode":
+            payload = {"event": "tool.execute.before", "cwd": str(nexus.place), "tool": tool, "args": given}
+        done = nexus("hook", "harness", harness, "pre_tool_use", stdin=json.dumps(payload))
+        said = done.stdout + done.stderr
+        refused = done.returncode == 2 or '"deny"' in said or '"block"' in said
+        return said if refused else RAN
+
+    return called
+
+
+WAYS: dict[str, Callable[[Nexus], str]] = {
+    "run": by_run,
+    "node": by_node,
+    "set-up": by_setup,
+    "check": by_check,
+    "worker": by_worker,
+    "tool": by_tool,
+    "mcp": by_mcp,
+    "live": by_live,
+    **{f"hook of {harness}": by_hook(harness) for harness in HARNESSES},
+}
+
+
+def _settings(place: Path, **runs: list[list[str]]) -> None:
+    (place / ".nexus" / "settings.json").write_text(json.dumps({"runs": runs}))
+    trust(place)
+
+
+def _rule(sealed: Path, verdict: str, words: str = '[printf, "**"]') -> None:
+    (sealed / "nexus").mkdir(exist_ok=True)
+    text = f"---\nversion: 1\n{verdict}:\n- {{name: this, run: {words}}}\n---\n"
+    (sealed / "nexus" / "policy.md").write_text(text)
+
+
+@pytest.mark.parametrize("verdict", ["allow", "ask", "deny"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_rule_holds_whichever_way_a_command_comes_in(
+    project: Path, nexus: Nexus, sealed: Path, way: str, verdict: str
+) -> None:
+    _rule(sealed, verdict)
+
+    said = WAYS[way](nexus)
+
+    assert (RAN in said) == (verdict == "allow"), said
+    if verdict == "deny":
+        assert "user.this" in said
+    elif verdict == "ask":
+        assert "wait" in said or "asks" in said or "approve" in said or "nobody" in said, said
+
+
+@pytest.mark.parametrize("way", ["run", "mcp"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(("sh", "-c", "true; printf x"), id="in-a-text"),
+        pytest.param(("env", "sh", "-c", "true && sh -c 'printf x'"), id="in-a-text-in-a-text"),
+        pytest.param(("find", ".", "-exec", "printf", "x", ";"), id="by-find"),
+        pytest.param(("git", "nexus", "run", "--", "printf", "x"), id="by-ourselves"),
+        pytest.param(("npm", "exec", "--", "printf", "x"), id="by-a-package-manager"),
+        pytest.param(("/usr/bin/printf", "x"), id="by-its-path"),
+    ],
+)
+def test_a_denied_program_is_denied_inside_of_what_runs_it(
+    project: Path, nexus: Nexus, sealed: Path, way: str, line: tuple[str, ...]
+) -> None:
+    _rule(sealed, "deny")
+    if way == "run":
+        done = nexus("run", "--", *line)
+        assert (done.returncode, "user.this" in done.stderr) == (20, True), done
+        assert json.loads(nexus.ok("runs", "--all", "--json"))["runs"] == []
+        return
+    with begun(project) as desk:
+        if line[0] == "npm":
+            pytest.skip("not installed everywhere: what is not there is refused for that")
+        told = call(desk, "propose_command", {"argv": list(line)})
+        assert (told["status"], told["rule"]) == ("denied", "user.this")
+
+
+def test_an_agents_own_program_is_a_program_too(project: Path, nexus: Nexus, sealed: Path) -> None:
+    _rule(sealed, "deny", '[claude, "**"]')
+
+    done = nexus("run", "--agent", "claude", "do it")
+
+    assert done.returncode == 20, done
+    assert "user.this denies claude" in done.stderr
