@@ -16,6 +16,7 @@ from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import visible_bytes
 from gitnexus.events.kinds import short
 from gitnexus.git.private import PrivateGit
+from gitnexus.policy.gate import rule_about
 from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
 from gitnexus.runs.model import Run
@@ -70,7 +71,7 @@ def refuse_ruled_check(desk: RunDesk, argv: tuple[str, ...], ask: AskPerson | No
     def confirm(words: str) -> bool:
         from gitnexus.app.cards import Card, card_of  # 20 ms: only where somebody is asked
 
-        decision = keeper.decide(request)
+        decision = rule_about(request, keeper.here.law, keeper.mode, world=keeper.around)
 
         def card(reveal: Reveal | None = None) -> Card:
             made = card_of(desk.repo, request, digest(request), decision, keeper.mode, words, keeper.around, reveal)

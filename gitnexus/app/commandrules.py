@@ -13,8 +13,8 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import ApprovalNeeded, DeniedByPolicy, NexusError
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
-from gitnexus.policy.law import Law
-from gitnexus.policy.model import CommandRequest, Decision, Network
+from gitnexus.policy.gate import rule_about
+from gitnexus.policy.model import CommandRequest, Network
 from gitnexus.sandbox.program import resolved
 from gitnexus.sandbox.spec import Level
 from gitnexus.state.format import id_of
@@ -56,11 +56,11 @@ def refuse_ruled_command(keeper: Gatekeeper, request: CommandRequest, what: str,
 
     `what` says where the command comes from, such as `the set-up`. Raises: DeniedByPolicy, ApprovalNeeded.
     """
-    found = keeper.decide(request)
+    found = rule_about(request, keeper.here.law, keeper.mode, world=keeper.around)
     words = one_line(" ".join(request.argv), 200)
     if found.verdict == "deny":
         raise DeniedByPolicy(f"{found.rule} denies {what} {words}: {found.why}", hint=found.instead or None)
-    if not asks_by_rule(found, keeper.here.law):
+    if found.verdict == "allow":
         return
     said = f"{found.rule} asks about {what} {words}: {found.why}"
     if confirm is None:
@@ -78,11 +78,6 @@ def refuse_ruled_program(keeper: Gatekeeper, request: CommandRequest, what: str)
     if rule is not None:
         hint = f"git nexus policy remove {rule.id}"
         raise DeniedByPolicy(f"{rule.id} denies {what} {request.argv[0]}: {rule.line}", hint=hint)
-
-
-def asks_by_rule(found: Decision, law: Law) -> bool:
-    """True for an ask that a person wrote into a policy, not for silence or a list of ours."""
-    return found.verdict == "ask" and any(rule.id == found.rule for rule in law.rules)
 
 
 def refuse_run_command(

@@ -10,7 +10,7 @@ from gitnexus.app.gatememo import nowhere
 from gitnexus.app.policy import policy_here
 from gitnexus.base.errors import DeniedByPolicy, Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.policy.gate import World, decide
+from gitnexus.policy.gate import World, rule_about
 from gitnexus.policy.model import Way
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.program import resolved
@@ -60,7 +60,7 @@ def _refuse_denied(state: State, node: Node, adapter: Adapter, top: str) -> None
         return
     project = id_of(state.snapshot) or "unknown"
     request = command_request(project, "run", argv, top, nowhere(argv[0]), "none", "L3", node.role)
-    found = decide(request, law, world=World(worktree=top))
+    found = rule_about(request, law, world=World(worktree=top))
     if found.verdict == "deny":
         words = one_line(" ".join(argv), 200)
         raise DeniedByPolicy(f"{found.rule} denies {words}: {found.why}", hint=found.instead or None)

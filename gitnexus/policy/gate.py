@@ -17,6 +17,7 @@ from gitnexus.policy.patterns import literal_word
 from gitnexus.policy.refuse import named_paths, refusal
 from gitnexus.policy.request import KINDS
 from gitnexus.policy.rules import Rule
+from gitnexus.policy.shell import TooMuch
 
 # Tags that a rule may speak for by naming the very file, outside of the modes that act by themselves.
 LIFTED = frozenset({"hooks", "attributes", "ci", "agent_config", "executes_later"})
@@ -97,6 +98,28 @@ def decide(
         return _decision(request, law, tuple(grants), law.mode if mode is None else mode, world, now)
     except _ERRORS as exc:
         return _unjudged(f"it could not be judged ({type(exc).__name__}: {one_line(str(exc), 120)})")
+
+
+def rule_about(request: CommandRequest, law: Law, mode: Mode | None = None, *, world: World = _NOWHERE) -> Decision:
+    """Return what the rules that people wrote say to a command that a person named: deny, ask, else allow.
+
+    The built-in lists are for what agents propose; what they keep secret the sandbox keeps from such a command.
+    """
+    try:
+        facts = facts_of(request, world.worktree)
+        case = _Case(request, (), law, law.mode if mode is None else mode, facts, world)
+        asking = _spoken(law.ask, case, ("write",)) if case.mode != "bypass" else None
+        found = _denied(case)
+        if found is None and asking is not None:
+            found = Reason("ask", asking[0].id, _words(*asking), _removal(asking[0]))
+    except TooMuch:
+        return _unjudged("the text that it hands to a shell is too long or too deep to be looked at")
+    except _ERRORS as exc:
+        return _unjudged(f"it could not be judged ({type(exc).__name__}: {one_line(str(exc), 120)})")
+    found = found or Reason("allow", "silence", "no rule speaks about it")
+    return Decision(
+        verdict=found.verdict, rule=found.rule, why=found.why, risk=facts.risk, tags=facts.tags, instead=found.instead
+    )
 
 
 def _unjudged(why: str) -> Decision:
