@@ -1,18 +1,24 @@
 """Two clones of a project and the hub between them."""
 
+import contextlib
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gitnexus.app.init import initialise
-from tests.conftest import run_git
+from gitnexus.policy.place import mark
+from tests.conftest import Templates, copy_tree, run_git
 from tests.sync.two import Clone
 
 
 @pytest.fixture
-def hub(tmp_path: Path, repository: Path) -> Path:
-    run_git(tmp_path, "clone", "-q", "--bare", str(repository), "hub.git")
-    return tmp_path / "hub.git"
+def hub(tmp_path: Path, repository: Path, templates: Templates) -> Path:
+    def make(folder: Path) -> None:
+        run_git(folder, "clone", "-q", "--bare", str(repository), "hub.git")
+
+    return copy_tree(templates.get("hub", make) / "hub.git", tmp_path / "hub.git")
 
 
 def cloned(hub: Path, name: str) -> Clone:
@@ -21,13 +27,57 @@ def cloned(hub: Path, name: str) -> Clone:
     return Clone(hub.parent / name)
 
 
-@pytest.fixture
-def ada(hub: Path) -> Clone:
-    found = cloned(hub, "ada")
-    found.sync()
-    return found
+def _copy(template: Path, root: Path, home: Path, *names: str) -> None:
+    """Copy a hub, the clones of it and the home of both; what says where they were says where they are."""
+    copy_tree(template / "hub.git", root / "hub.git")
+    shutil.rmtree(home, ignore_errors=True)
+    copy_tree(template / "home", home)
+    for name in names:
+        copy_tree(template / name, root / name)
+        settings = root / name / ".git" / "config"
+        settings.write_text(settings.read_text().replace(str(template / "hub.git"), str(root / "hub.git")))
+        old, new = mark(template / name / ".git"), mark(root / name / ".git")
+        for kept in [*home.glob(f"*/{old}.*")]:
+            kept.rename(kept.with_name(new + kept.suffix))
+
+
+@contextlib.contextmanager
+def _home_in(folder: Path) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NEXUS_HOME", str(folder / "home"))
+        yield
 
 
 @pytest.fixture
-def bob(hub: Path, ada: Clone) -> Clone:
-    return cloned(hub, "bob")
+def ada(hub: Path, sealed: Path, templates: Templates) -> Clone:
+    """A clone whose state is on the hub: made once for each worker, then copied."""
+
+    def make(folder: Path) -> None:
+        copy_tree(hub, folder / "hub.git")
+        with _home_in(folder):
+            cloned(folder / "hub.git", "ada").sync()
+
+    made = templates.get("ada", make)
+    shutil.rmtree(hub)
+    _copy(made, hub.parent, sealed / "nexus", "ada")
+    return Clone(hub.parent / "ada")
+
+
+@pytest.fixture
+def bob(hub: Path, ada: Clone, sealed: Path, templates: Templates) -> Clone:
+    """A second clone, which has not synced yet."""
+
+    def make(folder: Path) -> None:
+        _copy(templates.get("ada", _not_there), folder, folder / "home", "ada")
+        with _home_in(folder):
+            cloned(folder / "hub.git", "bob")
+
+    made = templates.get("ada and bob", make)
+    for place in (hub, ada.place):
+        shutil.rmtree(place)
+    _copy(made, hub.parent, sealed / "nexus", "ada", "bob")
+    return Clone(hub.parent / "bob")
+
+
+def _not_there(folder: Path) -> None:
+    raise AssertionError("the fixture ada makes it")
