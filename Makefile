@@ -7,7 +7,9 @@ READY := $(VENV)/.ready
 # A container may have but 64 MB there: too little for either set.
 SCRATCH := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 < 4000000 { exit 1 }' \
 	&& echo /dev/shm || echo $${TMPDIR:-/tmp})
-PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -p tests.times
+# A test that waits for ever is ended after a quarter of an hour, with the line that it waits at.
+PATIENCE := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
+PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -p tests.times $(PATIENCE)
 SEED ?= $(shell date -u +%Y%m%d)
 # What else pytest or benchmarks/run.py is given: make test FLAGS="-x --slowest 20"
 FLAGS :=

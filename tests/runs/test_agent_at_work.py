@@ -1,5 +1,6 @@
 """An agent in the sandbox proposes and asks through the hatch, people answer from another terminal, the run goes on."""
 
+import inspect
 import json
 import subprocess
 import time
@@ -44,7 +45,7 @@ def until(found: Callable[[], bool]) -> None:
     """Look until it is so; a test that never sees it is ended by its own limit."""
     limit = time.monotonic() + 120
     while not found():
-        assert time.monotonic() < limit
+        assert time.monotonic() < limit, f"waited 120 s in vain for: {inspect.getsource(found).strip()}"
         time.sleep(0.05)
 
 
