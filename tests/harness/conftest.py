@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from gitnexus.harness.model import Answer, Happening
 from gitnexus.hooks import harness as door
+from tests.conftest import Nexus, run_git
 from tests.harness.programs import Program
 
 Programs = Callable[[str], Program]
@@ -22,21 +22,26 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("template") / "project"
     home = tmp_path_factory.mktemp("template-home")
     (home / ".gitconfig").write_text("[user]\n\tname = Test Person\n\temail = test@example.com\n")
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "NEXUS_", "XDG_"))}
-    env |= {"HOME": str(home), "NEXUS_HOME": str(home / "nexus"), "GIT_CONFIG_NOSYSTEM": "1"}
     plan = {"topic": "Release", "issues": ["How to tag?", "Who announces?"], "research_summary": ""}
     first = {"title": "Write the script", "context": "It lies in bin.", "owner": "engineer", "acceptance": "It runs."}
     second = {"title": "Announce it", "context": "By mail.", "owner": "writer", "deps": [1]}
-    for argv in (
-        ["git", "init", "-q", str(place)],
-        ["git", "-C", str(place), "commit", "-q", "--allow-empty", "-m", "first"],
-        ["git", "-C", str(place), "nexus", "init"],
-        ["git", "-C", str(place), "nexus", "memory", "add", "pattern-release", "Tag first, then publish."],
-        ["git", "-C", str(place), "nexus", "tool", "plan_start", json.dumps(plan)],
-        ["git", "-C", str(place), "nexus", "tool", "task_add", json.dumps(first)],
-        ["git", "-C", str(place), "nexus", "tool", "task_add", json.dumps(second)],
-    ):
-        subprocess.run(argv, env=env, check=True, capture_output=True)
+    place.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(("GIT_", "NEXUS_", "XDG_")):
+                patch.delenv(name)
+        for name, value in (("HOME", home), ("NEXUS_HOME", home / "nexus"), ("GIT_CONFIG_NOSYSTEM", "1")):
+            patch.setenv(name, str(value))
+        run_git(place, "init", "-q")
+        run_git(place, "commit", "-q", "--allow-empty", "-m", "first")
+        for argv in (
+            ("init",),
+            ("memory", "add", "pattern-release", "Tag first, then publish."),
+            ("tool", "plan_start", json.dumps(plan)),
+            ("tool", "task_add", json.dumps(first)),
+            ("tool", "task_add", json.dumps(second)),
+        ):
+            Nexus(place).ok(*argv)
     return place
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from gitnexus.app.harnessgate import judged
 from gitnexus.harness.model import Answer, Happening
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git, trust
+from tests.prepared import prepare
 
 POLICY = """---
 version: 1
@@ -37,9 +39,13 @@ deny:
 
 
 @pytest.fixture
-def ruled(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (project / ".nexus" / "policy.md").write_text(POLICY)
-    trust(project)
+def ruled(project: Path, nexus: Nexus, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def sign_policy() -> str:
+        (project / ".nexus" / "policy.md").write_text(POLICY)
+        trust(project)
+        return ""
+
+    prepare(nexus, ("policy of the gate",), sign_policy)
     (project / "src").mkdir()
     (project / "src" / "a.py").write_text("one\n")
     (project / ".env").write_text("x=1\n")
@@ -116,29 +122,30 @@ def test_143_every_program_gets_a_plain_yes_or_no_where_nobody_sits(ruled: Path,
     assert rows == {**dict.fromkeys(rows, "deny"), "write allowed": "allow", "ours": "allow"}
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        pytest.param("git status", "allow", id="066-alone"),
-        pytest.param("git status && git log -1", "allow", id="066-both-allowed"),
-        pytest.param("git status | cat", "allow", id="066-piped"),
-        pytest.param("git status && touch x", "deny", id="066-prefix"),
-        pytest.param("git status; rm -rf x", "deny", id="066-then"),
-        pytest.param("git log > x", "deny", id="070-redirection"),
-        pytest.param("git log 2>/dev/null", "allow", id="070-to-nowhere"),
-        pytest.param("git log --output=x", "deny", id="081-option"),
-        pytest.param("git -c alias.x=!sh x", "deny", id="073-alias"),
-        pytest.param("pytest -q", "deny", id="096-runs-the-tree-unconfined"),
-        pytest.param("GIT_PAGER=x git log", "deny", id="098-assignment"),
-        pytest.param("./git status", "deny", id="088-other-program"),
-        pytest.param("sed -i s/a/b/ src/a.py", "deny", id="071-in-place"),
-        pytest.param("cat src/*.py", "deny", id="083-glob"),
-        pytest.param("cat $HOME/x", "deny", id="083-variable"),
-        pytest.param("cat link", "deny", id="178-by-a-link"),
-    ],
-)
-def test_a_shell_text_passes_only_as_plain_commands_that_rules_allow(ruled: Path, text: str, verdict: str) -> None:
-    assert bash(ruled, text) == verdict
+SHELL_TEXTS = {
+    "066-alone": ("git status", "allow"),
+    "066-both-allowed": ("git status && git log -1", "allow"),
+    "066-piped": ("git status | cat", "allow"),
+    "066-prefix": ("git status && touch x", "deny"),
+    "066-then": ("git status; rm -rf x", "deny"),
+    "070-redirection": ("git log > x", "deny"),
+    "070-to-nowhere": ("git log 2>/dev/null", "allow"),
+    "081-option": ("git log --output=x", "deny"),
+    "073-alias": ("git -c alias.x=!sh x", "deny"),
+    "096-runs-the-tree-unconfined": ("pytest -q", "deny"),
+    "098-assignment": ("GIT_PAGER=x git log", "deny"),
+    "088-other-program": ("./git status", "deny"),
+    "071-in-place": ("sed -i s/a/b/ src/a.py", "deny"),
+    "083-glob": ("cat src/*.py", "deny"),
+    "083-variable": ("cat $HOME/x", "deny"),
+    "178-by-a-link": ("cat link", "deny"),
+}
+
+
+def test_a_shell_text_passes_only_as_plain_commands_that_rules_allow(ruled: Path) -> None:
+    verdicts = {name: (text, bash(ruled, text)) for name, (text, _) in SHELL_TEXTS.items()}
+
+    assert verdicts == SHELL_TEXTS
 
 
 def test_178_no_reading_verb_finds_a_denied_file(ruled: Path) -> None:
@@ -521,7 +528,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(text=st.lists(PIECES, max_size=6).map("".join))
 def test_no_shell_text_is_allowed_but_plain_commands_that_a_rule_allows(
     once: Path, monkeypatch: pytest.MonkeyPatch, text: str
@@ -538,7 +545,9 @@ def test_no_shell_text_is_allowed_but_plain_commands_that_a_rule_allows(
         script = read(text)
         assert script.is_exact
         assert all(one.argv[0] in ("git", "ls", "cat") and not one.writes for one in script.commands)
-        assert not set(text) & set("$`><#*~=")
+        assert not set(text) & set("$`><*~=")
+        # Inside a word it is a letter like any other: `cat .env#` reads a file of that name.
+        assert not re.search(r"(^|[\s;&|()])#", text)
 
 
 VALUES = st.recursive(
@@ -553,7 +562,7 @@ TOOLS = st.sampled_from(
 QUIET = ("Read", "Grep", "Glob", "LS", "Agent", "Task", "read", "Harmless")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(harness=st.sampled_from(list(WRITE)), tool=TOOLS, given_=st.dictionaries(FIELDS, VALUES, max_size=4))
 def test_no_payload_raises_and_none_that_writes_or_runs_passes_in_silence(
     once: Path, monkeypatch: pytest.MonkeyPatch, harness: str, tool: str, given_: dict[str, Any]

@@ -25,6 +25,7 @@ RUNS = "allow:\n" + "\n".join(
         "cat rm node perl awk tool"
     ).split()
 )
+ASKED_MODES: tuple[Any, ...] = ("default", "acceptEdits", "autopilot")
 LINK = {"old_mode": "", "old_blob": "", "new_mode": "120000"}
 
 
@@ -74,11 +75,13 @@ def verdict(request: Request, front: str = GENEROUS, **fields: Any) -> tuple[str
         pytest.param(change("x", new_mode="100664"), "builtin.mode", id="030-odd-mode"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "autopilot", "bypass"])
-def test_a_patch_is_denied_in_every_mode(row: str | Change, rule: str, mode: Any) -> None:
-    found = decide(patch("src/ok.txt", row), law(GENEROUS, None, bypass=True), mode=mode, world=World(used=Used()))
+def test_a_patch_is_denied_in_every_mode(row: str | Change, rule: str) -> None:
+    rules = law(GENEROUS, None, bypass=True)
+    modes: tuple[Any, ...] = ("default", "acceptEdits", "autopilot", "bypass")
+    for mode in modes:
+        found = decide(patch("src/ok.txt", row), rules, mode=mode, world=World(used=Used()))
 
-    assert (found.verdict, found.rule) == ("deny", rule)
+        assert (mode, found.verdict, found.rule) == (mode, "deny", rule)
 
 
 def test_023_two_paths_that_fold_into_one_are_denied() -> None:
@@ -116,16 +119,17 @@ def test_023_two_paths_that_fold_into_one_are_denied() -> None:
         pytest.param(".claude/settings.json", "agent_config", id="205-agent-config"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "autopilot"])
-def test_a_patch_is_asked_about_whatever_a_wildcard_allows(row: str | Change, tag: str, mode: Any) -> None:
+def test_a_patch_is_asked_about_whatever_a_wildcard_allows(row: str | Change, tag: str) -> None:
     request = patch("src/ok.txt", row)
-    found = decide(request, law(GENEROUS), mode=mode, world=World(used=Used()))
+    rules = law(GENEROUS)
+    for mode in ASKED_MODES:
+        found = decide(request, rules, mode=mode, world=World(used=Used()))
 
-    assert found.verdict == "ask"
-    assert tag in found.tags
-    assert found.rule in {f"builtin.{one}" for one in found.tags}
-    assert found.risk >= 2
-    assert [offer.scope for offer in offers(request)] == ["once"]
+        assert found.verdict == "ask"
+        assert tag in found.tags
+        assert found.rule in {f"builtin.{one}" for one in found.tags}
+        assert found.risk >= 2
+        assert [offer.scope for offer in offers(request)] == ["once"]
 
 
 def test_the_yardstick_of_the_rows_above_is_allowed() -> None:
@@ -195,13 +199,13 @@ ESCALATING = [
 
 
 @pytest.mark.parametrize("argv", ESCALATING)
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "autopilot"])
-def test_a_command_is_asked_about_although_its_program_is_allowed(argv: tuple[str, ...], mode: Any) -> None:
-    found = decide(command(*argv), law(RUNS), mode=mode, world=World(used=Used()))
+def test_a_command_is_asked_about_although_its_program_is_allowed(argv: tuple[str, ...]) -> None:
+    rules = law(RUNS)
+    for mode in ASKED_MODES:
+        found = decide(command(*argv), rules, mode=mode, world=World(used=Used()))
 
-    assert found.verdict == "ask"
-    assert found.rule == "builtin.unknown_flags"
-    assert found.risk >= 3
+        assert (mode, found.verdict, found.rule) == (mode, "ask", "builtin.unknown_flags")
+        assert found.risk >= 3, mode
 
 
 @pytest.mark.parametrize(
