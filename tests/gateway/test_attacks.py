@@ -564,7 +564,7 @@ def test_150_only_plumbing_of_git_that_runs_nothing_is_called_on_what_an_agent_w
 
     assert called == {
         "apply", "cat-file", "diff-tree", "hash-object", "ls-files", "ls-tree", "merge-base", "merge-tree", "read-tree",
-        "rev-parse", "update-index", "version", "write-tree",
+        "rev-list", "rev-parse", "update-index", "write-tree",
     }  # fmt: skip
 
 

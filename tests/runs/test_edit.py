@@ -1,6 +1,6 @@
 """A person edits a patch that waits: a new proposal in its place, and whatever goes wrong loses nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,11 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runedit import draft, taken
 from gitnexus.app.runtools import call
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NexusError
-from gitnexus.git.users import editor
+from gitnexus.git.users import editor, opened
 from tests.conftest import Nexus, run_git, trust
 from tests.runs.begun import begun, new_file, patch_of
+from tests.runs.live import MORE, commits, events, folder, listed, typed
 from tests.runs.live import begun as begun_by_hand
-from tests.runs.live import commits, events, folder, listed, typed
 
 GREET = patch_of("readme.txt", "hello", "goodbye")
 
@@ -66,19 +66,14 @@ def test_an_edit_on_the_terminal_is_another_card_and_what_is_committed(nexus: Ne
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        pytest.param("false", "failed with 1", id="the-editor-fails"),
         pytest.param("no-such-editor-here 2>/dev/null", "failed with 127", id="there-is-no-such-editor"),
-        pytest.param("true", "nothing was changed", id="unchanged"),
-        pytest.param("truncate -s 0", "nothing is left", id="empty"),
         pytest.param("sed -i 's/^+more/ more/'", "does not fit", id="does-not-apply"),
-        pytest.param("sed -i /^+more/d", "changes nothing", id="changes-nothing"),
-        pytest.param("sed -i s,readme.txt,.env,", "does not fit", id="another-file"),
     ],
 )
 def test_an_edit_that_is_none_is_a_sentence_and_the_old_card_again(
     nexus: Nexus, project: Path, program: str, words: str
 ) -> None:
-    run = begun_by_hand(nexus, "echo more >> readme.txt")
+    run = begun_by_hand(nexus, MORE)
 
     _, shown = typed(project, "e\nq", "git-nexus", "review", run, env={"NO_COLOR": "1", "GIT_EDITOR": program})
 
@@ -87,6 +82,44 @@ def test_an_edit_that_is_none_is_a_sentence_and_the_old_card_again(
     assert listed(nexus)[run]["status"] == "waiting"
     nexus.ok("approve", run)
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        pytest.param(lambda text: text, "nothing was changed", id="unchanged"),
+        pytest.param(lambda text: "", "nothing is left", id="empty"),
+        pytest.param(lambda text: text.replace("+goodbye", " goodbye"), "does not fit", id="does-not-apply"),
+        pytest.param(
+            lambda text: (
+                text.partition("diff --git a/other.txt")[0].replace("-hello", " hello").replace("+goodbye\n", "")
+            ),
+            "changes nothing",
+            id="changes-nothing",
+        ),
+        pytest.param(lambda text: text.replace("readme.txt", ".env"), "does not fit", id="another-file"),
+    ],
+)
+def test_an_edit_that_is_none_is_not_taken_and_the_old_proposal_waits(
+    desk: RunDesk, edit: Callable[[str], str], words: str
+) -> None:
+    file = draft(desk, "a1")
+    file.write_text(edit(file.read_text()))
+
+    with pytest.raises(NexusError, match=words):
+        taken(desk, "a1")
+
+    assert [(name, one.status) for name, one in desk.view().actions.items()] == [("a1", "waiting")]
+
+
+@pytest.mark.parametrize(("program", "status"), [("false", 1), ("no-such-editor-here 2>/dev/null", 127)])
+def test_an_editor_that_fails_is_named_with_its_status(
+    project: Path, monkeypatch: pytest.MonkeyPatch, program: str, status: int
+) -> None:
+    monkeypatch.setenv("GIT_EDITOR", program)
+
+    with pytest.raises(Failed, match=f"failed with {status}"):
+        opened(project, project / "readme.txt")
 
 
 def test_hunks_need_not_count_and_a_file_can_be_left_out(desk: RunDesk, project: Path) -> None:
