@@ -1,9 +1,6 @@
 """The gateway of one worktree, joined: the law in force, the approvers' tokens, the sandbox, the mask and the log."""
 
-import os
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitnexus.app.confine import Sandbox
@@ -22,7 +19,7 @@ from gitnexus.policy.model import Decision, Mode, Request, Scope
 from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.redaction.result import Reveal
-from gitnexus.redaction.values import Values
+from gitnexus.redaction.stored import known_values
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
@@ -30,11 +27,6 @@ if TYPE_CHECKING:
     from gitnexus.app.cards import Card
 
 TERMINAL = "terminal"
-_CREDENTIALS = (
-    *(".netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws/credentials", ".docker/config.json"),
-    # Sign-ins of agents' programs, which a run may be lent.
-    *(".claude/.credentials.json", ".codex/auth.json", ".local/share/opencode/auth.json"),
-)
 # Makes the card again with its secrets shown, for the reason given, which is recorded.
 RevealCard = Callable[[str], "Card"]
 # Asks a person about a card; returns the scope of their yes, or None to leave it waiting. Raises: DeniedByPolicy.
@@ -108,20 +100,6 @@ def bench_of(
         denied=unreadable_under(keeper.here.law),
         runners=RUNNERS,
     )
-
-
-@cache
-def known_values() -> Values:
-    """Return the secrets that this machine knows: of the environment, and of the user's credential files."""
-    found = Values.from_environment(os.environ)
-    for name in _CREDENTIALS:
-        path = Path.home() / name
-        try:
-            if path.is_file() and path.stat().st_size < 1_000_000:
-                found = found | Values.from_file(path.name, path.read_text("utf-8", "replace"))
-        except OSError:
-            continue
-    return found
 
 
 def refused(words: str) -> DeniedByPolicy:

@@ -3,7 +3,6 @@
 import hashlib
 
 from gitnexus.app import proposing
-from gitnexus.app.bench import known_values
 from gitnexus.app.keeping import plan_path
 from gitnexus.app.runact import GATE
 from gitnexus.app.rundesk import RunDesk
@@ -12,6 +11,7 @@ from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.events.kinds import short
 from gitnexus.policy.model import DocumentRequest, HandoffRequest
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import known_values
 from gitnexus.state.format import id_of
 from gitnexus.workflow.definition import WorkflowNode
 from gitnexus.workflow.stage import Deed
@@ -49,7 +49,7 @@ def _put(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> str:
 
 def _plan_change(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> str:
     assert deed.change is not None  # noqa: S101 - which is what brought us here
-    desk.artifacts.write("plan.json", deed.change.plan)
+    desk.artifacts.write("plan.json", deed.change.plan, exact=True)
     request = DocumentRequest(
         project=id_of(desk.state.snapshot) or "",
         run=desk.run.id,
@@ -63,7 +63,7 @@ def _plan_change(desk: RunDesk, node: WorkflowNode, deed: Deed, paper: str) -> s
 
 def _handoff(desk: RunDesk, node: WorkflowNode, deed: Deed) -> str:
     raw = mask(deed.message, known_values()).encode("utf-8", "replace")
-    kept = desk.artifacts.write("handoff.txt", raw)
+    kept = desk.artifacts.write("handoff.txt", raw, exact=True)
     request = HandoffRequest(
         project=id_of(desk.state.snapshot) or "",
         run=desk.run.id,

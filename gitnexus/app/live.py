@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from gitnexus.adapters.live.protocol import Asked, Heard, Wire
 from gitnexus.adapters.protocol import Ended, Said
 from gitnexus.app import runapproval, runproposal
-from gitnexus.app.bench import known_values
 from gitnexus.app.livecall import call_asked, command_of, patch_of, refused_part, settled
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import NexusError
@@ -22,6 +21,7 @@ from gitnexus.harness.calls import Shell
 from gitnexus.policy.model import CommandRequest, Network, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import known_values
 from gitnexus.sandbox.voice import Voice
 
 PATIENCE = "nexus.approvalWait"

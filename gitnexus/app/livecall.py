@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.adapters.live.protocol import Asked, FileDiff
-from gitnexus.app.bench import known_values
 from gitnexus.app.runact import bench_for
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
@@ -21,7 +20,7 @@ from gitnexus.harness.calls import Call, Harmless, Mcp, Reads, Shell, Writes, ca
 from gitnexus.policy import shell
 from gitnexus.policy.law import why_unreadable
 from gitnexus.policy.model import CommandRequest, Decision, Network, PatchRequest
-from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import holds_secret
 
 _LARGEST = 16 * 2**20
 
@@ -73,7 +72,7 @@ def patch_of(desk: RunDesk, files: Mapping[str, bytes | None], role: str) -> Pat
 def command_of(desk: RunDesk, call: Shell, network: Network, role: str) -> CommandRequest:
     """Return the request to run a text of a shell, or words, as the program would. Raises: NexusError."""
     argv = call.argv or ("bash", "-c", call.text)
-    if any(mask(word, known_values()) != word for word in argv):
+    if holds_secret(argv):
         raise Invalid("it holds a secret, which would be kept in the log", hint="read it from where it lies")
     if not _is_inside(desk, call.cwd):
         raise Invalid(f"run it in the folder of the work, {desk.place}")

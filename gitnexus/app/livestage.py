@@ -7,7 +7,6 @@ from typing import Any
 
 from gitnexus.adapters.protocol import Said
 from gitnexus.app import deeds, runapproval
-from gitnexus.app.bench import known_values
 from gitnexus.app.keepers import open_state
 from gitnexus.app.nodeagent import by_agent, worked_on
 from gitnexus.app.nodepack import with_pack
@@ -31,6 +30,7 @@ from gitnexus.git.private import private
 from gitnexus.policy.model import HandoffRequest, Network
 from gitnexus.prompts.model import ExecResult
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import known_values
 from gitnexus.workflow.budget import Plan, Weights, touched
 from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.flow import Flow, is_agent

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from gitnexus.app.bench import known_values
 from gitnexus.app.policy import policy_here
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runstory import events_of
@@ -23,6 +22,7 @@ from gitnexus.packs.store import Packs, request_of
 from gitnexus.packs.tree import BaseTree
 from gitnexus.policy.law import Law, unreadable_under
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import known_values
 from gitnexus.runs.store import read
 from gitnexus.state import Snapshot, State
 

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from gitnexus.app.bench import known_values
 from gitnexus.policy.signed import PROMPTS, Signed
 from gitnexus.prompts.call import Prompter
 from gitnexus.prompts.settings import SECTION, PromptSettings, Via, settings_of
 from gitnexus.prompts.words import FOLDER, built_in, overlaid
+from gitnexus.redaction.stored import known_values
 from gitnexus.state import State
 from gitnexus.state.settings import FILE, loosening, section
 

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.app.bench import known_values
 from gitnexus.app.runact import bench_for
 from gitnexus.app.runapproval import allowed
 from gitnexus.app.runcommit import tip_of
@@ -21,6 +20,7 @@ from gitnexus.git.private import private
 from gitnexus.policy.model import HandoffRequest, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import holds_secret, known_values
 from gitnexus.runs.model import ENDED
 from gitnexus.state.format import id_of
 
@@ -62,7 +62,9 @@ def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "", node: st
 def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, Any], node: str = "") -> str:
     """Propose one program with its arguments; return the action. Raises: Invalid, NotFound, DeniedByPolicy."""
     stdin = _bytes(given.get("stdin", ""))
-    _refuse_secrets([*argv, *given.get("env", {}).values(), given.get("stdin", "")])
+    _refuse_secrets(argv)
+    _refuse_secrets([f"{name}={value}" for name, value in given.get("env", {}).items()])
+    _refuse_secrets([given.get("stdin", "")])
     deed = CommandDeed(
         bench_for(desk, role_at(desk, node or _node(desk))),
         argv,
@@ -75,7 +77,7 @@ def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, An
     )
     with desk.proposing(), deed.prepared() as (request, _):
         if stdin:
-            desk.artifacts.write("stdin", stdin)
+            desk.artifacts.write("stdin", stdin, exact=True)
         action = _proposed(desk, request, summary or one_line(" ".join(argv), 200), node=node)
     return _done_if_allowed(desk, action)
 
@@ -105,7 +107,7 @@ def handoff(desk: RunDesk, receiver: str, message: str, summary: str) -> str:
             receiver=receiver,
             message_digest=f"sha256:{hashlib.sha256(raw).hexdigest()}",
         )
-        kept = desk.artifacts.write("handoff.txt", raw)
+        kept = desk.artifacts.write("handoff.txt", raw, exact=True)
         action = _proposed(desk, request, summary or f"handoff to {one_line(receiver, 80)}")
         written = {"name": kept.name, "digest": kept.digest, "size": kept.size, "action": action}
         desk.log.append("artifact.written", present.adapter, written)
@@ -191,9 +193,8 @@ def _bytes(text: str) -> bytes:
 
 def _refuse_secrets(words: list[str]) -> None:
     """Refuse what would be written into the log as it is, and is a secret."""
-    for word in words:
-        if mask(word, known_values()) != word:
-            raise Invalid(
-                "a word of the command looks like a secret, and would be kept in the log",
-                hint="have the program read it from where it lies",
-            )
+    if holds_secret(words):
+        raise Invalid(
+            "a word of the command looks like a secret, and would be kept in the log",
+            hint="have the program read it from where it lies",
+        )

@@ -82,7 +82,7 @@ class Recorder:
 
     def _proposed(self, action: str, fields: Mapping[str, Any]) -> None:
         raw = canonical({"v": VERSION, "kind": fields["kind"], **fields["request"]})
-        kept = self.artifacts.write(f"request-{action}.json", raw)
+        kept = self.artifacts.write(f"request-{action}.json", raw, exact=True)
         proposal = {
             "action": action,
             "actionKind": fields["kind"],

@@ -33,9 +33,9 @@ def proposed(desk: RunDesk, titles: frozenset[str]) -> list[str]:
         return known
     names = []
     for one in _wanted(desk, titles):
-        desk.artifacts.write(one.edit.path.rpartition("/")[2], one.edit.after)
+        desk.artifacts.write(one.edit.path.rpartition("/")[2], one.edit.after, exact=True)
         if one.edit.before is not None:
-            desk.artifacts.write(one.edit.path.rpartition("/")[2], one.edit.before)
+            desk.artifacts.write(one.edit.path.rpartition("/")[2], one.edit.before, exact=True)
         names.append(proposing.other(desk, one.request, f"{one.edit.path}: {one.edit.why}", ""))
     return names
 

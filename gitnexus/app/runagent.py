@@ -11,12 +11,12 @@ from gitnexus.adapters.lines import Lines
 from gitnexus.adapters.live import WIRES, Wire, wire_for
 from gitnexus.adapters.protocol import Budget, Ended, Job, Reader, Said
 from gitnexus.adapters.table import adapter_named
-from gitnexus.app.bench import known_values
 from gitnexus.app.commandrules import refuse_run_command
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.privatehome import lent, put
 from gitnexus.app.purse import OverBudget, Purse, cut_short, over, purse, usd_left
 from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runend import without_secrets
 from gitnexus.app.runnews import news
 from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
 from gitnexus.base.errors import DeniedByPolicy, Invalid
@@ -24,6 +24,7 @@ from gitnexus.events.kinds import short
 from gitnexus.git.config import of_the_user
 from gitnexus.policy.model import Network, Way
 from gitnexus.redaction.hide import Redactor, mask
+from gitnexus.redaction.stored import known_values
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.sandbox.hatch import hatch
 from gitnexus.sandbox.run import run
@@ -82,7 +83,7 @@ def worked(
             "--node", node.id)  # fmt: skip
     with hatch(private, argv, desk.folder / "server.log") as server:
         given = _Given(server, private, session, duty or Duty(), purses)
-        return _worked(desk, definition, node, show, network, given)
+        return without_secrets(_worked(desk, definition, node, show, network, given))
 
 
 def _worked(

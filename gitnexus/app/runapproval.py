@@ -142,7 +142,7 @@ def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = 
     keeper = desk.keeper(found.action)
     token = keeper.approve(found.request, of, scope)
     # The token is kept before anybody knows of the yes: after a kill it is there to go on with.
-    kept = desk.artifacts.write(f"approval-{found.action}", token.encode())
+    kept = desk.artifacts.write(f"approval-{found.action}", token.encode(), exact=True)
     body = {"action": found.action, "digest": of, "by": short(by, 200), "scope": scope, "token": kept.digest,
             "why": short(rule)}  # fmt: skip
     desk.log.append("permission.granted", GATE, body)

@@ -7,7 +7,13 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.canonical import parse
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
+from gitnexus.redaction.stored import redact_text
 from gitnexus.runs.definition import Node
+
+
+def without_secrets(ended: Ended) -> Ended:
+    """Return how an agent ended with the secrets of its last words hidden: before anything is cut, stored or shown."""
+    return ended.changed(message=redact_text(ended.message), session=redact_text(ended.session, values=False))
 
 
 def keep_end(desk: RunDesk, node: Node, attempt: int, ended: Ended) -> None:

@@ -33,9 +33,11 @@ from gitnexus.git.child import run as git_run
 from gitnexus.git.ondisk import worktree_tree
 from gitnexus.git.private import private
 from gitnexus.policy.model import Mode, Network
+from gitnexus.redaction.stored import redact_text
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.runs.ids import mint
 from gitnexus.runs.model import ENDED, Run, Status
+from gitnexus.runs.storable import storable
 from gitnexus.runs.store import changed, ids_in, put
 from gitnexus.state import State
 from gitnexus.state.format import id_of
@@ -65,12 +67,12 @@ def started(state: State, wish: Wish) -> RunDesk:
     base = commit_of(state, wish.base)
     # How much is asked is part of what the run is: whoever changes it afterwards is found out.
     law = policy_here(state).law
-    definition = wish.definition.changed(mode=wish.mode or law.mode)
+    definition = storable(wish.definition).changed(mode=wish.mode or law.mode)
     hash_ = definition_hash(definition.plain())
     snapshot = state.required()
     run = Run(
         id=claimed(state, ids_in(snapshot)),
-        title=one_line(wish.title, 200),
+        title=one_line(redact_text(wish.title), 200),
         agent=agent_in(wish.definition),
         base=base,
         definition=hash_,

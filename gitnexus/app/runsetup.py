@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gitnexus.adapters.protocol import Launch, Said
-from gitnexus.app.bench import known_values
 from gitnexus.app.commandrules import refuse_run_command
 from gitnexus.app.confine import Sandbox
 from gitnexus.app.runagent import Show
@@ -24,6 +23,7 @@ from gitnexus.git.untracked import Untracked, untracked
 from gitnexus.policy.law import why_unreadable
 from gitnexus.policy.model import Network
 from gitnexus.redaction.hide import Redactor, mask
+from gitnexus.redaction.stored import known_values
 from gitnexus.runs.definition import Definition
 from gitnexus.runs.setup import SECTION, Chosen, chosen, may_lie_below, settings_of
 from gitnexus.sandbox.run import run

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.app import proposing
-from gitnexus.app.bench import known_values
 from gitnexus.app.runact import GATE, bench_for
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import Busy, Conflict, DeniedByPolicy, Invalid, NotFound
@@ -15,6 +14,7 @@ from gitnexus.events.kinds import short
 from gitnexus.events.view import ActionView
 from gitnexus.gateway.table import TOOLS as GATEWAY
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import known_values
 
 MOST_PATIENCE = 50
 # Every call leaves an event behind; an agent that never stops calling must not fill the disk.

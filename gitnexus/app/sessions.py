@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.app import gatememo
-from gitnexus.app.bench import known_values
 from gitnexus.app.gatememo import Place
 from gitnexus.app.harnessgate import meant, paths_of
 from gitnexus.app.proposing import MOST_WAITING
@@ -36,6 +35,7 @@ from gitnexus.policy.model import Change, CommandRequest, Decision, PatchRequest
 from gitnexus.policy.request import digest
 from gitnexus.policy.tokens import checked
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import holds_secret, known_values
 from gitnexus.runs.definition import Definition, Node
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.store import ids_in, put, read
@@ -253,10 +253,8 @@ def _bound(state: State, call: Call, request: Request | None) -> Request | None:
         if not isinstance(request, PatchRequest) or len(request.changes) != 1:
             return None
         return _two_trees(state, call, request)
-    if isinstance(request, CommandRequest):
-        for word in request.argv:
-            if mask(word, known_values()) != word:
-                raise Invalid("a word of it looks like a secret, and would be kept in the log")
+    if isinstance(request, CommandRequest) and holds_secret(request.argv):
+        raise Invalid("a word of it looks like a secret, and would be kept in the log")
     return request
 
 

@@ -30,8 +30,8 @@ def known_in(state: State) -> Known:
     if not settings.router.url:
         return Known(commands, settings)
     # Only a model reads what is around; the rules do without, and then nobody pays for looking.
-    from gitnexus.app.bench import known_values
     from gitnexus.redaction import mask
+    from gitnexus.redaction.stored import known_values
 
     values = known_values()
     return Known(commands, settings, _around(state), lambda text: mask(text, values))

@@ -32,12 +32,19 @@ class Artifacts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / FOLDER
 
-    def write(self, name: str, data: bytes) -> ArtifactRef:
-        """Keep `data` and return how to name it; the same bytes are kept once. Raises: Invalid, Failed."""
+    def write(self, name: str, data: bytes, *, exact: bool = False) -> ArtifactRef:
+        """Keep `data` without its secrets and return how to name it; the same bytes are kept once.
+
+        `exact` is for bytes that a digest binds or that are to be applied. Raises: Invalid, Failed.
+        """
         if not 0 < len(name) <= LONGEST_NAME:
             raise Invalid(f"an artifact's name has 1 to {LONGEST_NAME} characters")
         if len(data) > LARGEST:
             raise Invalid(f"{name[:80]!r} is larger than {LARGEST // 2**20} MiB", hint="keep the part that matters")
+        if not exact:
+            from gitnexus.redaction.stored import redact_file  # its rules take 10 ms: only who writes pays
+
+            data = redact_file(name, data)
         hexadecimal = hashlib.sha256(data).hexdigest()
         ref = ArtifactRef(name=name, digest=f"sha256:{hexadecimal}", size=len(data))
         # A file of that name may have been tampered with: only the right bytes count as being there.

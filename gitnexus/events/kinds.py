@@ -155,6 +155,25 @@ def checked(kind: str, body: Mapping[str, Any]) -> None:
             raise Invalid(f"{kind}: {name} should be {MEANINGS[wanted]}")
 
 
+def redacted_body(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a body with the secrets in its texts hidden; what is too long for its field then is cut."""
+    known = KINDS.get(kind)
+    if known is None:
+        return dict(body)
+    return {name: _redacted(known.needs.get(name) or known.may.get(name), value) for name, value in body.items()}
+
+
+def _redacted(wanted: str | None, value: Any) -> Any:
+    from gitnexus.redaction.stored import redact_text, redact_value  # its rules take 10 ms: only who writes pays
+
+    if wanted == "name" and type(value) is str:
+        return redact_text(value, values=False)
+    if wanted == "text" and type(value) is str:
+        hidden = redact_text(value)
+        return hidden if hidden == value else short(hidden)
+    return redact_value(value) if wanted in ("names", "object") else value
+
+
 def readable(kind: str, body: Mapping[str, Any]) -> None:
     """Refuse a body that lacks what its kind must have; a field that only a newer writer knows is let be.
 

@@ -16,7 +16,7 @@ from gitnexus.base.clock import now, precise
 from gitnexus.base.errors import Busy, Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.events.anchor import HeadFile, check_end, sync_folder, write_head
 from gitnexus.events.chain import FIRST, Head, walk
-from gitnexus.events.kinds import checked
+from gitnexus.events.kinds import checked, redacted_body
 from gitnexus.events.model import LONGEST_LINE, Event, checked_actor, checked_run, digest, from_line, genesis
 
 FILE = "events.jsonl"
@@ -59,6 +59,7 @@ class RunLog:
 
     def append_many(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write several events with one wait for the disk. A kill may leave the first of them, in their order."""
+        drafts = [Draft(kind, actor, redacted_body(kind, body)) for kind, actor, body in drafts]
         for kind, actor, body in drafts:
             checked(kind, body)
             checked_actor(actor)

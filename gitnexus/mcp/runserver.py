@@ -16,12 +16,12 @@ from mcp.server.stdio import stdio_server
 
 from gitnexus import __version__
 from gitnexus.app import open_nexus
-from gitnexus.app.bench import known_values
 from gitnexus.app.rundesk import open_run
 from gitnexus.app.runtools import MOST_PATIENCE, TOOLS, call, told
 from gitnexus.base.errors import NexusError
 from gitnexus.mcp.schema import described
 from gitnexus.redaction.hide import mask
+from gitnexus.redaction.stored import known_values
 
 # A patch in JSON, and room to spare; a longer line is passed over.
 LONGEST_LINE = 16 * 1024 * 1024

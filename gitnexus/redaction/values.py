@@ -8,6 +8,9 @@ _SHORTEST = 8
 # Paths, switches, numbers and short words: hiding them would hide half of every log.
 _ORDINARY = r"(?i)(?:[/~.][\w./ ~-]*|[a-z]:\\.*|true|false|yes|no|none|null|on|off|-?[0-9.]{1,11}|[a-z]{1,11})"
 
+# By the set that they were made of: the same few are sought in every text of a run.
+_FORMS: dict[frozenset[str], frozenset[bytes]] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Values:
@@ -48,7 +51,10 @@ class Values:
         """Return all values in all forms."""
         from gitnexus.redaction.forms import forms_of  # as above
 
-        return frozenset(form for value in self._values for form in forms_of(value))
+        made = _FORMS.get(self._values)
+        if made is None:
+            made = _FORMS[self._values] = frozenset(form for value in self._values for form in forms_of(value))
+        return made
 
 
 def _is_ordinary(value: str) -> bool:

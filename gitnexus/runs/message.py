@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gitnexus.base.text import one_line, visible
 from gitnexus.git.trailers import last_paragraph
+from gitnexus.redaction.stored import redact_text
 
 RUN, ACTION, AGENT, APPROVAL = "Nexus-Run", "Nexus-Action", "Nexus-Agent", "Nexus-Approval"
 _LOOKS_LIKE_ONE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9-]*:", re.MULTILINE)
@@ -32,9 +33,10 @@ class Trailers(NamedTuple):
 
 def message(summary: str, body: str, trailers: Trailers) -> str:
     """Return a message. An agent's words cannot begin a trailer, hide one, or be more than words."""
-    subject = one_line(summary.strip(), 72) or "Changes of an agent"
+    # Hidden before anything is cut: half a secret looks like none.
+    subject = one_line(redact_text(summary).strip(), 72) or "Changes of an agent"
     subject = _tamed(subject)
-    said = _tamed(visible(body.strip(), keep="\n\t")[:_LONGEST_BODY])
+    said = _tamed(visible(redact_text(body).strip(), keep="\n\t")[:_LONGEST_BODY])
     last = "\n".join(f"{key}: {one_line(value, 20_000)}" for key, value in trailers.lines())
     return "\n\n".join(part for part in (subject, said, last) if part) + "\n"
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -16,6 +16,7 @@ from gitnexus.state import format as state_format
 from gitnexus.state.layout import STATE_REF, checked
 from gitnexus.state.lock import StateLock
 from gitnexus.state.projection import Projection, projections_of
+from gitnexus.state.secrets import without_secrets, without_secrets_in
 from gitnexus.state.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -133,6 +134,8 @@ class State:
             before = self.latest()
             change = decide(before)
             files = {checked(path): data for path, data in change.files.items()}
+            if change.joins is None:  # what other clones have published is not ours to change: all would differ
+                files, change = without_secrets(files), replace(change, why=without_secrets_in(change.why))
             if change.onto is not None:
                 if self._went_forward(before, change.onto, change.why, lock):
                     return change.value

@@ -23,7 +23,12 @@ def chancy(value: bytes) -> bool:
 
 def likely(value: bytes) -> bool:
     """True unless the value is a name out of code, or a stand-in."""
-    return not re.fullmatch(_CODE, value) and real(value)
+    return (not re.fullmatch(_CODE, value) or _is_random(value)) and real(value)
+
+
+def _is_random(value: bytes) -> bool:
+    """True for what reads like a dotted name and has digits all over it, as no name has."""
+    return len(value) >= 20 and len(re.findall(rb"[0-9]+", value)) >= 3 and value.lower() != value != value.upper()
 
 
 def real(value: bytes) -> bool:
@@ -126,5 +131,11 @@ RULES: tuple[Rule, ...] = (
             r"access_?token|private_?key|encryption_?key)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
             r"(?P<secret>[^\x00-\x20\"'`<>{}$()\[\],;|&\\#]{8,})[ \t\r]{0,8}$",
             ("password: ", "hunter22", ""), "password: … to the end of the line", chancy,
+            before=ASSIGNMENT),
+    written("key-line", "token secret_key secret-key access_key access-key auth_key signing_key master_key",
+            r"(?i)^[ \t+>-]{0,40}(?:export[ ])?[\"']?[\w.-]{0,40}(?:token|"
+            r"(?:secret|access|auth|signing|master)[_-]key)[\"']?"
+            r"[ \t]{0,4}[:=][ \t]{0,4}(?P<secret>[^\x00-\x20\"'`<>{}$()\[\],;|&\\#]{16,})[ \t\r]{0,8}$",
+            ("github_token: ", "a1B2c3D4e5F6g7H8", ""), "github_token: … to the end of the line", chancy,
             before=ASSIGNMENT),
 )  # fmt: skip

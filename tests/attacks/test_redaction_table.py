@@ -1,0 +1,101 @@
+"""112 forms of secrets in 25 places where form or name tells: at least 99 in 100 are hidden. All values are made up."""
+
+import random
+import re
+from itertools import product
+
+from gitnexus.redaction import redact
+from gitnexus.redaction.shape import ALPHABETS
+
+# In the notation of gitnexus/redaction/shape.py. Above, the form tells; below, only the name does.
+FORMS = """
+github-classic ghp_{w36}|github-oauth gho_{w36}|github-user ghu_{w36}|github-server ghs_{w36}
+github-refresh ghr_{w36}|github-fine github_pat_{w22}_{w59}|gitlab-pat glpat-{b20}|gitlab-deploy gldt-{b20}
+gitlab-runner glrt-{b20}|gitlab-trigger glptt-{x40}|gitlab-feed glft-{b20}|bitbucket-app ATBB{w32}
+atlassian ATATT3xFfG{w170}={X8}|sourcegraph sgp_{x40}|npm npm_{w36}|pypi pypi-AgEIcHlwaS5vcmc{b100}
+rubygems rubygems_{x48}|crates cio{w32}|dockerhub dckr_pat_{b27}|packagist packagist_uut_{x68}
+clojars CLOJARS_{x60}|jfrog AKCp{w69}|nuget oy2{l43}|aws-key AKIA{A16}|aws-temporary ASIA{A16}|google-api AIza{b35}
+google-oauth GOCSPX-{b28}|google-refresh 1//0{b60}|google-access ya29.{b120}|digitalocean dop_v1_{x64}
+digitalocean-oauth doo_v1_{x64}|digitalocean-refresh dor_v1_{x64}|fly-io fo1_{b43}|heroku-new HRKU-AA{b58}
+pulumi pul-{x40}|terraform {w14}.atlasv1.{b67}|vault hvs.{b90}|vault-batch hvb.{b140}|doppler-personal dp.pt.{w43}
+doppler-service dp.st.prd.{w43}|cloudflare-ca v1.0-{x24}-{x146}|alibaba LTAI{w20}|databricks dapi{x32}
+planetscale-token pscale_tkn_{b43}|planetscale-password pscale_pw_{b43}|supabase sbp_{x40}
+openai-old sk-{w20}T3BlbkFJ{w20}|openai-project sk-proj-{b74}T3BlbkFJ{b74}|anthropic sk-ant-api03-{b93}AA
+anthropic-admin sk-ant-admin01-{b93}AA|huggingface hf_{w34}|replicate r8_{w37}|groq gsk_{w52}|perplexity pplx-{w48}
+openrouter sk-or-v1-{x64}|xai xai-{w80}|langsmith lsv2_pt_{x32}_{x10}|nvidia nvapi-{b64}
+slack-bot xoxb-{d12}-{d12}-{w24}|slack-user xoxp-{d12}-{d12}-{d12}-{x32}|slack-app xapp-1-A{U10}-{d13}-{x64}
+telegram {d10}:AA{b33}|discord M{w23}.{w6}.{b38}|sendgrid SG.{b22}.{b43}|mailgun key-{x32}|resend re_{w8}_{w24}
+brevo xkeysib-{x64}-{w16}|postman PMAK-{x24}-{x34}|shopify shpat_{x32}|shopify-secret shpss_{x32}
+twilio-key SK{x32}|stripe-live sk_live_{w24}|stripe-restricted rk_live_{w24}|stripe-test sk_test_{w24}
+stripe-webhook whsec_{w32}|square-access EAAA{b60}|square-secret sq0csp-{b43}|razorpay rzp_live_{w14}
+flutterwave FLWSECK_TEST-{x32}-X|newrelic NRAK-{U27}|grafana-cloud glc_{w60}|grafana-service glsa_{w32}_{x8}
+sentry sntrys_{w80}|dynatrace dt0c01.{U24}.{U64}|linear lin_api_{w40}|notion ntn_{w46}|airtable pat{w14}.{x64}
+figma figd_{b40}|asana 1/{d16}:{x32}|age AGE-SECRET-KEY-1{U58}|easypost EZAK{w54}|prefect pnu_{l36}
+readme rdme_{l70}|duffel duffel_live_{b43}|datadog {x32}|datadog-app {x40}|aws-secret {s40}|azure-storage {s86}==
+heroku-old {uuid}|twilio-auth {x32}|fastly {b32}|cloudflare {b40}|mailchimp {x32}-us12|algolia {x32}
+mapbox-like {w64}|generic-hex {x64}|generic-base64 {s44}|okta 00{b40}|circleci {x40}|pagerduty {b20}|rollbar {x32}
+segment {w32}
+"""
+PLACES = (
+    "github_token: {}",
+    '  api_key: "{}"',
+    "secret_key={}",
+    "export FOO_TOKEN={}",
+    "encryption_key = {}",
+    'password = "{}"',
+    '{{"user": "ci", "access_token": "{}", "n": 1}}',
+    '"body": "{{\\"token\\": \\"{}\\"}}"',
+    "FOO_SECRET={}",
+    'FOO_API_KEY="{}"',
+    'client = Client(host, token="{}")',
+    "const apiKey = '{}';",
+    'authToken := "{}"',
+    "Authorization: Bearer {}",
+    "X-Api-Key: {}",
+    'curl -H "Authorization: token {}" https://api.example/v1',
+    "GET https://api.example/x?access_token={}&y=1",
+    "git clone https://ci:{}@git.example/a.git",
+    "tool --token {} --verbose",
+    "tool --api-key={}",
+    "aws_secret_access_key = {}",
+    "<password>{}</password>",
+    "ENV APP_TOKEN={}",
+    "service.auth.token={}",
+    'client_secret = "{}"',
+)
+_PART = re.compile(r"\{([a-zA-Z])(\d+)\}")
+
+
+def forms() -> list[tuple[str, str]]:
+    rows = [row.split(" ", 1) for line in FORMS.strip().splitlines() for row in line.split("|")]
+    return [(row[0], row[1]) for row in rows]
+
+
+def made_up(shape: str, source: random.Random) -> str:
+    """Return a text of the shape: random letters of its alphabets."""
+    shape = shape.replace("{uuid}", "{x8}-{x4}-{x4}-{x4}-{x12}")
+
+    def some(part: re.Match[str]) -> str:
+        pattern = re.compile(f"[{ALPHABETS[part[1]][0]}]")
+        letters = [chr(code) for code in range(33, 127) if pattern.match(chr(code))]
+        return "".join(source.choices(letters, k=int(part[2])))
+
+    return _PART.sub(some, shape)
+
+
+def test_there_are_112_forms_in_25_places() -> None:
+    assert (len(forms()), len(set(PLACES))) == (112, 25)
+
+
+def test_at_least_99_in_100_secrets_are_hidden_where_form_or_name_tells() -> None:
+    source = random.Random(20)
+    rows = [(name, place, made_up(shape, source)) for (name, shape), place in product(forms(), PLACES)]
+    shown = redact("\n".join(place.format(value) for _, place, value in rows)).text.split("\n")
+
+    missed = [
+        (name, place)
+        for (name, place, value), line in zip(rows, shown, strict=True)
+        if any(value[at : at + 12] in line for at in range(0, len(value) - 11, 4))
+    ]
+
+    assert len(missed) / len(rows) <= 0.01, sorted(missed, key=lambda row: row[1])
