@@ -256,7 +256,7 @@ rows = st.lists(st.dictionaries(keys, values, max_size=5), max_size=4).map(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows,
     st.dictionaries(st.text(max_size=4).filter(lambda key: key != "tasks"), values, max_size=3),

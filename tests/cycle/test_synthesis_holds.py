@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.cycle.bundle import docs_exceptions, merged_same_file, without_generated
@@ -13,7 +13,6 @@ from gitnexus.cycle.prompt import context, field, title, traced
 from gitnexus.cycle.synthesise import synthesised
 
 FILES = ["a.py", "b.py", "a.md", "b.md", "c.md", "dist/x.js", "dist/y.md"]
-few = settings(max_examples=60, deadline=None)  # each is a handful of drafts: 60 are seconds
 OWNERS = [None, "engineer", "writer", "researcher", "architect", "tester", "reviewer", "lead"]
 
 
@@ -52,7 +51,6 @@ def made(jobs: Jobs) -> Jobs:
     return tuple(job for job in jobs if job.checks is None)
 
 
-@few
 @given(drafts())
 def test_every_file_is_with_the_tasks_of_its_draft_and_with_no_other(some: list[Draft]) -> None:
     jobs = made(synthesised(some))
@@ -70,7 +68,6 @@ def test_every_file_is_with_the_tasks_of_its_draft_and_with_no_other(some: list[
         assert len(own) == 1 or [len(job.files) for job in own] == [1] * len({job.files for job in own})
 
 
-@few
 @given(drafts())
 def test_no_word_of_a_draft_is_lost(some: list[Draft]) -> None:
     jobs = made(synthesised(some))
@@ -86,7 +83,6 @@ def test_no_word_of_a_draft_is_lost(some: list[Draft]) -> None:
     assert {origin for job in jobs for origin in job.origins} == set(range(1, len(some) + 1))
 
 
-@few
 @given(drafts())
 def test_nobody_waits_in_a_circle_or_for_what_comes_later_and_no_wait_is_lost(some: list[Draft]) -> None:
     jobs = synthesised(some)
@@ -102,7 +98,6 @@ def test_nobody_waits_in_a_circle_or_for_what_comes_later_and_no_wait_is_lost(so
                     assert all(before[place - 1] >> at & 1 for at in waited)
 
 
-@few
 @given(drafts())
 def test_two_tasks_that_edit_one_file_are_sequenced(some: list[Draft]) -> None:
     jobs = synthesised(some)
@@ -114,7 +109,6 @@ def test_two_tasks_that_edit_one_file_are_sequenced(some: list[Draft]) -> None:
                 assert before[later - 1] >> at & 1
 
 
-@few
 @given(drafts())
 def test_a_check_checks_one_task_and_no_task_gets_two(some: list[Draft]) -> None:
     jobs = synthesised(some)
@@ -129,7 +123,6 @@ def test_a_check_checks_one_task_and_no_task_gets_two(some: list[Draft]) -> None
         assert checked.owner != "researcher"
 
 
-@few
 @given(drafts())
 def test_each_rule_twice_is_each_rule_once(some: list[Draft]) -> None:
     jobs = begun(some)

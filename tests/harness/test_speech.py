@@ -21,7 +21,7 @@ FIELDS = st.sampled_from(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(payload=st.dictionaries(FIELDS, VALUES, max_size=8), event=st.sampled_from(EVENTS))
 def test_whatever_is_sent_is_heard(name: str, payload: dict[str, Any], event: Event) -> None:
     happening = speech_of(name).heard(event, payload)

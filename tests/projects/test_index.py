@@ -157,7 +157,7 @@ def _entries(rows: list[tuple[list[str], list[str], list[str], list[str], str | 
     ]  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(entries, entries, st.sampled_from(["auto", "labels", "description", "files", "hierarchy"]),
        st.sampled_from([0.0, 0.1, 0.15, 0.3, 0.5, 0.6, 0.7, 1.0]))  # fmt: skip
 def test_discovery_finds_exactly_what_comparing_every_pair_finds(
@@ -301,7 +301,7 @@ def _content(path: Path) -> tuple[object, ...]:
     return with_index(path, look)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(entries, entries, st.sets(st.integers(1, 8)))
 def test_a_fragment_that_was_changed_is_as_one_made_anew(
     tmp_path_factory: pytest.TempPathFactory,

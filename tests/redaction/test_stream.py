@@ -43,7 +43,6 @@ def test_any_cutting_gives_the_same(text: bytes, cuts: list[int], known: bool) -
     assert second.hidden == first.hidden
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(PLANTED.filter(lambda piece: len(piece) < 1000), max_size=5).map(b"".join))
 def test_byte_by_byte_gives_the_same(text: bytes) -> None:
     assert streamed([text[at : at + 1] for at in range(len(text))], VALUES)[0] == streamed([text], VALUES)[0]
