@@ -13,6 +13,7 @@ from gitnexus.app.checks import Check, checks_of, refuse_ruled_check, told
 from gitnexus.app.landanew import renewer
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.trust import signer_of
+from gitnexus.app.unfinished_landing import LandingNote, noted_landing, undo_unfinished_landing
 from gitnexus.app.verifying import proofs_of
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import ApprovalNeeded, Conflict, Failed, NexusError, NotFound, VerificationFailed
@@ -85,6 +86,9 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
     """
     snapshot = state.required()
     run = store.read(snapshot, word)
+    if state.repo.worktree is not None:
+        with private(state.repo) as git:
+            undo_unfinished_landing(state.repo, git, state.repo.worktree)
     place, branch = _checkout(state.repo)
     approvers = Signed(snapshot, state.repo.common_dir).consented()
     with private(state.repo) as git:
@@ -115,7 +119,8 @@ def land(state: State, word: str, way: Way, check: Check, ask: AskPerson | None 
         for argv in checks:
             with told(state, run, plan.result, argv):
                 check(git, plan.result, argv)
-        commit = _merged(scene, run, plan, len(rows)) if way == "merge" else _moved(scene, run, plan)
+        with noted_landing(state.repo, LandingNote(run=run.id, head=plan.head, target=plan.target, result=plan.result)):
+            commit = _merged(scene, run, plan, len(rows)) if way == "merge" else _moved(scene, run, plan)
     _logged(state, run, commit, branch, way)
     words = tuple(" ".join(argv) for argv in checks)
     return Landed(_recorded(state, run, commit), commit, branch, way, False, words, left)
@@ -219,8 +224,11 @@ def _merged(scene: _Scene, run: Run, plan: Plan, count: int) -> str:
     done = users.run(scene.place, "merge", "--no-ff", "--quiet", "--no-stat", "-m",
                      plan.message or merge_message(run, count), plan.target)  # fmt: skip
     if done.returncode != 0:
-        if users.under_way(scene.repo) == "a merge":
-            users.run(scene.place, "merge", "--abort")
+        if users.under_way(scene.repo) == "a merge" and users.run(scene.place, "merge", "--abort").returncode != 0:
+            raise Conflict(
+                f"git did not merge {run.branch}, and the half could not be taken back: {reason(done.stderr)}",
+                hint=f"do not commit it: git nexus land {run.id} takes it back first",
+            )
         raise Conflict(f"git did not merge {run.branch}: {reason(done.stderr or done.stdout)}",
                        hint="nothing was changed; a hook of yours may have refused it")  # fmt: skip
     return _as_planned(scene, run, plan)
