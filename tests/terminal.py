@@ -30,13 +30,12 @@ class Terminal:
             self._pid, self.fd = pty.fork()
             if self._pid == 0:
                 os.chdir(place)
-                os.environ.update({"TERM": "xterm-256color", **(env or {})})
+                os.environ.update(env or {})
                 os.execvp(argv[0], list(argv))
         else:
             self.fd, theirs = pty.openpty()
             try:
-                given = {"TERM": "xterm-256color", **(env or {})}
-                self._command = forker().start(ours, place, [theirs] * 3, given, session=True)
+                self._command = forker().start(ours, place, [theirs] * 3, env, session=True)
             finally:
                 os.close(theirs)
 
@@ -90,7 +89,7 @@ def answered(place: Path, *argv: str, typed: tuple[str, ...], env: dict[str, str
 
 def shown(place: Path, *argv: str, env: dict[str, str] | None = None) -> str:
     """Run a command on a terminal and return what it drew."""
-    return answered(place, *argv, typed=(), env=env or {})[1]
+    return answered(place, *argv, typed=(), env={"TERM": "xterm-256color", **(env or {})})[1]
 
 
 def killed_at(place: Path, *argv: str, seen: str) -> str:

@@ -222,4 +222,6 @@ def held(place: Path, run: str) -> Iterator[None]:
 
 def typed(place: Path, keys: str, *argv: str, env: dict[str, str] | None = None) -> tuple[int, str]:
     """Run a command on a terminal, type a line at each question, and return its status and what it drew."""
-    return answered(place, *argv, typed=tuple(keys.split("\n")), env={"PAGER": "cat", **(env or {})})
+    return answered(
+        place, *argv, typed=tuple(keys.split("\n")), env={"TERM": "xterm-256color", "PAGER": "cat", **(env or {})}
+    )
