@@ -23,9 +23,10 @@ import termios
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Self
+from types import SimpleNamespace
+from typing import IO, Any, Self
 
 # libgit2 reads HOME when it is loaded; the others are large and few commands need them.
 _NOT_BEFORE = ("pygit2", "git", "mcp", "textual", "baml_py", "pydantic_ai")
@@ -36,6 +37,8 @@ _INSIDE_COMMANDS = (
     *("cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519"),
     "cryptography.hazmat.primitives.serialization",
 )
+# The servers that agents in a run talk to take a second to import this one: they are forked from a process of its own.
+_OF_SERVERS = "mcp"
 _LARGEST_REQUEST = 4 * 1024 * 1024
 _ANSWER = 16
 _PROGRAM = str(Path(sys.executable).with_name("git-nexus"))
@@ -45,12 +48,9 @@ class Forker:
     """The door to the process that all commands are forked from. It ends when this one does."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._door = ours
-        argv = [sys.executable, "-c", "from tests.forked import serve; serve()"]
-        root = Path(__file__).resolve().parent.parent
-        self._server = subprocess.Popen(argv, cwd=root, stdin=theirs, stdout=subprocess.DEVNULL)
-        theirs.close()
+        self._door, self._server = _start_serving("serve()")
+        self._servers = f"\0nexus-tests-{os.getpid()}"
+        self._servers_door, self._servers_server = _start_serving(f"serve_servers({self._servers!r})")
         # A socket that two threads send on at once keeps messages whole, but not which answer belongs to whom.
         self._lock = threading.Lock()
 
@@ -74,16 +74,26 @@ class Forker:
     ) -> "StartedCommand":  # fmt: skip
         """Start `git nexus` with three files as its streams; in a session of its own, its terminal is the first."""
         ours, theirs = socket.socketpair()
-        given = {"argv": list(argv), "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "session": session}
+        given = {"argv": list(argv), "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "session": session,
+                 "servers": self._servers}  # fmt: skip
         with theirs, self._lock:
             self._door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
             socket.send_fds(self._door, [json.dumps(given).encode()], [*files, theirs.fileno()])
         return StartedCommand(ours, list(argv))
 
     def close(self) -> None:
-        """End the server."""
-        self._door.close()
-        self._server.wait()
+        """End the servers."""
+        for door, server in ((self._door, self._server), (self._servers_door, self._servers_server)):
+            door.close()
+            server.wait()
+
+
+def _start_serving(call: str) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    root = Path(__file__).resolve().parent.parent
+    argv = [sys.executable, "-c", f"from tests.forked import *; {call}"]
+    with theirs:
+        return ours, subprocess.Popen(argv, cwd=root, stdin=theirs, stdout=subprocess.DEVNULL)
 
 
 @cache
@@ -132,29 +142,53 @@ def _lines(text: str) -> str:
 
 def serve() -> None:
     """Import all that commands import, then fork for each request on standard input until it is closed."""
-    door = socket.socket(fileno=os.dup(0))
-    _import_all()
+    _import_all(_NOT_BEFORE)
     _compute_constants()
+    _serve(None)
+
+
+def serve_servers(address: str) -> None:
+    """The same for the servers of runs, for requests that come to a socket with this address."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(address)
+    listening.listen(64)
+    _import_all(tuple(name for name in _NOT_BEFORE if name != _OF_SERVERS))
+    _compute_constants()
+    _serve(listening)
+
+
+def _serve(listening: socket.socket | None) -> None:
     gc.collect()
     gc.freeze()
+    doors = {0: socket.socket(fileno=os.dup(0))}
     waiting: dict[int, tuple[int, int]] = {}  # by the descriptor of a command: its process, and who waits for its end
     with selectors.DefaultSelector() as selector:
-        selector.register(door, selectors.EVENT_READ)
+        selector.register(doors[0], selectors.EVENT_READ, doors[0])
+        if listening is not None:
+            selector.register(listening, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
-                if key.fd == door.fileno():
-                    request, files, _, _ = socket.recv_fds(door, _LARGEST_REQUEST, 4)
-                    if not request:
-                        return
-                    command, waiter = _start(
-                        request, files, [door.fileno(), *waiting, *(fd for _, fd in waiting.values())]
-                    )
-                    ended = os.pidfd_open(command)
-                    waiting[ended] = (command, waiter)
-                    selector.register(ended, selectors.EVENT_READ)
-                else:
+                if key.fd in waiting:
                     selector.unregister(key.fd)
                     _report_end(key.fd, *waiting.pop(key.fd))
+                elif key.data is None and listening is not None:
+                    caller, _ = listening.accept()
+                    selector.register(caller, selectors.EVENT_READ, caller)
+                else:
+                    request, files, _, _ = socket.recv_fds(key.data, _LARGEST_REQUEST, 4)
+                    if request:
+                        others = [fd for fd in selector.get_map() if fd not in waiting]
+                        command, waiter = _start(
+                            request, files, [*others, *waiting, *(fd for _, fd in waiting.values())]
+                        )
+                        ended = os.pidfd_open(command)
+                        waiting[ended] = (command, waiter)
+                        selector.register(ended, selectors.EVENT_READ)
+                    elif key.data is doors[0]:
+                        return
+                    else:
+                        selector.unregister(key.data)
+                        key.data.close()
 
 
 def _start(request: bytes, files: list[int], of_others: list[int]) -> tuple[int, int]:
@@ -183,8 +217,8 @@ def _answer(waiter: int, number: int) -> None:
         os.write(waiter, f"{number:{_ANSWER}}".encode())
 
 
-def _import_all() -> None:
-    for name in _NOT_BEFORE:
+def _import_all(not_before: Sequence[str]) -> None:
+    for name in not_before:
         sys.modules[name] = None  # type: ignore[assignment] - whoever imports it now fails, and is imported later
     import gitnexus
 
@@ -194,7 +228,7 @@ def _import_all() -> None:
                 importlib.import_module(module.name)
     for name in _INSIDE_COMMANDS:
         importlib.import_module(name)
-    for name in _NOT_BEFORE:
+    for name in not_before:
         del sys.modules[name]
 
 
@@ -236,6 +270,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         os.chdir(request["cwd"])
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = [_PROGRAM, *request["argv"]]
+        _fork_servers(request["servers"])
         sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
         sys.stderr = _stream(2, "w", errors="backslashreplace")
         sys.stderr.reconfigure(line_buffering=True)
@@ -247,6 +282,51 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
         os._exit(status)
+
+
+def _fork_servers(address: str) -> None:
+    """Have the servers that a run offers to its agent forked, too."""
+    from gitnexus.sandbox import hatch
+
+    of_servers = {"Popen": partial(ForkedServer, address), "TimeoutExpired": subprocess.TimeoutExpired}
+    hatch.subprocess = SimpleNamespace(**of_servers)  # type: ignore[attr-defined]
+    for end in ("terminate", "kill"):
+        setattr(hatch.subprocess.Popen, end, getattr(ForkedServer, end))
+
+
+class ForkedServer:
+    """What a run knows of its server's process, as `subprocess.Popen` would tell it."""
+
+    def __init__(
+        self, address: str, argv: Sequence[str], *, stdin: int, stdout: int, stderr: IO[bytes], **_: Any
+    ) -> None:
+        assert list(argv[1:4]) == ["-P", "-m", "gitnexus"], argv
+        ours, theirs = socket.socketpair()
+        given = {"argv": list(argv[4:]), "cwd": "/", "env": dict(os.environ), "session": True, "servers": address}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door, theirs:
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
+            door.connect(address)
+            files = [stdin, stdout, stderr.fileno(), theirs.fileno()]
+            socket.send_fds(door, [json.dumps(given).encode()], files)
+        self._command = StartedCommand(ours, list(argv[4:]))
+
+    def wait(self, timeout: float) -> int:
+        try:
+            return self._command.wait(timeout)
+        except TimeoutError as exc:
+            raise subprocess.TimeoutExpired("git nexus mcp", timeout) from exc
+
+    def poll(self) -> int | None:
+        try:
+            return self._command.wait(0.0001)
+        except TimeoutError:
+            return None
+
+    def terminate(self) -> None:
+        os.kill(self._command.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        os.kill(self._command.pid, signal.SIGKILL)
 
 
 def _stream(fd: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:
