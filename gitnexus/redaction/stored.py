@@ -41,14 +41,17 @@ def redact_text(text: str, *, values: bool = True) -> str:
     return redact(text, known_values() if values else None).text
 
 
-def redact_value(value: Any, name: str = "") -> Any:
-    """Return a JSON value with every text in it, keys too, as it may be stored; `name` is the key that it stands at."""
+def redact_value(value: Any, name: str = "", ours: frozenset[str] = frozenset()) -> Any:
+    """Return a JSON value with every text in it, keys too, as it may be stored; `name` is the key that it stands at.
+
+    A key of `ours` tells nothing about its value: a claim has a `token` that is no secret.
+    """
     if isinstance(value, str):
-        return _redact_beside(name, value)
+        return redact_text(value) if name in ours else _redact_beside(name, value)
     if isinstance(value, dict):
-        return {redact_text(key): redact_value(item, key) for key, item in value.items()}
+        return {redact_text(key): redact_value(item, key, ours) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [redact_value(item, name) for item in value]
+        return [redact_value(item, name, ours) for item in value]
     return value
 
 
