@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitnexus.app.trust import signer_of, written
+from gitnexus.app.trust import describe_doubt, signer_of, written
+from gitnexus.app.witness import hear_history
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.base.text import one_line
@@ -11,7 +12,7 @@ from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approver, Approvers
 from gitnexus.policy.keys import checked_public, key_id
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.pins import Pin, pin, pinned
+from gitnexus.policy.pins import Pin, elsewhere, newest, pin, pinned
 from gitnexus.policy.signed import Signed
 from gitnexus.state import State
 
@@ -52,6 +53,11 @@ def listed(state: State) -> Listed:
     except NexusError as exc:
         trouble = exc.message
     return Listed(found, own_key(state), pinned(state.repo.common_dir), trouble)
+
+
+def find_doubt(state: State) -> str:
+    """Return what the commits of this clone say against its state, empty if nothing."""
+    return describe_doubt(hear_history(state), Signed(state.required(), state.repo.common_dir).project)
 
 
 def own_key(state: State) -> str:
@@ -114,6 +120,7 @@ def trust(state: State, root: str) -> Listed:
     found = Signed(state.required(), state.repo.common_dir).listed()
     if found.root.key != root:
         raise Invalid(f"the first approver is {found.root.key}", hint="run the command again")
-    pin(state.repo.common_dir, found, consent=True)
+    known = [*(other.signed for other in elsewhere(found.project)), hear_history(state).signed]
+    pin(state.repo.common_dir, found, consent=True, signed=newest(known))
     Ledger(state.repo.common_dir).begin(now())
     return listed(state)

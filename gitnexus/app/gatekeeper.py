@@ -13,7 +13,9 @@ from gitnexus.policy.gate import Used, World, decide
 from gitnexus.policy.grants import Grant, granted
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import CommandRequest, Decision, HandoffRequest, Mode, PatchRequest, Request, Scope
-from gitnexus.policy.signed import Signed
+from gitnexus.policy.pins import pinned
+from gitnexus.policy.seen import statement_of
+from gitnexus.policy.signed import GUARDED, Signed
 from gitnexus.policy.tokens import Claims, Expected, approved, issue, redeemed
 from gitnexus.state import State
 
@@ -128,5 +130,5 @@ class Gatekeeper:
             lasts=lasts,
             paths=grant.paths if grant and scope == "path" else (),
             argv=grant.argv if grant and scope == "argv" else (),
-        )
+        ).changed(seen=statement_of(pinned(self._state.repo.common_dir), GUARDED))
         return claims, issue(claims, signer)

@@ -60,7 +60,8 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
         _begin(state, done, signer)
     _migrate(state, done)
     if signer is not None:
-        changes, notes = settle_trust(state, signer, fresh=done.created or done.adopted_from is not None)
+        fresh = done.created or done.adopted_from is not None
+        changes, notes = settle_trust(state, signer, fresh=fresh, begun=done.created)
         done.changes += changes
         done.notes += notes
     if repo.worktree is not None:

@@ -29,7 +29,9 @@ from gitnexus.git.rows import difference
 from gitnexus.git.worktrees import worktrees
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.signed import Signed
+from gitnexus.policy.pins import pinned
+from gitnexus.policy.seen import statement_of
+from gitnexus.policy.signed import GUARDED, Signed
 from gitnexus.policy.tokens import Expected, approved, issue
 from gitnexus.runs import store
 from gitnexus.runs.ids import branch_of as run_branch
@@ -186,6 +188,7 @@ def _voucher(scene: _Scene, run: Run) -> Callable[..., str]:
                             patch_id=patch)  # fmt: skip
         claims = approved(expected, scope="once", ledger=ledger.begin(moment), approver=signer.key_id, now=moment,
                           lasts=timedelta(minutes=5))  # fmt: skip
+        claims = claims.changed(seen=statement_of(pinned(scene.repo.common_dir), GUARDED))
         token = issue(claims, signer)
         ledger.spend(claims, moment)  # it proves what was done here, and opens no door
         return token

@@ -13,6 +13,7 @@ from gitnexus.git import GitFailed, config, remotes, users
 from gitnexus.git.child import reason
 from gitnexus.git.commits import Range, log
 from gitnexus.git.private import private
+from gitnexus.policy.seen import format_root
 from gitnexus.policy.signed import Signed
 from gitnexus.runs import store
 from gitnexus.runs.ids import branch_of
@@ -51,7 +52,9 @@ def draft(state: State, word: str) -> Draft:
         refuse_unproved(run, rows, proofs)
         stat = git.must("diff-tree", "--stat=100", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "-r",
                         run.base, tip, "--")  # fmt: skip
-    told = Told({key: one.name for key, one in approvers.known.items()}, tests_of(state, run, tip), approvers.root.key)
+    told = Told(
+        {key: one.name for key, one in approvers.known.items()}, tests_of(state, run, tip), format_root(approvers)
+    )
     text = written(run, rows, proofs, stat.decode("utf-8", "replace"), told)
     remote = next(iter(remotes.names(state.repo)), "")
     return Draft(run, text, remote, _tool(state, remote), run.onto.removeprefix("refs/heads/"))

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitnexus.app.witness import Testimony, hear_history
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, Failed
 from gitnexus.git import Repo, blob_id
 from gitnexus.git.config import of_the_user
 from gitnexus.policy import approvers as chain
+from gitnexus.policy.approvers import Approver
 from gitnexus.policy.keys import Signer, make_own, own_signer
-from gitnexus.policy.pins import elsewhere, goes_on_from, pin, pinned
+from gitnexus.policy.pins import elsewhere, goes_on_from, newest, pin, pinned
+from gitnexus.policy.seen import format_root
 from gitnexus.policy.signed import FILE, POLICY, Signed, digest, signed
 from gitnexus.state import Change, Snapshot, State
 from gitnexus.state.format import id_of
@@ -87,10 +90,11 @@ def has_policy_file(repo: Repo) -> bool:
     return repo.worktree is not None and (repo.worktree / ".nexus" / POLICY).exists()
 
 
-def settle_trust(state: State, signer: Signer, *, fresh: bool) -> tuple[list[str], list[str]]:
+def settle_trust(state: State, signer: Signer, *, fresh: bool, begun: bool = False) -> tuple[list[str], list[str]]:
     """Make sure that this clone knows its approvers; return what changed and what to note. Twice is harmless.
 
-    `fresh` where the state began or was adopted just now: what was pinned for another one here is over.
+    `fresh` where the state began or was adopted just now: what was pinned for another one here is over. `begun` where
+    it began here, so that nobody else has written it.
     """
     common_dir = state.repo.common_dir
     known = None if fresh else pinned(common_dir)
@@ -99,14 +103,21 @@ def settle_trust(state: State, signer: Signer, *, fresh: bool) -> tuple[list[str
     if known is None and snapshot.read(chain.FILE) is None:
         if snapshot.has(chain.FILE):
             return [], ["approvers on the state ref is no file: git nexus doctor"]
+        if elsewhere(id_of(snapshot) or ""):
+            return [], [
+                "this machine knows approvers of this project, and its state here has none: git nexus sync brings "
+                "them; if this is another project that took the same id, you would sign for both"
+            ]
+        begun = True
         _found(state, snapshot, signer)
         changes.append("made you the first approver of this project")
     if known is None:
         from gitnexus.policy.ledger import Ledger  # only the first time
 
-        changes.append(_pin(state, signer))
+        made, notes = _pin(state, signer, Testimony(heard=True) if begun else hear_history(state))
+        changes.append(made)
         Ledger(common_dir).begin(now())
-        return changes, []
+        return changes, notes
     if snapshot.read(chain.FILE) is None or known.project != id_of(snapshot):
         return [], ["the approvers that this machine knows for this repository are gone: git nexus doctor"]
     return [], []
@@ -118,21 +129,48 @@ def _found(state: State, snapshot: Snapshot, signer: Signer) -> None:
     written(state, snapshot, files, "approvers: begin")
 
 
-def _pin(state: State, signer: Signer) -> str:
+def _pin(state: State, signer: Signer, heard: Testimony) -> tuple[str, list[str]]:
+    """Remember the approvers of a clone that is new here; return what changed, and what speaks against its state."""
     found = Signed(state.required(), state.repo.common_dir).listed()
     mine = found.root.public == signer.public
     others = elsewhere(found.project)
     behind = not all(goes_on_from(other, found) for other in others)
-    consent = not behind and (mine or any(other.consent for other in others))
-    pin(state.repo.common_dir, found, consent=consent)
-    root = f"{found.root.name} ({found.root.key})"
+    doubt = describe_doubt(heard, found.project)
+    consent = not behind and not doubt and (mine or any(other.consent for other in others))
+    known = newest([*(other.signed for other in others), heard.signed])
+    pin(state.repo.common_dir, found, consent=consent, signed=known)
+    notes = [doubt] if doubt else []
+    if not (doubt or others or heard.heard):
+        notes.append(
+            "no commit says how far the approvers and the policy of this project had come: an older state that was put "
+            f"back would look the same. An approver can compare: {format_root(found)}"
+        )
+    return _describe_pin(found.root, mine=mine, behind=behind, doubt=bool(doubt), consent=consent), notes
+
+
+def describe_doubt(heard: Testimony, project: str) -> str:
+    """Return why the state of a clone may not be the one that its branches belong to, empty if nothing says so."""
+    if heard.behind:
+        return f"an older state was put back: {heard.behind}"
+    if heard.foreign:
+        return f"the approvals on the branches here are for project {heard.foreign}, and this is the state of {project}"
+    return ""
+
+
+def _describe_pin(first: Approver, *, mine: bool, behind: bool, doubt: bool, consent: bool) -> str:
+    root = f"{first.name} ({first.key})"
     if behind:
         return (
             f"remembered {root} as the first approver here; another clone of yours has seen entries that this list "
             "lacks, so what they sign does not count here before git nexus approver trust"
         )
+    if doubt:
+        return (
+            f"remembered {root} as the first approver here; its commits speak against this state, so what they sign "
+            "does not count here before git nexus approver trust"
+        )
     if mine:
-        return f"remembered your key {found.root.key} as the first approver here"
+        return f"remembered your key {first.key} as the first approver here"
     if consent:
         return f"remembered {root} as the first approver here, as in your other clone"
     return (

@@ -3,7 +3,8 @@
 import contextlib
 from collections.abc import Generator, Iterator
 
-from gitnexus.app.trust import SIGNING_KEY, signer_of, written
+from gitnexus.app.trust import SIGNING_KEY, describe_doubt, signer_of, written
+from gitnexus.app.witness import hear_history
 from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.git.child import must
 from gitnexus.git.config import get_local, of_the_user
@@ -94,6 +95,9 @@ def _approvers(state: State, own: str) -> Iterator[Row]:
         return
     count = len(found.active)
     yield "approvers", "ok", f"{count} approver{'' if count == 1 else 's'}, the first is {found.root.name}", None
+    doubt = describe_doubt(hear_history(state), found.project)
+    if doubt:
+        yield "approvers", "problem", doubt, "git nexus sync where it was right brings it back; ask the approvers"
     if not pin.consent:
         words = "what the approvers sign does not count on this machine"
         yield "approvers", "warning", words, "git nexus approver trust, if you know them"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
+from gitnexus.app.witness import hear_commits
 from gitnexus.base.errors import Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.git import Repo, config
 from gitnexus.git.commits import CommitRow, Range, log, messages_with, range_of, trees_around
@@ -16,6 +17,8 @@ from gitnexus.git.private import EMPTY_TREE, PrivateGit, private
 from gitnexus.git.revisions import branch_of, commit_of, head_of
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approvers
+from gitnexus.policy.pins import remember_project
+from gitnexus.policy.seen import format_root, parse_root, refuse_unpinned
 from gitnexus.policy.signed import Signed, digest
 from gitnexus.policy.tokens import proved
 from gitnexus.runs import cursor
@@ -29,6 +32,8 @@ from gitnexus.state.format import id_of
 # Where nothing is ahead of anything, so many of the last commits are looked at.
 LAST = 100
 _LARGEST = 2**20
+# So many of the newest commits are asked how far the list of approvers had come.
+_LISTENED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,9 @@ class Verified:
 
 
 def approvers_for(state: State, file: Path | None, root: str | None) -> Approvers:
-    """Return whose approvals count: those of a file, of a first key that is named, or that this machine trusts.
+    """Return whose approvals count: those of a file, of a project that is pinned, or that this machine trusts.
+
+    What is pinned with its project is remembered: this machine takes no shorter list of it afterwards.
 
     Raises: NotFound, Invalid, VerificationFailed.
     """
@@ -86,11 +93,11 @@ def approvers_for(state: State, file: Path | None, root: str | None) -> Approver
     else:
         view = Signed(state.latest(), state.repo.common_dir)
         found = view.listed() if root else _trusted(view)
-    if root and found.root.key != root:
-        raise VerificationFailed(
-            f"the first approver is {found.root.key}, not the one that --root names",
-            hint="find out who changed the list: git nexus log approvers",
-        )
+    if root:
+        named = parse_root(root)
+        refuse_unpinned(named, found)
+        if named.project:
+            remember_project(found)
     return found
 
 
@@ -102,10 +109,12 @@ def verify(
     strict: bool = False,
     since_cursor: bool = False,
     forward: bool = False,
+    pinned: bool = False,
 ) -> Verified:
     """Verify a range in one pass; with `since_cursor` only what came since the last good pass. Raises: Invalid, …
 
-    With `forward` its end must go on from its start, as it must where a push is judged.
+    With `forward` its end must go on from its start, as it must where a push is judged. `pinned` is for who
+    named the approvers: then a list that was cut back is an error, as with `strict`, and else a note.
     """
     repo = state.repo
     with private(repo) as git:
@@ -118,7 +127,7 @@ def verify(
         earlier = (wanted.tip,) if most else (*wanted.without, *([since] if since else []))
         proofs = list(proofs_of(git, rows, approvers, earlier))
         lost = _lost(git, wanted, strict=strict, forward=forward) if text is not None else None
-        notes = _notes(git, before, wanted)
+        notes = (*_notes(git, before, wanted), *_cut_back(git, wanted, approvers, refused=strict or pinned))
         found = Verified(proofs, wanted.tip, since, approvers.root.key, strict, lost, notes)
     # What was cut off at the last hundred has no start that could be told.
     if found.ok and not most and len(wanted.without) <= 1:
@@ -175,6 +184,17 @@ def _notes(git: PrivateGit, known: cursor.Cursor | None, wanted: Range) -> tuple
     return tuple(notes)
 
 
+def _cut_back(git: PrivateGit, wanted: Range, approvers: Approvers, *, refused: bool) -> list[str]:
+    """Return what the newest commits say against the list of approvers. Raises: VerificationFailed, if `refused`."""
+    heard = hear_commits(git, [[wanted.tip]], approvers, {}, _LISTENED)
+    if heard.behind and refused:
+        raise VerificationFailed(
+            f"the list of approvers is older than it was: {heard.behind}",
+            hint="fetch the newest refs/nexus/state; if it is that, somebody put an old one back",
+        )
+    return [f"the list of approvers is older than it was: {heard.behind}"] if heard.behind else []
+
+
 def _approvals_in(git: PrivateGit, tips: Sequence[str]) -> dict[bytes, tuple[str, ...]]:
     """Return which commits that `tips` reach carry which approvals."""
     found: dict[bytes, tuple[str, ...]] = {}
@@ -210,9 +230,9 @@ def _trusted(view: Signed) -> Approvers:
     except VerificationFailed as exc:
         first = ""
         with contextlib.suppress(NexusError):
-            first = f" (here it would be {view.listed().root.key})"
+            first = f" (here it would be {format_root(view.listed())})"
         raise VerificationFailed(
-            exc.message, hint=f"{exc.hint}; or --root names the first approver, as its owner told you{first}"
+            exc.message, hint=f"{exc.hint}; or --root pins project and first approver, as an approver told you{first}"
         ) from exc
 
 

@@ -80,7 +80,7 @@ def trust_command(nexus: "Nexus", confirm: str | None) -> None:
     For a clone of somebody else's project, or after the list changed in a way that this machine refused. Compare the
     ids with those that the people tell you.
     """
-    from gitnexus.app.approver import listed, trust
+    from gitnexus.app.approver import find_doubt, listed, trust
     from gitnexus.ui.trust import confirmed
 
     before = listed(nexus.state)
@@ -88,15 +88,21 @@ def trust_command(nexus: "Nexus", confirm: str | None) -> None:
         answer(_payload(before), "What they sign counts here already.", nexus.described)
         return
     click.echo(_table(before), err=True)
+    doubt = find_doubt(nexus.state)
+    if doubt:
+        note(f"look twice: {doubt}")
     root = before.approvers.root.key
     confirmed("Shall what these keys sign count on this machine?", [root], [confirm] if confirm else [])
     answer(_payload(trust(nexus.state, root)), "What they sign counts on this machine now.", nexus.described)
 
 
 def _payload(found: "Listed") -> dict[str, Any]:
+    from gitnexus.policy.seen import format_root
+
     return {
         "approvers": [_row(one) for one in found.approvers.known.values()],
         "root": found.approvers.root.key,
+        "pin": format_root(found.approvers),
         "own": found.own or None,
         "counts": found.consent,
         **({"trouble": found.trouble} if found.trouble else {}),
@@ -109,6 +115,8 @@ def _row(one: "Approver") -> dict[str, Any]:
 
 
 def _table(found: "Listed") -> str:
+    from gitnexus.policy.seen import format_root
+
     rows = []
     for one in found.approvers.known.values():
         marks = ["first"] * (one.key == found.approvers.root.key) + ["yours"] * (one.key == found.own)
@@ -117,4 +125,4 @@ def _table(found: "Listed") -> str:
     tail = "" if found.consent else "\nWhat they sign does not count on this machine"
     if tail:
         tail += f": {one_line(found.trouble)}" if found.trouble else "; git nexus approver trust changes that"
-    return columns(rows, indent="") + tail
+    return f"{columns(rows, indent='')}\nfor git nexus verify --root: {format_root(found.approvers)}{tail}"

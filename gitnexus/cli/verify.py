@@ -26,7 +26,11 @@ _SHOWN = 200
     "--forward", is_flag=True, help="Fail also if RANGE is A..B and B does not go on from A, as after a forced push."
 )
 @click.option("--approvers", "file", metavar="FILE", help="Take the approvers from this copy of .nexus/approvers.")
-@click.option("--root", metavar="KEYID", help="The first approver, for a machine that does not know them.")
+@click.option(
+    "--root",
+    metavar="PIN",
+    help="Project and first approver, as approver list prints them: for machines that do not know them.",
+)
 @click.pass_context
 def verify(
     ctx: click.Context, commits: str | None, require_approval: bool, since_cursor: bool, forward: bool,
@@ -45,11 +49,22 @@ def verify(
     from gitnexus.app.verifying import verify as look
     from gitnexus.git import discover
 
+    if root and "/" not in root.partition(":")[0]:
+        note("--root names a key alone: the state of another project of the same person would pass too. "
+             "git nexus approver list prints the string that pins both")  # fmt: skip
     start = start_folder(invocation(ctx))
     state = open_state(discover(start, inherit=True))
     try:
         whose = approvers_for(state, start / Path(file).expanduser() if file else None, root)
-        found = look(state, whose, commits, strict=require_approval, since_cursor=since_cursor, forward=forward)
+        found = look(
+            state,
+            whose,
+            commits,
+            strict=require_approval,
+            since_cursor=since_cursor,
+            forward=forward,
+            pinned=bool(root),
+        )
         for words in found.notes:
             note(words)
         if found.lost is not None and not found.lost.refused:

@@ -5,6 +5,7 @@ that: another root, another project or a chain that lost its end are refused unt
 """
 
 import contextlib
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,12 +47,16 @@ def pinned(common_dir: Path) -> Pin | None:
     return Pin.from_bytes(raw, str(file))
 
 
-def pin(common_dir: Path, approvers: "Approvers", *, consent: bool) -> Pin:
-    """Remember the approvers of a repository from now on; the signatures that were seen stay known."""
+def pin(common_dir: Path, approvers: "Approvers", *, consent: bool, signed: Mapping[str, str] | None = None) -> Pin:
+    """Remember the approvers of a repository from now on; the signatures that were seen stay known.
+
+    `signed` is what was seen of them elsewhere.
+    """
     try:
         before = pinned(common_dir)
     except Invalid:
         before = None
+    known = before.signed if before is not None and before.project == approvers.project else {}
     made = Pin(
         project=approvers.project,
         root=approvers.root.key,
@@ -59,7 +64,7 @@ def pin(common_dir: Path, approvers: "Approvers", *, consent: bool) -> Pin:
         length=len(approvers.entries),
         consent=consent,
         path=str(common_dir).encode("utf-8", "backslashreplace").decode(),
-        signed=before.signed if before is not None and before.project == approvers.project else {},
+        signed=newest([known, signed or {}]),
     )
     file = _file(common_dir)
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -110,10 +115,36 @@ def refuse_other_project(held: Pin, project: str) -> None:
 def elsewhere(project: str) -> list[Pin]:
     """Return what is remembered of the same project in all its clones on this machine."""
     found = []
-    for file in sorted(_folder().glob("*.json")):
+    for file in (*sorted(_folder().glob("*.json")), _project_file(project)):
         with contextlib.suppress(Invalid, OSError):
             found.append(Pin.from_bytes(file.read_bytes(), file.name))
     return [other for other in found if other.project == project]
+
+
+def newest(times: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return for each file the latest time at which it was signed."""
+    found: dict[str, str] = {}
+    for one in times:
+        found |= {path: at for path, at in one.items() if at > found.get(path, "")}
+    return found
+
+
+def remember_project(approvers: "Approvers") -> None:
+    """Keep how far the chain of a project goes that was pinned by hand, on a machine without a clone of its own.
+
+    Raises: VerificationFailed if more of it was seen before.
+    """
+    for held in elsewhere(approvers.project):
+        if held.root == approvers.root.key and not goes_on_from(held, approvers):
+            raise _changed("entries that were seen on this machine are gone from the list")
+    made = Pin(
+        project=approvers.project, root=approvers.root.key, head=approvers.head, length=len(approvers.entries),
+        consent=False, path="",
+    )  # fmt: skip
+    with contextlib.suppress(OSError):
+        file = _project_file(approvers.project)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace(file, made.to_bytes(), 0o600)
 
 
 def goes_on_from(held: Pin, approvers: "Approvers") -> bool:
@@ -133,6 +164,12 @@ def _changed(words: str) -> VerificationFailed:
 
 def _folder() -> Path:
     return home_folder() / "trust"
+
+
+def _project_file(project: str) -> Path:
+    import hashlib  # 6 ms: not for who only imports this
+
+    return _folder() / "projects" / f"{hashlib.sha256(project.encode()).hexdigest()[:32]}.json"
 
 
 def _file(common_dir: Path) -> Path:

@@ -49,7 +49,8 @@ class Expected(Record):
 class Claims(Expected):
     """What a token says. Times are milliseconds since 1970; `ledger` is the one place where it can be spent.
 
-    `paths` and `argv` are what a scope wider than `once` reaches.
+    `paths` and `argv` are what a scope wider than `once` reaches. `seen` is how far the approver's machine knew the
+    chain of approvers and the signatures of files (`policy.seen`), so that an older state that is put back is noticed.
     """
 
     v: int = VERSION
@@ -61,13 +62,17 @@ class Claims(Expected):
     nonce: str
     paths: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
     def bytes(self) -> bytes:
         """Return the canonical form, which is what is signed."""
-        return canonical(self.plain())
+        said = self.plain()
+        return canonical({key: value for key, value in said.items() if value or key not in _ADDED})
 
 
-_FIELDS = len(dataclasses.fields(Claims))
+# Fields that came later stand in a token only where they say something: older tokens keep their one spelling.
+_ADDED = ("seen",)
+_FIELDS = len(dataclasses.fields(Claims)) - len(_ADDED)
 
 
 class Trusted(Protocol):
@@ -140,7 +145,8 @@ def _taken_apart(token: str) -> tuple[Claims, bytes, bytes]:
         claims = Claims.from_value(value, "token")
         _refuse_malformed(claims)
         # Every field is there and in its one spelling: then these are the bytes that `issue` would sign again.
-        same = len(value) == _FIELDS and canonical(value) == raw
+        count = _FIELDS + sum(bool(getattr(claims, name)) for name in _ADDED)
+        same = len(value) == count and canonical(value) == raw
     except (Invalid, VerificationFailed) as exc:
         raise VerificationFailed(f"the token is malformed: {exc.message}") from exc
     if not same:

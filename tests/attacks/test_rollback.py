@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.policy.keys import own_signer
 from tests.conftest import Nexus, run_git
 from tests.docs.test_verify_in_ci import HOOK
 from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, raw_message, tree_of
@@ -44,7 +43,7 @@ def pushed(project: Path, *argv: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.fixture
-def server(project: Path) -> Path:
+def server(project: Path, nexus: Nexus) -> Path:
     """A bare repository with main, the state, and the hook of the page on CI."""
     place = project.parent / "server.git"
     run_git(project.parent, "init", "-q", "--bare", str(place))
@@ -53,7 +52,7 @@ def server(project: Path) -> Path:
     hook = place / "hooks" / "pre-receive"
     hook.write_text(HOOK)
     hook.chmod(0o755)
-    run_git(place, "config", "nexus.root", own_signer().key_id)
+    run_git(place, "config", "nexus.root", json.loads(nexus.ok("approver", "list", "--json"))["pin"])
     return place
 
 

@@ -1,5 +1,6 @@
 """The jobs and the hook of the page on CI, run as they stand there."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from gitnexus.policy.keys import own_signer
 from tests.conftest import Nexus, run_git
 from tests.runs.scene import RUN, RunScene, commit_file
 
@@ -48,11 +48,11 @@ def stranger(tmp_path: Path, **more: str) -> dict[str, str]:
 @pytest.mark.parametrize("script", [github, gitlab])
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_job_passes_what_is_approved_and_nothing_else(
-    project: Path, server: Path, tmp_path: Path, script: Any, approved: bool
+    project: Path, server: Path, nexus: Nexus, tmp_path: Path, script: Any, approved: bool
 ) -> None:
     run = RunScene(project)
     run.commit({"a.txt": "a\n"})
-    base, root = run.base, own_signer().key_id
+    base, root = run.base, json.loads(nexus.ok("approver", "list", "--json"))["pin"]
     run_git(project, "push", "-q", "origin", f"nexus/{RUN}")
     clone = tmp_path / "clone"
     run_git(tmp_path, "clone", "-q", "-b", f"nexus/{RUN}", str(server), str(clone))
@@ -78,7 +78,7 @@ def test_the_hook_refuses_what_is_not_approved_before_it_is_there(
     hook = server / "hooks" / "pre-receive"
     hook.write_text(HOOK)
     hook.chmod(0o755)
-    run_git(server, "config", "nexus.root", own_signer().key_id)
+    run_git(server, "config", "nexus.root", json.loads(nexus.ok("approver", "list", "--json"))["pin"])
     run = RunScene(project)
     run.commit({"a.txt": "a\n"})
     run.commit({"b.txt": "b\n"})

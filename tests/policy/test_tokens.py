@@ -130,6 +130,8 @@ def test_whatever_text_comes_is_refused_in_words(here: Scene, text: str) -> None
         lambda value: {**value, "expires": value["issued"]},
         lambda value: {**value, "expires": value["issued"] + 10**12},
         lambda value: {**value, "result": ""},
+        lambda value: {**value, "seen": []},
+        lambda value: {key: item for key, item in {**value, "seen": ["1.x"]}.items() if key != "paths"},
     ],
 )
 def test_claims_of_another_form_are_refused_even_if_an_approver_signed_them(here: Scene, twist: Any) -> None:
@@ -137,6 +139,14 @@ def test_claims_of_another_form_are_refused_even_if_an_approver_signed_them(here
     token = f"nx1.{encoded(raw)}.{encoded(here.key.sign(DOMAIN + raw))}"
 
     assert "malformed" in refused(token, patch(), here)
+
+
+def test_what_came_later_stands_in_a_token_only_where_it_says_something(here: Scene) -> None:
+    """So a token of 0.1.0 has the spelling that it always had."""
+    plain, said = here.claims(), here.claims().changed(seen=("1.0123456789abcdef",))
+
+    assert "seen" not in parse(plain.bytes())
+    assert checked(issue(said, here.key), patch(), here.approvers, NOW, here.ledger).seen == said.seen
 
 
 def test_claims_that_are_not_in_canonical_form_are_refused_even_if_signed(here: Scene) -> None:

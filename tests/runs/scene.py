@@ -18,6 +18,9 @@ from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
 from gitnexus.policy.keys import Signer, own_signer
 from gitnexus.policy.ledger import Ledger
+from gitnexus.policy.pins import pinned
+from gitnexus.policy.seen import statement_of
+from gitnexus.policy.signed import GUARDED
 from gitnexus.policy.tokens import Expected, approved, issue
 from gitnexus.projects.model import hash_of
 from gitnexus.runs import store
@@ -97,12 +100,13 @@ class RunScene:
             "project": project, "run": self.id, "action": action, "kind": "patch", "request": "sha256:" + "1" * 64,
             "mode": "default", "base": base, "result": result, "patch_id": named, "role": "engineer",
         }  # fmt: skip
+        seen = changed.pop("seen", statement_of(pinned(repo.common_dir), GUARDED))
         expected = Expected(**{**said, **changed})
         key = signer or own_signer()
         ledger = Ledger(repo.common_dir).begin(now())
         claims = approved(expected, scope="once", ledger=ledger, approver=key.key_id, now=now(),
                           lasts=timedelta(hours=1))  # fmt: skip
-        return issue(claims, key)
+        return issue(claims.changed(seen=seen), key)
 
     def end(self, status: str = "completed") -> "RunScene":
         state = open_state(self.project)

@@ -1,0 +1,105 @@
+"""What commits say of how far a project's approvers and policy had come: a state that was put back is older than that.
+
+Every token states it, signed by an approver, and lies on branches: whoever writes the state ref alone cannot change it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gitnexus.base.errors import NexusError, VerificationFailed
+from gitnexus.base.text import one_line
+from gitnexus.git.commits import messages_with
+from gitnexus.git.private import PrivateGit, private
+from gitnexus.policy.approvers import Approvers
+from gitnexus.policy.pins import newest
+from gitnexus.policy.seen import parse_statement, why_behind
+from gitnexus.policy.signed import Signed
+from gitnexus.policy.tokens import parsed, proved
+from gitnexus.runs.message import APPROVAL, read
+from gitnexus.state import State
+
+# So many of the newest commits are looked through, and of their tokens so many read and so many statements proved.
+MOST_COMMITS = 5000
+_MOST_TOKENS = 200
+_MOST_PROVED = 50
+_MOST_REFS = 200
+
+
+@dataclass(slots=True)
+class Testimony:
+    """`behind` says in which way the state is older than a commit says, `foreign` names a project that it is not of.
+
+    `signed` has the latest signatures that commits tell of; `heard` is whether one of them says anything at all.
+    """
+
+    behind: str = ""
+    foreign: str = ""
+    heard: bool = False
+    signed: dict[str, str] = field(default_factory=dict)
+
+
+def hear_history(state: State) -> Testimony:
+    """Return what the branches of a clone say about its state; nothing where it cannot be read."""
+    view = Signed(state.latest(), state.repo.common_dir)
+    try:
+        approvers = view.listed()
+        times = {path: entry.at for path, entry in view.signatures().items()}
+        with private(state.repo) as git:
+            head = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").stdout.decode("ascii").split()
+            # Two looks: a branch full of new commits must not hide what HEAD says.
+            return hear_commits(git, [head, _branches(git)], approvers, times)
+    except NexusError:
+        return Testimony()
+
+
+def hear_commits(
+    git: PrivateGit, looks: Sequence[Sequence[str]], approvers: Approvers, signed: Mapping[str, str],
+    most: int = MOST_COMMITS,
+) -> Testimony:  # fmt: skip
+    """Return what the newest commits that each of `looks` reaches say about a chain and times of signatures."""
+    found = Testimony()
+    ours, others = False, ""
+    statements: dict[tuple[str, ...], tuple[str, str]] = {}
+    for commit, token in (row for tips in looks for row in _tokens(git, tips, most)):
+        try:
+            claims = parsed(token)[0]
+        except VerificationFailed:
+            continue
+        if claims.project == approvers.project:
+            ours = True
+            if claims.seen and len(statements) < _MOST_PROVED:
+                statements.setdefault(claims.seen, (commit, token))
+        else:
+            others = others or claims.project
+    found.foreign = "" if ours else one_line(others, 64)
+    for words, (commit, token) in statements.items():
+        seen = parse_statement(words)
+        try:
+            who = approvers.known[proved(token, approvers).approver].name
+        except VerificationFailed:
+            continue  # of a key that does not count, or forged: then it says nothing
+        if seen is not None:
+            found.heard = True
+            found.signed = newest([found.signed, seen.signed])
+            why = why_behind(approvers, signed, seen)
+            found.behind = found.behind or (why and f"{commit[:12]}, approved by {one_line(who, 40)}, says that {why}")
+    return found
+
+
+def _tokens(git: PrivateGit, tips: Sequence[str], most: int) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for commit, message in messages_with(git, f"{APPROVAL}: ", tips, most=most):
+        said = read(message)
+        rows += [(commit, token) for token in said.approvals] if said is not None else []
+        if len(rows) >= _MOST_TOKENS:
+            break
+    return rows[:_MOST_TOKENS]
+
+
+def _branches(git: PrivateGit) -> list[str]:
+    """Return the commits of the newest branches and tags, here and of the remotes."""
+    asked = git.must("for-each-ref", f"--count={_MOST_REFS}", "--sort=-creatordate",
+                     "--format=%(objecttype) %(objectname) %(*objecttype) %(*objectname)",
+                     "refs/heads", "refs/remotes", "refs/tags")  # fmt: skip
+    rows = [line.split() for line in asked.decode("ascii", "replace").splitlines()]
+    return [oid for row in rows for kind, oid in zip(row[::2], row[1::2], strict=False) if kind == "commit"]
