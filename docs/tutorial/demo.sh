@@ -221,6 +221,8 @@ expect 'stopped'
 say "Resumed, it goes on at the step that was not complete. This time nobody is at the terminal, so the patch waits."
 refused "git nexus resume $slow"
 expect 'waiting'
+refused "git nexus review $slow"
+expect 'digest'
 run "git nexus approve $slow"
 expect 'completed'
 run "git show nexus/$slow:readme.txt"
@@ -271,6 +273,8 @@ expect 'plan is done'
 expect 'a1  patch  waiting'
 begun
 flow=$id
+refused "git nexus review $flow"
+expect 'digest'
 run "git nexus approve $flow"
 expect 'completed'
 run "git nexus replay $flow --verify"

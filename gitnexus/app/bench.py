@@ -54,6 +54,7 @@ def bench_of(
 ) -> Bench:
     """Return a bench at which every tool goes through the gate. Raises: NexusError."""
     repo, values = state.repo, known_values()
+    inputs: dict[str, bytes] = {}
     who = by or state.author.name
 
     def asked(request: Request, of: str, decision: Decision, summary: str) -> str | None:
@@ -63,7 +64,7 @@ def bench_of(
         from gitnexus.app.cards import card_of  # 20 ms: only where somebody is asked
 
         def card(reveal: Reveal | None = None) -> "Card":
-            return card_of(repo, request, of, decision, keeper.mode, summary, keeper.around, reveal)
+            return card_of(repo, request, decision, keeper.mode, summary, keeper.around, reveal, inputs)
 
         def revealed(why: str) -> "Card":
             recorder.revealed(who, why)
@@ -99,6 +100,7 @@ def bench_of(
         artifacts=recorder.artifacts.folder,
         denied=unreadable_under(keeper.here.law),
         runners=RUNNERS,
+        inputs=inputs,
     )
 
 

@@ -17,7 +17,6 @@ from gitnexus.base.text import visible_bytes
 from gitnexus.events.kinds import short
 from gitnexus.git.private import PrivateGit
 from gitnexus.policy.gate import rule_about
-from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
 from gitnexus.runs.model import Run
 from gitnexus.state import State
@@ -74,11 +73,15 @@ def refuse_ruled_check(desk: RunDesk, argv: tuple[str, ...], ask: AskPerson | No
         decision = rule_about(request, keeper.here.law, keeper.mode, world=keeper.around)
 
         def card(reveal: Reveal | None = None) -> Card:
-            made = card_of(desk.repo, request, digest(request), decision, keeper.mode, words, keeper.around, reveal)
+            made = card_of(desk.repo, request, decision, keeper.mode, words, keeper.around, reveal)
             # It is asked about at every landing: nothing of it stands.
             return replace(made, offers=tuple(one for one in made.offers if one.scope == "once"))
 
-        return ask is not None and ask(card(), lambda reason: card(Reveal(reason))) is not None
+        def shown(reason: str) -> Card:
+            desk.recorder(keeper, "user").revealed(desk.state.author.name, reason)
+            return card(Reveal(reason))
+
+        return ask is not None and ask(card(), shown) is not None
 
     refuse_ruled_command(keeper, request, "the check", confirm if ask else None)
 

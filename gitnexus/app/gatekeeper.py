@@ -66,11 +66,14 @@ class Gatekeeper:
         self._used = self._used.after(request, decision.risk)
         return self.approve(request, digest)
 
-    def approve(self, request: Request, digest: str, scope: Scope = "once") -> str:
-        """Return a token for exactly this request, and keep the wider approval if one was given. Raises: NexusError."""
+    def approve(self, request: Request, digest: str, scope: Scope = "once", *, unseen: bool = False) -> str:
+        """Return a token for exactly this request, and keep the wider approval if one was given. Raises: NexusError.
+
+        `unseen` says that the person was not shown what they approve; the tokens say so, too.
+        """
         if scope != "once":
-            self._stand(request, scope)
-        return self._signed(self.expected(request, digest), "once", _ONCE)[1]
+            self._stand(request, scope, unseen)
+        return self._signed(self.expected(request, digest), "once", _ONCE, unseen=unseen)[1]
 
     def spend(self, token: str, request: Request, digest: str) -> None:
         """Check a token against what is about to be done, and burn it. Raises: VerificationFailed, Busy."""
@@ -108,16 +111,16 @@ class Gatekeeper:
             self._grants = [] if stored.is_empty else stored.holding(self.approvers, Ledger(common_dir), now())
         return self._grants
 
-    def _stand(self, request: Request, scope: Scope) -> None:
+    def _stand(self, request: Request, scope: Scope, unseen: bool) -> None:
         lasts = LASTS.get(scope, LASTS_OTHERWISE)
         grant = granted(request, scope, now() + lasts, self._around)
         expected = self.expected(request, grant_digest(grant)).changed(base="", result="", patch_id="")
-        claims, token = self._signed(expected, scope, lasts, grant)
+        claims, token = self._signed(expected, scope, lasts, grant, unseen=unseen)
         Grants(self._state.repo.common_dir).keep(grant, claims, token)
         self._grants = None
 
     def _signed(
-        self, expected: Expected, scope: Scope, lasts: timedelta, grant: Grant | None = None
+        self, expected: Expected, scope: Scope, lasts: timedelta, grant: Grant | None = None, *, unseen: bool = False
     ) -> tuple[Claims, str]:
         signer = signer_of(self._state.repo)
         self.approvers.public_of(signer.key_id)
@@ -130,5 +133,5 @@ class Gatekeeper:
             lasts=lasts,
             paths=grant.paths if grant and scope == "path" else (),
             argv=grant.argv if grant and scope == "argv" else (),
-        ).changed(seen=statement_of(pinned(self._state.repo.common_dir), GUARDED))
+        ).changed(seen=statement_of(pinned(self._state.repo.common_dir), GUARDED), unseen=unseen)
         return claims, issue(claims, signer)

@@ -11,7 +11,6 @@ from gitnexus.app.runproposal import request_of
 from gitnexus.base.errors import ApprovalNeeded, DeniedByPolicy
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import difference
-from gitnexus.policy.request import digest
 from gitnexus.redaction.result import Reveal
 from gitnexus.runs.land import ACTION, Renew
 
@@ -32,7 +31,7 @@ def renewer(
             raise DeniedByPolicy(f"{decision.rule} denies it: {decision.why}", hint=decision.instead or None)
 
         def card(reveal: Reveal | None = None) -> Card:
-            made = card_of(desk.repo, request, digest(request), decision, keeper.mode, why, keeper.around, reveal)
+            made = card_of(desk.repo, request, decision, keeper.mode, why, keeper.around, reveal)
             # It is signed for these two trees alone.
             return replace(made, offers=tuple(one for one in made.offers if one.scope == "once"))
 

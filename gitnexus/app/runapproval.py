@@ -10,7 +10,7 @@ from gitnexus.app.runcommit import brought, committed, committed_already, has_to
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import GATE, Proposal, action_of, proposal, proposed_request
 from gitnexus.base.clock import now
-from gitnexus.base.errors import DeniedByPolicy, Failed, VerificationFailed
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, VerificationFailed
 from gitnexus.events.fold import MENDED, POLICY
 from gitnexus.events.kinds import short
 from gitnexus.events.log import Draft
@@ -25,10 +25,17 @@ from gitnexus.runs.model import ENDED
 _TOOL = "repo.apply_patch"
 
 
-def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> str:
-    """Say yes to an action and execute it; return what came of it in one word. Raises: NexusError."""
+def approve(
+    desk: RunDesk, action: str, scope: Scope = "once", by: str = "", *, shown: str = "", unseen: bool = False
+) -> str:
+    """Say yes to an action and execute it; return what came of it in one word. Raises: NexusError.
+
+    `shown` is the digest that the person saw: nothing else is approved. `unseen` records that they saw none.
+    """
     with desk.deciding():
         known = action_of(desk, action)
+        if shown and known.digest != shown:
+            raise Conflict(f"{action} is {known.digest}, and not what was shown")
         if known.status in ("executed", "denied"):
             return known.status
         if known.status in ("approved", "unknown") and desk.is_asked_live(action):
@@ -37,7 +44,7 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         if desk.run.session:
             _refuse_over(desk)
             _refuse_denied(found)
-            _granted(desk, found, scope, by or desk.state.author.name)
+            _granted(desk, found, scope, by or desk.state.author.name, unseen=unseen)
             return "approved"
         runact.check(desk, action, found.request)
         # What was begun and is no patch may have happened: this yes is to do it once more, with a token of its own.
@@ -46,7 +53,7 @@ def approve(desk: RunDesk, action: str, scope: Scope = "once", by: str = "") -> 
         if known.status != "unknown" or again or not has_token(desk, action):
             _refuse_over(desk)
             _refuse_denied(found)
-            _granted(desk, found, scope, by or desk.state.author.name)
+            _granted(desk, found, scope, by or desk.state.author.name, unseen=unseen)
         return _carried_out(desk, found)
 
 
@@ -137,14 +144,14 @@ def _judged(desk: RunDesk, found: Proposal) -> None:
     desk.log.append("action.judged", GATE, body)
 
 
-def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = "") -> None:
+def _granted(desk: RunDesk, found: Proposal, scope: Scope, by: str, rule: str = "", *, unseen: bool = False) -> None:
     of = digest(found.request)
     keeper = desk.keeper(found.action)
-    token = keeper.approve(found.request, of, scope)
+    token = keeper.approve(found.request, of, scope, unseen=unseen)
     # The token is kept before anybody knows of the yes: after a kill it is there to go on with.
     kept = desk.artifacts.write(f"approval-{found.action}", token.encode(), exact=True)
     body = {"action": found.action, "digest": of, "by": short(by, 200), "scope": scope, "token": kept.digest,
-            "why": short(rule)}  # fmt: skip
+            "why": short(rule), **({"unseen": True} if unseen else {})}  # fmt: skip
     desk.log.append("permission.granted", GATE, body)
 
 

@@ -8,8 +8,8 @@ from gitnexus.app.cards import Card, card_of, with_text
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
 from gitnexus.base.canonical import parse
-from gitnexus.policy.model import DocumentRequest, HandoffRequest, Request
-from gitnexus.policy.request import digest
+from gitnexus.base.errors import NotFound
+from gitnexus.policy.model import CommandRequest, DocumentRequest, HandoffRequest, Request
 from gitnexus.redaction.result import Reveal
 
 
@@ -17,11 +17,11 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
     """Return the card of an action, and how to have its secrets shown. Raises: NexusError."""
     found, keeper = proposal(desk, action), desk.keeper(action)
     summary, request = desk.view().actions[action].summary, found.request
-    said = _text_of(desk, request)
+    said, inputs = _text_of(desk, request), _inputs_of(desk, request)
 
     def card(reveal: Reveal | None = None) -> Card:
-        made = card_of(desk.repo, request, digest(request), found.decision, keeper.mode, summary,
-                       keeper.around, reveal)  # fmt: skip
+        made = card_of(desk.repo, request, found.decision, keeper.mode, summary,
+                       keeper.around, reveal, inputs)  # fmt: skip
 
         made = replace(made, facts=(*made.facts, *_confined(desk, action))) if request.kind == "patch" else made
         return with_text(made, said, reveal) if said else made
@@ -31,6 +31,16 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         return card(Reveal(why))
 
     return card(), shown
+
+
+def _inputs_of(desk: RunDesk, request: Request) -> dict[str, bytes]:
+    """Return the input of a command by its digest, if it is on this machine."""
+    if not isinstance(request, CommandRequest) or not request.stdin_digest:
+        return {}
+    try:
+        return {request.stdin_digest: desk.artifacts.read(request.stdin_digest)}
+    except NotFound:
+        return {}
 
 
 def _text_of(desk: RunDesk, request: Request) -> bytes:

@@ -13,9 +13,10 @@ from gitnexus.events.fold import fold
 from gitnexus.events.model import Event
 from gitnexus.git.branches import raw_of, tip
 from gitnexus.git.private import private
-from gitnexus.git.showing import diff_text
+from gitnexus.git.showing import counts, diff_text
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.model import PatchRequest
+from gitnexus.policy.request import digest
 from gitnexus.policy.tokens import proved as token_proved
 from gitnexus.redaction.hide import redact
 from gitnexus.runs.message import read as trailers_of
@@ -67,39 +68,50 @@ def proved(desk: RunDesk) -> Told:
     return Told(len(events), len(view.nonces), len(view.commits))
 
 
-def _check_commit(desk: RunDesk, action: str, commit: str, digest: str, approvers: Approvers) -> None:
+def _check_commit(desk: RunDesk, action: str, commit: str, of: str, approvers: Approvers) -> None:
     raw = raw_of(desk.repo, commit)
     found = trailers_of(raw.partition(b"\n\n")[2].decode("utf-8", "replace"))
     if found is None or action not in found.actions:
         raise VerificationFailed(f"{commit[:12]} does not carry the approval of {action}")
     claims = token_proved(found.approvals[0], approvers)
     tree = raw[5:].split(b"\n")[0].decode("ascii")
-    if claims.request != digest or claims.result != tree:
+    if claims.request != of or claims.result != tree:
         raise VerificationFailed(f"{commit[:12]} is not what was approved as {action}")
 
 
-def changes(desk: RunDesk) -> bytes:
-    """Return the difference of a run, secrets hidden: its branch, and what waits on top of it. Raises: NexusError."""
+class Difference(NamedTuple):
+    """What a run changed, secrets hidden, and the digests of what waits of which this shows every byte."""
+
+    text: bytes
+    whole: tuple[str, ...]
+
+
+def changes(desk: RunDesk) -> Difference:
+    """Return the difference of a run: its branch, and what waits on top of it. Raises: NexusError."""
     head = tip(desk.repo, desk.branch)
     if head is None:
         raise NotFound(f"the branch {desk.run.branch} is gone")
     waits = [name for name, one in desk.view().actions.items() if one.status in ("waiting", "proposed", "unknown")]
-    parts = []
+    parts, whole = [], []
     with private(desk.repo) as git:
         trees = [raw_of(desk.repo, one)[5:].split(b"\n")[0].decode("ascii") for one in (desk.run.base, head)]
-        parts.append(diff_text(git, trees[0], trees[1], _MOST)[0])
+        parts.append(redact(diff_text(git, trees[0], trees[1], _MOST)[0]).text)
         for name in waits:
             request = proposal(desk, name).request
             if isinstance(request, PatchRequest):
                 parts.append(f"# {name} waits for an answer\n".encode())
-                parts.append(diff_text(git, request.base_tree, request.result_tree, _MOST)[0])
-    return redact(b"".join(parts)).text
+                raw, cut = diff_text(git, request.base_tree, request.result_tree, _MOST)
+                masked = redact(raw)
+                parts.append(masked.text)
+                unseen = any(row.added is None for row in counts(git, request.base_tree, request.result_tree))
+                whole += [digest(request)] if not (cut or masked.count or unseen) else []
+    return Difference(b"".join(parts), tuple(whole))
 
 
-def artifact(desk: RunDesk, digest: str) -> bytes:
+def artifact(desk: RunDesk, name: str) -> bytes:
     """Return an artifact by its digest or the beginning of one. Raises: NotFound, VerificationFailed."""
-    word = digest.removeprefix("sha256:")
-    found = [name for name in desk.artifacts.names() if name.removeprefix("sha256:").startswith(word)]
+    word = name.removeprefix("sha256:")
+    found = [kept for kept in desk.artifacts.names() if kept.removeprefix("sha256:").startswith(word)]
     if len(found) != 1:
-        raise NotFound(f"{desk.run.id} has no artifact {digest[:80]!r}", fix=f"git nexus artifacts {desk.run.id}")
+        raise NotFound(f"{desk.run.id} has no artifact {name[:80]!r}", fix=f"git nexus artifacts {desk.run.id}")
     return desk.artifacts.read(found[0])

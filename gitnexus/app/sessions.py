@@ -93,7 +93,10 @@ def _unapprovable(told: Happening, why: str) -> Answer:
 
 
 def _waits(desk: RunDesk, told: Happening, action: str, why: str) -> Answer:
-    how = f"{action} of {desk.run.id} waits for a person: git nexus approve {desk.run.id} {action}"
+    run, of = desk.run.id, desk.view().actions[action].digest
+    how = (
+        f"{action} of {run} waits for a person: git nexus review {run} shows it, git nexus approve {run} {action}@{of}"
+    )
     if told.harness == "claude-code" and os.environ.get(ENTRYPOINT, "").startswith("sdk-"):
         return Answer(verdict="defer", reason=f"git nexus: {why}. {how}")
     after = "Once it is approved, make the same call again, word for word; until then do something else."

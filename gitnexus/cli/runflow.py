@@ -29,7 +29,7 @@ _HELP = """  y            start it
 def chosen(nexus: "Nexus", words: Sequence[str], asked: dict[str, Any], place: Path) -> "WorkflowDefinition | None":
     """Return the workflow to start, as the person has it; None if they do not want it. Raises: NexusError."""
     from gitnexus.app.workflow import proposed, unsigned
-    from gitnexus.ui.workflow import card, nodes
+    from gitnexus.ui.workflow import card, nodes, texts
 
     prompt = " ".join(words)
     if asked["cycle"]:
@@ -46,6 +46,8 @@ def chosen(nexus: "Nexus", words: Sequence[str], asked: dict[str, Any], place: P
     changed = _changed(definition, asked)
     if not (can_ask() and not asked["yes"]):
         return changed
+    if asked["workflow"]:
+        click.echo(texts(changed), err=True)
     click.echo(text if changed == definition and text else nodes(changed), err=True)
     return _talked(changed)
 

@@ -25,10 +25,14 @@ def diff(nexus: "Nexus", run_id: str) -> None:
     """Show what a run changed: its branch against its base, and what waits for an answer on top of that."""
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.runstory import changes
+    from gitnexus.runs.shown import remember_shown
+    from gitnexus.ui.asking import is_agent
 
     desk = open_run(nexus.state, run_id)
-    raw = changes(desk)
-    text = visible_bytes(raw)
+    found = changes(desk)
+    text = visible_bytes(found.text)
+    for digest in () if is_agent() else found.whole:
+        remember_shown(digest)
     if sys.stdout.isatty() and not invocation(click.get_current_context()).as_json:
         click.echo_via_pager("\n".join(_coloured(line) for line in text.split("\n")))
         return

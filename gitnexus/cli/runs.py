@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gitnexus.app import Nexus
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.app.runlist import Row
+    from gitnexus.base.errors import ApprovalNeeded
 
 _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
 
@@ -65,23 +66,33 @@ def review(nexus: "Nexus", run_id: str | None) -> None:
 
 @click.command("approve", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
-@click.argument("actions", metavar="[ACTION…]", nargs=-1)
+@click.argument("actions", metavar="[ACTION[@DIGEST]…]", nargs=-1)
 @click.option("--scope", type=_SCOPES, default="once", show_default=True, help="How far the yes reaches.")
 @click.option("--digest", default="", metavar="DIGEST", help="Refuse if the one action is not this very request.")
+@click.option("--unseen", is_flag=True, help="Approve also what you were not shown; log and token record that.")
 @click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
               help="Then let a worker go on with it: put it into the queue of a server.")  # fmt: skip
 @with_nexus
-def approve(nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any, digest: str, server: str | None) -> None:
-    """Say yes to actions of a run, all that wait if none is named, and carry them out."""
-    from gitnexus.app import runapproval
+def approve(
+    nexus: "Nexus", run_id: str, actions: tuple[str, ...], scope: Any, digest: str, unseen: bool, server: str | None
+) -> None:
+    """Say yes to actions of a run, all that wait if none is named, and carry them out.
+
+    What you were not shown yet, by review, diff or the chat, is shown first; where nobody can be asked it is refused.
+    ACTION@DIGEST says yes to exactly that.
+    """
     from gitnexus.app.rundesk import open_run
-    from gitnexus.app.runmove import moved
 
     desk = open_run(nexus.state, run_id)
-    if digest:
-        _refuse_other(desk, actions, digest)
-    for name in [one if digest else moved(desk, one) for one in _chosen(desk, actions)]:
-        note(f"{name}: {runapproval.approve(desk, name, scope)}, {desk.view().actions[name].digest}")
+    named = _digests(actions, digest)
+    for name, of in named.items():
+        _refuse_other(desk, name, of)
+    later = []
+    for name in _chosen(desk, tuple(dict.fromkeys(action.partition("@")[0] for action in actions))):
+        if not _approved(desk, name, scope, named.get(name, ""), unseen=unseen):
+            later.append(name)
+    if later:
+        raise _unseen(desk, later)
     if server is not None:
         handed(nexus, desk, server)
         return
@@ -166,16 +177,60 @@ def _chosen(desk: "RunDesk", actions: tuple[str, ...]) -> list[str]:
     return list(actions) or waits
 
 
-def _refuse_other(desk: "RunDesk", actions: tuple[str, ...], digest: str) -> None:
+def _digests(actions: tuple[str, ...], digest: str) -> dict[str, str]:
+    """Return the digests that were given with the actions, by `--digest` or as ACTION@DIGEST."""
+    from gitnexus.base.errors import BadUsage
+
+    if digest and (len(actions) != 1 or "@" in actions[0]):
+        raise BadUsage("--digest is for one action, and that has to be named")
+    pairs = [(actions[0], "@", digest)] if digest else [action.partition("@") for action in actions]
+    return {name: of for name, sign, of in pairs if sign}
+
+
+def _refuse_other(desk: "RunDesk", action: str, digest: str) -> None:
     """Refuse a yes to anything but what was looked at."""
     from gitnexus.app.runproposal import action_of
-    from gitnexus.base.errors import BadUsage, Conflict
+    from gitnexus.base.errors import Conflict
 
-    if len(actions) != 1:
-        raise BadUsage("--digest is for one action, and that has to be named")
-    known = action_of(desk, actions[0]).digest
+    known = action_of(desk, action).digest
     if known != digest:
-        raise Conflict(f"{actions[0]} is {known}, and not what was looked at", hint=f"git nexus review {desk.run.id}")
+        raise Conflict(f"{action} is {known}, and not what was looked at", hint=f"git nexus review {desk.run.id}")
+
+
+def _approved(desk: "RunDesk", action: str, scope: Any, digest: str, *, unseen: bool) -> bool:
+    """Approve an action that its digest names, that was shown, or that need not be; False if nobody has seen it."""
+    from gitnexus.app import runapproval
+    from gitnexus.app.runmove import moved
+    from gitnexus.events.fold import POLICY
+    from gitnexus.runs.shown import was_shown
+
+    name = action if digest else moved(desk, action)
+    known = desk.view().actions[name]
+    over = known.status in ("executed", "denied")
+    agreed = known.by not in ("", POLICY)  # a person said yes to this before
+    seen = bool(digest) or over or agreed or was_shown(known.digest)
+    if not seen and not unseen:
+        if not can_ask():
+            return False
+        reviewed(desk, name)
+        return True
+    status = runapproval.approve(desk, name, scope, shown=digest, unseen=not seen)
+    note(f"{name}: {status}, {known.digest}")
+    return True
+
+
+def _unseen(desk: "RunDesk", names: list[str]) -> "ApprovalNeeded":
+    """Return the refusal of a yes to what nobody was shown, with the command that says yes to exactly that."""
+    from gitnexus.base.errors import ApprovalNeeded
+    from gitnexus.runs.shown import was_shown
+
+    run, known = desk.run.id, desk.view().actions
+    waiting = [name for name, one in known.items() if one.status == "waiting" and not was_shown(one.digest)]
+    meant = " ".join(f"{name}@{known[name].digest}" for name in waiting or names)
+    return ApprovalNeeded(
+        f"{', '.join(waiting or names)} of {run} was never shown to you, so nothing approves it by its run alone",
+        hint=f"git nexus review {run} shows it; git nexus approve {run} {meant} approves exactly that",
+    )
 
 
 def _went_on(desk: "RunDesk") -> None:

@@ -68,9 +68,9 @@ KINDS: Mapping[str, Kind] = {
         "error",
     ),
     "permission.granted": _kind(
-        "A person, or a rule of theirs, said yes to exactly this digest.",
+        "A person, or a rule of theirs, said yes to exactly this digest; `unseen` if nobody had looked at it.",
         "action digest:hash by scope",
-        "token why:text expires:count",
+        "token why:text expires:count unseen:flag",
     ),
     "permission.denied": _kind("A person said no.", "action by", "why:text"),
     "tool.intended": _kind(

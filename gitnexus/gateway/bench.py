@@ -39,6 +39,8 @@ class Bench:
     denied: Denied = denied_by
     runners: Mapping[str, Runner] = field(default_factory=dict)
     land: Land | None = None
+    # What commands that were prepared here read, by its digest: a person who is asked has to see it.
+    inputs: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def worktree(self) -> Path:

@@ -40,6 +40,8 @@ class CommandDeed:
     def prepared(self) -> Iterator[tuple[Request, Act]]:
         """Look everything up again: folder, program, its content. Raises: Invalid, NotFound, and what confines."""
         request = self._request()
+        if request.stdin_digest:
+            self.bench.inputs[request.stdin_digest] = self.stdin
         yield request, lambda: ran(self.bench, request, self.stdin)
 
     def _request(self) -> CommandRequest:

@@ -51,6 +51,7 @@ class Claims(Expected):
 
     `paths` and `argv` are what a scope wider than `once` reaches. `seen` is how far the approver's machine knew the
     chain of approvers and the signatures of files (`policy.seen`), so that an older state that is put back is noticed.
+    `unseen` says that the approver had not been shown what they approved.
     """
 
     v: int = VERSION
@@ -63,6 +64,7 @@ class Claims(Expected):
     paths: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
+    unseen: bool = False
 
     def bytes(self) -> bytes:
         """Return the canonical form, which is what is signed."""
@@ -71,7 +73,7 @@ class Claims(Expected):
 
 
 # Fields that came later stand in a token only where they say something: older tokens keep their one spelling.
-_ADDED = ("seen",)
+_ADDED = ("seen", "unseen")
 _FIELDS = len(dataclasses.fields(Claims)) - len(_ADDED)
 
 

@@ -94,6 +94,7 @@ class Lines:
         if step.over:
             self._key_block, self._goes_on = None, step.goes_on
             if step.ends_line:
+                self._grow(-1)
                 self._emit(b"\n")
         return at + step.hidden
 

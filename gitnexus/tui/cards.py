@@ -16,6 +16,8 @@ RISKY = 3
 WORD = "approve"
 _FOLDED_AT = 40
 _MOST_LINES = 4000
+_LONGEST_FACT = 600
+_WIDE = 100
 _SCOPES: dict[str, tuple[str, str]] = {
     "once": ("y", "yes, this once"),
     "session": ("s", "yes, in this run"),
@@ -34,13 +36,14 @@ def of_action(card: "Card", run: str, action: str, *, editable: bool) -> ChatCar
     rows += [
         Line(f"risk     {card.risk} of 4", _RISKS[card.risk]),
         Line(f"rule     {card.rule}: {card.why}"),
-        *(Line(f"{label.ljust(8)} {value}") for label, value in card.facts),
+        *(Line(f"{label.ljust(8)} {_beginning(value)}") for label, value in card.facts),
     ]
     rows += [Line(f"tags     {', '.join(card.tags)}")] if card.tags else []
     rows += [Line(f"mode     {card.mode}", "bad" if card.mode == "bypass" else "")] if card.mode != "default" else []
     rows += [Line(f"digest   {card.digest}", "dim")]
     rows += [Line(f"look twice: {warning}", "bad") for warning in card.warnings]
-    rows += [Line(card.hidden, "warn")] if card.hidden else []
+    rows += [Line(text, "warn") for text in (card.hidden, *(f"hidden: {place}" for place in card.hidden_at)) if text]
+    rows += [Line(f"not shown here: {text}", "bad") for text in card.missing]
     return ChatCard(
         id=f"{run} {action}",
         kind=card.kind,
@@ -52,7 +55,20 @@ def of_action(card: "Card", run: str, action: str, *, editable: bool) -> ChatCar
         rows=tuple(rows),
         sections=tuple(_sections(card)),
         keys=tuple(_action_keys(card, editable=editable)),
+        unseen=_unseen(card),
     )
+
+
+def _unseen(card: "Card") -> str:
+    """Return what a person cannot see on the card, and so cannot approve by a key."""
+    if card.missing:
+        return f"not shown: {one_line('; '.join(card.missing), 300)}"
+    return f"{card.hidden}; u shows it" if card.hidden_at else ""
+
+
+def _beginning(value: str) -> str:
+    rest = len(value) - _LONGEST_FACT
+    return value if rest <= 0 else f"{value[:_LONGEST_FACT]}… {rest} more characters below"
 
 
 def _action_keys(card: "Card", *, editable: bool) -> Iterable[Key]:
@@ -68,21 +84,24 @@ def _action_keys(card: "Card", *, editable: bool) -> Iterable[Key]:
 
 
 def _sections(card: "Card") -> Iterable[Section]:
+    for label, value in card.facts:
+        if len(value) > _LONGEST_FACT:
+            yield Section(f"{label}, {len(value)} characters", (Line(value),), folded=True)
     if card.kind == "command":
         words = [Line(f"{at:>3}  {word}") for at, word in enumerate(card.argv)]
-        yield Section(f"argv, {len(words)} words", tuple(words))
-        return
-    if card.files:
+        long = sum(len(word) for word in card.argv) > _FOLDED_AT * _WIDE
+        yield Section(f"argv, {len(words)} words", tuple(words), folded=long)
+    elif card.files:
         yield from _files(card)
     elif card.body:
-        lines = tuple(Line(line, _tone(line)) for line in card.body[:_MOST_LINES])
+        lines = tuple(Line(line, _tone(line)) for line in card.body)
         yield Section("text", lines, folded=len(lines) > _FOLDED_AT)
-    if card.cut or len(card.body) > _MOST_LINES:
-        yield Section("it goes on: /diff shows all of it", ())
+    for part in card.parts:
+        yield Section(part.title, tuple(map(Line, part.lines)), folded=len(part.lines) > _FOLDED_AT)
 
 
 def _files(card: "Card") -> Iterable[Section]:
-    diffs = _by_file(card.body[:_MOST_LINES])
+    diffs = _by_file(card.body)
     many = sum(len(lines) for lines in diffs) > _FOLDED_AT
     for at, row in enumerate(card.files):
         lines = diffs[at] if at < len(diffs) and len(diffs) == len(card.files) else ()

@@ -11,13 +11,14 @@ from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import one_line
 from gitnexus.events.view import RunView
 from gitnexus.runs.model import ENDED
+from gitnexus.runs.shown import remember_shown
 from gitnexus.runs.store import runs_in
 from gitnexus.tui import slash
 from gitnexus.tui.completing import Sources
 from gitnexus.tui.deeds import Deeds
 from gitnexus.tui.hands import Done, Hands
 from gitnexus.tui.keeping import Keeper
-from gitnexus.tui.model import ChatCard, Entry, Panel, Speaker, Standing, Update
+from gitnexus.tui.model import Again, ChatCard, Entry, Panel, Speaker, Standing, Update
 from gitnexus.tui.narrator import Narrator
 from gitnexus.tui.orders import Orders
 from gitnexus.tui.proposing import Proposals
@@ -54,6 +55,7 @@ class Chat:
         self.failures = 0
         self.said: deque[Entry] = deque(maxlen=_MOST_SAID)
         self._new: list[Update] = []
+        self._seen: set[tuple[str, str]] = set()
 
     def opened(self, *, past: bool = True) -> list[Update]:
         """Return the conversation as it stands: its end, the runs that are not over, and the cards that wait."""
@@ -168,6 +170,23 @@ class Chat:
         """Show a card, or what became of one."""
         self.cards[card.id] = card
         self._new.append(card)
+        if not card.folds:
+            self.note_seen(card)
+
+    def show_whole(self, card: ChatCard) -> None:
+        """Show a card with all that is folded."""
+        self._new.append(Again(card, whole=True))
+        self.note_seen(card)
+
+    def note_seen(self, card: ChatCard) -> None:
+        """Note that all of a card is on the screen, nothing folded."""
+        self._seen.add((card.id, card.digest))
+        if card.action and card.digest and not card.unseen:
+            remember_shown(card.digest)
+
+    def has_seen(self, card: ChatCard) -> bool:
+        """True if nothing of a card was folded when it was shown."""
+        return (card.id, card.digest) in self._seen
 
     def tell(self, *updates: Update) -> None:
         """Have the face do something."""

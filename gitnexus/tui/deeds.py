@@ -130,6 +130,11 @@ class Deeds:
     def _approve(self, card: ChatCard, key: Key, said: str) -> None:
         if key.asks and said.strip() != WORD:
             raise Invalid(f"nothing was approved: the word is {WORD}")
+        if card.unseen:
+            words = f"git nexus approve {card.run} {card.action}@{card.digest}"
+            raise Invalid(f"nothing was approved: {card.unseen}", hint=f"{words} approves it unseen")
+        if not self._chat.has_seen(card):
+            raise Invalid("nothing was approved: not all of the card was shown", hint="v or /show unfolds it")
         argv = ("approve", card.run, card.action, "--scope", key.scope, "--digest", card.digest, "--json")
         self._answer(card, argv, "approving")
 

@@ -86,6 +86,8 @@ def card_rows(
     rows: list[Row] = [(Span(f"{mark} ", title), Span(broken(card.title, inner)[0], title))]
     for line in card.rows:
         rows += _framed(line, inner)
+    # What is approved stands there as it is; between words, blanks would go where a line is broken.
+    exact = bool(card.digest) and card.kind != "workflow"
     for at, part in enumerate(card.sections):
         folded = part.folded != (at in flipped)
         sign = "" if not part.lines else "▸ " if folded else "▾ "
@@ -95,13 +97,13 @@ def card_rows(
         rows += _framed(Line(f"{sign}{part.title}{count}{here}", "node" if chosen else "bold"), inner)
         if not folded:
             for line in part.lines:
-                rows += _framed(line, inner, part.path)
+                rows += _framed(line, inner, part.path, exact=exact)
     rows += [(Span("│ ", "dim"), Span(piece, "warn")) for piece in _keys(card.keys, inner)] if card.waits else []
     return [*rows, (Span("└" + "─" * (width - 1), "dim"),)]
 
 
-def _framed(line: Line, inner: int, path: str = "") -> Iterable[Row]:
-    pieces = broken(line.text, inner) if path else flowed(line.text, inner)
+def _framed(line: Line, inner: int, path: str = "", *, exact: bool = False) -> Iterable[Row]:
+    pieces = broken(line.text, inner) if path or exact else flowed(line.text, inner)
     for at, piece in enumerate(pieces):
         yield (Span("│ " if at == 0 else "┆ ", "dim"), Span(piece, line.tone, path))
 

@@ -57,6 +57,13 @@ class ChatCard:
     keys: tuple[Key, ...] = ()
     settled: str = ""
     chosen: int = 0
+    # What of it cannot be shown here as it is: then no key approves it.
+    unseen: str = ""
+
+    @property
+    def folds(self) -> bool:
+        """True if something of it is folded until a person unfolds it."""
+        return any(section.folded and section.lines for section in self.sections)
 
     @property
     def waits(self) -> bool:

@@ -95,7 +95,7 @@ class Orders:
             case "review":
                 self._review(words)
             case "show":
-                self._chat.tell(*[Again(card, whole=True) for card in self._meant(words)[-1:]])
+                self._chat.show_whole(self._meant(words)[-1])
             case "export":
                 self._export(word)
             case _:

@@ -270,6 +270,7 @@ class ChatApp(App[None]):
             return
         if letter == "v":
             self.stream.fold(everything=True)
+            self.chat.note_seen(card)
             return
         if letter == "?":
             self._show([Entry("output", key_help(card) or "this card has no keys")])

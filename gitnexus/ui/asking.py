@@ -1,6 +1,7 @@
 """A person is asked about a card: one letter for each answer, none of them Enter alone, and no a default."""
 
 import contextlib
+import os
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -8,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.ui.card import drawn
+from gitnexus.runs.shown import remember_shown
+from gitnexus.ui.card import drawn, folded_parts
 
 if TYPE_CHECKING:
     from gitnexus.app.bench import AskPerson, RevealCard
@@ -26,6 +28,8 @@ _WORDS = {
     "argv": "yes, for this very command",
     "workflow": "yes, in this workflow",
 }
+# What programs of agents set for what they start.
+_AGENTS = ("NEXUS_AGENT", "CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE")
 # From here on a letter is not enough.
 _RISKY = 3
 
@@ -44,9 +48,18 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def is_agent() -> bool:
+    """True if a program of an agent started this: what it prints is shown to no person."""
+    return any(os.environ.get(name) for name in _AGENTS)
+
+
 def asked(card: "Card", reveal: "RevealCard | None" = None, *, name: str = "", editable: bool = False) -> Answer:
-    """Show a card and ask until there is an answer. End of input or Ctrl-D leaves it waiting."""
-    _show(card, name)
+    """Show a card and ask until there is an answer. End of input or Ctrl-D leaves it waiting.
+
+    A letter says yes to what was shown: what is folded has to be unfolded first, what is hidden revealed. To the
+    rest, and without a look, the digest itself says yes.
+    """
+    viewed = _show(card, name)
     keys = {letter: scope for letter, scope in _LETTERS.items() if any(offer.scope == scope for offer in card.offers)}
     if card.verdict == "deny":
         keys = {}
@@ -58,12 +71,45 @@ def asked(card: "Card", reveal: "RevealCard | None" = None, *, name: str = "", e
             return Answer("denied", reason=typed("Why not?") or "")
         if word == "e" and editable:
             return Answer("edit")
-        if word in keys and (card.risk < _RISKY or typed("This is risky. Type approve to go on:") == "approve"):
-            return Answer("approved", keys[word])
+        if keys and (scope := _yes(card, word, keys, viewed)):
+            return Answer("approved", scope)
         if word == "u" and reveal and card.hidden and (why := typed("Why do you have to see it?")):
             card = reveal(why)
-            _show(card, name)
-        _helped(word, card, keys, name, editable=editable)
+            viewed = _show(card, name)
+        viewed = _helped(word, card, keys, name, editable=editable) or viewed
+
+
+def _yes(card: "Card", word: str, keys: "dict[str, Scope]", viewed: bool) -> "Scope | None":
+    """Return how far a yes reaches, None if it is none, or none yet."""
+    if word == card.digest:
+        return "once"
+    if word not in keys:
+        return None
+    if why := _unseen(card, viewed):
+        click.secho(f"not yet: {why}", fg="yellow", err=True)
+        return None
+    sure = card.risk < _RISKY or typed("This is risky. Type approve to go on:") == "approve"
+    return keys[word] if sure else None
+
+
+def _helped(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, editable: bool) -> bool:
+    """Show the whole card or the keys, if that is asked for; return True for the card."""
+    if word == "?":
+        _explain(card, keys, editable)
+    if word == "v":
+        _view(card, name)
+    return word == "v"
+
+
+def _unseen(card: "Card", viewed: bool) -> str:
+    """Return what stands in the way of a yes by one letter: what was not shown, and what shows it."""
+    if card.missing:
+        return f"{one_line('; '.join(card.missing), 400)}; whoever approves that unseen types the digest"
+    if card.hidden_at:
+        return f"{card.hidden}; u shows what is hidden, or type the digest"
+    if not viewed:
+        return f"{one_line(', '.join(folded_parts(card)), 400)} were not shown; v shows all of it"
+    return ""
 
 
 def person() -> "AskPerson":
@@ -80,15 +126,22 @@ def person() -> "AskPerson":
     return answer
 
 
-def _helped(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, editable: bool) -> None:
-    if word == "v":
-        click.echo_via_pager("\n".join(drawn(card, whole=True, name=name)) + "\n")
-    elif word == "?":
-        _explain(card, keys, editable)
+def _view(card: "Card", name: str) -> None:
+    """Show a card whole, to the terminal that asks: standard output may be a file."""
+    text = "\n".join(drawn(card, whole=True, name=name)) + "\n"
+    click.echo_via_pager(text) if sys.stdout.isatty() else click.echo(text, err=True)
+    if card.is_whole:
+        remember_shown(card.digest)
 
 
-def _show(card: "Card", name: str) -> None:
+def _show(card: "Card", name: str) -> bool:
+    """Show a card; return True if nothing of it is folded."""
     click.echo("\n".join(drawn(card, name=name)), err=True)
+    if folded_parts(card):
+        return False
+    if card.is_whole:
+        remember_shown(card.digest)
+    return True
 
 
 def _question(keys: "dict[str, Scope]", editable: bool, *, hides: bool) -> str:

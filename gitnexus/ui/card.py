@@ -1,5 +1,6 @@
 """A card on the terminal: a frame that no text of an agent can leave."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,31 +11,109 @@ if TYPE_CHECKING:
     from gitnexus.app.cards import Card, FileRow
 
 _FOLDED_AT = 40
+_LONGEST_FACT = 600
+_MOST_PLACES = 10
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 def drawn(card: "Card", *, whole: bool = False, width: int = 100, name: str = "") -> list[str]:
-    """Return the lines of a card; without `whole` a long body is folded and says how much is."""
-    risk = click.style(f"risk {card.risk} of 4", fg=("green", "green", "yellow", "red", "red")[card.risk], bold=True)
-    title = click.style(card.kind, bold=True)
-    lines = [f"┌ {title} {name}  {risk}  {click.style(card.verdict, fg=_COLOURS[card.verdict])}".rstrip()]
-    lines += [*framed(card.summary, width)] if card.summary else []
-    rows = [("rule", f"{card.rule}: {card.why}"), *card.facts]
-    rows += [("tags", ", ".join(card.tags))] if card.tags else []
-    rows += [("mode", card.mode)] if card.mode != "default" else []
-    rows += [("digest", card.digest)]
-    for label, value in rows:
-        shown = framed(f"{label.ljust(8)} {value}", width)
-        lines += [
-            click.style(line, fg="red", bold=True) if card.mode == "bypass" and label == "mode" else line
-            for line in shown
-        ]
-    lines += [f"│ {line}" for line in _files(card.files)]
-    for warning in card.warnings:
-        lines += [click.style(line, fg="red") for line in framed(f"look twice: {warning}", width)]
-    lines += [click.style(f"│ {card.hidden}", fg="yellow")] if card.hidden else []
-    lines += _body(card, whole, width)
-    return [*lines, "└"]
+    """Return the lines of a card; without `whole` what is long is folded and says how much is."""
+    return _Drawing(card, whole, width).lines(name)
+
+
+def folded_parts(card: "Card", width: int = 100) -> list[str]:
+    """Return what a card that is not drawn whole leaves out, each with its size."""
+    drawing = _Drawing(card, False, width)
+    drawing.lines("")
+    return drawing.folded
+
+
+class _Drawing:
+    """A card while it is drawn; `folded` names what was left out."""
+
+    def __init__(self, card: "Card", whole: bool, width: int) -> None:
+        self._card = card
+        self._whole = whole
+        self._width = width
+        self.folded: list[str] = []
+
+    def lines(self, name: str) -> list[str]:
+        card, width = self._card, self._width
+        colour = ("green", "green", "yellow", "red", "red")[card.risk]
+        risk = click.style(f"risk {card.risk} of 4", fg=colour, bold=True)
+        title = click.style(card.kind, bold=True)
+        lines = [f"┌ {title} {name}  {risk}  {click.style(card.verdict, fg=_COLOURS[card.verdict])}".rstrip()]
+        lines += [*framed(card.summary, width)] if card.summary else []
+        lines += self._facts()
+        lines += [piece for line in _files(card.files) for piece in framed(line, width)]
+        for warning in card.warnings:
+            lines += [click.style(line, fg="red") for line in framed(f"look twice: {warning}", width)]
+        lines += self._hidden()
+        lines += self._text("body", card.body)
+        for part in card.parts:
+            lines += ["│", *(click.style(line, bold=True) for line in framed(part.title, width))]
+            lines += self._text(part.title, part.lines)[1:]
+        for missing in card.missing:
+            lines += [click.style(line, fg="red") for line in framed(f"not shown here: {missing}", width)]
+        return [*lines, "└"]
+
+    def _facts(self) -> list[str]:
+        card, lines = self._card, []
+        rows = [("rule", f"{card.rule}: {card.why}"), *card.facts]
+        rows += [("tags", ", ".join(card.tags))] if card.tags else []
+        rows += [("mode", card.mode)] if card.mode != "default" else []
+        rows += [("digest", card.digest)]
+        for label, value in rows:
+            text, rest = f"{label.ljust(8)} {value}", 0
+            if not self._whole and len(text) > _LONGEST_FACT:
+                rest = len(text) - _LONGEST_FACT
+                text = text[:_LONGEST_FACT]
+            shown = framed(text, self._width)
+            red = card.mode == "bypass" and label == "mode"
+            lines += [click.style(line, fg="red", bold=True) if red else line for line in shown]
+            if rest:
+                lines.append(self._fold(label, rest, "characters"))
+        return lines
+
+    def _hidden(self) -> list[str]:
+        card = self._card
+        if not card.hidden:
+            return []
+        places = card.hidden_at if self._whole else card.hidden_at[:_MOST_PLACES]
+        lines = [card.hidden, *(f"hidden: {place}" for place in places)]
+        shown = [click.style(piece, fg="yellow") for line in lines for piece in framed(line, self._width)]
+        rest = len(card.hidden_at) - len(places)
+        return [*shown, self._fold("hidden", rest, "places")] if rest else shown
+
+    def _text(self, name: str, lines: Sequence[str]) -> list[str]:
+        if not lines:
+            return []
+        # A line that is broken into many is as long as many.
+        most = len(lines) if self._whole else self._fitting(lines)
+        shown = ["│"]
+        for line in lines[:most]:
+            shown += [_coloured(piece, line) for piece in framed(line, self._width)]
+        rest = len(lines) - most
+        return [*shown, self._fold(name, rest, "lines")] if rest else shown
+
+    def _fitting(self, lines: Sequence[str]) -> int:
+        """Return how many lines are shown of a text that may be too long."""
+        room, heights = _FOLDED_AT + 10, []
+        for line in lines[: room + 1]:
+            heights.append(1 + len(line) // self._width)
+        if len(lines) <= room and sum(heights) <= room:
+            return len(lines)
+        used = 0
+        for at, height in enumerate(heights):
+            used += height
+            if used > _FOLDED_AT:
+                return at
+        return min(_FOLDED_AT, len(lines))
+
+    def _fold(self, name: str, rest: int, unit: str) -> str:
+        unit = unit if rest > 1 else unit.removesuffix("s")
+        self.folded.append(f"{rest} {unit}" if name == "body" else f"{rest} {unit} of {name}")
+        return click.style(f"│ {rest} more {unit} are folded; v shows all of it", fg="yellow")
 
 
 def _files(files: "tuple[FileRow, ...]") -> list[str]:
@@ -48,21 +127,6 @@ def _files(files: "tuple[FileRow, ...]") -> list[str]:
     added, removed = (sum(getattr(row, name) or 0 for row in files) for name in ("added", "removed"))
     count = "1 file" if len(files) == 1 else f"{len(files)} files"
     return [*found, f"{count}, +{added} −{removed}"]
-
-
-def _body(card: "Card", whole: bool, width: int) -> list[str]:
-    if not card.body:
-        return []
-    shown = card.body if whole or len(card.body) <= _FOLDED_AT + 10 else card.body[:_FOLDED_AT]
-    lines = ["│"]
-    for line in shown:
-        lines += [_coloured(piece, line) for piece in framed(line, width)]
-    folded = len(card.body) - len(shown)
-    if folded:
-        lines.append(click.style(f"│ {folded} more lines are folded; v shows all of it", fg="yellow"))
-    if card.cut and not folded:
-        lines.append(click.style("│ it goes on: too long to be shown here", fg="yellow"))
-    return lines
 
 
 def _coloured(piece: str, line: str) -> str:

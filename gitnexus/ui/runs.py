@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.ui.asking import asked
+from gitnexus.runs.shown import remember_shown
+from gitnexus.ui.asking import asked, is_agent
 from gitnexus.ui.card import drawn
 from gitnexus.ui.editing import edited
 from gitnexus.ui.output import columns
@@ -55,7 +56,7 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
         return reviewed(desk, new)
     if said.verdict == "approved":
         try:
-            approve(desk, action, said.scope)
+            approve(desk, action, said.scope, shown=card.digest)
         except Conflict as exc:
             if desk.view().actions[action].status != "denied":
                 raise
@@ -78,7 +79,8 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
                 "head": run.head or run.base, "title": run.title, "agent": run.agent, "worktree": str(desk.place)},
         "actions": [
             {"id": name, "kind": one.kind, "summary": one.summary, "verdict": one.verdict, "status": one.status,
-             **({"commit": one.commit} if one.commit else {}), **({"why": one.why} if one.why else {})}
+             "digest": one.digest, **({"commit": one.commit} if one.commit else {}),
+             **({"why": one.why} if one.why else {})}
             for name, one in view.actions.items()
         ],
         "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
@@ -87,7 +89,10 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
 
 
 def unanswered(desk: "RunDesk", view: "RunView") -> str:
-    """Return where a run stands, with the whole card of each action that waits: for who reads and cannot be asked."""
+    """Return where a run stands, with the whole card of each action that waits: for who reads and cannot be asked.
+
+    What is on them counts as shown, unless an agent reads them.
+    """
     from gitnexus.app.runcard import run_card
 
     names = [name for name, one in view.actions.items() if one.status in ("waiting", "unknown")]
@@ -95,9 +100,14 @@ def unanswered(desk: "RunDesk", view: "RunView") -> str:
     if not names:
         return stands
     run = desk.run.id
-    cards = ["\n".join(drawn(run_card(desk, name)[0], whole=True, name=f"{run} {name}")) for name in names]
+    cards = {name: run_card(desk, name)[0] for name in names}
+    texts = ["\n".join(drawn(card, whole=True, name=f"{run} {name}")) for name, card in cards.items()]
+    for card in cards.values():
+        if card.is_whole and not is_agent():
+            remember_shown(card.digest)
+    meant = " ".join(f"{name}@{card.digest}" for name, card in cards.items())
     return "\n".join(
-        [stands.rpartition("\nNext: ")[0], *cards, f"Next: git nexus approve {run}, or git nexus deny {run}"]
+        [stands.rpartition("\nNext: ")[0], *texts, f"Next: git nexus approve {run} {meant}, or git nexus deny {run}"]
     )
 
 

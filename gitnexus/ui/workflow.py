@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.text import one_line
+from gitnexus.base.text import framed, one_line, visible
 from gitnexus.ui.output import columns
 
 if TYPE_CHECKING:
@@ -55,6 +55,18 @@ def nodes(definition: "WorkflowDefinition") -> str:
             made = ", ".join(by_id[id_].outputs)
             rows.append([str(number), id_, by_id[id_].type, _who(by_id[id_]), after or "-", made or "-"])
     return columns(rows)
+
+
+def texts(definition: "WorkflowDefinition") -> str:
+    """Return what a workflow of a file says and runs, each text whole, behind a gutter that it cannot write."""
+    found = [("prompt", definition.prompt)]
+    for node in definition.nodes:
+        found += [(f"prompt of {node.id}", node.prompt)]
+        found += [(f"{node.id} runs", "\n".join(visible(word, keep="") for word in node.argv))]
+    lines = []
+    for title, text in found:
+        lines += [f"{title}:", *framed(text)] if text else []
+    return "\n".join(lines)
 
 
 def batches(packed: "Packed") -> str:

@@ -51,7 +51,7 @@ def test_a_rule_that_denies_a_role_denies_that_role(nexus: Nexus, project: Path,
 
 def test_a_grant_for_one_role_serves_no_other(nexus: Nexus, project: Path) -> None:
     _, told = agent(nexus, "engineer", write("docs/one.md"))
-    nexus.ok("approve", told["run"]["id"], "--scope", "path")
+    nexus.ok("approve", "--unseen", told["run"]["id"], "--scope", "path")
 
     again, same, invented, none = (agent(nexus, role, write("docs/one.md"))[0] for role in
                                    ("engineer", "engineer", "invented", ""))  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_request_of_a_role_that_its_step_does_not_have_cannot_be_approved(nexu
         propose(desk, "a2", request, "as an engineer", "main", replaces="a1")
         run = desk.run.id
 
-    done = nexus("approve", run, "a2")
+    done = nexus("approve", "--unseen", run, "a2")
 
     assert done.returncode == UNPROVED
     assert "a2 was proposed as the role 'engineer', which its step does not have" in done.stderr
@@ -90,7 +90,7 @@ def test_who_was_handed_over_to_has_the_role_that_was_approved(nexus: Nexus, pro
     _, told = agent(nexus, "tester", hand, write("one"))
     run = told["run"]["id"]
 
-    nexus.ok("approve", run, "a1")
+    nexus.ok("approve", "--unseen", run, "a1")
 
     from gitnexus.app import open_nexus
     from gitnexus.app.rundesk import open_run

@@ -261,7 +261,7 @@ def test_040_a_card_tells_type_size_and_hash_of_what_no_diff_shows(place: Path, 
     call(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
     request = law.judged[0]
 
-    shown = card_of(discover(place), request, "d", law.decide(request), "default", "", Around(""))
+    shown = card_of(discover(place), request, law.decide(request), "default", "", Around(""))
 
     assert [(row.path, row.what) for row in shown.files] == [
         ("data.bin", f"changed, binary, Linux program (ELF), 13 bytes, blob {ids[0]}"),

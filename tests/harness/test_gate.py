@@ -197,7 +197,7 @@ def test_a_yes_from_another_terminal_lets_the_same_call_through_once(ruled: Path
     run = the_run(ruled)
     assert "patch" in nexus("review", run).stdout
 
-    nexus.ok("approve", run, "a1")
+    nexus.ok("approve", "--unseen", run, "a1")
 
     assert said(ruled, "Write", {**call, "content": "y"}) == "deny", "other content"
     assert said(ruled, "Write", call, session="s2") == "deny", "another session"
@@ -210,7 +210,7 @@ def test_a_yes_from_another_terminal_lets_the_same_call_through_once(ruled: Path
 def test_128_a_file_that_changed_since_the_yes_needs_another(ruled: Path) -> None:
     edit = {"file_path": "readme.txt", "old_string": "hello", "new_string": "bye"}
     assert said(ruled, "Edit", edit) == "deny"
-    Nexus(ruled).ok("approve", the_run(ruled), "a1")
+    Nexus(ruled).ok("approve", "--unseen", the_run(ruled), "a1")
     (ruled / "readme.txt").write_text("hello\nsomebody else\n")
 
     assert said(ruled, "Edit", edit) == "deny"
@@ -424,7 +424,7 @@ def test_what_waits_is_told_so_without_the_gate_until_somebody_answers(
     said_ = [asked().reason for _ in range(5)]
     before = len(judgements)
     run = json.loads(Nexus(ruled).ok("--json", "runs"))["runs"][0]["id"]
-    Nexus(ruled).ok(answer, run, "a1")
+    Nexus(ruled).ok(answer, run, "a1", *(("--unseen",) if answer == "approve" else ()))
     after = asked()
 
     assert (before, len(set(said_[1:]))) == (2, 1), "once to ask, once to see that it waits"

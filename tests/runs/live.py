@@ -40,7 +40,7 @@ def approved(nexus: Nexus, script: str = SCRIPT) -> str:
 
     def run() -> str:
         run = begun(nexus, script)
-        nexus.ok("approve", run)
+        nexus.ok("approve", "--unseen", run)
         return run
 
     return prepare(nexus, ("approve", script), run)
@@ -52,7 +52,7 @@ def approved_not_committed(nexus: Nexus, script: str = SCRIPT) -> str:
     def run() -> str:
         run = begun(nexus, script)
         with held(nexus.place, run):
-            assert nexus("approve", run).returncode == 1
+            assert nexus("approve", "--unseen", run).returncode == 1
         return run
 
     return prepare(nexus, ("approve, held", script), run)
@@ -133,7 +133,7 @@ def undisturbed(nexus: Nexus) -> Undisturbed:
     times = [time.monotonic()]
     run = begun(nexus)
     times.append(time.monotonic())
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     times.append(time.monotonic())
     nexus("resume", run)
     times.append(time.monotonic())
@@ -180,9 +180,9 @@ def disturbed(nexus: Nexus, usual: Undisturbed, chance: random.Random) -> tuple[
     run = new.pop() if new else begun(nexus)  # killed before anybody could know of it
     kill(usual.resume + usual.run / 2, "resume", run)  # it may have the whole of the run to do
     gone_on(nexus, "resume", run)
-    kill(usual.approval, "approve", run)
+    kill(usual.approval, "approve", "--unseen", run)
     if listed(nexus)[run]["status"] not in ("completed",):
-        gone_on(nexus, "approve", run)
+        gone_on(nexus, "approve", "--unseen", run)
     outcome = whole(nexus, run)
     with elsewhere(nexus.place, run) as place:
         kill(usual.landing, "land", run, place=place)

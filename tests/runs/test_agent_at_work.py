@@ -71,7 +71,7 @@ def test_a_proposer_is_answered_while_it_works(nexus: Nexus, project: Path) -> N
     argv = ["git", "nexus", "run", "--agent", "scripted", "--way", "proposer", "steps.json"]
     with subprocess.Popen(argv, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as going:
         until(lambda: waits(project, "a2"))
-        nexus.ok("approve", the_run(project), "a2")
+        nexus.ok("approve", "--unseen", the_run(project), "a2")
         said = going.communicate(timeout=120)[0]
 
     view = view_of(project, the_run(project))
@@ -92,8 +92,10 @@ def test_what_an_agent_left_waiting_is_done_when_it_is_approved_later(nexus: Nex
 
     first = nexus("run", "--agent", "scripted", "--way", "proposer", "steps.json")
     run = the_run(project)
-    command = nexus("approve", run, "a2")
-    done = json.loads(nexus.ok("approve", run, "a1", "--json") if command.returncode == 0 else command.stderr)
+    command = nexus("approve", "--unseen", run, "a2")
+    done = json.loads(
+        nexus.ok("approve", "--unseen", run, "a1", "--json") if command.returncode == 0 else command.stderr
+    )
 
     assert first.returncode == 21
     assert [one["status"] for one in done["actions"]] == ["executed", "executed"]

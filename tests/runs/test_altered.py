@@ -66,7 +66,7 @@ def edit_the_token(nexus: Nexus, run: str) -> None:
 
 def swap_the_token(nexus: Nexus, run: str) -> None:
     other = begun(nexus, "echo evil > evil")
-    nexus.ok("approve", other)
+    nexus.ok("approve", "--unseen", other)
     theirs = artifact(nexus.place, other, events(nexus.place, other, "permission.granted")[0]["token"])
     ours = artifact(nexus.place, run, events(nexus.place, run, "permission.granted")[0]["token"])
     ours.chmod(0o600)
@@ -97,7 +97,7 @@ def test_what_was_altered_before_the_yes_is_not_committed(
     alter(nexus, run)
     before = run_git(project, "rev-parse", f"nexus/{run}")
 
-    refused = nexus("approve", run)
+    refused = nexus("approve", "--unseen", run)
 
     assert refused.returncode == status, refused.stderr
     assert refused.stderr.startswith("error: ")
@@ -153,7 +153,7 @@ def test_what_is_edited_in_the_worktree_after_the_proposal_is_not_in_the_commit(
     (place / "readme.txt").write_text("evil\n")
     (place / "evil").write_text("evil\n")
 
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
     assert run_git(project, "ls-tree", "--name-only", f"nexus/{run}") == "readme.txt\n"
@@ -171,7 +171,7 @@ def test_a_commit_that_carries_copied_trailers_is_not_taken_for_ours(nexus: Nexu
     forged = run_git(project, "commit-tree", tree, "-p", "HEAD", "-F", "-", stdin=text).strip()
     run_git(project, "update-ref", f"refs/heads/nexus/{run}", forged)
 
-    refused = nexus("approve", run)
+    refused = nexus("approve", "--unseen", run)
 
     assert refused.returncode == CONFLICT
     assert events(project, run, "run.committed") == []

@@ -26,7 +26,7 @@ def torn_log(nexus: Nexus) -> None:
     run = begun(nexus)
     with (folder(nexus.place, run) / "events.jsonl").open("ab") as log:
         log.write(b'{"actor":"gate","body":{"action":"a1"')
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert len(commits(nexus.place, run)) == 1
     assert len(events(nexus.place, run, "log.recovered")) == 1
     nexus.ok("replay", run, "--verify")
@@ -36,7 +36,7 @@ def log_cut_after_the_commit(nexus: Nexus) -> None:
     run = approved(nexus)
     log = folder(nexus.place, run) / "events.jsonl"
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:8]))
-    assert nexus("approve", run).returncode == UNPROVED
+    assert nexus("approve", "--unseen", run).returncode == UNPROVED
     assert nexus("resume", run).returncode == UNPROVED
     assert nexus("replay", run, "--verify").returncode == UNPROVED
     assert len(commits(nexus.place, run)) == 1
@@ -76,7 +76,7 @@ def stopped_between_the_commit_and_the_log(nexus: Nexus) -> None:
 
 def trailer_in_the_title(nexus: Nexus) -> None:
     run = begun(nexus, "echo > new", "--title", f"tidy\n\n{FORGED}")
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     (found,) = approvals(nexus.place, run)
     assert found != "nx1.forged"
     nexus.ok("replay", run, "--verify")
@@ -84,14 +84,14 @@ def trailer_in_the_title(nexus: Nexus) -> None:
 
 def title_that_is_a_trailer(nexus: Nexus) -> None:
     run = begun(nexus, "echo > new", "--title", FORGED)
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert len(approvals(nexus.place, run)) == 1
     nexus.ok("replay", run, "--verify")
 
 
 def divider_in_the_title(nexus: Nexus) -> None:
     run = begun(nexus, "echo > new", "--title", "---")
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert len(approvals(nexus.place, run)) == 1
     nexus.ok("replay", run, "--verify")
 
@@ -101,7 +101,7 @@ def clock_that_goes_back(nexus: Nexus) -> None:
     (head,) = Path(os.environ["NEXUS_HOME"]).rglob(f"{run}.head")
     past = RunLog(folder(nexus.place, run), head=head, clock=lambda: datetime(2001, 1, 1, tzinfo=UTC))
     past.append("agent.progress", "command", {"text": "of long ago"})
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     nexus.ok("replay", run, "--verify")
     told = [json.loads(line) for line in nexus.ok("replay", run, "--json").splitlines()]
     assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
@@ -124,14 +124,14 @@ def config_of_the_repository(nexus: Nexus) -> None:
         hook.write_text(f"#!/bin/sh\ntouch '{mark}'\n")
         hook.chmod(0o755)
     run = begun(nexus, "echo '* filter=evil' > .gitattributes; echo x > new")
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert not mark.exists()
     assert len(commits(place, run)) == 1
 
 
 def git_folder_of_the_agents_own(nexus: Nexus) -> None:
     run = begun(nexus, "rm -f .git; mkdir sub; printf 'gitdir: /tmp/evil\\n' > sub/.git; echo > new")
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert run_git(nexus.place, "ls-tree", "--name-only", f"nexus/{run}").split() == ["new", "readme.txt"]
 
 
@@ -170,7 +170,7 @@ def agent_that_takes_all_the_tokens(nexus: Nexus) -> None:
     assert len(events(nexus.place, run, "agent.progress")) < 20
     (spent,) = events(nexus.place, run, "agent.spent")
     assert spent["input"] + spent["output"] == 600
-    nexus.ok("approve", run)  # what it wrote until then is a proposal like any other
+    nexus.ok("approve", "--unseen", run)  # what it wrote until then is a proposal like any other
     assert len(commits(nexus.place, run)) == 1
     assert len(events(nexus.place, run, "node.started")) == 1
 

@@ -10,7 +10,6 @@ from gitnexus.app.cards import Card, FileRow, card_of
 from gitnexus.git import discover
 from gitnexus.policy.gate import decide
 from gitnexus.policy.grants import Around
-from gitnexus.policy.request import digest
 from gitnexus.state.home import home_folder
 from gitnexus.ui.card import drawn
 from tests.conftest import Nexus
@@ -118,7 +117,7 @@ def test_enter_alone_answers_nothing(nexus: Nexus, project: Path) -> None:
 def test_a_card_of_a_command_shows_all_that_its_token_binds(project: Path) -> None:
     request = command("make", "check", env={"CI": "1", "LANG": "C"}, base="b" * 40, stdin_digest="sha256:" + "1" * 64)
 
-    card = card_of(discover(project), request, digest(request), decide(request, law("")), "default", "", Around(""))
+    card = card_of(discover(project), request, decide(request, law("")), "default", "", Around(""))
 
     shown = "\n".join([*card.body, *(f"{label} {value}" for label, value in card.facts)])
     bound = ["make check", request.program, request.cwd, "CI=1", "LANG=C", "b" * 12, request.stdin_digest, "seconds 60",
@@ -134,14 +133,15 @@ def test_who_cannot_be_asked_reads_the_whole_card_and_how_to_answer(nexus: Nexus
     assert done.returncode == ASKED
     assert "│ +1\n" + "".join(f"│ +{n}\n" for n in range(2, 201)) in done.stdout
     assert "digest   sha256:" in done.stdout
-    assert done.stdout.endswith(f"└\nNext: git nexus approve {run}, or git nexus deny {run}\n")
+    (digest_,) = (body["digest"] for body in events(project, run, "action.proposed"))
+    assert done.stdout.endswith(f"└\nNext: git nexus approve {run} a1@{digest_}, or git nexus deny {run}\n")
 
 
 def test_the_words_of_a_command_stand_each_by_itself_and_secrets_among_them_are_hidden(project: Path) -> None:
     token = "ghp_" + "a1B2" * 9
     request = command("echo", "a] [b", "", "--token", token, "x\ty")
 
-    card = card_of(discover(project), request, digest(request), decide(request, law("")), "default", "", Around(""))
+    card = card_of(discover(project), request, decide(request, law("")), "default", "", Around(""))
 
     assert card.argv[:4] == ("echo", "a] [b", "", "--token")
     assert token not in "".join(card.argv)
@@ -150,11 +150,11 @@ def test_the_words_of_a_command_stand_each_by_itself_and_secrets_among_them_are_
 
 def test_a_yes_to_another_digest_than_that_of_the_action_is_none(nexus: Nexus, project: Path) -> None:
     run = begun(nexus)
-    wrong = nexus("approve", run, "a1", "--digest", "sha256:" + "f" * 64)
-    unnamed = nexus("approve", run, "--digest", "sha256:" + "f" * 64)
+    wrong = nexus("approve", "--unseen", run, "a1", "--digest", "sha256:" + "f" * 64)
+    unnamed = nexus("approve", "--unseen", run, "--digest", "sha256:" + "f" * 64)
     (seen,) = (body["digest"] for body in events(project, run, "action.proposed"))
 
-    nexus.ok("approve", run, "a1", "--digest", seen)
+    nexus.ok("approve", "--unseen", run, "a1", "--digest", seen)
 
     assert (wrong.returncode, unnamed.returncode) == (23, 2)
     assert len(commits(project, run)) == 1

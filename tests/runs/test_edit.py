@@ -80,7 +80,7 @@ def test_an_edit_that_is_none_is_a_sentence_and_the_old_card_again(
     assert (words in shown, shown.count(f"┌ patch {run} a1")) == (True, 2), shown
     assert [body["action"] for body in events(project, run, "action.proposed")] == ["a1"]
     assert listed(nexus)[run]["status"] == "waiting"
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
 
 

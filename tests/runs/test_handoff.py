@@ -39,13 +39,13 @@ def test_who_was_handed_over_to_goes_on_once_all_is_answered(nexus: Nexus, proje
 
     first = nexus("run", "--agent", "scripted", "first.json", "--title", "count")
     run = the_run(project)
-    partly = nexus("approve", run, "a1")
+    partly = nexus("approve", "--unseen", run, "a1")
     still = nexus("resume", run)
-    answered = nexus.ok("approve", run)
+    answered = nexus.ok("approve", "--unseen", run)
     handed = listed(nexus)[run]["status"]
     second = nexus("resume", run)
     shown = listed(nexus)[run]
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert [first.returncode, partly.returncode, still.returncode, second.returncode] == [ASKED, 0, ASKED, ASKED]
     assert (handed, f"Next: git nexus resume {run}" in answered) == ("blocked", True)
@@ -77,11 +77,11 @@ def test_what_was_denied_to_one_is_not_there_for_the_next(nexus: Nexus, project:
     scripts(project, [written("one"), HAND], [written("two")])
     nexus("run", "--agent", "scripted", "first.json")
     run = the_run(project)
-    nexus.ok("approve", run, "a1")
+    nexus.ok("approve", "--unseen", run, "a1")
     nexus.ok("deny", run, "a2", "--reason", "no")
 
     nexus("resume", run)
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert run_git(project, "diff", "--name-only", "HEAD", f"nexus/{run}") == "two\n"
     assert listed(nexus)[run]["status"] == "completed"
@@ -94,7 +94,7 @@ def test_a_step_that_was_handed_over_to_survives_a_kill(nexus: Nexus, project: P
     scripts(project, [HAND], [{"do": "run", "argv": ["sh", "-c", once]}, written("two")])
     nexus("run", "--agent", "scripted", "first.json")
     run = the_run(project)
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     with at_work(project, "resume", run):
         until(lambda: ("handoff-a1", "started") in statuses(project, run))
         until(lambda: any("run: " in body["text"] for body in events(project, run, "agent.progress")))
@@ -111,7 +111,7 @@ def test_who_was_handed_over_to_may_ask_and_goes_on_when_it_is_answered(nexus: N
     scripts(project, [HAND], [propose("ask", question="which colour?")])
     nexus("run", "--agent", "scripted", "first.json")
     run = the_run(project)
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     asked = nexus("resume", run)
     nexus.ok("answer", run, "green")

@@ -35,7 +35,7 @@ def test_a_patch_waits_and_an_approval_from_elsewhere_commits_it_for_agent_and_p
     run = begun(nexus, "echo more >> readme.txt")
     waiting = listed(nexus)[run]
 
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     (commit,) = commits(project, run)
     assert (waiting["status"], waiting["waits"]) == ("waiting", "1 waiting")
@@ -83,6 +83,7 @@ def test_the_answer_of_run_has_the_shape_that_is_promised(nexus: Nexus, project:
         "title": "tidy",
         "agent": "command",
     }
+    assert told["actions"][0].pop("digest").startswith("sha256:")
     assert told["actions"] == [{"id": "a1", "kind": "patch", "summary": "tidy", "verdict": "ask", "status": "waiting"}]
     assert {key for row in listed(nexus).values() for key in row} == {
         "id", "status", "age", "agent", "branch", "lines", "waits", "title", "step", "mode",
@@ -132,7 +133,7 @@ def test_accept_edits_takes_the_paths_that_the_policy_names_and_asks_for_others(
 
 def test_a_yes_for_a_path_reaches_the_next_run_and_no_other_file(nexus: Nexus, project: Path) -> None:
     first = begun(nexus, "echo 1 > notes")
-    nexus.ok("approve", first, "--scope", "path")
+    nexus.ok("approve", "--unseen", first, "--scope", "path")
 
     second = begun(nexus, "echo 2 > notes", status=0)
     third = begun(nexus, "echo 3 > other")
@@ -143,7 +144,7 @@ def test_a_yes_for_a_path_reaches_the_next_run_and_no_other_file(nexus: Nexus, p
 
 def test_a_yes_for_a_session_ends_with_its_run(nexus: Nexus, project: Path) -> None:
     first = begun(nexus, "echo 1 > notes")
-    nexus.ok("approve", first, "--scope", "session")
+    nexus.ok("approve", "--unseen", first, "--scope", "session")
 
     begun(nexus, "echo 2 > notes")
 
@@ -156,15 +157,15 @@ def test_a_run_ends_where_it_is_cancelled_and_keeps_what_it_has(nexus: Nexus, pr
     assert listed(nexus)[run]["status"] == record(project, run)["status"] == "cancelled"
     assert run_git(project, "rev-parse", "--verify", f"nexus/{run}")
     assert nexus("cancel", run).returncode == 1
-    assert nexus("approve", run).returncode != 0
+    assert nexus("approve", "--unseen", run).returncode != 0
     assert commits(project, run) == []
 
 
 def test_an_approval_twice_says_that_nothing_waits(nexus: Nexus, project: Path) -> None:
     run = approved(nexus)
 
-    again = nexus("approve", run)
-    named = nexus("approve", run, "a1")
+    again = nexus("approve", "--unseen", run)
+    named = nexus("approve", "--unseen", run, "a1")
 
     assert (again.returncode, named.returncode) == (1, 0)
     assert "executed" in named.stderr
@@ -180,7 +181,7 @@ def test_a_linked_worktree_begins_a_run_on_its_own_branch(nexus: Nexus, project:
     there = Nexus(other)
 
     run = begun(there, "echo more >> side.txt")
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert run_git(project, "show", f"nexus/{run}:side.txt") == "side\nmore\n"
     assert record(project, run)["onto"] == "side"
@@ -239,7 +240,7 @@ def test_what_a_killed_attempt_left_is_set_aside_and_the_agent_begins_on_the_fil
     run_git(project, "update-ref", f"refs/heads/nexus/{run}", "HEAD~1")
 
     assert nexus("resume", run).returncode == ASKED
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     (left,) = folder(project, run).glob("left-main-1-*")
     assert stopped == "stopped"

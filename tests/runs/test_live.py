@@ -180,7 +180,7 @@ def test_nobody_answers_and_the_command_is_run_by_whoever_approves_it_later(
     found = ran(nexus)
     run, worktree = found["run"]["id"], Path(found["run"]["worktree"])
     before = (worktree / "ran.txt").exists()
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert rows(found) == [("command", "waiting")]
     assert "nobody has answered yet" in heard(nexus, run)[0]["message"]
@@ -197,13 +197,13 @@ def test_somebody_answers_in_another_terminal_and_each_is_done_once(nexus: Nexus
     )  # fmt: skip
     for action, said in (("a1", "approve"), ("a2", "approve"), ("a3", "deny")):
         run = _waiting(nexus, child, action)
-        nexus.ok(said, run, action)
+        nexus.ok(said, run, action, *(("--unseen",) if said == "approve" else ()))
     found = json.loads(child.communicate(timeout=60)[0])
     worktree = Path(found["run"]["worktree"])
 
     assert rows(found) == [("patch", "executed"), ("command", "executed"), ("command", "denied"), ("patch", "waiting")]
     assert (worktree / "ran.txt").read_text() == "ran\n"
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert (worktree / "ran.txt").read_text() == "ran\n"
     assert json.loads(nexus.ok("replay", run, "--verify", "--json").splitlines()[-1])
     assert not list((project / ".git" / "nexus" / "runs" / run).glob("asking-*"))
@@ -277,7 +277,7 @@ def test_killed_between_a_yes_and_the_writing_nothing_is_undone_at_the_end(
     )  # fmt: skip
     run = _waiting(nexus, child, "a1")
     os.killpg(child.pid, signal.SIGSTOP)  # it holds its lock, and never hands the yes over
-    nexus.ok("approve", run, "a1")
+    nexus.ok("approve", "--unseen", run, "a1")
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     nexus("resume", run)

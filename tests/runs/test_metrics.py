@@ -126,7 +126,7 @@ def test_the_command_prints_json_and_draws(project: Path, nexus: Nexus, state: S
 
 def test_a_run_of_an_agent_is_counted_as_it_happens(project: Path, nexus: Nexus) -> None:
     run = json.loads(nexus("run", "--json", "--", "sh", "-c", "echo new > new.txt").stdout)["run"]["id"]
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     row = json.loads(nexus.ok("metrics", "--json"))["metrics"][0]
 
@@ -160,7 +160,7 @@ def test_checks_before_a_landing_are_in_the_log(
     (sealed / "nexus").mkdir(exist_ok=True)
     (sealed / "nexus/settings.json").write_text(json.dumps({"runs": {"checks": [[passes]]}}))
     run = json.loads(nexus("run", "--json", "--", "sh", "-c", "echo new > new.txt").stdout)["run"]["id"]
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert nexus("land", run).returncode == status
 

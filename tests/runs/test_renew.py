@@ -96,7 +96,7 @@ def test_what_a_rule_allowed_waits_once_the_rule_is_gone(
     stopped = listed(nexus)[run]["status"]
     resumed = nexus("resume", run)
     waits = listed(nexus)[run]
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert (before, stopped, resumed.returncode) == ("approved", "stopped", ASKED)
     assert (waits["status"], waits["waits"]) == ("waiting", "1 waiting")
@@ -116,5 +116,5 @@ def test_a_command_that_was_begun_by_who_was_killed_waits_for_a_person(nexus: Ne
     resumed = nexus("resume", run)
 
     assert (resumed.returncode, listed(nexus)[run]["status"]) == (ASKED, "waiting")
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert listed(nexus)[run]["status"] == "completed"

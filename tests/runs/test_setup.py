@@ -163,7 +163,7 @@ def test_the_set_up_runs_before_the_agent_and_only_once(ignoring: Path, nexus: N
 
     run = told["run"]
     assert isinstance(run, dict)
-    nexus.ok("approve", run["id"])
+    nexus.ok("approve", "--unseen", run["id"])
     assert nexus.ok("resume", run["id"]).startswith(f"{run['id']} completed")
     assert run_git(ignoring, "show", f"{run['branch']}:readme.txt") == "once\n"
     assert Path(run["worktree"], "build/log").read_text() == "once\n"
@@ -196,7 +196,7 @@ def test_a_set_up_that_fails_ends_the_run_with_the_reason_and_can_be_resumed(ign
     again = nexus("resume", run)
 
     assert again.returncode == 21, again.stdout + again.stderr
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     assert nexus("replay", run, "--verify").returncode == 0
     assert "worked" in run_git(ignoring, "ls-tree", "--name-only", f"nexus/{run}")
 

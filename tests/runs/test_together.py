@@ -24,7 +24,7 @@ def test_eight_runs_at_once_do_not_touch_each_other(nexus: Nexus, project: Path)
 
     started = at_once(project, *(("run", "--title", f"t{n}", "--", "sh", "-c", scripts[n]) for n in range(8)))
     runs = {row["title"]: run for run, row in listed(nexus).items()}
-    approved = at_once(project, *(("approve", run) for run in runs.values()))
+    approved = at_once(project, *(("approve", "--unseen", run) for run in runs.values()))
 
     assert [status for status, _ in started] == [ASKED] * 8, started
     assert [status for status, _ in approved] == [0] * 8, approved
@@ -41,7 +41,7 @@ def test_eight_runs_at_once_do_not_touch_each_other(nexus: Nexus, project: Path)
 def test_of_people_who_approve_at_once_one_does_and_all_hear_that_it_is_done(nexus: Nexus, project: Path) -> None:
     run = begun(nexus)
 
-    said = at_once(project, *[("approve", run, "a1")] * 4)
+    said = at_once(project, *[("approve", "--unseen", run, "a1")] * 4)
 
     assert [status for status, _ in said] == [0] * 4, said
     assert len(commits(project, run)) == 1
@@ -53,7 +53,7 @@ def test_of_people_who_approve_at_once_one_does_and_all_hear_that_it_is_done(nex
 def test_of_a_yes_and_a_no_at_once_one_counts(nexus: Nexus, project: Path) -> None:
     run = begun(nexus)
 
-    at_once(project, ("approve", run, "a1"), ("deny", run, "a1"))
+    at_once(project, ("approve", "--unseen", run, "a1"), ("deny", run, "a1"))
 
     said_no = len(events(project, run, "permission.denied"))
     assert len(commits(project, run)) == len(events(project, run, "permission.granted")) == 1 - said_no

@@ -107,8 +107,8 @@ def test_a_prompt_walks_from_research_to_a_commit_by_the_commands_a_person_types
 ) -> None:
     told = json.loads(nexus("run", PROMPT, "--json").stdout)
     run = told["run"]["id"]
-    nexus.ok("approve", run)
-    done = json.loads(nexus.ok("approve", run, "--json"))
+    nexus.ok("approve", "--unseen", run)
+    done = json.loads(nexus.ok("approve", "--unseen", run, "--json"))
     again = nexus("replay", run, "--verify")
 
     assert [(one["id"], one["kind"], one["status"]) for one in told["actions"]] == [("a1", "patch", "waiting")]
@@ -317,7 +317,7 @@ def test_a_command_is_a_node_like_others_and_what_it_changed_is_proposed(nexus: 
         json.dumps({"version": 2, "name": "two", "nodes": [write, look], "edges": [["write", "look"]]})
     )
     run = json.loads(nexus("run", "--workflow", "flow.json", "--title", "two", "--json").stdout)["run"]["id"]
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     done = json.loads(nexus.ok("resume", run, "--json"))
 
     assert (done["run"]["status"], done["papers"]) == ("completed", [f".nexus/research/research.{run}.look.md"])
@@ -332,8 +332,8 @@ def test_a_cycle_is_carried_out_task_by_task_and_lead_is_told_what_came_of_each(
     nexus.ok("tool", "task_add", json.dumps({"title": "dream", "context": "of nothing", "owner": "engineer"}))
 
     run = json.loads(nexus("run", "--cycle", "--parallel", "3", "--json").stdout)["run"]["id"]
-    nexus.ok("approve", run)
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
+    nexus.ok("approve", "--unseen", run)
 
     tasks = json.loads(nexus.ok("tool", "task_list"))["tasks"]
     assert [(one["status"], one.get("result", {}).get("outcome")) for one in tasks] == [

@@ -395,7 +395,7 @@ def test_a_program_with_git_nexus_in_it(harness: str, repo: Path, sealed: Path, 
     assert harness == "claude-code" or stub.heard(f"git nexus approve {run}"), (
         "the model was not told what it waits for"
     )
-    nexus.ok("approve", run, "a1")
+    nexus.ok("approve", "--unseen", run, "a1")
     is_claude, by_itself = harness == "claude-code", harness in ("codex", "opencode")
     again = [] if is_claude else [replace(waits, tokens=99_000 if by_itself else waits.tokens)]
     with Talk([*again, Step(text="Done.")]) as stub:

@@ -94,11 +94,11 @@ def lived(nexus: Nexus, chance: random.Random, usual: list[float], hit: list[boo
     kill(0, "resume", run)
     gone_on(nexus, "resume", run)
     for at in (1, 2):
-        kill(at, "approve", run)
+        kill(at, "approve", "--unseen", run)
         gone_on(nexus, "resume", run)
     for _ in range(2):
         if listed(nexus)[run]["status"] != "completed":
-            gone_on(nexus, "approve", run)
+            gone_on(nexus, "approve", "--unseen", run)
     assert untouched(nexus.place) == mine
     return outcome(nexus, run)
 
@@ -110,7 +110,7 @@ def undisturbed(nexus: Nexus) -> tuple[list[float], tuple[Any, ...]]:
     clock.append(time.monotonic())
     run = started(nexus)
     for _ in range(2):
-        killed(nexus.place, 600, False, "approve", run)
+        killed(nexus.place, 600, False, "approve", "--unseen", run)
         clock.append(time.monotonic())
     return [after - before for before, after in pairwise(clock)], outcome(nexus, run)
 

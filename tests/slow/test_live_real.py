@@ -19,7 +19,7 @@ Answer = Callable[[Nexus, str, str], object]
 
 
 def approved(nexus: Nexus, run: str, action: str) -> None:
-    nexus.ok("approve", run, action)
+    nexus.ok("approve", "--unseen", run, action)
 
 
 def denied(nexus: Nexus, run: str, action: str) -> None:
@@ -81,7 +81,7 @@ def test_what_is_approved_elsewhere_while_it_waits_is_done_and_written_down(
     assert (worktree / "new.txt").read_text() == "new\n"
     assert (worktree / "ran.txt").read_text() == "ran\n"
     assert run_git(project, "show", "--format=", "--name-only", f"nexus/{run}").split() == ["new.txt"]
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     proved = json.loads(nexus.ok("verify", f"main..nexus/{run}", "--require-approval", "--json"))
     assert [row["status"] for row in proved["commits"]] == ["approved", "approved"]
 
@@ -117,7 +117,7 @@ def test_nobody_answers_and_it_is_left_waiting_for_whoever_comes_later(
     found = json.loads(done.stdout)
     run, worktree = found["run"]["id"], Path(found["run"]["worktree"])
     before = (worktree / "new.txt").exists()
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
 
     assert [(one["kind"], one["status"]) for one in found["actions"]] == [("patch", "waiting")]
     assert done.returncode == 21

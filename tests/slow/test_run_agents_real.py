@@ -25,7 +25,7 @@ def waiting(nexus: Nexus, *options: str) -> dict[str, Any]:
 
 def committed(nexus: Nexus, run: str) -> list[str]:
     """Approve what waits, and return the files of the commit that came of it, proved."""
-    nexus.ok("approve", run)
+    nexus.ok("approve", "--unseen", run)
     branch = f"nexus/{run}"
     message = run_git(nexus.place, "log", "-1", "--format=%B", branch)
     assert [line.partition(":")[0] for line in message.strip().splitlines()[-4:]] == [

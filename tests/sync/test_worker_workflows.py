@@ -72,7 +72,7 @@ def test_a_workflow_waits_on_a_worker_is_approved_elsewhere_and_the_worker_goes_
     assert [one["id"] for one in shown["actions"]] == ["a1"], "without being told which run"
 
     for ended in ("waiting", "completed"):
-        said = Nexus(todo.place).ok("approve", run, "--queue")
+        said = Nexus(todo.place).ok("approve", "--unseen", run, "--queue")
         assert said == f"{run} waits on origin for a worker to go on with it: git nexus queue\n"
         assert worked(bob)[-1] == f"{run}: published, {ended}"
         todo.sync()

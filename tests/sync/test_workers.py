@@ -71,7 +71,7 @@ def test_what_a_worker_leaves_waiting_is_approved_in_another_clone_and_comes_bac
     worker.work()
     ada.sync()
 
-    Nexus(ada.place).ok("approve", order.id)
+    Nexus(ada.place).ok("approve", "--unseen", order.id)
     ada.sync()
     bob.sync()
 

@@ -1,0 +1,213 @@
+"""Pieces of a card: facts, rows of files, texts and bytes of a request, each whole and safe to show."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitnexus.base.text import one_line, visible, visible_bytes
+from gitnexus.git import Repo
+from gitnexus.git.binaries import described
+from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.showing import counts, diff_text
+from gitnexus.policy.model import (
+    Change,
+    CommandRequest,
+    DocumentRequest,
+    HandoffRequest,
+    MemoryDeleteRequest,
+    NetworkRequest,
+    PatchRequest,
+    Request,
+)
+from gitnexus.redaction.hide import redact
+from gitnexus.redaction.result import Place, Reveal
+
+# What is longer is shown by nobody: then a yes needs the digest.
+MOST_BYTES = 8 * 1024 * 1024
+_MOST_BINARY = 1024 * 1024
+_ROW = 16
+
+Facts = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file of a patch."""
+
+    path: str
+    what: str
+    added: int | None = None
+    removed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CardPart:
+    """Bytes that a digest stands for, such as a command's input: what they are, how many, and all of them as lines."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a request binds. `missing` names with its size what is not here; `places` says where secrets are hidden."""
+
+    facts: Facts
+    files: tuple[FileRow, ...] = ()
+    raw: bytes = b""
+    binaries: tuple[tuple[str, bytes], ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def content_of(repo: Repo, request: Request, inputs: Mapping[str, bytes]) -> Content:
+    """Return all that a request binds; `inputs` are texts by the digest that names them. Raises: GitFailed."""
+    if isinstance(request, PatchRequest):
+        return _patch(repo, request)
+    facts: Facts
+    match request:
+        case CommandRequest():
+            return _command(request, inputs)
+        case HandoffRequest():
+            facts = [("from", request.sender), ("to", request.receiver), ("message", request.message_digest)]
+            facts += [("workflow", request.workflow)] if request.workflow else []
+        case DocumentRequest():
+            facts = [("document", request.path), ("now", request.old_digest), ("then", request.new_digest)]
+        case MemoryDeleteRequest():
+            facts = [(name, held) for name, held in request.notes.items()]
+        case NetworkRequest():
+            facts = [("hosts", ", ".join(request.hosts)), ("for", request.purpose)]
+        case _:
+            facts = []
+    return Content([*facts, *_whose(request)])
+
+
+def part_of(title: str, raw: bytes, reveal: Reveal | None, *, binary: bool = False) -> tuple[CardPart, list[str]]:
+    """Return bytes as a part of a card, and where secrets of it are hidden."""
+    masked = redact(raw, reveal=reveal)
+    lines = hex_lines(masked.text) if binary else visible_bytes(masked.text).split("\n")
+    return CardPart(f"{title}, {len(raw)} bytes", tuple(lines)), [_where(place, title) for place in masked.places]
+
+
+def hex_lines(raw: bytes) -> list[str]:
+    """Return bytes sixteen a line: where they are, in hex, and as letters where they are some."""
+    lines = []
+    for at in range(0, len(raw), _ROW):
+        row = raw[at : at + _ROW]
+        letters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        lines.append(f"{at:08x}  {row.hex(' ').ljust(3 * _ROW)} {letters}")
+    return lines
+
+
+def hidden_in_diff(places: Sequence[Place], body: Sequence[str]) -> Iterator[str]:
+    """Yield where the secrets of a difference are hidden: the file, and the line of the text that is shown."""
+    path, at = "", 0
+    for place in places:
+        while at < min(place.line, len(body)):
+            if body[at].startswith("diff --git "):
+                names = body[at].removeprefix("diff --git ")
+                path = names[: len(names) // 2].strip('"').removeprefix("a/")
+            at += 1
+        yield _where(place, path)
+
+
+def words_of(argv: Sequence[str], reveal: Reveal | None) -> Iterator[str]:
+    """Yield the words of a command, each by itself and whole, secrets hidden."""
+    before = ""
+    for word in argv:
+        # What hides by itself, or by the word before it, as in --token XYZ.
+        masked, beside = redact(word, reveal=reveal).text, redact(f"{before} {word}", reveal=reveal).text
+        hides = masked == word and not beside.endswith(f" {word}")
+        yield visible(beside.rpartition(" ")[2] if hides else masked, keep="")
+        before = word
+
+
+def _where(place: Place, name: str) -> str:
+    at = f"line {place.line} of {name}" if name else f"line {place.line}"
+    return f"{place.rule}, {place.size} bytes, {at}"
+
+
+def _command(request: CommandRequest, inputs: Mapping[str, bytes]) -> Content:
+    facts = [
+        ("program", f"{request.program} ({request.program_digest})"),
+        ("in", request.cwd),
+        ("network", request.network),
+        ("sandbox", request.sandbox),
+        ("limits", ", ".join(f"{name} {value}" for name, value in request.limits.items())),
+        ("env", _in_words([f"{name}={value}" for name, value in sorted(request.env.items())])),
+    ]
+    facts += [("base", request.base)] if request.base else []
+    missing: tuple[str, ...] = ()
+    if request.stdin_digest:
+        given = inputs.get(request.stdin_digest)
+        size = "" if given is None else f", {len(given)} bytes"
+        facts.append(("input", f"{request.stdin_digest}{size}"))
+        missing = (f"the input {request.stdin_digest}, which is not on this machine",) if given is None else ()
+    raw = _in_words(request.argv).encode("utf-8", "surrogateescape")
+    return Content([*facts, *_whose(request)], raw=raw, missing=missing)
+
+
+def _whose(request: Request) -> Facts:
+    role = [("role", request.role)] if request.role else []
+    return [*role, ("project", request.project), ("run", request.run)]
+
+
+def _in_words(words: Sequence[str]) -> str:
+    return " ".join(f"[{visible(word, keep='')}]" if _odd(word) else word for word in words)
+
+
+def _odd(word: str) -> bool:
+    return not word or not word.isprintable() or any(ch in " \t\"'\\[]$`*?{}()&|;<>~#!" for ch in word)
+
+
+def _patch(repo: Repo, request: PatchRequest) -> Content:
+    missing: list[str] = []
+    with private(repo) as git:
+        raw, cut = diff_text(git, request.base_tree, request.result_tree, MOST_BYTES)
+        lines = {row.path: row for row in counts(git, request.base_tree, request.result_tree)}
+        unseen = [
+            change for change in request.changes if change.new_blob and _is_binary(lines.get(change.path), change)
+        ]
+        told = {change.path: described(git, change.new_blob) for change in unseen}
+        binaries = list(_bytes_of(git, unseen, missing))
+    missing += [f"the difference after its first {MOST_BYTES} bytes"] if cut else []
+    files = []
+    for change in request.changes:
+        count = lines.get(change.path)
+        files.append(
+            FileRow(
+                visible(change.path, keep=""),
+                ", ".join(filter(None, (_words(change), told.get(change.path, "")))),
+                count.added if count else None,
+                count.removed if count else None,
+            )
+        )
+    facts = [("base", request.base), ("tree", f"{request.base_tree} → {request.result_tree}"), *_whose(request)]
+    return Content(facts, tuple(files), raw, tuple(binaries), tuple(missing))
+
+
+def _is_binary(count: object, change: Change) -> bool:
+    """True if git shows no lines of it: a submodule has none either, and its diff says which commit."""
+    return getattr(count, "added", 0) is None and change.new_mode != "160000"
+
+
+def _bytes_of(git: PrivateGit, changes: Sequence[Change], missing: list[str]) -> Iterator[tuple[str, bytes]]:
+    room = _MOST_BINARY
+    for change in changes:
+        raw, more = git.beginning("cat-file", "blob", change.new_blob, most=room) if room else (b"", True)
+        if more:
+            missing.append(f"the bytes of {one_line(change.path, 200)}")
+            continue
+        room -= len(raw)
+        yield visible(change.path, keep=""), raw
+
+
+def _words(change: Change) -> str:
+    kinds = {"100755": "executable", "120000": "link", "160000": "submodule"}
+    what = "new" if not change.old_mode else "deleted" if not change.new_mode else "changed"
+    notes: Sequence[str] = [kinds[change.new_mode]] if change.new_mode in kinds else []
+    if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
+        notes = [f"mode {change.old_mode} → {change.new_mode}"]
+    if change.link_target:
+        notes = [*notes, f"to {visible(change.link_target, keep='')}"]
+    if change.binary:
+        notes = [*notes, "binary"]
+    return ", ".join((what, *notes))

@@ -1,0 +1,154 @@
+"""Random hostile actions, a person who is asked about them, and what that person saw before the yes."""
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pygit2
+
+from gitnexus.app.cardparts import hex_lines
+from gitnexus.app.cards import Card, card_of, with_text
+from gitnexus.base.text import framed, visible, visible_bytes
+from gitnexus.git import discover
+from gitnexus.policy.gate import decide
+from gitnexus.policy.grants import Around
+from gitnexus.policy.model import Change, CommandRequest, HandoffRequest, PatchRequest, Request
+from gitnexus.redaction.result import Reveal
+from gitnexus.ui import asking
+from tests.policy.scene import law
+
+_PIECES = (
+    "-----BEGIN " + "PRIVATE KEY-----", "-----END " + "PRIVATE KEY-----", "ghp_" + "a1B2c3" * 6, "MIIE" * 16, "└",
+    "│ y", "import os", "\x1b[2J", "\u202eevil", "\u200b", "\t", " ", "  x", "diff --git a/x b/x", "+++ b/x", "\r",
+    "\\x1b", "é",
+    "password = \"hunter2hunter2\"", "Approve? [y]", "rm -r everything", "漢字" * 40, "x" * 700, "y" * 2500, "",
+)  # fmt: skip
+_SCRIPTS = (
+    ("y",),
+    ("v", "y"),
+    ("u", "why", "v", "y"),
+    ("u", "why", "y"),
+    ("v", "u", "why", "y"),
+    ("s",),
+    ("y", "v", "y"),
+)
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A request, and what a person has to have seen of it: whole lines, and texts anywhere."""
+
+    request: Request
+    inputs: dict[str, bytes] = field(default_factory=dict)
+    message: bytes = b""
+    lines: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def hostile(chance: random.Random, place: Path) -> Hostile:
+    """Return one action: a command, a handoff, or a patch whose objects are in the repository."""
+    kind = chance.choice(("command", "command", "command", "handoff", "handoff", "patch"))
+    made: dict[str, Callable[[random.Random, Path], Hostile]] = {
+        "command": _command, "handoff": _handoff, "patch": _patch,
+    }  # fmt: skip
+    return made[kind](chance, place)
+
+
+def refuse_unseen(action: Hostile, chance: random.Random, place: Path, patch: Any) -> bool:
+    """Ask a person who answers at random; fail if they approved a byte that they had not seen. True for a yes."""
+    script, screen = list(chance.choice(_SCRIPTS)), []
+    patch.setattr(asking, "typed", lambda question: script.pop(0) if script else None)
+    patch.setattr(asking.click, "echo", lambda text="", **_: screen.append(text))
+
+    def card(why: str = "") -> Card:
+        reveal = Reveal(why) if why else None
+        made = card_of(discover(place), action.request, decide(action.request, law("")), "default", "", Around(""),
+                       reveal, action.inputs)  # fmt: skip
+        return with_text(made, action.message, reveal) if action.message else made
+
+    answer = asking.asked(card(), card, name="r1 a1")
+    if answer.verdict != "approved":
+        return False
+    seen = asking.click.unstyle("\n".join(screen)).replace("\n┆ ", "")
+    lines = set(seen.split("\n"))
+    missing = [line for line in action.lines if _in_frame(line) not in lines]
+    missing += [text for text in action.texts if text not in seen]
+    assert not missing, (missing[:3], seen[:2000])
+    return True
+
+
+def _in_frame(line: str) -> str:
+    return "\n".join(framed(line)).replace("\n┆ ", "")
+
+
+def _text(chance: random.Random, most: int = 4) -> str:
+    return "".join(chance.choice(_PIECES) for _ in range(chance.randint(0, most)))
+
+
+def _raw(chance: random.Random) -> bytes:
+    lines = [_text(chance) for _ in range(chance.choice((1, 2, 5, 70)))]
+    return "\n".join(lines).encode() + chance.choice((b"", b"\n", b"\xff\xfe"))
+
+
+def _digest(raw: bytes) -> str:
+    return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def _command(chance: random.Random, place: Path) -> Hostile:
+    argv = ("sh", *(_text(chance) for _ in range(chance.randint(0, 4))))
+    env = {name: _text(chance) for name in ("LANG", "EVIL")[: chance.randint(0, 2)]}
+    stdin = _raw(chance) if chance.random() < 0.5 else b""
+    request = CommandRequest(
+        project="p" * 8, run="r1", role=chance.choice(("", "engineer")), argv=argv, program="/bin/sh",
+        program_digest=_digest(b"sh"), cwd=str(place), base="b" * 40, env=env, limits={"seconds": 60},
+        stdin_digest=_digest(stdin) if stdin else "", network=chance.choice(("none", "full")),
+    )  # fmt: skip
+    texts = [visible(word, keep="") for word in argv] + [
+        f"{name}={visible(text, keep='')}" for name, text in env.items()
+    ]
+    texts += [request.program, request.program_digest, request.cwd, request.base, request.network, request.sandbox,
+              "seconds 60", request.stdin_digest, request.role, request.project]  # fmt: skip
+    lines = visible_bytes(stdin).split("\n") if stdin else []
+    inputs = {request.stdin_digest: stdin} if stdin and chance.random() < 0.9 else {}
+    return Hostile(request, inputs, b"", tuple(lines), tuple(texts))
+
+
+def _handoff(chance: random.Random, place: Path) -> Hostile:
+    message = _raw(chance) or b"x"
+    sender, receiver = _text(chance, 2) or "a", _text(chance, 2) or "b"
+    request = HandoffRequest(
+        project="p" * 8, run="r1", workflow=_digest(b"w"), sender=sender, receiver=receiver,
+        message_digest=_digest(message),
+    )  # fmt: skip
+    texts = (visible(sender, keep=""), visible(receiver, keep=""), request.message_digest, request.workflow)
+    return Hostile(request, {}, message, tuple(visible_bytes(message).split("\n")), texts)
+
+
+def _patch(chance: random.Random, place: Path) -> Hostile:
+    repo = pygit2.Repository(str(place))
+    base = repo.head.peel(pygit2.Commit)
+    files = {f"f{number}.txt": _raw(chance) for number in range(chance.randint(1, 3))}
+    if chance.random() < 0.3:
+        files["x.bin"] = bytes(chance.randrange(256) for _ in range(chance.choice((3, 40, 2000)))) + b"\0"
+    builder, changes = repo.TreeBuilder(base.tree), []
+    for path, raw in sorted(files.items()):
+        blob, mode = repo.create_blob(raw), chance.choice((0o100644, 0o100755))
+        builder.insert(path, blob, mode)
+        changes.append(Change(path=path, new_mode=f"{mode:o}", new_blob=str(blob), binary=b"\0" in raw))
+    request = PatchRequest(
+        project="p" * 8, run="r1", base=str(base.id), base_tree=str(base.tree.id), result_tree=str(builder.write()),
+        changes=tuple(changes),
+    )  # fmt: skip
+    lines = [line for raw in files.values() for line in _lines_of(raw)]
+    texts = [*files, *(f"new file mode {row.new_mode}" for row in changes), request.base, request.result_tree]
+    return Hostile(request, {}, b"", tuple(lines), tuple(texts))
+
+
+def _lines_of(raw: bytes) -> Iterator[str]:
+    if b"\0" in raw:
+        yield from hex_lines(raw)
+    else:
+        yield from (f"+{visible_bytes(line)}" for line in raw.removesuffix(b"\n").split(b"\n") if raw)

@@ -1,0 +1,205 @@
+"""A yes means what was seen: nothing folded, hidden, cut or swapped is approved by a key or by the run's name alone."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.app.rundesk import RunDesk
+from gitnexus.app.runtools import call
+from gitnexus.policy.tokens import parsed
+from gitnexus.runs import shown
+from gitnexus.state.home import home_folder
+from tests.conftest import Nexus
+from tests.runs.begun import begun, new_file
+from tests.runs.live import ASKED, commits, events, typed
+from tests.runs.live import begun as run_of
+
+CONFLICT = 23
+BEGIN = "-----BEGIN " + "PRIVATE KEY-----"
+
+
+@pytest.fixture
+def desk(project: Path) -> Iterator[RunDesk]:
+    with begun(project) as made:
+        yield made
+
+
+def lines_of(path: str, *lines: str) -> str:
+    """Return a diff that makes a file of these lines."""
+    return f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
+
+
+def proposed(desk: RunDesk, tool: str, **given: Any) -> tuple[str, str]:
+    """Propose something as an agent does; return the action and its digest."""
+    action = str(call(desk, tool, given)["action"])
+    return action, desk.view().actions[action].digest
+
+
+def reviewed(project: Path, desk: RunDesk, keys: str) -> str:
+    """Review a run at a terminal, and return what was drawn."""
+    return typed(project, keys, "git-nexus", "review", desk.run.id)[1]
+
+
+def test_what_follows_the_first_line_of_a_key_is_shown_and_the_rest_needs_the_logged_reveal(
+    desk: RunDesk, project: Path
+) -> None:
+    patch = lines_of("a.py", BEGIN, "import os", "os.system('evil')") + lines_of("b.py", "worse()")
+    proposed(desk, "propose_patch", patch=patch)
+
+    drawn = reviewed(project, desk, "y\nq")
+    before = commits(project, desk.run.id)
+    reviewed(project, desk, "u\nto read it\ny")
+
+    assert "+os.system('evil')" in drawn
+    assert "+worse()" in drawn
+    assert f"hidden: private-key, {len(BEGIN)} bytes, line 7 of a.py" in drawn
+    assert "not yet: 1 secret hidden (1 private-key); u shows what is hidden" in drawn
+    assert before == []
+    assert len(commits(project, desk.run.id)) == 1
+    assert [body["why"] for body in events(project, desk.run.id, "secret.revealed")] == ["to read it"]
+
+
+def test_folded_lines_are_approved_by_a_key_only_after_v(desk: RunDesk, project: Path) -> None:
+    proposed(desk, "propose_patch", patch=lines_of("long.txt", *(f"line {n}" for n in range(200))))
+
+    drawn = reviewed(project, desk, "y\nq")
+    before = commits(project, desk.run.id)
+    reviewed(project, desk, "v\ny")
+
+    assert "not yet: 167 lines were not shown; v shows all of it" in drawn
+    assert before == []
+    assert len(commits(project, desk.run.id)) == 1
+
+
+def test_input_words_and_environment_of_a_command_are_on_its_card_to_their_ends(nexus: Nexus, desk: RunDesk) -> None:
+    word, value = "w" * 5000 + "WORDS_END", "v" * 3000 + "VALUE_END"
+    argv, stdin = ["sh", "-s", word], "echo one\nrm -r everything\n"
+    proposed(desk, "propose_command", argv=argv, stdin=stdin, env={"CI": value})
+
+    drawn = nexus("review", desk.run.id).stdout.replace("\n┆ ", "")
+
+    assert word in drawn
+    assert f"CI={value}" in drawn
+    assert f"│ input, {len(stdin)} bytes\n│ echo one\n│ rm -r everything\n" in drawn
+
+
+def test_a_long_word_is_named_with_its_size_and_needs_v(desk: RunDesk, project: Path) -> None:
+    proposed(desk, "propose_command", argv=["echo", "w" * 9000])
+
+    drawn = reviewed(project, desk, "y\nq")
+
+    assert "not yet: 1 line were not shown" in drawn.replace("was not", "were not")
+    assert desk.view().actions["a1"].status == "waiting"
+
+
+def test_the_bytes_of_a_binary_file_are_on_the_card(nexus: Nexus, project: Path) -> None:
+    run = run_of(nexus, "printf 'a\\000evil' > x.bin")
+
+    drawn = nexus("review", run).stdout
+
+    assert "x.bin, 6 bytes\n│ 00000000  61 00 65 76 69 6c" in drawn
+    assert nexus("approve", "--unseen", run).returncode == 0
+
+
+def test_a_patch_that_replaces_the_one_that_was_reviewed_is_not_approved_by_the_run_alone(
+    nexus: Nexus, desk: RunDesk, project: Path
+) -> None:
+    _, first = proposed(desk, "propose_patch", patch=new_file("a", "good"))
+    printed = nexus("review", desk.run.id).stdout
+    _, second = proposed(desk, "propose_patch", patch=new_file("a", "evil"), replaces="a1")
+
+    alone = nexus("approve", desk.run.id)
+    named = nexus("approve", desk.run.id, "a2")
+    as_printed = nexus("approve", desk.run.id, f"a1@{first}")
+    swapped = nexus("approve", desk.run.id, f"a2@{first}")
+
+    assert f"Next: git nexus approve {desk.run.id} a1@{first}, or" in printed
+    assert (alone.returncode, named.returncode, swapped.returncode) == (ASKED, ASKED, CONFLICT)
+    assert f"git nexus approve {desk.run.id} a2@{second}" in alone.stderr
+    assert "a1: denied" in as_printed.stderr
+    assert commits(project, desk.run.id) == []
+    nexus.ok("approve", desk.run.id, f"a2@{second}")
+    assert len(commits(project, desk.run.id)) == 1
+
+
+@pytest.mark.parametrize("look", ["review", "diff"])
+def test_what_was_shown_is_approved_by_the_run_alone(nexus: Nexus, desk: RunDesk, project: Path, look: str) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a", "good"))
+    before = nexus("approve", desk.run.id)
+
+    nexus(look, desk.run.id)
+    nexus.ok("approve", desk.run.id)
+
+    assert before.returncode == ASKED
+    assert len(commits(project, desk.run.id)) == 1
+    assert [body.get("unseen") for body in events(project, desk.run.id, "permission.granted")] == [None]
+
+
+def test_at_a_terminal_approve_shows_first_what_was_not_shown(desk: RunDesk, project: Path) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a", "never shown before"))
+
+    _, drawn = typed(project, "y", "git-nexus", "approve", desk.run.id)
+
+    assert "│ +never shown before" in drawn
+    assert len(commits(project, desk.run.id)) == 1
+
+
+def test_a_yes_to_what_was_not_shown_says_so_in_log_and_token(nexus: Nexus, desk: RunDesk, project: Path) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a"))
+
+    nexus.ok("approve", "--unseen", desk.run.id)
+
+    (granted,) = events(project, desk.run.id, "permission.granted")
+    claims, _ = parsed(desk.artifacts.read(granted["token"]).decode())
+    assert (granted["unseen"], claims.unseen) == (True, True)
+    nexus.ok("replay", desk.run.id, "--verify")
+
+
+def test_a_review_that_an_agent_reads_shows_nothing_to_a_person(
+    nexus: Nexus, desk: RunDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a"))
+    monkeypatch.setenv("NEXUS_AGENT", "claude")
+    nexus("review", desk.run.id)
+    monkeypatch.delenv("NEXUS_AGENT")
+
+    assert nexus("approve", desk.run.id).returncode == ASKED
+
+
+def test_an_agent_cannot_write_what_was_shown(nexus: Nexus, project: Path) -> None:
+    shown.remember_shown("sha256:" + "0" * 64)
+    place = home_folder() / "shown"
+    forged = "1" * 64
+    run = run_of(nexus, f"touch '{place}/{forged}'; ls '{place}' > seen.txt; echo x >> readme.txt")
+
+    assert not (place / forged).exists()
+    assert "0" * 64 not in json.dumps(nexus("review", run).stdout)
+
+
+def test_what_was_shown_is_kept_private_and_bounded(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown, "MOST_SHOWN", 10)
+    digests = [f"sha256:{number:064x}" for number in range(15)]
+    for number, digest in enumerate(digests):
+        shown.remember_shown(digest)
+        os.utime(home_folder() / "shown" / digest[7:], (number, number))
+    shown.remember_shown("sha256:../../evil")
+
+    place = home_folder() / "shown"
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert len(os.listdir(place)) <= 10
+    assert [shown.was_shown(digest) for digest in (digests[0], digests[-1], "sha256:..")] == [False, True, False]
+
+
+def test_a_workflow_of_a_file_is_started_after_all_that_it_says_and_runs_was_shown(project: Path) -> None:
+    runs, says = "x" * 300 + "RUNS_END", "\n".join([*("say" * 200 for _ in range(30)), "SAYS_END"])
+    node = {"id": "n", "type": "command", "specialist": "executor", "argv": ["echo", runs]}
+    (project / "flow.json").write_text(json.dumps({"name": "flow", "prompt": says, "nodes": [node]}))
+
+    _, drawn = typed(project, "n", "git-nexus", "run", "--workflow", "flow.json")
+
+    shown_ = drawn.replace("\r\n┆ ", "")
+    assert (runs in shown_, "SAYS_END" in shown_) == (True, True), shown_[-500:]
