@@ -143,12 +143,11 @@ os.setpriority(os.PRIO_PROCESS, 0, 5)
 os.sched_setaffinity(0, os.sched_getaffinity(0))
 print("own", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
-    with subprocess.Popen(["sleep", "60"]) as victim:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as victim:  # it ends when its input does
         before = resource.prlimit(victim.pid, resource.RLIMIT_NOFILE)
         ended = python(level, code.replace("VICTIM", str(victim.pid)))
         after = resource.prlimit(victim.pid, resource.RLIMIT_NOFILE)
         nice = os.getpriority(os.PRIO_PROCESS, victim.pid)
-        victim.kill()
 
     assert (after, nice) == (before, os.getpriority(os.PRIO_PROCESS, 0))
     assert ended.stdout.data == b"own 64\n", ended.stderr.data
