@@ -18,6 +18,8 @@ from gitnexus.runs.model import Run
 WORKFLOW = "workflow.json"
 # In a run's folder while a worker holds its lease: nobody but that worker publishes it.
 LEASED = "leased"
+# In a run's folder: up to which event its log came from elsewhere. What follows was written by this machine.
+ARRIVED = "arrived"
 
 
 def arrived(common_dir: Path, objects: Objects, run: Run, head: Path) -> bool:
@@ -81,6 +83,15 @@ def goes_on(common_dir: Path, objects: Objects, run: str, commit: str) -> bool:
     return theirs.startswith(_without_marks(file.read_bytes()))
 
 
+def arrived_upto(folder: Path) -> tuple[int, str]:
+    """Return the last event of a run's log that came from elsewhere, with its digest; 0 if none did."""
+    try:
+        seq, digest = (folder / ARRIVED).read_text(encoding="ascii").split()
+        return int(seq), digest
+    except (OSError, ValueError):
+        return 0, ""
+
+
 def _without_marks(raw: bytes) -> bytes:
     """Return a log without the last lines that only tell of its checkpoints: no ref holds those of its own commit."""
     lines = raw.splitlines(keepends=True)
@@ -100,4 +111,5 @@ def _fill(folder: Path, kept: Checkpoint, run: Run) -> None:
         digest = f"sha256:{name}"
         replace(folder / FOLDER / file_name(digest), kept.artifact(digest), 0o600)
     replace(folder / WORKFLOW, kept.workflow(), 0o600)
+    replace(folder / ARRIVED, f"{links[-1].event.seq} {links[-1].digest}\n".encode(), 0o600)
     replace(folder / FILE, raw, 0o600)  # last: with it the run is here

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
+from gitnexus.app.origin import is_kept_here
 from gitnexus.app.trust import signer_of
 from gitnexus.backlog import meet as backlog
 from gitnexus.backlog.store import id_at
@@ -36,7 +37,7 @@ def mergers(repo: Repo, now: datetime, resigned: Callable[[Approvers], None], *,
         (lambda path: id_at(path) is not None, partial(backlog.met, now=now)),
         (lambda path: path in policy.PATHS, partial(policy.met, court=court)),
         (lambda path: path == HISTORY, cycle.met),
-        (lambda path: path.startswith("runs/"), runs.met),
+        (lambda path: path.startswith("runs/"), partial(runs.met, is_ours=partial(is_kept_here, repo.common_dir))),
         (lambda path: path.startswith(_NOTES), memory.met),
     )
 

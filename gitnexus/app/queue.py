@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitnexus.app.across import brought, given, known
+from gitnexus.app.origin import keep_agreement
 from gitnexus.app.policy import policy_here
+from gitnexus.app.rundesk import notes_folder
 from gitnexus.app.running import Wish, agent_in, commit_of
 from gitnexus.app.trust import signer_of
 from gitnexus.app.wire import USUAL_WIRE, Wire
@@ -19,7 +21,7 @@ from gitnexus.git.commits import rooted
 from gitnexus.git.exchange import Order as Push
 from gitnexus.policy.signed import Signed
 from gitnexus.runs.ids import is_id, meant, mint
-from gitnexus.runs.order import CLAIM_FILE, CLAIMS, ORDER_FILE, QUEUE, Order, Taken
+from gitnexus.runs.order import CLAIM_FILE, CLAIMS, LASTS, ORDER_FILE, QUEUE, Order, Taken
 from gitnexus.runs.store import ids_in
 from gitnexus.state import Snapshot, State
 from gitnexus.state.format import id_of
@@ -54,7 +56,9 @@ def queued(state: State, wire: Wire, wish: Wish, labels: tuple[str, ...], networ
         task=wish.task,
         network=network,
         labels=tuple(sorted(set(labels))),
+        expires=stamp(now() + LASTS),
     ).signed(signer)
+    keep_agreement(notes_folder(state), order.id, order.run().definition, "own")
     posted(state, wire, order)
     return order
 

@@ -162,8 +162,11 @@ def _live(desk: RunDesk, node: Node, harness: str, wire: Wire, network: Network)
 
 
 def address_of(desk: RunDesk, node: Node) -> str:
-    """Return where the agent's model is served: what was said for the run, or set for the agent on this machine."""
-    return node.address or of_the_user(desk.repo, f"nexus.{node.adapter}.modelUrl") or ""
+    """Return where the agent's model is served: what was said for the run here, or set for the agent on this machine.
+
+    An address in somebody else's definition does not count: the keys of this machine would go there.
+    """
+    return (node.address if not desk.foreign else "") or of_the_user(desk.repo, f"nexus.{node.adapter}.modelUrl") or ""
 
 
 def asks_live(desk: RunDesk, node: Node, way: Way) -> bool:
@@ -186,8 +189,10 @@ def refuse_unasked(adapter: str) -> None:
 
 
 def signs_in(desk: RunDesk, node: Node) -> bool:
-    """True if the person's own sign-in is to be lent. Raises: DeniedByPolicy."""
+    """True if the person's own sign-in is to be lent: as they said, nobody else. Raises: DeniedByPolicy."""
     law = desk.keeper().here.law
+    if desk.foreign:
+        return law.signin == "allow"
     if node.sign_in and law.signin == "deny":
         raise DeniedByPolicy("the policy denies lending a sign-in", hint="use a key in the environment")
     return law.signin == "allow" or (law.signin == "ask" and bool(node.sign_in))

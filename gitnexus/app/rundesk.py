@@ -10,13 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitnexus.app.arrive import arrived
+from gitnexus.app.arrive import arrived, arrived_upto
+from gitnexus.app.authorship import Stretch, sign_new, stretches_of
 from gitnexus.app.gatekeeper import Gatekeeper
+from gitnexus.app.origin import agreement, begun_in, is_foreign, note_signs, place_file, signs
+from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import Recorder, folder_of
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Busy, Invalid, NotFound, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.events.artifacts import Artifacts
+from gitnexus.events.authors import NOBODY
 from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import checkpoint, load
 from gitnexus.events.fold import fold
@@ -29,6 +33,7 @@ from gitnexus.git.config import of_the_user
 from gitnexus.git.patchid import patch_id
 from gitnexus.git.private import private
 from gitnexus.git.stamps import Stamps
+from gitnexus.policy.law import MODES
 from gitnexus.policy.model import Mode, PatchRequest
 from gitnexus.policy.place import mark
 from gitnexus.policy.request import parsed
@@ -61,8 +66,8 @@ class RunDesk:
         self.state = state
         self.run = run
         self.folder = folder_of(state.repo.common_dir, run.id)
-        project = id_of(state.snapshot) or "unknown"
-        self.head_file = _head_file(home_folder() / "runs" / project, run.id, mark(state.repo.common_dir))
+        self.noted = notes_folder(state)
+        self.head_file = _head_file(self.noted, run.id, mark(state.repo.common_dir))
         self.log = RunLog(self.folder, head=self.head_file)
         self.artifacts = Artifacts(self.folder)
         self.branch = branch_of(run.id)
@@ -122,11 +127,12 @@ class RunDesk:
 
     def begun_here(self) -> None:
         """Note in the user's home that the run began in this clone, if it did not begin in another before."""
-        file = self.head_file.parent / f"{self.run.id}.place"
+        file = place_file(self.noted, self.run.id)
         if file.exists():
             return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace(file, mark(self.repo.common_dir).encode() + b"\n", 0o600)
+        note_signs(self.noted, self.run.id)
 
     def write_definition(self, definition: "Definition | WorkflowDefinition") -> None:
         """Keep what the run is to do."""
@@ -168,10 +174,33 @@ class RunDesk:
         return []
 
     @property
+    def foreign(self) -> bool:
+        """True for a run that somebody else began: what its definition loosens does not count here."""
+        if self.run.session:
+            return not (self.folder / SESSION).exists()
+        return is_foreign(self.noted, self.run.id, mark(self.repo.common_dir))
+
+    @property
+    def came(self) -> bool:
+        """True if some of the run's log came from elsewhere: what of that nobody known signed is only claimed."""
+        return not self.log.path.exists() or arrived_upto(self.folder)[0] > 0
+
+    @property
     def mode(self) -> Mode | None:
-        """The mode that the run was started in, None for one of another machine. Raises: VerificationFailed."""
+        """The mode of the run, None for one of another machine that is not here. Raises: VerificationFailed, Invalid.
+
+        What somebody else began is asked about at least as much as what is begun here. The order of an approver counts
+        like a policy that they signed: the user's own mode is stricter, or it holds.
+        """
         with contextlib.suppress(NotFound):
-            return self.definition().mode
+            mode = self.definition().mode
+            if not self.foreign:
+                return mode
+            policy = policy_here(self.state)
+            known = agreement(self.noted, self.run.id)
+            ordered = known is not None and known.by == "order"
+            most = (policy.user.mode or mode) if ordered else policy.law.mode
+            return min(mode, most, key=MODES.index)
         return None
 
     def keeper(self, action: str = "") -> Gatekeeper:
@@ -199,7 +228,21 @@ class RunDesk:
     def checkpointed(self) -> None:
         """Put the log on the run's ref, with the trees that wait for an answer. Raises: Busy, VerificationFailed."""
         workflow, who = self._read_definition().plain(), self.state.author
-        checkpoint(self.log, workflow, self.state.objects, who, self._open_trees)
+        sign = sign_new(self.state, self.run.id, self.folder)
+        checkpoint(self.log, workflow, self.state.objects, who, self._open_trees, sign)
+
+    def stretches(self, raw: bytes) -> list[Stretch]:
+        """Return who wrote which part of the run's log, which is `raw`. Raises: NexusError."""
+        kept = load(self.state.objects, self.run.id)
+        return stretches_of(
+            self.state,
+            self.run.id,
+            raw,
+            kept.authors() if kept else NOBODY,
+            on_ref=kept.head.seq if kept else 0,
+            arrived=arrived_upto(self.folder)[0] if self.log.path.exists() else raw.count(b"\n"),
+            unsigned="claimed" if self.foreign or signs(self.noted, self.run.id) else "before",
+        )
 
     def _open_trees(self, raw: bytes) -> list[str]:
         """Return a commit for each patch that a log leaves open: nothing else holds its tree, here or elsewhere."""
@@ -301,12 +344,14 @@ class RunDesk:
             os.close(fd)
 
 
+def notes_folder(state: State) -> Path:
+    """Return where the user's home notes what it knows of a project's runs."""
+    return home_folder() / "runs" / (id_of(state.snapshot) or "unknown")
+
+
 def _head_file(above: Path, run: str, here: str) -> Path:
     """Return where the end of a run's log is noted: in a clone that it was not begun in, apart from where it was."""
-    try:
-        began = (above / f"{run}.place").read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        began = ""
+    began = begun_in(above, run)
     return above / (f"{run}.head" if began in ("", here) else f"{run}.{here}.head")
 
 

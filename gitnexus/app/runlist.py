@@ -2,10 +2,12 @@
 
 import contextlib
 
+from gitnexus.app.agreeing import is_agreed
 from gitnexus.app.arrive import arrived
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
 from gitnexus.app.runsteps import steps_of
+from gitnexus.app.runstory import is_claimed
 from gitnexus.base import clock
 from gitnexus.base.errors import NexusError
 from gitnexus.base.record import Record
@@ -36,6 +38,8 @@ class Row(Record):
     title: str
     step: str = ""
     mode: str = ""
+    foreign: bool = False
+    claimed: bool = False
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
@@ -54,7 +58,8 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
         branch = run.branch if run.id in there and not run.session else ""
         found.append(
             Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=branch, lines=lines,
-                waits=waits, title=run.title, step=step, mode=_mode(desk))
+                waits=waits, title=run.title, step=step, mode=_mode(desk), foreign=desk.foreign,
+                claimed=is_claimed(desk))
         )  # fmt: skip
     return found
 
@@ -97,7 +102,7 @@ def can_end(desk: RunDesk) -> bool:
 def goes_on_by_itself(desk: RunDesk) -> bool:
     """True for a workflow whose rest needs neither a program nor a model, and which nobody drives."""
     definition = desk.workflow() if not desk.run.session else None
-    if definition is None:
+    if definition is None or not is_agreed(desk):
         return False
     view = desk.view()
     left = [one for one in definition.nodes if one.id not in view.nodes or view.nodes[one.id].status != "completed"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitnexus.adapters.protocol import Ended
 from gitnexus.app import runapproval
+from gitnexus.app.agreeing import require_agreement
 from gitnexus.app.confine import Sandbox, foreseen
 from gitnexus.app.lostwork import once_more
 from gitnexus.app.policy import policy_here
@@ -143,12 +144,16 @@ def claimed(state: State, taken: list[str]) -> str:
 
 
 def driven(
-    desk: RunDesk, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None
-) -> RunView:
+    desk: RunDesk, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None,
+    *, ends: bool = False,
+) -> RunView:  # fmt: skip
     """Bring a run as far as it comes now: to its end, or to where a person has to answer. Raises: NexusError.
 
-    `ask` puts a question of a workflow to who is there; without it, `git nexus answer` does later.
+    `ask` puts a question of a workflow to who is there; without it, `git nexus answer` does later. `ends` is for a run
+    in which nothing is left to start: then nobody has to have agreed to what somebody else defined.
     """
+    if not ends:
+        require_agreement(desk)
     if desk.run.session:
         raise Failed(
             f"{desk.run.id} is a session of {desk.run.agent}: it goes on there, not here",

@@ -1,11 +1,12 @@
 """What a run did, told from its log, and proved from its log, its tokens and its commits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gitnexus.app.authorship import Stretch, claims_in
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
-from gitnexus.base.errors import NotFound, VerificationFailed
+from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
 from gitnexus.events.anchor import verify
 from gitnexus.events.chain import lines, walk
 from gitnexus.events.checkpoint import load
@@ -25,11 +26,13 @@ _MOST = 16 * 1024 * 1024
 
 
 class Told(NamedTuple):
-    """How much was checked and found right."""
+    """How much was checked and found right, how much of it is only claimed, and who wrote which part."""
 
     events: int
     tokens: int
     commits: int
+    claimed: int
+    stretches: list[Stretch]
 
 
 def events_of(desk: RunDesk) -> Iterator[Event]:
@@ -40,6 +43,34 @@ def events_of(desk: RunDesk) -> Iterator[Event]:
 def lines_of(desk: RunDesk) -> Iterator[str]:
     """Yield the same as they are written, each a line of JSON in ASCII. Raises: NotFound, VerificationFailed."""
     return lines(_raw(desk), desk.run.id)
+
+
+def marked_lines(desk: RunDesk, lines: Iterable[str], *, as_json: bool) -> Iterator[str]:
+    """Yield the lines of a run whose log came from elsewhere, marked as foreign, and as claimed if nobody known signed.
+
+    Raises: NexusError.
+    """
+    stretches = desk.stretches(_raw(desk))
+    foreign = desk.foreign
+    if foreign and not as_json:
+        yield "somebody else began this run; what nobody who is known here signed is marked as claimed"
+    for event, line in zip(events_of(desk), lines, strict=True):
+        claimed = claims_in(stretches, event)
+        if as_json:
+            marks = (',"foreign":true' if foreign else "") + (',"claimed":true' if claimed else "")
+            yield f"{line[:-1]}{marks}}}"
+        else:
+            yield f"{line}  [claimed]" if claimed else line
+
+
+def is_claimed(desk: RunDesk) -> bool:
+    """True if the run's log tells what nobody who is known here signed, or cannot be looked at."""
+    if not desk.came:
+        return False
+    try:
+        return any(one.standing == "claimed" for one in desk.stretches(_raw(desk)))
+    except NexusError:
+        return desk.foreign
 
 
 def _raw(desk: RunDesk) -> bytes:
@@ -65,7 +96,9 @@ def proved(desk: RunDesk) -> Told:
     for name, one in view.actions.items():
         if one.commit:
             _check_commit(desk, name, one.commit, one.digest, approvers)
-    return Told(len(events), len(view.nonces), len(view.commits))
+    stretches = desk.stretches(_raw(desk))
+    claimed = sum(claims_in(stretches, event) for event in events)
+    return Told(len(events), len(view.nonces), len(view.commits), claimed, stretches)
 
 
 def _check_commit(desk: RunDesk, action: str, commit: str, of: str, approvers: Approvers) -> None:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from gitnexus.app.acceptlog import accept_log
 from gitnexus.app.arrive import LEASED, brought_up, goes_on
 from gitnexus.app.recorder import folder_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.wire import Wire
+from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.events.log import FILE
 from gitnexus.git import Repo
@@ -20,7 +22,8 @@ from gitnexus.git.worktrees import worktrees
 from gitnexus.runs.archive import ARCHIVE, LOGS, month_of
 from gitnexus.runs.archive import union as archive_union
 from gitnexus.runs.ids import BRANCHES, is_id
-from gitnexus.runs.store import read
+from gitnexus.runs.model import ENDED, Run
+from gitnexus.runs.store import changed, read
 from gitnexus.state import State
 
 _LARGEST_PIECE = 100 * 2**20
@@ -74,9 +77,15 @@ def pull_logs(state: State, plan: Plan, said: list[str], pulled: list[str], *, d
         kind = next(kind for kind, prefix in _PREFIXES.items() if ref.startswith(prefix))
         mine = tip(repo, ref)
         why = _why_not(state, ref, mine, theirs)
+        if why is None and kind == "runs":
+            accepted, claimed = accept_log(state, ref.removeprefix(LOGS), theirs, mine)
+            said += [f"{plan.wire.shown}: {claimed}"] if claimed else []
+            why = None if accepted else ""
+        else:
+            accepted = theirs
         if why:
             said.append(why)
-        elif why is None and not dry_run and not _went(state, ref, mine, theirs):
+        elif why is None and not dry_run and not _went(state, ref, mine, accepted):
             said.append(f"{ref} moved meanwhile")
         elif why is None:
             counts[kind] = counts.get(kind, 0) + 1
@@ -93,6 +102,20 @@ def _kept_up(state: State, run_id: str) -> None:
         desk = RunDesk(state, read(state.latest(), run_id))
         with desk.driving():
             brought_up(state.repo.common_dir, state.objects, desk.run, desk.head_file)
+            _record(desk)
+
+
+def _record(desk: RunDesk) -> None:
+    """Bring the record of a run to what its log says: what a record that arrives says of a run of ours is a claim."""
+    view = desk.view()
+    head = tip(desk.repo, desk.branch) or ""
+
+    def change(before: Run) -> Run:
+        ended = (before.ended or stamp(now())) if view.status in ENDED else ""
+        head_now = head if head != before.base else ""
+        return before.changed(status=view.status, head=head_now, ended=ended, landed=view.landed or before.landed)
+
+    changed(desk.state, desk.run.id, change, f"runs: {desk.run.id} is {view.status}")
 
 
 def _refuse_large(repo: Repo, wire: Wire, news: dict[str, str], ours: dict[str, str]) -> None:

@@ -11,15 +11,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from gitnexus.app.acceptlog import accept_log
 from gitnexus.app.across import brought, known
 from gitnexus.app.arrive import LEASED, brought_up
 from gitnexus.app.lease import Lease
+from gitnexus.app.origin import keep_agreement, keep_order_done, orders_done
 from gitnexus.app.queue import order_at
-from gitnexus.app.rundesk import RunDesk, definition_in
+from gitnexus.app.recorder import folder_of
+from gitnexus.app.rundesk import RunDesk, definition_in, notes_folder
 from gitnexus.app.running import began, taken_over
 from gitnexus.app.sync import Asked, synced
 from gitnexus.app.wire import Wire
 from gitnexus.base.chance import fraction
+from gitnexus.base.clock import now
 from gitnexus.base.errors import ApprovalNeeded, Failed, NexusError
 from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import load
@@ -29,7 +33,7 @@ from gitnexus.git.exchange import Order as Push
 from gitnexus.git.exchange import Unreachable
 from gitnexus.policy.signed import Signed
 from gitnexus.runs.archive import LOGS
-from gitnexus.runs.model import ENDED
+from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.order import CLAIMS, QUEUE, Order
 from gitnexus.runs.store import path_of
 from gitnexus.state import Change, Snapshot, State
@@ -88,12 +92,12 @@ class Worker:
 
     def _taken(self, there: dict[str, str]) -> tuple[Lease, Order, str] | None:
         """Return the first run that we get, with the commit of its order; None if there is none for us now."""
-        now = time.monotonic()
+        at = time.monotonic()
         for run in self._in_turn(sorted(self._wanted(there))):
             claim = there.get(f"{CLAIMS}{run}", "")
-            seen, since = self._seen.get(run, ("", now))
-            if claim and (seen != claim or now - since < self.lease):
-                self._seen[run] = (claim, since if seen == claim else now)
+            seen, since = self._seen.get(run, ("", at))
+            if claim and (seen != claim or at - since < self.lease):
+                self._seen[run] = (claim, since if seen == claim else at)
                 continue
             with contextlib.suppress(Unreachable):
                 order = self._fitting(run, there[f"{QUEUE}{run}"])
@@ -121,12 +125,22 @@ class Worker:
                 self._refused[run] = oid
                 return None
             snapshot = self.state.latest()
-            order.check(id_of(snapshot) or "", Signed(snapshot, self.state.repo.common_dir).consented())
+            order.check(id_of(snapshot) or "", Signed(snapshot, self.state.repo.common_dir).consented(), now())
+            self._refuse_done(order, snapshot)
         except NexusError as exc:
             self.tell(f"{run} is left in the queue: {exc.message}")
             self._refused[run] = oid
             return None
         return order
+
+    def _refuse_done(self, order: Order, snapshot: Snapshot) -> None:
+        """Refuse an order that was carried out: one that is put into the queue again is not. Raises: Failed."""
+        if (folder_of(self.state.repo.common_dir, order.id) / LEASED).exists():
+            return  # ours, and not published yet
+        raw = snapshot.read(path_of(order.id))
+        known = Run.from_bytes(raw, path_of(order.id)).status if raw is not None else ""
+        if order.digest() in orders_done(notes_folder(self.state), order.id) or known in ENDED:
+            raise Failed("it was carried out already")
 
     def _carried_out(self, lease: Lease, order: Order, queued: str) -> None:
         try:
@@ -139,6 +153,7 @@ class Worker:
                     self._given_back(desk, lease, queued)
                     return
                 if self._published(desk, lease, queued):
+                    keep_order_done(desk.noted, order.id, order.digest())
                     mark.unlink(missing_ok=True)
                     self.done.append(order.id)
                     self.tell(f"{order.id}: published, {desk.view().status}")
@@ -173,10 +188,15 @@ class Worker:
         brought(repo, self.wire, there)
         self._recorded(order)
         desk = RunDesk(self.state, run)
+        keep_agreement(desk.noted, run.id, run.definition, "order")  # its signature was checked
         if f"{LOGS}{run.id}" not in there:
             return desk if desk.log.path.exists() else began(self.state, run, definition_in(order.workflow))
         log = f"{LOGS}{run.id}"
-        found = tip(repo, self.wire.tracking(log)) or ""
+        found, claimed = accept_log(self.state, run.id, tip(repo, self.wire.tracking(log)) or "", tip(repo, log))
+        if claimed:
+            self.tell(f"{run.id}: {claimed}")
+        if not found:
+            return desk if desk.log.path.exists() else began(self.state, run, definition_in(order.workflow))
         git_run("update-ref", "--no-deref", "--create-reflog", "-m", "worker", log, found, git_dir=repo.common_dir)
         if brought_up(repo.common_dir, self.state.objects, run, desk.head_file):
             taken_over(desk)

@@ -71,6 +71,36 @@ def revoke_command(nexus: "Nexus", key: str, reason: str) -> None:
     )
 
 
+@approver.command("machine")
+@click.argument("key", required=False)
+@click.option("--name", metavar="NAME", default="", help="Whose machine it is.")
+@click.option("--confirm", metavar="ID", help="The id of the machine's key, where nobody can be asked.")
+@with_nexus
+def machine_command(nexus: "Nexus", key: str | None, name: str, confirm: str | None) -> None:
+    """Show the key of this machine, or vouch for that of another: what it signs in logs is then its owner's.
+
+    A machine of an approver needs nobody's word. One without an approver's key, such as a worker's, is vouched for by
+    the KEY that this command prints there. It approves nothing.
+    """
+    from gitnexus.app.authorship import vouch_for
+    from gitnexus.policy.keys import checked_public, key_id
+    from gitnexus.policy.machine import own_machine
+    from gitnexus.ui.trust import confirmed
+
+    if key is None:
+        own = own_machine()
+        answer({"machine": {"id": own.id, "public": own.public}}, f"{own.public}\n{own.id}", nexus.described)
+        return
+    if not name:
+        raise click.UsageError("Say whose machine it is: --name NAME.")
+    confirmed(f"Vouch that this is a machine of {one_line(name, 80)}?", [key_id(checked_public(key))],
+              [confirm] if confirm else [])  # fmt: skip
+    made = vouch_for(nexus.state, key, name)
+    answer(
+        {"machine": made.plain()}, f"What {made.id} signs is known to be of {one_line(made.name, 80)}.", nexus.described
+    )
+
+
 @approver.command("trust")
 @click.option("--confirm", metavar="ID", help="The id of the first approver, where nobody can be asked.")
 @with_nexus

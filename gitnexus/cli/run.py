@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.ui.agreeing import agree_first
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, note, with_nexus
@@ -137,21 +138,29 @@ def handed(nexus: "Nexus", desk: "RunDesk", server: str, labels: str = "", netwo
 @click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
               help="Let a worker go on with it: put it into the queue of a server.")  # fmt: skip
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
+@click.option(
+    "--agree", default="", metavar="HASH", help="Agree to what a run of somebody else is to do: its definition's hash."
+)
 @with_nexus
-def resume(nexus: "Nexus", run_id: str, network: Any, unattended: bool, server: str | None, labels: str) -> None:
+def resume(
+    nexus: "Nexus", run_id: str, network: Any, unattended: bool, server: str | None, labels: str, agree: str
+) -> None:
     """Go on with a run at its first step that is not complete.
 
-    What is done is never done again: neither a completed step nor an action that was carried out.
+    What is done is never done again: neither a completed step nor an action that was carried out. What somebody else
+    began shows its definition first and asks; off a terminal --agree says yes to exactly that. It goes on under the
+    policy, the mode, the providers and the keys of this machine.
     """
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.running import driven
     from gitnexus.cli.runflow import asks
 
     desk = open_run(nexus.state, run_id)
+    there = can_ask() and not unattended
+    agree_first(desk, agree, asks=there)
     if server is not None:
         handed(nexus, desk, server, labels, network)
         return
-    there = can_ask() and not unattended
     with _interruptible(desk):
         view = driven(desk, shown, reviewed if there else None, network, asks if there else None)
     answer(told(desk, view), lambda: summary(desk, view), nexus.described)

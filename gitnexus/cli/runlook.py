@@ -49,18 +49,23 @@ def replay(nexus: "Nexus", run_id: str, verify: bool) -> None:
     """Tell the story of a run from its log: who proposed what and why, what was approved, done, and kept."""
     from gitnexus.app.redriving import redriven
     from gitnexus.app.rundesk import open_run
-    from gitnexus.app.runstory import events_of, lines_of, proved
+    from gitnexus.app.runstory import events_of, lines_of, marked_lines, proved
     from gitnexus.events.timeline import timeline
 
     desk = open_run(nexus.state, run_id)
     as_json = invocation(click.get_current_context()).as_json
     lines = lines_of(desk) if as_json else timeline(events_of(desk))
+    if desk.came:
+        lines = marked_lines(desk, lines, as_json=as_json)
     while some := list(itertools.islice(lines, _AT_ONCE)):
         click.echo("\n".join(some))
     if verify:
         told = proved(desk)
-        note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: all hold"
+        ends = f"hold, but {told.claimed} events are only claimed" if told.claimed else "all hold"
+        note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: {ends}"
         click.echo(note, err=True)
+        for stretch in told.stretches:
+            click.echo(stretch.words, err=True)
         again = redriven(desk)
         if again is not None:
             state = f"sha256:{hashlib.sha256(again.state).hexdigest()}"

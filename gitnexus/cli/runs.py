@@ -34,7 +34,7 @@ def runs(nexus: "Nexus", everything: bool) -> None:
     found = rows_of(nexus.state, everything=everything)
     table = [
         [row.branch or row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines,
-         row.waits, _bypass(row) + one_line(row.title, 60)]
+         row.waits, _foreign(row) + _bypass(row) + one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip
     text = columns(table, indent="") if table else "No run. git nexus run -- CMD starts one."
@@ -160,6 +160,11 @@ def _bypass(row: "Row") -> str:
     return click.style("bypass: nobody is asked  ", fg="red", bold=True) if row.mode == "bypass" else ""
 
 
+def _foreign(row: "Row") -> str:
+    words = [*(["foreign"] if row.foreign else []), *(["claimed"] if row.claimed else [])]
+    return click.style(f"{', '.join(words)}  ", fg="magenta", bold=True) if words else ""
+
+
 def _agents(row: "Row") -> str:
     return f"{row.agent} → {row.step}" if row.step else row.agent
 
@@ -246,9 +251,9 @@ def _went_on(desk: "RunDesk") -> None:
         from gitnexus.app.sessions import closed
 
         closed(desk)
-    elif can_end(desk) or goes_on_by_itself(desk):
+    elif (ends := can_end(desk)) or goes_on_by_itself(desk):
         with contextlib.suppress(Busy):  # who came first brings it to its end
-            driven(desk, shown, None)
+            driven(desk, shown, None, ends=ends)
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:

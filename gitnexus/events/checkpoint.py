@@ -6,6 +6,7 @@ The log lies there in pieces of whole lines, so that a checkpoint writes the las
     head.json                up to which event and byte the log is here
     events/0001.jsonl …      the log; put together they are the very bytes of the local file
     artifacts/<sha256>
+    signatures.json          which machine wrote which part of the log
 """
 
 import time
@@ -20,6 +21,8 @@ from gitnexus.base.record import StoredRecord
 from gitnexus.events.anchor import Anchor
 from gitnexus.events.artifacts import FOLDER as ARTIFACTS
 from gitnexus.events.artifacts import Artifacts, file_name, same
+from gitnexus.events.authors import FILE as SIGNATURES
+from gitnexus.events.authors import NOBODY, LogAuthors, Span, read_authors
 from gitnexus.events.chain import Head, walk
 from gitnexus.events.log import RunLog
 from gitnexus.events.model import checked_run, definition_hash
@@ -27,6 +30,8 @@ from gitnexus.git import Author, Entry, Objects, RefLocked, blob_id
 
 PIECE = 1024 * 1024
 Along = Callable[[bytes], Sequence[str]]
+# Signs what is new: who wrote the rest, and the new stretch.
+Sign = Callable[[LogAuthors, Span], LogAuthors]
 _WORKFLOW, _HEAD, _EVENTS = "workflow.json", "head.json", "events"
 _PATIENCE = 10.0
 
@@ -78,6 +83,12 @@ class Checkpoint(NamedTuple):
             raise VerificationFailed(f"{ref_of(self.run)} lacks a part of the log")
         return raw
 
+    def authors(self) -> LogAuthors:
+        """Return who is said to have written which part of the log; nothing of it is checked here."""
+        entry = self.objects.find(self.tree, SIGNATURES)
+        raw = self.objects.blob(entry.oid) if entry is not None and entry.is_file else None
+        return read_authors(raw, f"{ref_of(self.run)}:{SIGNATURES}")
+
     def artifact(self, digest: str) -> bytes:
         """Return an artifact, hashed again. Raises: NotFound, VerificationFailed."""
         return same(digest, _read(self.objects, self.tree, f"{ARTIFACTS}/{file_name(digest)}"))
@@ -104,11 +115,17 @@ def at_commit(objects: Objects, run: str, tip: str) -> Checkpoint:
 
 
 def checkpoint(
-    log: RunLog, workflow: Mapping[str, Any], objects: Objects, author: Author, along: Along | None = None
+    log: RunLog,
+    workflow: Mapping[str, Any],
+    objects: Objects,
+    author: Author,
+    along: Along | None = None,
+    sign: Sign | None = None,
 ) -> Checkpoint:
     """Put the log as it is now on the run's ref, and tell of it in the log. Nothing new: nothing is written.
 
     `along` tells for a log which commits are to be where it is: what it proposes can be looked at in every clone.
+    `sign` has this machine sign what is new since the last checkpoint.
 
     Raises: Busy, NotFound, VerificationFailed where the log does not continue what the ref holds.
     """
@@ -121,6 +138,10 @@ def checkpoint(
         if before is not None and head == before.head:
             return before
         files = _events(raw, head, before) | _artifacts(log, before) | {_HEAD: head.to_bytes()}
+        if sign is not None:
+            since = Span(before.head.seq, before.head.digest, head.seq, head.digest) if before else None
+            span = since or Span(0, "", head.seq, head.digest)
+            files[SIGNATURES] = sign(before.authors() if before else NOBODY, span).to_bytes()
         if before is None:
             files[_WORKFLOW] = document(dict(workflow))
         written = _published(objects, head, before, files, author, along(raw) if along else ())

@@ -1,6 +1,6 @@
 """Records of runs as two clones know them: whoever is further in the run's life is right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gitnexus.base.errors import Invalid
 from gitnexus.runs.ids import is_id
@@ -12,17 +12,23 @@ from gitnexus.state.join import Joined, Meeting, settle_one
 _FAR = {"running": 0, "blocked": 1, "waiting": 1, "failed": 2, "cancelled": 3, "completed": 4, "landed": 5}
 
 
-def met(meeting: Meeting, paths: Sequence[str]) -> Joined:
-    """Return what our records become; a task that was renumbered is followed."""
+def met(meeting: Meeting, paths: Sequence[str], is_ours: Callable[[str], bool] = lambda run: False) -> Joined:
+    """Return what our records become; a task that was renumbered is followed.
+
+    The record of a run `is_ours` stays: its log tells how it stands, and whoever pushes can only claim it.
+    """
     done = Joined()
     for path in paths:
         if not is_id(path.removeprefix(f"{FOLDER}/").removesuffix(".json")):
             settle_one(meeting, path, done)
             continue
         row = meeting.rows[path]
+        ours = is_ours(path.removeprefix(f"{FOLDER}/").removesuffix(".json"))
         base, mine, theirs = (_read(meeting.blob(oid), path) for oid in row)
         if theirs is None and row.theirs is not None and row.theirs != row.base:
             done.held[path] = "it is no record of a run"
+        elif mine is not None and ours:
+            pass
         elif mine is None or theirs is None or (base is None and mine.definition != theirs.definition):
             settle_one(meeting, path, done)
         else:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import field
+from datetime import datetime, timedelta
 from typing import Any
 
 from gitnexus.base.canonical import canonical
+from gitnexus.base.clock import read
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.record import StoredRecord
-from gitnexus.events.model import definition_hash
+from gitnexus.events.model import definition_hash, digest
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.keys import Signer, verify
@@ -17,6 +19,8 @@ from gitnexus.runs.model import Run
 QUEUE = "refs/nexus/queue/"
 CLAIMS = "refs/nexus/claims/"
 ORDER_FILE, CLAIM_FILE = "order.json", "claim.json"
+# How long a worker may begin what was ordered.
+LASTS = timedelta(days=7)
 _DOMAIN = b"git-nexus order v1\0"
 
 
@@ -35,6 +39,8 @@ class Order(StoredRecord):
     task: str = ""
     network: str = ""
     labels: tuple[str, ...] = ()
+    # None, as in orders that were signed before this was known: their signature stays what it was.
+    expires: str | None = None
     signature: str = ""
     unknown: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -42,13 +48,23 @@ class Order(StoredRecord):
         """Return the order with the word of who wants it."""
         return self.changed(signature=encoded(signer.sign(self._message())))
 
-    def check(self, project: str, approvers: Approvers) -> None:
-        """Refuse an order that no approver of this project wants. Raises: VerificationFailed, Invalid."""
+    def check(self, project: str, approvers: Approvers, now: datetime) -> None:
+        """Refuse an order that no approver of this project wants any more. Raises: VerificationFailed, Invalid."""
         if self.project != project:
             raise VerificationFailed(f"the order {self.id[:40]!r} is for another project")
         verify(approvers.public_of(self.key), self._message(), raw_of(self.signature))
         if not is_id(self.id):
             raise Invalid(f"{self.id[:40]!r} is no run")
+        begun = read(self.created)
+        ends = read(self.expires) if self.expires else begun and begun + LASTS
+        if ends is None or now >= ends or ends > now + 2 * LASTS:
+            raise VerificationFailed(
+                f"the order for {self.id} expired", hint=f"git nexus resume {self.id} --queue orders it again"
+            )
+
+    def digest(self) -> str:
+        """Return the name of this very order: the same run ordered again is another one."""
+        return digest(self._message() + self.signature.encode())
 
     def run(self) -> Run:
         """Return the record of the run as it begins."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.events.view import ActionView, RunView
 
+FOREIGN = "foreign: somebody else began it; what it is to do, and what its log tells, is theirs"
+CLAIMED = "claimed: nobody who is known here signed all that its log tells; git nexus replay RUN --verify says what"
 COLOURS = {"completed": "green", "landed": "green", "waiting": "yellow", "blocked": "yellow", "failed": "red",
            "stopped": "red"}  # fmt: skip
 
@@ -45,6 +47,8 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
         click.echo(f"the branch moved, so {now} is proposed in the place of {action}", err=True)
         return allowed(desk, now) or reviewed(desk, now)
     known = desk.view().actions[action]
+    if desk.foreign:
+        click.secho(f"{desk.run.id} is {FOREIGN}", fg="magenta", err=True)
     card, reveal = run_card(desk, action)
     editable = known.kind == "patch" and known.status == "waiting"
     said = asked(card, reveal, name=f"{desk.run.id} {action}", editable=editable)
@@ -73,10 +77,13 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
 
 def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
     """Return a run for JSON."""
+    from gitnexus.app.runstory import is_claimed
+
     run = desk.run
     return {
         "run": {"id": run.id, "status": view.status, "branch": run.branch, "base": run.base,
-                "head": run.head or run.base, "title": run.title, "agent": run.agent, "worktree": str(desk.place)},
+                "head": run.head or run.base, "title": run.title, "agent": run.agent, "worktree": str(desk.place),
+                "foreign": desk.foreign, "claimed": is_claimed(desk)},
         "actions": [
             {"id": name, "kind": one.kind, "summary": one.summary, "verdict": one.verdict, "status": one.status,
              "digest": one.digest, **({"commit": one.commit} if one.commit else {}),
@@ -114,10 +121,13 @@ def unanswered(desk: "RunDesk", view: "RunView") -> str:
 def summary(desk: "RunDesk", view: "RunView") -> str:
     """Return where a run stands and what to do next."""
     from gitnexus.app.runsetup import failed_in_it
+    from gitnexus.app.runstory import is_claimed
 
     run = desk.run
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _bypasses(desk) else []
     status = click.style(view.status, fg=COLOURS.get(view.status), bold=True)
+    lines += [FOREIGN] if desk.foreign else []
+    lines += [CLAIMED] if is_claimed(desk) else []
     lines += [f"{run.id} {status}  {one_line(run.title, 80)}{_confined(view)}"]
     rows = [
         [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]

@@ -1,0 +1,184 @@
+"""A run that somebody else began goes on only under this machine's policy, and after a yes to its very definition."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from gitnexus.app.keepers import open_state
+from gitnexus.app.queue import queued
+from gitnexus.app.runagent import address_of, signs_in
+from gitnexus.app.running import Wish
+from gitnexus.app.wire import wire_to
+from gitnexus.app.worker import Worker
+from gitnexus.runs.definition import of_command, of_prompt
+from tests.attacks.machines import Machine
+from tests.conftest import run_git, trust
+from tests.runs.live import ASKED
+from tests.sync.two import Clone
+from tests.terminal import Terminal
+
+# Whoever works in mode acceptEdits is not asked about edits.
+EDITS = b"---\nversion: 1\nedits: ['*.txt']\n---\n\n# Policy\n"
+
+
+@pytest.fixture
+def lenient(ada: Machine) -> Machine:
+    with ada.here():
+        Clone(ada.place).write({"policy.md": EDITS})
+        trust(ada.place)
+    ada.sync()
+    return ada
+
+
+def pushed(mallory: Machine, *options: str) -> str:
+    """Let Mallory begin a run, and push it."""
+    mallory.sync()
+    told = mallory.json("run", *options, "--", "sh", "-c", "echo evil > evil.txt")
+    mallory.sync()
+    return str(told["run"]["id"])
+
+
+def test_a_foreign_run_commits_nothing_by_the_mode_of_its_author(lenient: Machine, mallory: Machine) -> None:
+    run = pushed(mallory, "--mode", "acceptEdits")
+    lenient.sync()
+
+    refused = lenient("resume", run)
+    other = lenient("resume", run, "--agree", "sha256:" + "0" * 64)
+    with lenient.run(run) as desk:
+        definition = desk.run.definition
+    agreed = lenient("resume", run, "--agree", definition)
+
+    assert (refused.returncode, agreed.returncode) == (ASKED, ASKED)
+    assert definition in refused.stderr and '"echo evil > evil.txt"' in refused.stderr
+    assert "its mode is acceptEdits; here it goes on in mode default" in refused.stderr
+    assert "and not what was agreed to" in other.stderr
+    assert lenient.json("review", run)["runs"][0]["actions"][0]["status"] == "waiting"
+    assert run_git(lenient.place, "rev-list", "--count", f"HEAD..nexus/{run}").strip() == "0"
+
+
+def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory: Machine) -> None:
+    run = pushed(mallory)
+    lenient.sync()
+    own = lenient.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]
+
+    rows = {row["id"]: row["foreign"] for row in lenient.json("runs")["runs"]}
+    reviewed = {row["run"]["id"]: row["run"]["foreign"] for row in lenient.json("review")["runs"]}
+    theirs, mine = lenient("review", run).stdout, lenient("review", own).stdout
+    told = [json.loads(line) for line in lenient("replay", run, "--json").stdout.splitlines()]
+
+    assert rows == reviewed == {run: True, own: False}
+    assert ("foreign: somebody else began it" in theirs, "foreign" in mine) == (True, False)
+    assert "foreign, claimed  sh -c echo evil" in lenient.ok("runs")
+    assert "somebody else began this run" in lenient.ok("replay", run)
+    assert all(line["foreign"] is True for line in told)
+    assert not any("foreign" in json.loads(line) for line in lenient.ok("replay", own, "--json").splitlines())
+
+
+def test_a_foreign_run_hands_no_key_to_an_address_of_its_author(ada: Machine, mallory: Machine) -> None:
+    made = of_prompt("do it", "claude")
+    node = made.nodes[0].changed(address="https://mallory.example/v1", sign_in=True)
+    mallory.sync()
+    run = mallory.begin(Wish(made.changed(nodes=(node,)), "do it"))
+    with mallory.run(run) as desk:
+        there = address_of(desk, node), signs_in(desk, node)
+    mallory.sync()
+    ada.sync()
+
+    shown = ada("resume", run).stderr
+    with ada.run(run) as desk:
+        here = address_of(desk, node), signs_in(desk, node)
+
+    assert there == ("https://mallory.example/v1", True)
+    assert here == ("", False)
+    assert 'its model\'s address "https://mallory.example/v1" is not used' in shown
+    assert "your sign-in is not lent because it says so" in shown
+
+
+def test_a_definition_that_was_agreed_to_is_not_asked_about_again_and_another_is(
+    ada: Machine, mallory: Machine
+) -> None:
+    mallory.sync()
+    run = mallory.begin(Wish(of_command(("true",)), "nothing"))
+    mallory.sync()
+    ada.sync()
+    with ada.run(run) as desk:
+        definition = desk.run.definition
+
+    first = ada("resume", run, "--agree", definition)
+    again = ada("resume", run)
+
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert "somebody else" not in again.stderr
+
+
+def test_a_yes_to_an_action_starts_nothing_of_a_definition_that_nobody_agreed_to(
+    lenient: Machine, mallory: Machine
+) -> None:
+    run = pushed(mallory)
+    lenient.sync()
+
+    approved = lenient("approve", "--unseen", run)
+
+    assert approved.returncode == 0, approved.stderr
+    assert lenient.json("runs", "--all")["runs"][0]["status"] == "completed"  # all of its steps were through
+
+
+def test_a_foreign_run_is_not_given_to_a_worker_under_your_signature(ada: Machine, mallory: Machine) -> None:
+    mallory.sync()
+    run = mallory.begin(Wish(of_command(("true",)), "nothing"))
+    mallory.sync()
+    ada.sync()
+
+    handed = ada("resume", run, "--queue")
+
+    assert handed.returncode == ASKED
+    assert ada.json("queue")["queue"] == []
+
+
+def test_a_worker_carries_out_what_an_approver_ordered_and_no_more_freely_than_its_owner_does(
+    lenient: Machine, hub: Path
+) -> None:
+    bob = Machine(hub, "bob")
+    bob.consent()
+    bob.sync()
+    (bob.home / "policy.md").write_bytes(b"---\nversion: 1\nmode: default\n---\n")
+    with lenient.here():
+        state = open_state(lenient.place)
+        made = of_command(("sh", "-c", "echo one > one.txt")).changed(mode="acceptEdits")
+        order = queued(state, wire_to(state, None), Wish(made, "make a file", mode="acceptEdits"), (), "")
+        state.close()
+    said: list[str] = []
+    with bob.here():
+        state = open_state(bob.place)
+        Worker(state, wire_to(state, None), "w", frozenset(), said.append, 5, 0.05, True).work()
+        state.close()
+
+    row = next(row for row in bob.json("runs", "--all")["runs"] if row["id"] == order.id)
+
+    assert (row["foreign"], row["mode"], row["status"]) == (True, "default", "waiting"), said
+
+
+@pytest.mark.parametrize(("word", "ran"), [("yes", True), ("no", False), ("y", False)])
+def test_at_a_terminal_the_whole_definition_is_shown_before_the_question(
+    ada: Machine, mallory: Machine, word: str, ran: bool
+) -> None:
+    mallory.sync()
+    run = mallory.begin(Wish(of_command(("sh", "-c", f"true {'x' * 3000} end\x1b[2J")), "harmless"))
+    mallory.sync()
+    ada.sync()
+
+    with ada.here():
+        terminal = Terminal(ada.place, "git", "nexus", "resume", run)
+    while "[yes/no]" not in terminal.drawn and terminal.read(time.monotonic() + 60):
+        pass
+    terminal.write(f"{word}\n")
+    while terminal.read(time.monotonic() + 60):
+        pass
+    terminal.wait()
+
+    shown = terminal.drawn.partition("Let it go on here")[0]
+    assert f"{'x' * 3000} end\\u001b[2J" in shown
+    with ada.run(run) as desk:
+        assert ("main" in desk.view().nodes) is ran

@@ -1,0 +1,197 @@
+"""A pusher writes events in the name of others: nothing of it counts, and where it is shown it is shown as claimed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.events.checkpoint import checkpoint, load
+from gitnexus.events.log import RunLog
+from gitnexus.git import Objects
+from gitnexus.policy.keys import checked_public, key_id
+from gitnexus.state import State
+from tests.attacks.machines import Machine
+from tests.conftest import run_git
+
+CANCELLED = ("run.cancelled", "user", {"by": "Ada", "why": "never mind"})
+DENIED = ("permission.denied", "user", {"action": "a1", "by": "Ada", "why": "no"})
+TESTED = [
+    ("action.proposed", "agent", {"action": "a9", "actionKind": "command", "summary": "pytest",
+                                  "digest": "sha256:" + "0" * 64}),
+    ("tool.executed", "gate", {"action": "a9", "tool": "cmd.run", "ok": True, "tests": "pytest", "result": "5 passed"}),
+]  # fmt: skip
+
+
+def forge(hub: Path, run: str, *events: Any, strip: bool = False) -> None:
+    """Append events to the log of a run on the server, as who can push does."""
+    state = State.open(hub)
+    kept = load(state.objects, run)
+    assert kept is not None
+    folder = hub.parent / "forged" / run
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").write_bytes(kept.raw())
+    log = RunLog(folder)
+    for kind, actor, body in events:
+        log.append(kind, actor, body)
+    checkpoint(log, json.loads(kept.workflow()), state.objects, state.author)
+    if strip:
+        _without_signatures(state.objects, run, hub)
+    state.close()
+
+
+def _without_signatures(objects: Objects, run: str, hub: Path) -> None:
+    rows = run_git(hub, "ls-tree", f"refs/nexus/runs/{run}").splitlines()
+    tree = run_git(hub, "mktree", stdin="".join(f"{row}\n" for row in rows if not row.endswith("signatures.json")))
+    commit = run_git(hub, "commit-tree", "-p", f"refs/nexus/runs/{run}", "-m", "forged", tree.strip())
+    run_git(hub, "update-ref", f"refs/nexus/runs/{run}", commit.strip())
+
+
+@pytest.fixture
+def waiting(ada: Machine) -> str:
+    """A run of Ada's that waits for an answer, and is on the server."""
+    told = ada.json("run", "--", "sh", "-c", "echo one > one.txt")
+    ada.sync()
+    return str(told["run"]["id"])
+
+
+def status(machine: Machine, run: str) -> str:
+    return str({row["id"]: row["status"] for row in machine.json("runs", "--all")["runs"]}[run])
+
+
+@pytest.mark.parametrize("events", [[CANCELLED], [DENIED], TESTED], ids=["cancelled", "denied", "tested"])
+@pytest.mark.parametrize("strip", [False, True], ids=["appended", "stripped"])
+def test_forged_events_do_not_change_a_run_of_ours(
+    ada: Machine, hub: Path, waiting: str, events: list[Any], strip: bool
+) -> None:
+    forge(hub, waiting, *events, strip=strip)
+
+    done = ada.sync()
+
+    assert any("only claimed" in line for line in done.said), done.said
+    assert status(ada, waiting) == "waiting"
+    assert [one["status"] for one in ada.json("review", waiting)["runs"][0]["actions"]] == ["waiting"]
+    assert "never mind" not in ada.ok("replay", waiting) and "pytest" not in ada.ok("replay", waiting)
+    assert ada("approve", "--unseen", waiting).returncode == 0
+
+
+def test_a_clone_that_never_saw_the_run_takes_in_what_is_signed_and_no_more(
+    ada: Machine, hub: Path, waiting: str
+) -> None:
+    forge(hub, waiting, CANCELLED)
+    carol = Machine(hub, "carol")
+    carol.consent()
+
+    done = carol.sync()
+
+    assert any("only claimed" in line for line in done.said), done.said
+    assert status(carol, waiting) == "waiting"
+    proof = carol("replay", waiting, "--verify")
+    assert "signed by the machine of Ada, for which Ada vouches" in proof.stderr
+    assert "claimed" not in proof.stdout.partition("\n")[2]
+
+
+def test_a_log_that_nobody_known_signed_is_shown_as_claimed(ada: Machine, mallory: Machine) -> None:
+    mallory.sync()
+    run = mallory.json("run", "--", "sh", "-c", "echo evil > evil.txt")["run"]["id"]
+    mallory.sync()
+    ada.sync()
+
+    proof = ada("replay", run, "--verify")
+    row = next(row for row in ada.json("runs")["runs"] if row["id"] == run)
+
+    assert proof.returncode == 0
+    assert all(line.endswith("[claimed]") for line in proof.stdout.splitlines()[1:])
+    assert "all hold" not in proof.stderr and "events are only claimed" in proof.stderr
+    assert "claimed, in the name of Mallory; nobody who is known here signed them" in proof.stderr
+    assert (row["foreign"], row["claimed"]) == (True, True)
+    assert all(json.loads(line)["claimed"] for line in ada.ok("replay", run, "--json").splitlines())
+
+
+def test_what_an_approver_says_on_another_machine_counts_and_is_told_as_theirs(
+    ada: Machine, hub: Path, waiting: str
+) -> None:
+    carol = _approver(ada, hub, "carol")
+    carol.sync()
+    carol.ok("deny", waiting, "--reason", "not like this")
+    carol.ok("checkpoint", waiting)
+    carol.sync()
+
+    ada.sync()
+
+    assert [one["status"] for one in ada.json("review", waiting)["runs"][0]["actions"]] == ["denied"]
+    proof = ada("replay", waiting, "--verify").stderr
+    assert "signed by the machine of Carol, for which Carol vouches" in proof
+    assert "all hold" in proof
+
+
+def test_an_approver_does_not_speak_for_another_one(ada: Machine, hub: Path, waiting: str) -> None:
+    carol = _approver(ada, hub, "carol")
+    carol.sync()
+    with carol.run(waiting) as desk:
+        desk.log.append(*DENIED)
+        desk.checkpointed()
+    carol.sync()
+
+    ada.sync()
+
+    told = ada.ok("replay", waiting)
+    assert next(line for line in told.splitlines() if "denied a1" in line).endswith("[claimed]")
+    assert "1 events are only claimed" in ada("replay", waiting, "--verify").stderr
+
+
+def test_a_forged_record_does_not_hide_a_run_that_waits(ada: Machine, hub: Path, waiting: str) -> None:
+    server = State.open(hub)
+    path = f"runs/{waiting}.json"
+    record = json.loads(server.read(path) or b"")
+    raw = json.dumps({**record, "status": "cancelled", "ended": "2026-11-17T12:00:00Z"}).encode()
+    server.write({path: raw}, why="mischief")
+    server.close()
+
+    ada.sync()
+
+    assert status(ada, waiting) == "waiting"
+    assert [row["run"]["id"] for row in ada.json("review")["runs"]] == [waiting]
+    assert json.loads(run_git(ada.place, "show", f"refs/nexus/state:{path}"))["status"] == "waiting"
+
+
+def test_a_log_of_ours_from_before_says_that_it_is_unsigned(ada: Machine, waiting: str) -> None:
+    _without_signatures_here(ada, waiting)
+
+    proof = ada("replay", waiting, "--verify")
+
+    assert proof.returncode == 0
+    assert "unsigned, from before logs were signed" in proof.stderr
+    assert "all hold" in proof.stderr
+
+
+def test_forged_events_do_not_follow_a_log_of_ours_from_before(ada: Machine, hub: Path, waiting: str) -> None:
+    _without_signatures_here(ada, waiting)
+    run_git(ada.place, "push", "-qf", "origin", f"refs/nexus/runs/{waiting}")
+    forge(hub, waiting, CANCELLED)
+
+    done = ada.sync()
+
+    assert any("only claimed" in line for line in done.said), done.said
+    assert status(ada, waiting) == "waiting"
+
+
+def _without_signatures_here(ada: Machine, run: str) -> None:
+    """Make a run look as a version left it that signed no logs."""
+    rows = run_git(ada.place, "ls-tree", f"refs/nexus/runs/{run}").splitlines()
+    tree = run_git(ada.place, "mktree", stdin="".join(f"{row}\n" for row in rows if "signatures.json" not in row))
+    commit = run_git(ada.place, "commit-tree", "-m", "old", tree.strip())
+    run_git(ada.place, "update-ref", f"refs/nexus/runs/{run}", commit.strip())
+    for note in ada.home.glob(f"runs/*/{run}.signs"):
+        note.unlink()
+
+
+def _approver(ada: Machine, hub: Path, name: str) -> Machine:
+    """Return the machine of one more approver."""
+    found = Machine(hub, name)
+    found.consent()
+    public = (found.home / "keys" / "approver.pub").read_text().strip()
+    ada.ok("approver", "add", public, "--name", name.title(), "--confirm", key_id(checked_public(public)))
+    ada.sync()
+    found.sync()
+    return found
