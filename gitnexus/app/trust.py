@@ -151,7 +151,7 @@ def _pin(state: State, signer: Signer, heard: Testimony) -> tuple[str, list[str]
 def describe_doubt(heard: Testimony, project: str) -> str:
     """Return why the state of a clone may not be the one that its branches belong to, empty if nothing says so."""
     if heard.behind:
-        return f"an older state was put back: {heard.behind}"
+        return f"this state is older than one that was in force: {heard.behind}"
     if heard.foreign:
         return f"the approvals on the branches here are for project {heard.foreign}, and this is the state of {project}"
     return ""

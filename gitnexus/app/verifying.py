@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from gitnexus.app.witness import hear_commits
+from gitnexus.app.witness import Testimony, hear_commits, hear_state
 from gitnexus.base.errors import Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.git import Repo, config
 from gitnexus.git.commits import CommitRow, Range, log, messages_with, range_of, trees_around
@@ -96,6 +96,7 @@ def approvers_for(state: State, file: Path | None, root: str | None) -> Approver
     if root:
         named = parse_root(root)
         refuse_unpinned(named, found)
+        _refuse_cut_back(hear_state(state, found, {}, Testimony()) if file is None else Testimony())
         if named.project:
             remember_project(found)
     return found
@@ -187,12 +188,17 @@ def _notes(git: PrivateGit, known: cursor.Cursor | None, wanted: Range) -> tuple
 def _cut_back(git: PrivateGit, wanted: Range, approvers: Approvers, *, refused: bool) -> list[str]:
     """Return what the newest commits say against the list of approvers. Raises: VerificationFailed, if `refused`."""
     heard = hear_commits(git, [[wanted.tip]], approvers, {}, _LISTENED)
-    if heard.behind and refused:
+    if refused:
+        _refuse_cut_back(heard)
+    return [f"the list of approvers is older than it was: {heard.behind}"] if heard.behind else []
+
+
+def _refuse_cut_back(heard: Testimony) -> None:
+    if heard.behind:
         raise VerificationFailed(
             f"the list of approvers is older than it was: {heard.behind}",
             hint="fetch the newest refs/nexus/state; if it is that, somebody put an old one back",
         )
-    return [f"the list of approvers is older than it was: {heard.behind}"] if heard.behind else []
 
 
 def _approvals_in(git: PrivateGit, tips: Sequence[str]) -> dict[bytes, tuple[str, ...]]:

@@ -3,20 +3,24 @@
 Every token states it, signed by an approver, and lies on branches: whoever writes the state ref alone cannot change it.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitnexus.base.errors import NexusError, VerificationFailed
 from gitnexus.base.text import one_line
+from gitnexus.git.child import must
 from gitnexus.git.commits import messages_with
 from gitnexus.git.private import PrivateGit, private
+from gitnexus.policy import approvers as chain
+from gitnexus.policy import signed
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.pins import newest
-from gitnexus.policy.seen import parse_statement, why_behind
+from gitnexus.policy.seen import Seen, parse_statement, why_behind
 from gitnexus.policy.signed import Signed
 from gitnexus.policy.tokens import parsed, proved
 from gitnexus.runs.message import APPROVAL, read
-from gitnexus.state import State
+from gitnexus.state import STATE_REF, Snapshot, State
 
 # So many of the newest commits are looked through, and of their tokens so many read and so many statements proved.
 MOST_COMMITS = 5000
@@ -47,13 +51,35 @@ def hear_history(state: State) -> Testimony:
         with private(state.repo) as git:
             head = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").stdout.decode("ascii").split()
             # Two looks: a branch full of new commits must not hide what HEAD says.
-            return hear_commits(git, [head, _branches(git)], approvers, times)
+            heard = hear_commits(git, [head, _branches(git)], approvers, times)
+        return hear_state(state, approvers, times, heard)
     except NexusError:
         return Testimony()
 
 
+def hear_state(state: State, approvers: Approvers, times: Mapping[str, str], heard: Testimony) -> Testimony:
+    """Add what the state ref's own history says: an old content may have been committed on top of a newer one."""
+    # Full history: else git would follow only that parent of a merge which has the same content.
+    asked = ("log", "--full-history", "--format=%H", f"--max-count={_MOST_PROVED}", STATE_REF, "--",
+             chain.FILE, signed.FILE)  # fmt: skip
+    for commit in must(*asked, git_dir=state.repo.common_dir).decode("ascii").split():
+        snapshot = Snapshot(state.objects, commit)
+        entries, why = approvers.entries, ""
+        with contextlib.suppress(NexusError):
+            longer = chain.verified(snapshot.read(chain.FILE) or b"", approvers.project)
+            if len(longer.entries) > len(entries) and longer.entries[: len(entries)] == entries:
+                why = f"the list of approvers had {len(longer.entries)} entries, and has {len(entries)}"
+        with contextlib.suppress(NexusError):
+            proved_times = signed.times_proved(snapshot.read(signed.FILE), approvers.project, approvers)
+            heard.signed = newest([heard.signed, proved_times])
+            first = Seen(len(entries), approvers.head, proved_times)
+            why = why or why_behind(approvers, times, first)
+        heard.behind = heard.behind or (why and f"in the commit {commit[:12]} of the state {why}")
+    return heard
+
+
 def hear_commits(
-    git: PrivateGit, looks: Sequence[Sequence[str]], approvers: Approvers, signed: Mapping[str, str],
+    git: PrivateGit, looks: Sequence[Sequence[str]], approvers: Approvers, times: Mapping[str, str],
     most: int = MOST_COMMITS,
 ) -> Testimony:  # fmt: skip
     """Return what the newest commits that each of `looks` reaches say about a chain and times of signatures."""
@@ -81,7 +107,7 @@ def hear_commits(
         if seen is not None:
             found.heard = True
             found.signed = newest([found.signed, seen.signed])
-            why = why_behind(approvers, signed, seen)
+            why = why_behind(approvers, times, seen)
             found.behind = found.behind or (why and f"{commit[:12]}, approved by {one_line(who, 40)}, says that {why}")
     return found
 

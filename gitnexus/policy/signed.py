@@ -186,6 +186,18 @@ def why_unsigned(entry: FileSignature | None, project: str, path: str, raw: byte
     return ""
 
 
+def times_proved(raw: bytes | None, project: str, approvers: "Approvers") -> dict[str, str]:
+    """Return when each file was signed, by the signatures of a file that hold; whatever the files have become since."""
+    from gitnexus.policy.keys import verify
+
+    found: dict[str, str] = {}
+    for path, entry in read(raw).items():
+        with contextlib.suppress(NexusError):
+            verify(approvers.public_of(entry.key), _message(project, path, entry), raw_of(entry.signature))
+            found[path] = entry.at
+    return found
+
+
 def stored(entries: Mapping[str, FileSignature]) -> bytes:
     """Return the file of signatures."""
     return document({"v": 1, "files": {path: entry.plain() for path, entry in entries.items()}})

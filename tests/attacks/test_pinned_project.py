@@ -186,12 +186,12 @@ def test_a_newcomer_notices_an_old_policy_put_back_with_its_old_signature(
     listed = nexus("approver", "trust", "--confirm", root, place=place)
     policy = json.loads(nexus("doctor", "--json", place=place).stdout)
 
-    assert "an older state was put back" in begun.stdout + begun.stderr
+    assert "this state is older than one that was in force" in begun.stdout + begun.stderr
     assert "policy.md had a version signed" in begun.stdout + begun.stderr
-    assert "look twice: an older state was put back" in listed.stderr
+    assert "look twice: this state is older than one that was in force" in listed.stderr
     said = json.dumps(policy)
     assert "policy.md is not in force: it is an older version" in said
-    assert "an older state was put back" in said
+    assert "this state is older than one that was in force" in said
 
 
 def test_another_clone_on_the_same_machine_knows_the_newer_policy_too(
@@ -278,3 +278,47 @@ def test_a_forged_statement_stops_nobody(project: Path, nexus: Nexus, clone: Cal
 
     assert [row["status"] for row in json.loads(done.stdout)["commits"]] == ["invalid"]
     assert json.loads(done.stdout)["tip"] == made
+
+
+@pytest.mark.parametrize("as_merge", [False, True])
+def test_a_newcomer_notices_an_old_policy_committed_on_top_of_the_newer_one(
+    project: Path, nexus: Nexus, clone: Callable[..., Path], as_merge: bool
+) -> None:
+    """No push is forced, and no commit on a branch says anything; a merge hides the newer one from a plain git log."""
+    (project / ".nexus/policy.md").write_text(OPEN)
+    nexus.ok("status")
+    trust(project)
+    old = state_of(project)
+    (project / ".nexus/policy.md").write_text("---\nversion: 1\n---\n")
+    nexus.ok("status")
+    trust(project)
+    parents = ("-p", old, "-p", state_of(project)) if as_merge else ("-p", state_of(project))
+    back = run_git(project, "commit-tree", *parents, "-m", "sync: merge", f"{old}^{{tree}}").strip()
+    run_git(project, "push", "-q", "origin", f"{back}:{STATE}")
+    place = clone()
+
+    begun = nexus("init", place=place)
+    said = nexus("doctor", "--json", place=place).stdout
+
+    assert "policy.md had a version signed" in begun.stdout + begun.stderr
+    assert "policy.md had a version signed" in said
+
+
+def test_a_newcomer_notices_a_list_without_a_revocation_on_top_of_the_newer_one(
+    project: Path, nexus: Nexus, clone: Callable[..., Path]
+) -> None:
+    first, grace = pin_of(nexus), Key()
+    nexus.ok("approver", "add", grace.public, "--name", "Grace", "--confirm", grace.key_id)
+    old = state_of(project)
+    nexus.ok("approver", "revoke", "Grace")
+    back = run_git(project, "commit-tree", "-p", state_of(project), "-m", "x", f"{old}^{{tree}}").strip()
+    run_git(project, "push", "-q", "origin", f"{back}:{STATE}")
+
+    place = clone()
+
+    verified = nexus("verify", "--root", first, "HEAD", place=place)
+    begun = nexus("init", place=place)
+
+    assert verified.returncode == 22
+    assert "the list of approvers had 3 entries, and has 2" in verified.stderr
+    assert "the list of approvers had 3 entries, and has 2" in begun.stdout + begun.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.policy.tokens import parsed
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, DENIED, approved, begun, commits, events, folder, listed, record, untouched
@@ -45,7 +46,9 @@ def test_a_patch_waits_and_an_approval_from_elsewhere_commits_it_for_agent_and_p
     assert shown(project, commit, "%(trailers:key=Nexus-Run,valueonly)") == run
     assert shown(project, commit, "%(trailers:key=Nexus-Action,valueonly)") == "a1"
     assert shown(project, commit, "%(trailers:key=Nexus-Agent,valueonly)") == "command"
-    assert shown(project, commit, "%(trailers:key=Nexus-Approval,valueonly)").startswith("nx1.")
+    token = shown(project, commit, "%(trailers:key=Nexus-Approval,valueonly)").strip()
+    length, policy = parsed(token)[0].seen
+    assert (length.split(".")[0], policy.split(" ")[0]) == ("1", "policy.md")
     assert run_git(project, "show", f"{commit}:readme.txt") == "hello\nmore\n"
     assert untouched(project) == mine
 
