@@ -139,9 +139,10 @@ def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> s
     elif isinstance(call, Reads):
         subject = ("read", paths, call.patterns)
     elif isinstance(call, Shell):
-        subject = ("shell", call.text, call.argv, os.path.realpath(call.cwd), call.dialect, os.environ.get("PATH"))
+        how = (call.dialect, call.typed, os.environ.get("PATH"))
+        subject = ("shell", call.text, call.argv, os.path.realpath(call.cwd), *how)
     elif isinstance(call, Mcp):
-        subject = ("mcp", call.server, call.tool)
+        subject = ("mcp", call.server, call.tool, os.environ.get("CLAUDE_PLUGIN_ROOT"))
     elif isinstance(call, Network):
         subject = ("network", call.hosts)
     elif isinstance(call, (Subagent, Question, Harmless)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitnexus.app.court import ORDER, Court, Finding
-from gitnexus.app.gatememo import Known, Memo, Place, marks
+from gitnexus.app.gatememo import Known, Memo, Place, marks, stamp
 from gitnexus.app.harnessgate import asking, no_opinion
 from gitnexus.app.judgefiles import outside, patch_of, reading, unplanned, writing
 from gitnexus.app.judgerole import limited
@@ -21,6 +21,7 @@ from gitnexus.harness.model import Answer, Happening
 from gitnexus.policy.model import Decision, HandoffRequest, NetworkRequest, Request
 from gitnexus.state import State
 
+SERVER, PLUGIN_SERVER = "nexus", "plugin_git-nexus_nexus"
 _RUN_TOOLS = frozenset("propose_patch propose_command handoff ask read search diff status wait".split())
 
 
@@ -101,7 +102,7 @@ def _found(court: Court, call: Call) -> tuple[list[Finding], Request | None]:
         case Subagent():
             findings = [_handed(court, call)] if call.role else []
         case Mcp():
-            findings = [_served(call)]
+            findings = [_served(court, call)]
         case Unknown():
             findings = [Finding("ask", f"nobody knows what it does: {call.why}")]
         case _:
@@ -137,14 +138,21 @@ def _handed(court: Court, call: Subagent) -> Finding:
     return Finding("", "") if found.rule == "silence" else found
 
 
-def _served(call: Mcp) -> Finding:
+def _served(court: Court, call: Mcp) -> Finding:
     if is_ours(call):
-        return Finding("allow", "our own server judges it", "harness.ours")
+        from gitnexus.app.ourserver import why_not_ours  # reads the program's files: only our own name pays
+
+        in_run = bool(court.place.run)
+        why, files = why_not_ours(court.told.harness, call.server, court.place.top, in_run=in_run)
+        court.facts += [("stamp", file, stamp(file)) for file in files]
+        if not why:
+            return Finding("allow", "our own server judges it", "harness.ours")
+        return Finding("ask", why, "harness.mcp")
     why = f"the server {one_line(call.server, 60)} is not ours, and its tools are in no table"
     return Finding("ask", why, "harness.mcp")
 
 
 def is_ours(call: Mcp) -> bool:
-    """True for a tool of ours on a server of our name, as it is installed or as a plug-in names it."""
-    named = call.server == "nexus" or (call.server.startswith("plugin_") and call.server.endswith("_nexus"))
+    """True for a tool of ours on a server that bears our name, as it is installed or as our plug-in names it."""
+    named = call.server in (SERVER, PLUGIN_SERVER)
     return named and (call.tool.startswith("nx_") or call.tool in _RUN_TOOLS)

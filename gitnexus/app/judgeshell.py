@@ -19,7 +19,7 @@ from gitnexus.policy.programs import only_looks
 def commanded(court: Court, call: Shell) -> tuple[list[Finding], Request]:
     """Return all that is found about a call of a shell, and the command that a person would approve."""
     cwd = os.path.realpath(call.cwd)
-    whole = _command(court, call.argv or ("sh", "-c", call.text), cwd)
+    whole = _command(court, call.argv or (("write_stdin", call.text) if call.typed else ("sh", "-c", call.text)), cwd)
     if call.dialect != "sh":
         return [Finding("ask", f"a text for {call.dialect} is not read here", "harness.shell")], whole
     text = shell.inner_text(call.argv) if call.argv else call.text
@@ -34,6 +34,9 @@ def commanded(court: Court, call: Shell) -> tuple[list[Finding], Request]:
         findings += _hidden_patch(court, text, cwd)
     if call.argv and text is not None:
         findings += [court.decided(_command(court, call.argv, cwd))]
+    if call.typed:
+        # Who gets it may be a shell, a database or another machine; and the next line may be the other half of a word.
+        findings.append(Finding("ask", "it is typed into a command that runs already", "harness.input"))
     if not script.is_exact or not findings:
         findings.append(Finding("ask", script.why or "it writes to a file, or sets more than words", "harness.shell"))
     single = script.commands[0] if script.is_exact and len(script.commands) == 1 else None

@@ -71,6 +71,8 @@ def patch_of(desk: RunDesk, files: Mapping[str, bytes | None], role: str) -> Pat
 
 def command_of(desk: RunDesk, call: Shell, network: Network, role: str) -> CommandRequest:
     """Return the request to run a text of a shell, or words, as the program would. Raises: NexusError."""
+    if call.typed:
+        raise Invalid("a run has no input to a command that runs already", hint="run one command with all its words")
     argv = call.argv or ("bash", "-c", call.text)
     if holds_secret(argv):
         raise Invalid("it holds a secret, which would be kept in the log", hint="read it from where it lies")

@@ -47,7 +47,7 @@ def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
     from gitnexus.policy import shell
 
     text = shell.inner_text(call.argv) if call.argv else call.text
-    if call.dialect != "sh" or plain["runs"] is None:
+    if call.dialect != "sh" or call.typed or plain["runs"] is None:
         return None
     try:
         script = shell.read(text) if text is not None else shell.Script((shell.Command(call.argv, True),))

@@ -5,7 +5,8 @@
 - `Reads`: files or folders, and patterns of names below them;
 - `Writes`: one file, with its whole new content, or with edits of what is there;
 - `Patched`: files by the `*** Begin Patch` form;
-- `Shell`: a text for a shell, or a list of words if the program has one; nobody has looked into it yet;
+- `Shell`: a text for a shell, or a list of words if the program has one; nobody has looked into it yet. `typed` is true
+  for what is typed into a command that runs already: a shell perhaps, perhaps something else;
 - `Mcp`: a tool of a server; `Subagent`: another agent by its role; `Network`: hosts by name and port;
 - `Question`: the program asks its person; `Harmless`: nothing outside of the program itself happens;
 - `Unknown`: a tool that is in no table, or one whose input is not as it should be. It is to be asked about.
@@ -61,6 +62,7 @@ class Shell(NamedTuple):
     cwd: str
     argv: tuple[str, ...] = ()
     dialect: str = "sh"
+    typed: bool = False
 
 
 class Mcp(NamedTuple):
@@ -226,6 +228,12 @@ def _shell(*fields: str, folder: tuple[str, ...] = (), dialect: str = "sh") -> _
     return made
 
 
+def _types(given: _Input) -> Call:
+    """Input to a command that runs already. Nothing at all only asks for its output; Ctrl-C and Ctrl-D end it."""
+    text = given.perhaps("chars", "input", "text")
+    return Shell(text, given.cwd, (), "sh", True) if text.strip("\x03\x04\r\n") else Harmless()
+
+
 def _role(*fields: str) -> _Maker:
     return lambda given: Subagent(given.perhaps(*fields))
 
@@ -322,6 +330,7 @@ _TOOLS: dict[str, dict[str, _Maker]] = {
     },
     "codex": {
         **_all("Bash shell_command exec_command shell local_shell", _shell("command", "cmd", folder=("workdir",))),
+        "write_stdin": _types,
         "apply_patch": _patched("command", "input", "patch"),
         "view_image": _reads("path"),
         "web_search": _at("api.openai.com:443"),

@@ -30,12 +30,17 @@ class Notes:
         harness: str = "git-nexus",
         clock: Callable[[], datetime] = now,
         closed: Callable[[], Sequence[ClosedCycle]] = tuple,
+        refuse_deletion: Callable[[Mapping[str, str]], None] = lambda notes: None,
     ) -> None:
-        """`reader` is who reads, `closed` tells the cycles that are closed."""
+        """`reader` is who reads, `closed` tells the cycles that are closed.
+
+        `refuse_deletion` raises where these notes, by name with their text, may not be deleted for who asks.
+        """
         self.state = state
         self.reader = reader
         self.clock = clock
         self.closed = closed
+        self.refuse_deletion = refuse_deletion
         # A bare repository has no session in which reads could be counted.
         self.local = None if state.repo.worktree is None else Local(state, clock, harness)
 

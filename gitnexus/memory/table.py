@@ -60,6 +60,8 @@ def collect(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
     did = Forgotten(None)
     if wanted or merges:
         going = [(row.note.name, row.why) for row in rows if row.note.name in wanted]
+        texts = {row.note.name: row.note.text for row in rows} | {pair.other.name: pair.other.text for pair in close}
+        notes.refuse_deletion({name: texts[name] for name in sorted(wanted | merges)})
         did = forget(notes, going, [pair for pair in close if pair.other.name in merges])
     left = [row for row in rows if row.note.name not in wanted]
     return {

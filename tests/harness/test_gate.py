@@ -52,6 +52,13 @@ def ruled(project: Path, nexus: Nexus, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / "link").symlink_to(".env")
     (project / "out").symlink_to(project.parent)
     monkeypatch.delenv("CLAUDE_CODE_ENTRYPOINT", raising=False)
+    ours = {"command": "git", "args": ["nexus", "mcp"]}
+    (project / ".gemini").mkdir()
+    (project / ".codex").mkdir()
+    for file in (".mcp.json", ".gemini/settings.json"):
+        (project / file).write_text(json.dumps({"mcpServers": {"nexus": ours}}))
+    (project / "opencode.json").write_text(json.dumps({"mcp": {"nexus": {"command": ["git", "nexus", "mcp"]}}}))
+    (project / ".codex" / "config.toml").write_text('[mcp_servers.nexus]\ncommand = "git"\nargs = ["nexus", "mcp"]\n')
     return project
 
 
