@@ -1,11 +1,12 @@
 """The law at one place, and what the gate says to one request under it: what all judgements of a tool call share."""
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gitnexus.app.gatememo import Law, Place
+from gitnexus.app.gatememo import Law, Place, stamp
 from gitnexus.app.harnessgate import below
 from gitnexus.app.policy import PolicyHere, policy_here
 from gitnexus.base.clock import now
@@ -25,6 +26,7 @@ Verdict = Literal["", "allow", "ask", "deny"]
 ORDER: dict[Verdict, int] = {"": 0, "allow": 0, "ask": 1, "deny": 2}
 # A request has to name a run before there is one; the digest that a person approves is made with the real name.
 _NO_RUN = "session"
+_MOST_FOLDERS = 50
 
 
 @dataclass(slots=True)
@@ -47,8 +49,14 @@ class Court:
         self.role = role_of(told)
         self.facts: list[tuple[str, str, str]] = []
         self.last: Decision | None = None
+        self.is_kept = True
         self._project = id_of(state.snapshot) or ""
         self._grants: list[Grant] | None = None
+
+    def look_at(self, folders: Sequence[str]) -> None:
+        """Note the folders that an answer rests on; of more than a few the answer is not kept."""
+        self.facts += [("stamp", folder, stamp(folder)) for folder in folders[:_MOST_FOLDERS]]
+        self.is_kept = self.is_kept and len(folders) <= _MOST_FOLDERS
 
     def common(self) -> dict[str, str]:
         """Return what every request of this call says."""
@@ -61,12 +69,21 @@ class Court:
     def decided(self, request: Request) -> Finding:
         """Return what the gate says to a request, and remember the strictest."""
         looks = isinstance(request, CommandRequest) and request.network == "none"
-        world = World(worktree=self.place.top, executed_changed=not looks)
+        folder = self._folder(request) if isinstance(request, CommandRequest) else ""
+        world = World(worktree=self.place.top, executed_changed=not looks, folder=folder)
         found = decide(request, self.here.law, self._granted(), world=world, now=now())
         if self.last is None or ORDER[found.verdict] >= ORDER[self.last.verdict]:
             self.last = found
         why = found.why if found.verdict != "deny" else f"{found.why} (rule {found.rule})"
         return Finding(found.verdict, why, found.rule)
+
+    def _folder(self, request: CommandRequest) -> str:
+        """Return why the folder of a command is no plain one, and note what that rests on."""
+        from gitnexus.app.judgefolder import why_folder_matters  # only commands pay
+
+        why, paths = why_folder_matters(request.argv, request.cwd, self.place.top)
+        self.look_at(paths)
+        return why
 
     def law(self) -> Law:
         """Return the law to remember answers under."""

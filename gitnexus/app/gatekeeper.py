@@ -1,6 +1,7 @@
 """The gate at work for one run: judges by the law in force, signs what is allowed or approved, and burns tokens."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 from gitnexus.app.policy import PolicyHere, policy_here
@@ -59,7 +60,28 @@ class Gatekeeper:
         """Return the verdict; never raises."""
         self.action = self.action or f"a{chance(8)}"
         grants = [grant for _, grant in self.grants()]
-        return decide(request, self.here.law, grants, self.mode, world=self.around, now=now())
+        around = self.around
+        if isinstance(request, CommandRequest) and request.sandbox == "L0":
+            from gitnexus.app.judgefolder import why_folder_matters  # only what nothing confines pays
+
+            folder = why_folder_matters(request.argv, request.cwd, around.worktree)[0]
+            around = replace(around, folder=folder)
+        found = decide(request, self.here.law, grants, self.mode, world=around, now=now())
+        if found.verdict != "deny" and isinstance(request, CommandRequest) and self.here.law.deny_reads():
+            return self._unreached(request, found)
+        return found
+
+    def _unreached(self, request: CommandRequest, found: Decision) -> Decision:
+        """Return a decision, or a no where the command reaches files that a rule keeps from agents."""
+        from gitnexus.app.judgereads import Reach, words_of  # only where such a rule is
+        from gitnexus.policy.parts import parts_of
+
+        top = self._around.worktree
+        reached = Reach(self.here.law, top).by_commands(parts_of(request.argv, request.cwd))
+        if reached is None:
+            return found
+        instead = "a command that names the files or folders it needs"
+        return found.changed(verdict="deny", rule=reached.rule, why=words_of(reached, top), instead=instead)
 
     def issue(self, request: Request, digest: str, decision: Decision) -> str:
         """Return a token for what the policy allows by itself. Raises: NexusError."""

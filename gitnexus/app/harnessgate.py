@@ -24,9 +24,11 @@ from gitnexus.harness.calls import (
 )
 from gitnexus.harness.canary import REASON, is_canary
 from gitnexus.harness.model import Answer, Happening
+from gitnexus.policy.gitshape import why_git_obeys
 
 # Below our home, and yet where runs work.
 WORKTREES = "worktrees"
+_LARGEST_TEXT = 1024 * 1024
 
 
 def judged(told: Happening) -> Answer:
@@ -89,6 +91,19 @@ def new_text(call: Writes) -> str:
     return call.content if call.content is not None else "".join(edit.new for edit in call.edits)
 
 
+def text_after(call: Writes, path: str) -> str | None:
+    """Return what a file will hold after a call, as far as it is told; None where the call tells nothing."""
+    if call.content is not None or not call.edits:
+        return call.content
+    text = ""
+    if os.path.isfile(path) and os.path.getsize(path) <= _LARGEST_TEXT:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            text = file.read()
+    for edit in call.edits:
+        text = text.replace(edit.old, edit.new) if edit.old and edit.old in text else f"{text}\n{edit.new}"
+    return text
+
+
 def no_opinion(told: Happening) -> Answer:
     """Return an answer that leaves it to the program's own rules. Our plug-in in OpenCode takes only a plain yes."""
     return Answer(verdict="allow") if told.harness == "opencode" else Answer()
@@ -135,7 +150,8 @@ def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> s
     """Return all that an answer depends on besides the law; empty for a call whose answer is never kept."""
     subject: tuple[object, ...]
     if isinstance(call, Writes):
-        subject = ("write", paths, mode_of(paths[0]), "\0" in new_text(call))
+        shape = why_git_obeys(paths[0], text_after(call, paths[0]))
+        subject = ("write", paths, mode_of(paths[0]), "\0" in new_text(call), shape)
     elif isinstance(call, Reads):
         subject = ("read", paths, call.patterns)
     elif isinstance(call, Shell):

@@ -10,7 +10,7 @@ from pathlib import Path
 from gitnexus.app.court import ORDER, Court, Finding
 from gitnexus.app.gatememo import Known, Memo, Place, marks, stamp
 from gitnexus.app.harnessgate import asking, no_opinion
-from gitnexus.app.judgefiles import outside, patch_of, reading, unplanned, writing
+from gitnexus.app.judgefiles import outside, patch_of, reading, shaped, unplanned, writing
 from gitnexus.app.judgerole import limited
 from gitnexus.app.judgeshell import commanded
 from gitnexus.app.keepers import open_state
@@ -43,6 +43,7 @@ def answered(told: Happening, call: Call, place: Place, memo: Memo, key: str) ->
         state.required()
         court = Court(state, told, place)
         found = judged_call(court, call)
+        key = key if court.is_kept else ""
         verdict, why = found.finding.verdict, found.finding.why
         if verdict != "ask":
             if key and tip and tip == state.snapshot.commit and not found.finding.rule.startswith("grant."):
@@ -93,7 +94,7 @@ def _found(court: Court, call: Call) -> tuple[list[Finding], Request | None]:
             findings = [*reading(court, call)]
         case Writes() | Patched():
             request = patch_of(court, call)
-            findings = [*unplanned(court), *writing(court, request), *outside(court, call)]
+            findings = [*shaped(court, call), *unplanned(court), *writing(court, request), *outside(court, call)]
         case Shell():
             findings, request = commanded(court, call)
         case Network():

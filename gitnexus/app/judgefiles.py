@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gitnexus.app.court import Court, Finding
-from gitnexus.app.harnessgate import meant, new_text
+from gitnexus.app.harnessgate import meant, new_text, text_after
+from gitnexus.app.judgefolder import is_repository
+from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.base.text import one_line
 from gitnexus.harness.calls import Patched, Reads, Writes
 from gitnexus.policy.builtin import secret_by
+from gitnexus.policy.gitshape import hook_of, why_git_obeys
 from gitnexus.policy.law import why_unreadable
 from gitnexus.policy.model import Change, PatchRequest
 from gitnexus.policy.paths import enters_git, why_odd
+from gitnexus.policy.words import ANY_FILE
 
 
 def reading(court: Court, call: Reads) -> Iterator[Finding]:
@@ -21,13 +25,25 @@ def reading(court: Court, call: Reads) -> Iterator[Finding]:
         court.facts.append(("real", path, path))
         inside = court.below(path)
         # Outside of the worktree what is secret by its name is secret still.
-        secret = secret_by(path.lstrip("/")) if inside is None else inside and why_unreadable(court.here.law, inside)
+        secret = secret_by(path.lstrip("/")) if inside is None else inside and _unreadable(court, inside)
         if secret:
             yield Finding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
+    reach = Reach(court.here.law, court.place.top)
+    for path in map(meant, call.paths):
+        if Path(path).is_dir() and (found := reach.by_search(path, call.patterns)) is not None:
+            yield Finding("deny", words_of(found, court.place.top), found.rule)
+    court.look_at(reach.looked_at)
     for pattern in call.patterns:
         for name in _spelled(pattern):
             if rule := why_unreadable(court.here.law, name) if why_odd(name) is None else None:
                 yield Finding("deny", f"{one_line(pattern, 120)} finds what is not read for an agent ({rule})", rule)
+
+
+def _unreadable(court: Court, path: str) -> str | None:
+    """Return the rule that keeps agents from a file, or from all that lies in a folder."""
+    law = court.here.law
+    found = why_unreadable(law, path)
+    return found or (why_unreadable(law, f"{path}/{ANY_FILE}") if Path(court.place.top, path).is_dir() else None)
 
 
 def _changes(court: Court, call: Writes | Patched) -> Iterator[Change]:
@@ -50,6 +66,37 @@ def patch_of(court: Court, call: Writes | Patched) -> PatchRequest:
     """Return the files of the worktree that a call writes, as the rows of a patch without its trees."""
     changes = tuple(sorted(_changes(court, call), key=lambda row: os.fsencode(row.path)))
     return PatchRequest(**court.common(), base="", base_tree="", result_tree="", changes=changes)
+
+
+def shaped(court: Court, call: Writes | Patched) -> Iterator[Finding]:
+    """Yield a no for each file by which git would take a folder for a repository, a hook or a config: inside or out."""
+    rows = [(call.path, None)] if isinstance(call, Writes) else [(row.path, row.what) for row in call.files]
+    for path, what in rows:
+        real = meant(path)
+        if what == "delete":
+            continue
+        text = text_after(call, real) if isinstance(call, Writes) else _patched_text(call, path, real)
+        why = why_git_obeys(path, text) or why_git_obeys(real, text)
+        folder = hook_of(real)
+        if why is None and folder and is_repository(Path(folder)):
+            why = "it is a hook of a folder that git takes for a repository"
+        if why is not None:
+            yield Finding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
+
+
+def _patched_text(call: Patched, path: str, real: str) -> str:
+    """Return the lines that a patch gives a file, after those that it has: enough to know its shape."""
+    added, here = [], False
+    for line in call.text.split("\n"):
+        if line.lstrip().startswith("***"):
+            here = line.rpartition(":")[2].strip() != "" and path.endswith(line.rpartition(":")[2].strip())
+        elif here and line.startswith("+"):
+            added.append(line[1:])
+    try:
+        before = Path(real).read_text("utf-8", "surrogateescape")
+    except OSError:
+        before = ""
+    return "\n".join([*([before] if before else []), *added])
 
 
 def writing(court: Court, request: PatchRequest) -> Iterator[Finding]:
@@ -91,6 +138,8 @@ def written(court: Court, path: str, cwd: str) -> Finding:
     """Return what is found about a file that a command writes: a no or a question."""
     real = meant(posixpath.join(cwd, path) if not path.startswith("~") else path)
     place = court.below(real)
+    if why := why_git_obeys(real, None):
+        return Finding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
     if place is None:
         return _elsewhere(real)
     if not place:

@@ -8,11 +8,13 @@ from gitnexus.app.court import Court, Finding
 from gitnexus.app.gatememo import nowhere, program_of
 from gitnexus.app.harnessgate import meant
 from gitnexus.app.judgefiles import reading, unplanned, written
+from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.harness.calls import Reads, Shell
 from gitnexus.harness.patchform import BEGIN, touched
 from gitnexus.harness.writers import effect
 from gitnexus.policy import shell
 from gitnexus.policy.model import CommandRequest, Request
+from gitnexus.policy.parts import Part, folder_words, placed_commands
 from gitnexus.policy.programs import only_looks
 
 
@@ -27,7 +29,15 @@ def commanded(court: Court, call: Shell) -> tuple[list[Finding], Request]:
         script = shell.read(text) if text is not None else shell.Script((shell.Command(call.argv, True),))
     except shell.TooMuch:
         return [Finding("deny", "it is too long or too deep to be looked at", "harness.shell")], whole
-    findings = [one for command in script.commands for one in _part(court, command, cwd)]
+    try:
+        parts = list(placed_commands(script.commands, cwd))
+    except shell.TooMuch:
+        return [Finding("deny", "it changes its folder too often to be followed", "harness.shell")], whole
+    findings = [one for part in parts for folder in part.folders for one in _part(court, part, folder)]
+    reach = Reach(court.here.law, court.place.top)
+    if (reached := reach.by_commands(parts)) is not None:
+        findings.append(Finding("deny", words_of(reached, court.place.top), reached.rule))
+    court.look_at(reach.looked_at)
     if writes_files(call):
         findings += unplanned(court)
     if text is not None and BEGIN in text:
@@ -43,11 +53,11 @@ def commanded(court: Court, call: Shell) -> tuple[list[Finding], Request]:
     return findings, _command(court, single.argv, cwd) if single else whole
 
 
-def _part(court: Court, command: shell.Command, cwd: str) -> Iterator[Finding]:
+def _part(court: Court, command: Part, cwd: str) -> Iterator[Finding]:
     """Yield what is found about one command of a text: itself, what it reads and what it writes."""
     if command.argv and command.argv[0]:
         yield court.decided(_command(court, command.argv, cwd))
-        for word in command.argv[1:]:
+        for word in folder_words(command.argv):
             yield from _linked(court, word, cwd)
     effects = effect(command.argv) if command.argv else effect(())
     for path in (*effects.paths, *command.writes):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.adapters.live.protocol import Asked, FileDiff
+from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.app.runact import bench_for
 from gitnexus.app.runcommit import tip_of
 from gitnexus.app.rundesk import RunDesk
@@ -13,7 +14,7 @@ from gitnexus.base import hunks
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid
 from gitnexus.base.text import is_text, one_line
 from gitnexus.gateway.commanding import CommandDeed
-from gitnexus.gateway.paths import refusals
+from gitnexus.gateway.paths import refusals, shaped_refusals
 from gitnexus.git.ondisk import Unfit, content
 from gitnexus.git.private import private
 from gitnexus.harness.calls import Call, Harmless, Mcp, Reads, Shell, Writes, call_of
@@ -49,6 +50,9 @@ def settled(desk: RunDesk, call: Call) -> tuple[bool, str] | None:
                 below = os.path.relpath(os.path.realpath(path), desk.place) if _is_inside(desk, path) else "."
                 if below != "." and (rule := why_unreadable(law, below)):
                     return False, f"{rule}: this file is not read"
+                found = Reach(law, str(desk.place)).by_search(path, call.patterns) if Path(path).is_dir() else None
+                if found is not None:
+                    return False, words_of(found, str(desk.place))
             return True, ""
         case Mcp() if call.server == "nexus":
             return True, ""  # it has a gate of its own
@@ -63,7 +67,8 @@ def patch_of(desk: RunDesk, files: Mapping[str, bytes | None], role: str) -> Pat
         made = with_files(git, tip_of(desk), files)
         if not made.changes:
             return None
-        for path, _, why in refusals(made.changes, (entry.path for entry in made.present), {}):
+        wrong = refusals(made.changes, (entry.path for entry in made.present), {})
+        for path, _, why in (*wrong, *shaped_refusals(git, made.changes)):
             raise Invalid(f"{one_line(path, 80)!r} is refused: {why}")
         git.keep(made.result_tree)
         return request_of(desk, made.base, made.base_tree, made.result_tree, made.changes, role)

@@ -9,14 +9,18 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from gitnexus.app.gatememo import Known, Place, program_of
-from gitnexus.app.harnessgate import below, mode_of, new_text, paths_of
+from gitnexus.app.harnessgate import below, mode_of, new_text, paths_of, text_after
 from gitnexus.harness.calls import Reads, Shell, Writes
+from gitnexus.policy.gitshape import why_git_obeys
 from gitnexus.policy.plain import allowing, is_readable, is_unread
 
 if TYPE_CHECKING:
     from gitnexus.policy import shell
 
 _LONGEST_WORD = 1000
+# Programs that may look into a folder that they do not name.
+_GIT_SHOWS = frozenset(("grep", "archive", "diff", "show", "stash", "reflog", "-p", "-u", "--patch"))
+_SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack fd find tree du ls tar zip rsync cp scp diff ctags".split())
 
 
 def answered(call: Reads | Writes | Shell, place: Place, plain: dict[str, Any]) -> Known | None:
@@ -29,6 +33,8 @@ def answered(call: Reads | Writes | Shell, place: Place, plain: dict[str, Any]) 
 def _read(call: Reads, place: Place, plain: dict[str, Any]) -> Known | None:
     inside = [below(place, path) for path in paths_of(call)]
     quiet = not call.patterns and all(path is not None and is_readable(plain, path) for path in inside)
+    if plain.get("reads", True) and any(os.path.isdir(path) for path in paths_of(call)):
+        return None
     return Known("", "") if quiet else None
 
 
@@ -36,6 +42,8 @@ def _written(call: Writes, place: Place, plain: dict[str, Any]) -> Known | None:
     path = paths_of(call)[0]
     inside, kind = below(place, path), mode_of(path)
     if inside is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
+        return None
+    if why_git_obeys(inside, text_after(call, path)):
         return None
     line = allowing(plain, inside)
     return None if line is None else Known("allow", f"allowed: {line}")
@@ -54,6 +62,8 @@ def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
     except shell.TooMuch:
         return None
     first: Known | None = None
+    if plain.get("reads", True) and any(_looks_around(command, call.cwd) for command in script.commands):
+        return None
     for command in script.commands:
         known = _part(command, os.path.realpath(call.cwd), place, plain)
         if known is None or known.verdict == "deny":
@@ -63,12 +73,35 @@ def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
     return first if is_all else None
 
 
+def _looks_around(command: "shell.Command", cwd: str) -> bool:
+    """True for a command that may reach more files than its words name: by a folder, a pattern, or another folder."""
+    from gitnexus.policy.parts import moves
+
+    words = command.argv[1:]
+    return (
+        moves(command.argv)
+        or (bool(command.argv) and command.argv[0].rpartition("/")[2] in _SEARCHERS)
+        or any(
+            word in _GIT_SHOWS
+            or word[:2] in ("-S", "-G", "-L")
+            or "*" in word
+            or "?" in word
+            or "[" in word
+            or "{" in word
+            for word in words
+        )
+        or any(os.path.isdir(os.path.join(cwd, word)) for word in words if len(word) <= _LONGEST_WORD)
+    )
+
+
 def _part(command: "shell.Command", cwd: str, place: Place, plain: dict[str, Any]) -> Known | None:
     from gitnexus.harness.writers import effect
     from gitnexus.policy.plainrun import answer
 
     argv = command.argv
     if not argv or not argv[0]:
+        return None
+    if not _is_plain_folder(argv, cwd, place):
         return None
     found = answer(plain, argv, program_of(argv[0], cwd), cwd, place.top)
     if found is None or found[0] == "deny":
@@ -77,6 +110,15 @@ def _part(command: "shell.Command", cwd: str, place: Place, plain: dict[str, Any
     if written.paths or written.anything or command.writes or command.reads:
         return None
     return Known(*found) if all(_leads_nowhere_else(word, cwd, place, plain) for word in argv[1:]) else None
+
+
+def _is_plain_folder(argv: "tuple[str, ...]", cwd: str, place: Place) -> bool:
+    """True where nothing in the folder can make the program run something else: in git's case, at the top alone."""
+    from gitnexus.policy.obeyed import OBEYED
+    from gitnexus.policy.programs import name_of
+
+    name = name_of(argv[0])
+    return name not in OBEYED and (name != "git" or (cwd == place.top and "-C" not in argv))
 
 
 def _leads_nowhere_else(word: str, cwd: str, place: Place, plain: dict[str, Any]) -> bool:

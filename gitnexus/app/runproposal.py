@@ -13,7 +13,7 @@ from gitnexus.base.text import one_line
 from gitnexus.events.fold import step_of
 from gitnexus.events.kinds import short
 from gitnexus.events.view import ActionView
-from gitnexus.gateway.paths import refusals
+from gitnexus.gateway.paths import refusals, shaped_refusals
 from gitnexus.git.commits import tree_of
 from gitnexus.git.ondisk import Odd, worktree_tree
 from gitnexus.git.private import private
@@ -51,6 +51,7 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
         git.keep(found.result_tree)
         # Where links lead is the gate's to judge: a tree that was read from the disk has nothing below a link.
         wrong = list(refusals(found.changes, (entry.path for entry in files(git, found.result_tree)), {}))
+        wrong += shaped_refusals(git, found.changes)
         # What fits into no tree would look like a deletion where there was a file before.
         wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
         role = role_at(desk, node)

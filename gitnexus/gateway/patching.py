@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from gitnexus.base.errors import DeniedByPolicy, Invalid
@@ -11,7 +12,7 @@ from gitnexus.gateway.bench import Bench
 from gitnexus.gateway.door import Act
 from gitnexus.gateway.landing import refreshed
 from gitnexus.gateway.needs import Denied
-from gitnexus.gateway.paths import is_reserved, refusals
+from gitnexus.gateway.paths import is_reserved, refusals, shaped_refusals
 from gitnexus.git.patches import Applied, HiddenFile, applied_in
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import head_of
@@ -72,7 +73,8 @@ def checked(git: PrivateGit, base: str, patch: bytes, rule_on: Denied) -> Applie
         entries = [entry for entry in done.present if entry.mode == LINK]
         found = targets(git, (entry.oid for entry in entries))
         links = {entry.path: found[entry.oid] for entry in entries}
-    for path, rule, why in refusals(done.changes, (entry.path for entry in done.present), links):
+    wrong = refusals(done.changes, (entry.path for entry in done.present), links)
+    for path, rule, why in chain(wrong, shaped_refusals(git, done.changes)):
         context = {"path": path, "rule": rule, "why": why}
         raise Refused(f"the patch is refused for {one_line(path, 80)!r}: {why}", context=context)
     return done

@@ -5,7 +5,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitnexus.base.text import is_text, one_line
-from gitnexus.git.rows import LINK, TreeChange
+from gitnexus.git.private import PrivateGit
+from gitnexus.git.rows import LINK, TreeChange, blob, sizes
+from gitnexus.policy.facts import SUBMODULE
+from gitnexus.policy.gitshape import PIECES, why_git_obeys
 
 # Characters that HFS+ drops from a name, so that `.g\u200cit` is `.git` there.
 _DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -16,6 +19,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-
 _JOINERS = "\u200c\u200d"
 _ODD_JOINER = re.compile(f"(?:^|[\\0-\x7f])[{_JOINERS}]|[{_JOINERS}](?:$|[\\0-\x7f])")
 _MOST_STEPS = 40
+_LARGEST_SHAPE = 256 * 1024
 
 
 def is_git(part: str) -> bool:
@@ -92,6 +96,20 @@ def refusals(
     added = [row.path for row in rows if row.new_mode and not row.old_mode]
     for path, reason in _collisions(added, result) if added else ():
         yield path, "builtin.collision", reason
+
+
+def shaped_refusals(git: PrivateGit, changes: Iterable[TreeChange]) -> Iterator[tuple[str, str, str]]:
+    """Yield each file by which git would take a folder of the tree for a repository, or obey a config."""
+    for row in changes:
+        name = row.path.rpartition("/")[2].lower()
+        if not row.new_mode or not (name in PIECES or "config" in name):
+            continue
+        text: str | None = None
+        if row.new_mode not in (LINK, SUBMODULE) and 0 <= sizes(git, [row.new_blob])[0] <= _LARGEST_SHAPE:
+            text = blob(git, row.new_blob).decode("utf-8", "replace")
+        why = why_git_obeys(row.path, text if row.new_mode != LINK else "", row.link_target)
+        if why:
+            yield row.path, "builtin.git-shape", why
 
 
 def why_astray(link: str, links: Mapping[str, str]) -> str | None:

@@ -35,7 +35,12 @@ ASKED: dict[str, tuple[str, ...]] = {
         "webpack.config.*", "rollup.config.*", "babel.config.*", ".babelrc*", ".eslintrc*", "eslint.config.*",
         ".prettierrc.*js", "karma.conf.*", "gulpfile.*", "Gruntfile.*", "tsup.config.*", ".mocharc.*", "composer.json",
         "composer.lock", "mix.exs", "rebar.config", "flake.nix", "default.nix", "shell.nix", ".tool-versions",
-        ".python-version", ".nvmrc", "mise.toml", ".mise.toml", "Vagrantfile", "Procfile", ".editorconfig.py"),
+        ".python-version", ".nvmrc", "mise.toml", ".mise.toml", "Vagrantfile", "Procfile", ".editorconfig.py",
+        "bunfig.toml", "uv.toml", "hatch.toml", "ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8",
+        ".pylintrc", "pylintrc", ".coveragerc", "conf.py", "ansible.cfg", "rust-toolchain*", "go.work", ".bundle/",
+        ".mvn/",
+        "CMakePresets.json", "meson.build", "build.ninja", ".bazelrc", "WORKSPACE", "MODULE.bazel", ".justfile",
+        ".vimrc", ".exrc", ".nvimrc", ".gdbinit", ".lldbinit"),
 }  # fmt: skip
 _ASKED_PATTERNS = tuple(pattern for patterns in ASKED.values() for pattern in patterns)
 _ASKED_TAGS = tuple(tag for tag, patterns in ASKED.items() for _ in patterns)

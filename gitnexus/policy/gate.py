@@ -48,9 +48,13 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class World(Around):
-    """What the caller knows beside the request. `used` is None where nobody counts: then autopilot asks."""
+    """What the caller knows beside the request. `used` is None where nobody counts: then autopilot asks.
+
+    `folder` says why the folder of a command is no plain one: something there makes its program run something else.
+    """
 
     used: Used | None = None
+    folder: str = ""
 
 
 @dataclass(slots=True)
@@ -328,6 +332,10 @@ def _command_held(case: _Case, request: CommandRequest, rule: Rule) -> Reason:
     if "runs_tree" in tags and "/" not in request.argv[0]:
         why = f"{one_line(request.program, 80)} lies where agents write, and the rule names a program of the system"
         return Reason("ask", "builtin.runs_tree", why, "a rule that names the program by its path")
+    if request.sandbox == "L0" and case.world.folder:
+        return Reason(
+            "ask", "builtin.folder", case.world.folder, "a yes for this request alone, or a sandbox of at least L1"
+        )
     if request.sandbox == "L0" and case.world.executed_changed and not freed:
         why = "files that it may execute have changed, and nothing confines it"
         return Reason("ask", "builtin.no_sandbox", why, "a sandbox of at least L1" + _OR_FREED)

@@ -164,6 +164,10 @@ class Law:
     signin: Verdict = "ask"
     unplanned: Unplanned | None = None
 
+    def deny_reads(self) -> list[Rule]:
+        """Return the rules that keep agents from reading files."""
+        return [rule for rule in self.rules if rule.verdict == "deny" and rule.subject == "read"]
+
 
 def law_of(
     user: Policy | None = None, project: Policy | None = None, *, trusted: bool = False, bypass: bool = False

@@ -32,6 +32,8 @@ def written_out(law: "Law") -> dict[str, Any]:
     ]
     usable = not whole and law.mode in ("default", "acceptEdits")
     return {
+        # Where a rule keeps agents from files, a search of a folder above them is for the gate.
+        "reads": any(rule.subject == "read" for rule in law.rules),
         "usual": paths.PLAIN.pattern,
         "reserved": paths.RESERVED.pattern,
         # What a rule or a list says anything about, and of that what is not even read.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
+from gitnexus.policy.obeyed import OBEYED
 from gitnexus.policy.programtable import GROUPS, PROGRAMS, Program
 
 WRAPPERS = frozenset(name for group in ("interpreters", "wrappers", "other users") for name in GROUPS[group][1].split())
@@ -23,7 +24,7 @@ _RUN_AFTER: dict[str, tuple[str, ...]] = {
 }
 _NAMES_OF_OURS = frozenset(("git-nexus",))
 # In the tables as harmless, and yet they run what lies in the tree.
-_RUN_THE_TREE = frozenset(("pytest", "cargo", "go", "ruff"))
+_RUN_THE_TREE = frozenset(OBEYED)
 
 
 @lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ REFUSALS: dict[str, str] = {
     "builtin.request": "a request that does not say its project, its run or what it is about",
     "builtin.path": "a path with `..`, `//`, `~`, control characters or another spelling of what it means",
     "builtin.git": "`.git` in any spelling, at any depth",
+    "builtin.git-shape": "a file by which git would take a folder for a repository, a hook or a config, anywhere",
     "builtin.stream": "a path with a colon: an NTFS stream, or a drive",
     "builtin.nexus": "what lies in `.nexus/`",
     "builtin.secret": "a file that holds secrets by its name or place",

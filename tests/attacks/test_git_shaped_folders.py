@@ -1,0 +1,153 @@
+"""A folder that git takes for a repository, and files that other programs obey: not written, and not looked into."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitnexus.app.harnessgate import judged
+from gitnexus.app.runtools import call
+from gitnexus.base.errors import Invalid
+from gitnexus.harness.model import Happening
+from gitnexus.policy.builtin import asked_tag, secret_by
+from gitnexus.policy.gitshape import why_git_obeys
+from gitnexus.policy.obeyed import OBEYED
+from tests.conftest import run_git
+from tests.runs.begun import begun
+
+RULES = """---
+version: 1
+allow:
+- write: ["src/**"]
+- run: [git, status]
+- run: [cd, "**"]
+- {run: [make, all], unconfined: true}
+---
+"""
+CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "sh -c id"\n'
+
+
+@pytest.fixture
+def place(project: Path, sealed: Path) -> Path:
+    (project / "src").mkdir()
+    (sealed / "nexus").mkdir(exist_ok=True)
+    (sealed / "nexus" / "policy.md").write_text(RULES)
+    return project
+
+
+def said(place: Path, harness: str, tool: str, given: dict[str, Any]) -> tuple[str, str]:
+    told = Happening(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
+    answer = judged(told)
+    return answer.verdict, answer.reason
+
+
+def added(path: str, text: str) -> dict[str, str]:
+    lines = "".join(f"+{line}\n" for line in text.splitlines())
+    return {"command": f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"}
+
+
+def written(place: Path, path: str, text: str) -> list[tuple[str, str]]:
+    """Return what each program is told that would write a file."""
+    rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("claude-code", "Write", {"file_path": path, "content": text}),
+        ("codex", "apply_patch", added(path, text)),
+        ("gemini-cli", "write_file", {"file_path": path, "content": text}),
+        ("opencode", "write", {"filePath": path, "content": text}),
+    ]
+    return [said(place, *row) for row in rows]
+
+
+def test_nobody_writes_a_folder_that_git_takes_for_a_repository(place: Path) -> None:
+    for path, text in (
+        ("src/x/HEAD", "ref: refs/heads/main\n"),
+        ("src/x/head", "a" * 40 + "\n"),
+        ("src/x/commondir", "../y\n"),
+        ("src/x/config", CONFIG),
+        ("src/notes.ini", CONFIG),
+        ("src/link", "gitdir: /tmp/evil\n"),
+    ):
+        for verdict, why in written(place, path, text):
+            assert (verdict, "git takes" in why) == ("deny", True), (path, verdict, why)
+    for path, text in (("src/HEAD", "# How we cut heads\n"), ("src/config", "[tool]\nname = x\n"), ("src/a.py", "x\n")):
+        assert {verdict for verdict, _ in written(place, path, text)} == {"allow"}, path
+
+
+def test_a_config_is_refused_also_where_it_is_made_in_pieces(place: Path) -> None:
+    (place / "src" / "config").write_text("[core]\n\tbare = false\n")
+    edit = {"file_path": "src/config", "old_string": "bare = false", "new_string": "fsmonitor = id"}
+
+    assert said(place, "claude-code", "Edit", {**edit, "new_string": "bare = true"})[0] == "allow"
+    assert said(place, "claude-code", "Edit", edit)[0] == "deny"
+
+
+def test_git_is_not_let_look_at_a_repository_that_an_agent_could_have_made(place: Path) -> None:
+    assert said(place, "codex", "Bash", {"command": "git status"})[0] == "allow"
+    assert said(place, "codex", "Bash", {"command": "git status", "workdir": "src"})[0] == "allow"
+    for made in ("src/bare", "src/whole"):
+        bare = ["--bare"] if made.endswith("bare") else []
+        subprocess.run(["git", "init", "-q", *bare, str(place / made)], check=True)
+        for harness, tool in (("codex", "Bash"), ("opencode", "bash"), ("gemini-cli", "run_shell_command")):
+            folder = "dir_path" if harness == "gemini-cli" else "workdir"
+            verdict, why = said(place, harness, tool, {"command": "git status", folder: made})
+            assert (verdict, "an agent could have made" in why) == ("deny", True), (made, harness, why)
+        assert said(place, "claude-code", "Bash", {"command": f"cd {made} && git status"})[0] == "deny"
+
+
+def test_the_repository_of_a_folder_that_became_one_is_noticed(place: Path) -> None:
+    given = {"command": ["git", "status"], "workdir": "src"}
+    assert [said(place, "codex", "shell", given)[0] for _ in range(2)] == ["allow", "allow"]
+    subprocess.run(["git", "init", "-q", "--bare", str(place / "src")], check=True)
+    assert said(place, "codex", "shell", given)[0] == "deny"
+
+
+def test_a_program_that_obeys_files_of_its_folder_asks_while_they_are_not_as_committed(place: Path) -> None:
+    (place / "Makefile").write_text("all:\n")
+    verdict, why = said(place, "codex", "Bash", {"command": "make all"})
+    assert (verdict, "make obeys Makefile" in why) == ("deny", True), why
+    run_git(place, "add", "-A")
+    run_git(place, "commit", "-qm", "make")
+    assert said(place, "codex", "Bash", {"command": "make all"})[0] == "allow"
+    (place / "src" / "GNUmakefile").write_text("all:\n\tid\n")
+    given = {"command": "make all", "workdir": "src"}
+    assert "make obeys src/GNUmakefile" in said(place, "codex", "Bash", given)[1]
+
+
+def test_every_file_that_a_program_obeys_is_asked_about_when_it_is_written() -> None:
+    for program, names in OBEYED.items():
+        for name in names:
+            path = f"src/{name}"
+            assert asked_tag(path) or secret_by(path), (program, name)
+
+
+def test_no_patch_of_a_run_makes_such_a_folder(place: Path) -> None:
+    diff = "--- /dev/null\n+++ b/src/x/{}\n@@ -0,0 +1 @@\n+{}\n"
+    with begun(place) as desk:
+        for name, text in (("HEAD", "ref: refs/heads/main"), ("config", "[core] fsmonitor = id")):
+            with pytest.raises(Invalid, match="git takes"):
+                call(desk, "propose_patch", {"patch": diff.format(name, text)})
+        assert call(desk, "propose_patch", {"patch": diff.format("HEAD", "a title")})["status"] == "executed"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "refused"),
+    [
+        ("HEAD", None, True),
+        ("a/HEAD.", "ref:refs/heads/x", True),
+        ("HEAD", "ref: something else", False),
+        ("x.gitconfig", "; c\n[include]\n\tpath = ~/x\n", True),
+        ("x", "[alias]\n\tst = !id\n", True),
+        ("x", "\ufeff[core]\npager = id\n", True),
+        ("x", '[filter "a b"]\n\tclean = id\n', True),
+        ("README.md", "# Git\n\nWrite this:\n\n    [core]\n    fsmonitor = x\n", False),
+        ("setup.cfg", "[tool:pytest]\naddopts = -q\n", False),
+        ("pyproject.toml", '[tool.x]\ncommand = "y"\nlist = [\n  "a",\n]\n', False),
+    ],
+)
+def test_what_git_takes_for_its_own(path: str, text: str | None, refused: bool) -> None:
+    assert (why_git_obeys(path, text) is not None) == refused
+
+
+def test_the_table_is_plain_json_for_who_reads_it() -> None:
+    assert json.dumps(dict(OBEYED))
