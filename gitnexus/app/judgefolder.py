@@ -41,7 +41,7 @@ def _repository(argv: Sequence[str], cwd: str, top: str) -> tuple[str, list[str]
         if is_repository(at):
             return f"git takes the folder {shown} for a repository, which an agent could have made", looked_at
         if at == at.parent:
-            return f"{one_line(cwd, 120)} lies in no repository of the project", looked_at
+            return "", looked_at  # git finds none, and says so
         at = at.parent
 
 

@@ -13,14 +13,17 @@ from gitnexus.app.harnessgate import below, mode_of, new_text, paths_of, text_af
 from gitnexus.harness.calls import Reads, Shell, Writes
 from gitnexus.policy.gitshape import why_git_obeys
 from gitnexus.policy.plain import allowing, is_readable, is_unread
+from gitnexus.policy.words import ANY_FILE
 
 if TYPE_CHECKING:
     from gitnexus.policy import shell
 
 _LONGEST_WORD = 1000
-# Programs that may look into a folder that they do not name.
+# Programs that may look into a folder that they do not name, always or with one of these letters, and so may git.
+_SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack fd find tree du tar zip rsync cp scp ctags".split())
+_RECURSIVE = {"ls": "R", "diff": "r"}
 _GIT_SHOWS = frozenset(("grep", "archive", "diff", "show", "stash", "reflog", "-p", "-u", "--patch"))
-_SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack fd find tree du ls tar zip rsync cp scp diff ctags".split())
+_WILD = frozenset("*?[{")
 
 
 def answered(call: Reads | Writes | Shell, place: Place, plain: dict[str, Any]) -> Known | None:
@@ -62,7 +65,7 @@ def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
     except shell.TooMuch:
         return None
     first: Known | None = None
-    if plain.get("reads", True) and any(_looks_around(command, call.cwd) for command in script.commands):
+    if plain.get("reads", True) and any(_looks_around(command.argv) for command in script.commands):
         return None
     for command in script.commands:
         known = _part(command, os.path.realpath(call.cwd), place, plain)
@@ -73,24 +76,20 @@ def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
     return first if is_all else None
 
 
-def _looks_around(command: "shell.Command", cwd: str) -> bool:
-    """True for a command that may reach more files than its words name: by a folder, a pattern, or another folder."""
+def _looks_around(argv: "tuple[str, ...]") -> bool:
+    """True for a command that may reach more files than its words name: by a search, a pattern, or another folder."""
     from gitnexus.policy.parts import moves
 
-    words = command.argv[1:]
-    return (
-        moves(command.argv)
-        or (bool(command.argv) and command.argv[0].rpartition("/")[2] in _SEARCHERS)
-        or any(
-            word in _GIT_SHOWS
-            or word[:2] in ("-S", "-G", "-L")
-            or "*" in word
-            or "?" in word
-            or "[" in word
-            or "{" in word
-            for word in words
-        )
-        or any(os.path.isdir(os.path.join(cwd, word)) for word in words if len(word) <= _LONGEST_WORD)
+    if not argv or moves(argv):
+        return bool(argv)
+    name = argv[0].rpartition("/")[2]
+    letter = _RECURSIVE.get(name, "\0")
+    return name in _SEARCHERS or any(
+        word in _GIT_SHOWS
+        or word[:2] in ("-S", "-G", "-L")
+        or (word[:1] == "-" and letter in word)
+        or not _WILD.isdisjoint(word)
+        for word in argv[1:]
     )
 
 
@@ -130,4 +129,6 @@ def _leads_nowhere_else(word: str, cwd: str, place: Place, plain: dict[str, Any]
     inside = below(place, real)
     if inside is None:
         return not is_unread(plain, real.lstrip("/"))
+    if inside and os.path.isdir(real) and is_unread(plain, f"{inside}/{ANY_FILE}"):
+        return False
     return inside == "" or is_readable(plain, inside)

@@ -76,8 +76,7 @@ def answer(written: Mapping[str, Any], argv: Sequence[str], program: str, cwd: s
         return "deny", f"{argv[0]}: {denied['words']}"
     names_secrets = any(
         is_unread(written, one) or is_unread(written, f"{one}/{ANY_FILE}")
-        for path in (*_named(argv), cwd.lstrip("/"))
-        for one in seen_from(cwd, top, path)
+        for one in (*_folder_below(cwd, top), *(seen for path in _named(argv) for seen in seen_from(cwd, top, path)))
     )
     if names_secrets or next(_speaking(runs["ask"], lines), None) is not None:
         return None
@@ -97,6 +96,12 @@ def _is_plain(written: Mapping[str, Any], argv: Sequence[str], program: str, cwd
         and executes_by_option(argv) is None
         and not any(is_unread(written, path) for path in _named(argv))
     )
+
+
+def _folder_below(cwd: str, top: str) -> Iterator[str]:
+    """Yield the folder of a command as seen from the top, nothing for the top itself."""
+    if cwd.startswith(f"{top}/"):
+        yield cwd.removeprefix(f"{top}/")
 
 
 def _named(argv: Sequence[str]) -> Iterator[str]:
