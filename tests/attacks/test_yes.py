@@ -17,6 +17,7 @@ from tests.conftest import Nexus
 from tests.runs.begun import begun, new_file
 from tests.runs.live import ASKED, commits, events, typed
 from tests.runs.live import begun as run_of
+from tests.tui.test_lines import told
 
 CONFLICT = 23
 BEGIN = "-----BEGIN " + "PRIVATE KEY-----"
@@ -203,3 +204,26 @@ def test_a_workflow_of_a_file_is_started_after_all_that_it_says_and_runs_was_sho
 
     shown_ = drawn.replace("\r\n┆ ", "")
     assert (runs in shown_, "SAYS_END" in shown_) == (True, True), shown_[-500:]
+
+
+def test_the_chat_approves_what_is_folded_only_after_it_was_shown(desk: RunDesk, project: Path) -> None:
+    proposed(desk, "propose_patch", patch=lines_of("long.txt", *(f"line {n}" for n in range(200))))
+
+    first = told(project, "/approve y")
+    before = commits(project, desk.run.id)
+    second = told(project, "/show", "/approve y")
+
+    assert "nothing was approved: not all of the card was shown" in first
+    assert before == []
+    assert "+line 199" in second
+    assert len(commits(project, desk.run.id)) == 1
+
+
+def test_the_chat_approves_no_secret_that_is_hidden(desk: RunDesk, project: Path) -> None:
+    _, digest = proposed(desk, "propose_patch", patch=lines_of("a.py", BEGIN, "evil()"))
+
+    text = told(project, "/show", "/approve y")
+
+    assert "nothing was approved: 1 secret hidden (1 private-key); u shows it" in text
+    assert f"git nexus approve {desk.run.id} a1@{digest}" in text
+    assert commits(project, desk.run.id) == []
