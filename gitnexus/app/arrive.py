@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gitnexus.app.recorder import folder_of
 from gitnexus.base.errors import Failed, NexusError, VerificationFailed
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.events.artifacts import FOLDER, file_name
 from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import Checkpoint, at_commit, load
@@ -105,7 +105,7 @@ def _fill(folder: Path, kept: Checkpoint, run: Run) -> None:
     links = list(walk(raw, run.id))
     if not links or links[0].event.body.get("definition") != run.definition:
         raise VerificationFailed(f"the log of {run.id} is of another run than its record")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(folder)
     (folder / FOLDER).mkdir(exist_ok=True, mode=0o700)
     for name in kept.names(FOLDER):
         digest = f"sha256:{name}"

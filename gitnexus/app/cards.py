@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gitnexus.app.cardparts import CardPart, FileRow, content_of, hidden_in_diff, part_of, words_of
+from gitnexus.app.cardwarnings import lookalikes, warnings_of
 from gitnexus.base.lookalike import suspicious
 from gitnexus.base.text import one_line, visible, visible_bytes
 from gitnexus.git import Repo
@@ -17,8 +18,6 @@ from gitnexus.redaction.hide import redact
 from gitnexus.redaction.result import Reveal, counted, told
 
 __all__ = ["Card", "CardPart", "FileRow", "card_of", "with_text"]
-
-_MOST_SUSPICIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def card_of(
         files=content.files,
         body=body,
         hidden=_in_words(hidden_at) or said.told(),
-        warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]),
+        warnings=warnings_of([*(lookalikes(repo, request) if isinstance(request, PatchRequest) else ()), *doubts]),
         offers=offers(request, around),
         argv=argv,
         parts=tuple(parts),
@@ -121,7 +120,7 @@ def with_text(card: Card, raw: bytes, reveal: Reveal | None = None) -> Card:
         body=tuple(visible_bytes(masked.text).split("\n")),
         hidden=_in_words(hidden_at) or card.hidden,
         hidden_at=hidden_at,
-        warnings=tuple(f"{one.word[:60]}: {one.reason}" for one in doubts[:_MOST_SUSPICIONS]) or card.warnings,
+        warnings=tuple(dict.fromkeys((*card.warnings, *warnings_of(doubts)))),
     )
 
 

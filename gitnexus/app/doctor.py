@@ -10,6 +10,7 @@ from gitnexus.app.keepers import open_state
 from gitnexus.app.open import lost_tip
 from gitnexus.app.rescue import is_whole, rescue
 from gitnexus.base.errors import NexusError
+from gitnexus.base.text import one_line
 from gitnexus.catalog import open_catalog
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run
@@ -19,7 +20,7 @@ from gitnexus.projects.grants import written_permissions
 from gitnexus.projects.model import real
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
-from gitnexus.state.home import home_repository, open_home
+from gitnexus.state.home import close_to_others, home_repository, open_home, open_to_others
 from gitnexus.state.intake import left_aside, own_projection, settle
 from gitnexus.state.layout import CONFLICTS, OTHER
 
@@ -351,6 +352,15 @@ def _sandbox(state: State, _fix: bool) -> Iterator[Finding]:
         yield Finding("sandbox", "ok", words)
 
 
+def _home(_state: State, fix: bool) -> Iterator[Finding]:
+    folders = close_to_others() if fix else open_to_others()
+    if folders and fix:
+        yield Finding("home", "fixed", f"only you can look into {folders[0]} and what is in it now")
+    elif folders:
+        names = one_line(", ".join(map(str, folders)), 300)
+        yield Finding("home", "warning", f"others can look into {names}", "git nexus doctor --fix")
+
+
 def _harnesses(state: State, _fix: bool) -> Iterator[Finding]:
     if state.repo.worktree is None:
         return
@@ -361,5 +371,5 @@ def _harnesses(state: State, _fix: bool) -> Iterator[Finding]:
 
 _CHECKS: tuple[Callable[[State, bool], Iterator[Finding]], ...] = (
     _git, _ref, _locks, _checkout, _ignored, _hooks, _fetches, _met, _backlog, _registry, _settings, _catalog,
-    _macros, _approvals, _sandbox, _harnesses,
+    _macros, _approvals, _home, _sandbox, _harnesses,
 )  # fmt: skip

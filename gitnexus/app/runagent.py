@@ -20,6 +20,7 @@ from gitnexus.app.runend import without_secrets
 from gitnexus.app.runnews import news
 from gitnexus.app.runspec import MOST_OUTPUT, refuse_hosts, spec_of
 from gitnexus.base.errors import DeniedByPolicy, Invalid
+from gitnexus.base.files import make_private_folder
 from gitnexus.events.kinds import short
 from gitnexus.git.config import of_the_user
 from gitnexus.policy.model import Network, Way
@@ -76,7 +77,7 @@ def worked(
         return cut_short(Ended(ok=False, reason="limit"), empty)
     private = _private(desk, definition, node)
     session = _session(desk, definition, node)
-    (private / "home").mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(private / "home")
     # A process of its own for each caller, and only when it calls: it has the user's rights, and reads what agents say.
     # Which step it is stands here, where the agent cannot say anything: its role goes by that.
     argv = (sys.executable, "-P", "-m", "gitnexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id,

@@ -18,7 +18,7 @@ from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import Recorder, folder_of
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Busy, Invalid, NotFound, VerificationFailed
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.events.artifacts import Artifacts
 from gitnexus.events.authors import NOBODY
 from gitnexus.events.chain import walk
@@ -130,7 +130,7 @@ class RunDesk:
         file = place_file(self.noted, self.run.id)
         if file.exists():
             return
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(file.parent)
         replace(file, mark(self.repo.common_dir).encode() + b"\n", 0o600)
         note_signs(self.noted, self.run.id)
 
@@ -331,7 +331,7 @@ class RunDesk:
 
     @contextlib.contextmanager
     def _locked(self, name: str, words: str, patience: float) -> Iterator[int]:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self.folder)
         fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             deadline = time.monotonic() + patience

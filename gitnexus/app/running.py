@@ -22,6 +22,7 @@ from gitnexus.app.runsteps import steps_of
 from gitnexus.base.chance import token as chance
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NexusError, NotFound
+from gitnexus.base.files import make_private_folder
 from gitnexus.base.text import one_line
 from gitnexus.events.fold import MENDED
 from gitnexus.events.kinds import short
@@ -87,7 +88,7 @@ def started(state: State, wish: Wish) -> RunDesk:
 def began(state: State, run: Run, definition: "Definition | WorkflowDefinition") -> RunDesk:
     """Begin a run whose name and definition are settled. Raises: NexusError."""
     desk = RunDesk(state, run)
-    desk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(desk.folder)
     desk.write_definition(definition)
     desk.begun_here()
     body = {"run": run.id, "definition": run.definition, "task": short(run.title), "agent": run.agent,
@@ -136,7 +137,7 @@ def claimed(state: State, taken: list[str]) -> str:
     for _ in range(100):
         found = mint(now(), taken)
         place = folder_of(state.repo.common_dir, found)
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(place.parent)
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
             return found

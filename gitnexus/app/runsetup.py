@@ -14,7 +14,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runspec import spec_of
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, NexusError
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import short
 from gitnexus.events.view import RunView
@@ -165,7 +165,7 @@ def _ran(
     words = one_line(" ".join(argv), 200)
     refuse_run_command(desk, argv, network or "none", "the set-up")
     home = desk.private / "home"
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(home)
     sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
     redactor, kept = Redactor(known_values()), bytearray()
     spec = spec_of(desk, sandbox, Launch(argv=argv), desk.private, definition, network)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from gitnexus.app.authorship import Stretch, claims_in
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
+from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
 from gitnexus.events.anchor import verify
 from gitnexus.events.chain import lines, walk
@@ -106,7 +107,7 @@ def _check_commit(desk: RunDesk, action: str, commit: str, of: str, approvers: A
     found = trailers_of(raw.partition(b"\n\n")[2].decode("utf-8", "replace"))
     if found is None or action not in found.actions:
         raise VerificationFailed(f"{commit[:12]} does not carry the approval of {action}")
-    claims = token_proved(found.approvals[0], approvers)
+    claims = token_proved(found.approvals[0], approvers, now())
     tree = raw[5:].split(b"\n")[0].decode("ascii")
     if claims.request != of or claims.result != tree:
         raise VerificationFailed(f"{commit[:12]} is not what was approved as {action}")

@@ -14,7 +14,7 @@ from gitnexus.base.errors import Invalid, NexusError, NotFound
 from gitnexus.base.files import replace
 from gitnexus.policy.grants import Grant
 from gitnexus.policy.model import Scope
-from gitnexus.policy.tokens import Book, Claims, Trusted, proved
+from gitnexus.policy.tokens import Book, Claims, Trusted, proved, refuse_future
 
 FOLDER = "grants"
 LASTS: dict[Scope, timedelta] = {"session": timedelta(days=1), "workflow": timedelta(days=1)}
@@ -48,6 +48,7 @@ class Grants:
                     continue
                 if claims.expires <= int(now.timestamp() * 1000):
                     continue
+                refuse_future(claims, now)
                 ledger.refuse_spent(claims)
                 found.append((name, grant))
         return found

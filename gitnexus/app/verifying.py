@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from gitnexus.app.witness import Testimony, hear_commits, hear_state
+from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.git import Repo, config
 from gitnexus.git.commits import CommitRow, Range, log, messages_with, range_of, trees_around
@@ -146,7 +147,7 @@ def proofs_of(
     lineage = Lineage(lambda: _approvals_in(git, before), lru_cache(maxsize=4096)(partial(is_ancestor, git)))
     with patch_ids(git) as ids:
         tools = Tools(
-            proved=lru_cache(maxsize=64)(lambda token: proved(token, approvers)),
+            proved=lru_cache(maxsize=64)(lambda token: proved(token, approvers, now())),
             patch_id=lambda commit: ids.of(commit.parent_trees[0], commit.tree),
             clean_merge=lambda commit: clean_merge_of_all(git, commit.parents),
             brings_back=partial(_brings_back, git),

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
 from gitnexus.base.text import visible
@@ -90,3 +92,46 @@ def _decoded(label: str) -> str:
 
 def _spelled_spaces(chunk: str) -> str:
     return "".join(f"\\u{ord(ch):04x}" if unicodedata.category(ch) == "Zs" else ch for ch in chunk)
+
+
+def _alike(letters: str, ascii_letters: str) -> dict[str, str]:
+    return dict(zip(letters, ascii_letters, strict=True))
+
+
+# Letters of other scripts, and signs, that are drawn like one of ASCII; what NFKC knows is not repeated here.
+_DRAWN_AS = str.maketrans(
+    {
+        **_alike("аеорсухіјѕһԁԛԝѵ", "aeopcyxijshdqwv"),
+        **_alike("АВЕКМНОРСТХУІЈЅ", "ABEKMHOPCTXYlJS"),
+        **_alike("οανρυικ", "oavpuik"),
+        **_alike("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHlKMNOPTYX"),
+        **_alike("օսɑɡıǀ", "ouagil"),
+        **_alike("‐‑‒–—−⁃", "-------"),
+        **_alike("∕⁄", "//"),
+        **_alike("|1I0", "lllO"),
+    }
+)
+_PAIRS = (("rn", "m"), ("vv", "w"))
+_MOST_NAMES = 100_000
+
+
+def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicion]:
+    """Return the new paths that are drawn like another path in the same folder, and which one that is."""
+    drawn: dict[str, list[str]] = {}
+    added = list(dict.fromkeys(new))
+    for path in dict.fromkeys((*islice(present, _MOST_NAMES), *added)):
+        drawn.setdefault(_as_drawn(path), []).append(path)
+    return [
+        Suspicion(visible(path, keep=""), f"looks like {visible(other, keep='')} beside it")
+        for path in added
+        for other in drawn[_as_drawn(path)]
+        if other != path
+    ]
+
+
+def _as_drawn(path: str) -> str:
+    seen = "".join(ch for ch in unicodedata.normalize("NFKC", path) if unicodedata.category(ch) != "Cf")
+    drawn = seen.translate(_DRAWN_AS).casefold()
+    for pair, letter in _PAIRS:
+        drawn = drawn.replace(pair, letter)
+    return drawn

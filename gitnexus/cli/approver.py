@@ -126,6 +126,22 @@ def trust_command(nexus: "Nexus", confirm: str | None) -> None:
     answer(_payload(trust(nexus.state, root)), "What they sign counts on this machine now.", nexus.described)
 
 
+@approver.command("encrypt")
+@click.option("--remove", is_flag=True, help="Keep it without a passphrase again.")
+def encrypt_command(remove: bool) -> None:
+    """Put your approver key under a passphrase, which is asked for whenever something is signed.
+
+    The key stays the same. Where there is no terminal, NEXUS_KEY_PASSPHRASE_FILE names a file that holds the
+    passphrase, or NEXUS_ASKPASS, GIT_ASKPASS or SSH_ASKPASS a program that asks for it.
+    """
+    from gitnexus.policy.keys import encrypt_own, keys_folder
+    from gitnexus.ui.trust import new_passphrase
+
+    encrypt_own(b"" if remove else new_passphrase())
+    words = "without a passphrase now" if remove else "under a passphrase now; it is asked for at each signature"
+    answer({"encrypted": not remove}, f"The key in {keys_folder()} is {words}.")
+
+
 def _payload(found: "Listed") -> dict[str, Any]:
     from gitnexus.policy.seen import format_root
 

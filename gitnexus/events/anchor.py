@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from gitnexus.base.errors import NotFound, VerificationFailed
+from gitnexus.base.files import make_private_folder
 from gitnexus.events.chain import Head, walk
 
 _LINE = re.compile(rb"([0-9]{16}) (sha256:[0-9a-f]{64})\n")
@@ -103,7 +104,7 @@ class HeadFile:
         try:
             return os.open(self.path, flags)
         except FileNotFoundError:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self.path.parent)
         fd = os.open(self.path, flags | os.O_CREAT, 0o600)
         sync_folder(self.path.parent)
         return fd

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
+from gitnexus.base.files import make_private_folder
 from gitnexus.base.record import Record
 from gitnexus.events.anchor import sync_folder
 from gitnexus.events.kinds import LONGEST_NAME
@@ -78,7 +79,7 @@ class Artifacts:
             return []
 
     def _put(self, name: str, data: bytes) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self.folder)
         temporary = self.folder / f".{token(12)}.tmp"
         try:
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from gitnexus.base.chance import fraction
 from gitnexus.base.clock import now, precise
 from gitnexus.base.errors import Busy, Failed, Invalid, NotFound, VerificationFailed
+from gitnexus.base.files import make_private_folder
 from gitnexus.events.anchor import HeadFile, check_end, sync_folder, write_head
 from gitnexus.events.chain import FIRST, Head, walk
 from gitnexus.events.kinds import checked, redacted_body
@@ -144,7 +145,7 @@ class RunLog:
                 raise NotFound(
                     f"the log of {self.run} is gone", hint="the run's ref holds the last checkpoint"
                 ) from None
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self.folder)
         fd = _plain_file(self.path, os.O_RDWR | os.O_CREAT)
         for folder in (self.folder, *self.folder.parents[:2]):  # those that may be new, and where they are named
             sync_folder(folder)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gitnexus.base.errors import Conflict, Failed
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.git.child import must, reason, run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit, private
@@ -32,7 +32,7 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str, meanwhile:
     git_dir = _admin(repo, place)
     if git_dir is None:
         _forget_half(repo, place)
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(place.parent)
         if place.exists() and (place.is_symlink() or not place.is_dir() or any(place.iterdir())):
             raise Conflict(f"{place} is there already", hint="move it away")
         short = branch.removeprefix("refs/heads/")

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Protocol
 
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
+from gitnexus.base.files import make_private_folder, replace, sync_file
 from gitnexus.policy import sshkeys
 from gitnexus.policy.encoding import encoded, raw_of
+from gitnexus.policy.passphrase import passphrase
 from gitnexus.state.home import home_folder
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 # The first word of a public key tells how its signatures are made: ours are bare Ed25519, all others are SSHSIG.
 OURS = "ed25519"
 _PRIVATE = "approver.pem"
 _PUBLIC = "approver.pub"
+_ENCRYPTED = b"BEGIN ENCRYPTED PRIVATE KEY"
 
 
 class Signer(Protocol):
@@ -97,14 +100,8 @@ class FileSigner:
 
     def sign(self, message: bytes) -> bytes:
         """Return the bare Ed25519 signature. Raises: Failed if others can read the key, NotFound."""
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key  # 65 ms with all it needs
-
-        try:
-            key = load_pem_private_key(_guarded(self._folder), None)
-        except (ValueError, TypeError) as exc:
-            raise Failed(f"{self._folder / _PRIVATE} holds no key", hint="bring it back from a backup") from exc
-        if not isinstance(key, Ed25519PrivateKey) or _line(key.public_key().public_bytes_raw()) != self._public:
+        key = _opened(self._folder)
+        if _line(key.public_key().public_bytes_raw()) != self._public:
             raise Failed(
                 f"{self._folder / _PRIVATE} is not the key that {_PUBLIC} beside it names",
                 hint="bring both back from a backup",
@@ -133,7 +130,7 @@ def make_own() -> tuple[FileSigner, bool]:
     """Return the user's key, and whether it was made just now. Two at once make one. Raises: Failed."""
     folder = keys_folder()
     if not (folder / _PRIVATE).exists():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(folder)
         _refuse_open_folder(folder)
         made = _create(folder)
     else:
@@ -162,16 +159,49 @@ def _create(folder: Path) -> bool:
 
 
 def _write_public(folder: Path) -> None:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    _put_new(folder, _PUBLIC, (_line(_opened(folder).public_key().public_bytes_raw()) + "\n").encode())
 
+
+def is_encrypted() -> bool:
+    """True if the user's key needs a passphrase. Raises: NotFound, Failed."""
+    return _ENCRYPTED in _guarded(keys_folder())
+
+
+def encrypt_own(passphrase: bytes) -> None:
+    """Write the user's key again under a passphrase, or with none if it is empty; the key stays the same.
+
+    Raises: NotFound, Failed.
+    """
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    folder = keys_folder()
+    way = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
+    replace(folder / _PRIVATE, _opened(folder).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, way), 0o600)
+    sync_file(folder / _PRIVATE)
+
+
+def _opened(folder: Path) -> "Ed25519PrivateKey":
+    """Return the private key, with its passphrase if it has one. Raises: NotFound, Failed."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # 65 ms with all it needs
+
+    raw = _guarded(folder)
+    secret = passphrase(f"Passphrase of {folder / _PRIVATE}: ") if _ENCRYPTED in raw else None
     try:
-        key = load_pem_private_key(_guarded(folder), None)
+        key = load_pem_private_key(raw, secret)
     except (ValueError, TypeError) as exc:
+        if secret is not None:
+            passphrase.cache_clear()
+            raise Failed(f"{folder / _PRIVATE} is not opened by that passphrase", hint="try again") from exc
         raise Failed(f"{folder / _PRIVATE} holds no key", hint="bring it back from a backup") from exc
     if not isinstance(key, Ed25519PrivateKey):
         raise Failed(f"{folder / _PRIVATE} is no Ed25519 key", hint="bring it back from a backup")
-    _put_new(folder, _PUBLIC, (_line(key.public_key().public_bytes_raw()) + "\n").encode())
+    return key
 
 
 def _put_new(folder: Path, name: str, data: bytes) -> bool:

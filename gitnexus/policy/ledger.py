@@ -17,6 +17,7 @@ from gitnexus.base.canonical import canonical, document, parse
 from gitnexus.base.chance import token
 from gitnexus.base.clock import milliseconds
 from gitnexus.base.errors import Busy, Failed, Invalid, VerificationFailed
+from gitnexus.base.files import make_private_folder
 from gitnexus.base.record import Record
 from gitnexus.policy.place import mark
 from gitnexus.state.home import home_folder
@@ -134,7 +135,7 @@ class Ledger:
         lock = StateLock(self._lock)
         try:
             try:
-                self._lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_private_folder(self._lock.parent)
                 lock.__enter__()
             except OSError as exc:
                 raise Failed(
@@ -225,7 +226,7 @@ class Ledger:
         self._replace(chain)
 
     def _replace(self, lines: list[Line]) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         _write(self._file, b"".join(line.bytes() for line in lines))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitnexus.base.errors import Invalid, VerificationFailed
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.base.record import StoredRecord
 from gitnexus.policy.place import mark
 from gitnexus.state.home import home_folder
@@ -67,7 +67,7 @@ def pin(common_dir: Path, approvers: "Approvers", *, consent: bool, signed: Mapp
         signed=newest([known, signed or {}]),
     )
     file = _file(common_dir)
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(file.parent)
     replace(file, made.to_bytes(), 0o600)
     return made
 

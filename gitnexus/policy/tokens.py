@@ -22,6 +22,8 @@ DOMAIN = b"git-nexus token v1\0"
 LARGEST = 16_384
 # A clock may be a little ahead of another.
 SKEW = timedelta(minutes=1)
+# By how much the clock of another approver's machine may be ahead of the one that verifies.
+ELSEWHERE = timedelta(minutes=10)
 LONGEST_ONCE = timedelta(days=1)
 LONGEST = timedelta(days=90)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -156,12 +158,14 @@ def _taken_apart(token: str) -> tuple[Claims, bytes, bytes]:
     return claims, raw, signature
 
 
-def proved(token: str, approvers: Trusted) -> Claims:
-    """Return the claims of a token that an approver of this project signed, whenever that was.
+def proved(token: str, approvers: Trusted, now: datetime | None = None) -> Claims:
+    """Return the claims of a token that an approver of this project signed, at any time before `now`, if given.
 
-    For who reads history: it says nothing about time and use. Raises: VerificationFailed.
+    For who reads history: it says nothing else about time and use. Raises: VerificationFailed.
     """
     claims, raw, signature = _taken_apart(token)
+    if now is not None:
+        refuse_future(claims, now, ELSEWHERE)
     if claims.project != approvers.project:
         raise _other("project", claims.project, approvers.project)
     try:
@@ -228,10 +232,15 @@ _BOUND: dict[Scope, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def refuse_future(claims: Claims, now: datetime, skew: timedelta = SKEW) -> None:
+    """Refuse a token that was issued later than now. Raises: VerificationFailed."""
+    if claims.issued > milliseconds(now) + skew.total_seconds() * 1000:
+        raise VerificationFailed("the token is not valid yet: it was issued in the future", hint="look at the clock")
+
+
 def _refuse_time(claims: Claims, now: datetime) -> None:
     here = milliseconds(now)
-    if claims.issued > here + SKEW.total_seconds() * 1000:
-        raise VerificationFailed("the token is not valid yet: it was issued in the future", hint="look at the clock")
+    refuse_future(claims, now)
     if here >= claims.expires:
         raise VerificationFailed("the token is expired", hint="approve again")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from gitnexus.base.files import make_private_folder
 from gitnexus.projects.index import Index
 
 FORMAT = 4
@@ -53,7 +54,7 @@ def with_index(path: Path, use: Callable[[Index], T]) -> T:
 
 
 def _used(path: Path, use: Callable[[Index], T]) -> T:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     if not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as db:

@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.base.record import StoredRecord
 from gitnexus.policy.place import mark
 from gitnexus.state.home import home_folder
@@ -44,7 +44,7 @@ def remember(common_dir: Path, cursor: Cursor) -> None:
     others = [one for one in _read(common_dir) if (one.ref, one.strict) != (cursor.ref, cursor.strict)]
     with contextlib.suppress(OSError):
         file = _file(common_dir)
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(file.parent)
         replace(file, Cursors(cursors=(*others[-_MOST:], cursor)).to_bytes(), 0o600)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from gitnexus.base.chance import token
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Failed
+from gitnexus.base.files import make_private_folder
 from gitnexus.git.child import must
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import open_objects
@@ -51,6 +52,24 @@ def make_home(life: Literal["short", "long"] = "short") -> State:
     return home
 
 
+def open_to_others() -> list[Path]:
+    """Return the home and those folders of ours right in it that somebody else may look into."""
+    home = home_folder()
+    try:
+        below = [home, *(path for path in home.iterdir() if path.is_dir() and not path.is_symlink())]
+        return [path for path in below if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o077]
+    except OSError:
+        return []
+
+
+def close_to_others() -> list[Path]:
+    """Take the rights of others from the home and its folders; return which had any. Raises: OSError."""
+    folders = open_to_others()
+    for path in folders:
+        path.chmod(0o700)
+    return folders
+
+
 def _first(snapshot: Snapshot) -> Change[None]:
     if snapshot.commit is not None:
         return Change({}, "", None)
@@ -58,10 +77,11 @@ def _first(snapshot: Snapshot) -> Change[None]:
 
 
 def _create(place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(place.parent)
     # Built aside and renamed into place, so that nobody ever sees half a repository.
     aside = place.with_name(f".home.{token(12)}")
     must("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(aside))
+    aside.chmod(0o700)
     try:
         aside.rename(place)
     except OSError:

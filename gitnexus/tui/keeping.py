@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gitnexus.base.files import replace
+from gitnexus.base.files import make_private_folder, replace
 from gitnexus.redaction import mask
 from gitnexus.tui.history import MOST, History
 from gitnexus.tui.model import Entry
@@ -64,7 +64,7 @@ class Keeper:
             return
         row = json.dumps([entry.speaker, mask(entry.text[:_LONGEST]), entry.run], ensure_ascii=False)
         with contextlib.suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self.folder)
             fd = os.open(self.folder / _CONVERSATION, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             with os.fdopen(fd, "ab") as file:
                 file.write(row.encode("utf-8", "replace") + b"\n")
@@ -85,7 +85,7 @@ class Keeper:
 
     def _write(self, name: str, value: Any) -> None:
         with contextlib.suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self.folder)
             replace(self.folder / name, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), 0o600)
 
 

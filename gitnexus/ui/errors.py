@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gitnexus.base.errors import BadUsage, Failed, NexusError
+from gitnexus.base.files import make_private_folder
 from gitnexus.base.text import one_line, visible
 from gitnexus.ui.commands import colour
 
@@ -95,7 +96,7 @@ def _logged(exc: BaseException, arguments: list[str]) -> Path | None:
     )
     try:
         folder = home_folder() / "log"
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         path = folder / f"bug-{now():%Y%m%dT%H%M%S%f}.txt"
         path.write_text(mask(text), encoding="utf-8")
     except OSError:

@@ -39,6 +39,25 @@ def confirmed(question: str, meant: Sequence[str], given: Sequence[str]) -> None
     click.confirm(question, default=False, abort=True, err=True)
 
 
+def new_passphrase() -> bytes:
+    """Return a passphrase for a key, typed twice at a terminal, or from where it is kept. Raises: BadUsage, Failed."""
+    import os
+
+    from gitnexus.policy.passphrase import ASKPASS, FILE, from_terminal, passphrase
+
+    if any(os.environ.get(name) for name in (FILE, *ASKPASS)):
+        first = second = passphrase("New passphrase of your approver key: ")
+    else:
+        first, second = from_terminal("New passphrase of your approver key: "), from_terminal("The same once more: ")
+    if first != second:
+        raise BadUsage("the two are not the same; nothing was changed")
+    if not first:
+        raise BadUsage(
+            "a passphrase cannot be empty", hint="git nexus approver encrypt --remove keeps the key without one"
+        )
+    return first
+
+
 def said_yes(files: Sequence["Untrusted"]) -> bool:
     """Show what would be signed, and ask; true for a yes."""
     for file in files:

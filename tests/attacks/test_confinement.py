@@ -139,7 +139,7 @@ for attempt in (
     except OSError:
         pass
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-os.setpriority(os.PRIO_PROCESS, 0, 5)
+os.setpriority(os.PRIO_PROCESS, 0, 19)
 os.sched_setaffinity(0, os.sched_getaffinity(0))
 print("own", resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """

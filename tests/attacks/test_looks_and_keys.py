@@ -1,0 +1,199 @@
+"""What only looks right: names beside each other, long warnings, times to come, open folders and versions."""
+
+import json
+import os
+import re
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitnexus import __version__
+from gitnexus.app.cardwarnings import warnings_of
+from gitnexus.app.standing import Grants, grant_digest
+from gitnexus.base.errors import Failed, VerificationFailed
+from gitnexus.base.lookalike import Suspicion, lookalike_names
+from gitnexus.policy import keys
+from gitnexus.policy.grants import Grant
+from gitnexus.policy.passphrase import passphrase
+from gitnexus.policy.tokens import Claims, issue, proved
+from tests.conftest import Nexus, run_git
+
+ROOT = Path(__file__).parents[2]
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("new", "beside"),
+    [
+        pytest.param("src/раyment.py", "src/payment.py", id="cyrillic"),
+        pytest.param("src/payrnent.py", "src/payment.py", id="r and n for m"),
+        pytest.param("src/Payment.py", "src/payment.py", id="another case"),
+        pytest.param("src/uti1s.py", "src/utils.py", id="one for l"),
+        pytest.param("src/pay\u200bment.py", "src/payment.py", id="a space of no width"),
+        pytest.param("src/ｐayment.py", "src/payment.py", id="full width"),
+        pytest.param("a‐b.py", "a-b.py", id="another hyphen"),
+    ],
+)
+def test_a_file_name_that_looks_like_another_beside_it_is_flagged(new: str, beside: str) -> None:
+    (doubt,) = lookalike_names([new], [beside, "src/other.py"])
+
+    assert beside in doubt.reason
+
+
+def test_names_that_differ_or_lie_elsewhere_are_not_flagged() -> None:
+    present = ["src/payment.py", "tests/payment.py", "src/test_a.py"]
+
+    assert lookalike_names(["src/payments.py", "docs/payment.py", "src/test_b.py"], present) == []
+
+
+def test_a_card_flags_a_new_file_beside_one_that_it_looks_like(nexus: Nexus, project: Path) -> None:
+    (project / "payment.py").write_text("x = 1\n")
+    run_git(project, "add", "payment.py")
+    run_git(project, "commit", "-qm", "payment")
+
+    nexus("run", "--", "sh", "-c", "echo 'x = 2' > раyment.py")
+
+    assert re.search(r"look twice: раyment.py: looks like\s+(│ |┆ )?payment.py", nexus("review").stdout)
+
+
+def test_what_to_look_at_twice_is_counted_where_it_does_not_fit() -> None:
+    doubts = [Suspicion(f"word{number}", "mixes letters") for number in range(2000)]
+
+    shown = warnings_of(doubts)
+
+    assert shown[0] == "word0: mixes letters"
+    assert shown[-1].startswith("1990 more like these: word10, word11, ")
+    assert re.search(r"… and \d+ that do not fit here$", shown[-1])
+    assert warnings_of(doubts[:10]) == tuple(f"word{number}: mixes letters" for number in range(10))
+
+
+class _Trusts:
+    project = "p1"
+
+    def __init__(self, public: str) -> None:
+        self._public = public
+
+    def public_of(self, _key: str) -> str:
+        return self._public
+
+
+class _Book:
+    def refuse_spent(self, claims: Claims) -> None:
+        """Nothing is spent."""
+
+    def spend(self, claims: Claims, now: datetime) -> None:
+        """Nothing is burned."""
+
+
+def _grant(issued: datetime) -> tuple[Grant, Claims]:
+    grant = Grant(scope="session", kind="command", project="p1", expires="2026-06-01T00:00:00Z")
+    signer, _ = keys.make_own()
+    at = int(issued.timestamp() * 1000)
+    return grant, Claims(
+        project="p1", run="r1", action="a1", kind="command", mode="default", request=grant_digest(grant), base="",
+        session="s1", workflow="", scope="session", ledger="l1", approver=signer.key_id, issued=at,
+        expires=at + 3_600_000, nonce="ab" * 16,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("ahead", "holds"), [(timedelta(0), True), (timedelta(hours=2), False)])
+def test_a_grant_from_the_future_does_not_hold(tmp_path: Path, ahead: timedelta, holds: bool) -> None:
+    grant, claims = _grant(NOW + ahead)
+    signer = keys.own_signer()
+    grants = Grants(tmp_path)
+    grants.keep(grant, claims, issue(claims, signer))
+
+    found = grants.holding(_Trusts(signer.public), _Book(), NOW)
+
+    assert bool(found) == holds
+
+
+def test_a_token_from_the_future_proves_nothing_in_history() -> None:
+    _, claims = _grant(NOW + timedelta(hours=2))
+    signer = keys.own_signer()
+    token = issue(claims, signer)
+
+    assert proved(token, _Trusts(signer.public), NOW + timedelta(hours=3)) == claims
+    with pytest.raises(VerificationFailed, match="future"):
+        proved(token, _Trusts(signer.public), NOW)
+
+
+def test_a_key_can_be_encrypted_and_signs_only_with_its_passphrase(
+    nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer, _ = keys.make_own()
+    secret = tmp_path / "passphrase"
+    secret.write_text("correct horse\n")
+    secret.chmod(0o600)
+    monkeypatch.setenv("NEXUS_KEY_PASSPHRASE_FILE", str(secret))
+
+    said = json.loads(nexus.ok("approver", "encrypt", "--json"))
+
+    assert said["encrypted"] is True
+    assert keys.is_encrypted()
+    assert b"ENCRYPTED" in (keys.keys_folder() / "approver.pem").read_bytes()
+    assert os.stat(keys.keys_folder() / "approver.pem").st_mode & 0o777 == 0o600
+    keys.verify(signer.public, b"text", keys.own_signer().sign(b"text"))
+    passphrase.cache_clear()
+    secret.write_text("wrong\n")
+    with pytest.raises(Failed, match="not opened by that passphrase"):
+        keys.own_signer().sign(b"text")
+    secret.chmod(0o644)
+    with pytest.raises(Failed, match="read by others"):
+        keys.own_signer().sign(b"text")
+
+
+def test_a_program_may_be_asked_and_an_encrypted_key_opens_again(
+    nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer, _ = keys.make_own()
+    asks = tmp_path / "ask"
+    asks.write_text("#!/bin/sh\necho correct horse\n")
+    asks.chmod(0o700)
+    monkeypatch.setenv("NEXUS_ASKPASS", str(asks))
+
+    nexus.ok("approver", "encrypt")
+    assert keys.is_encrypted()
+    nexus.ok("approver", "encrypt", "--remove")
+
+    assert not keys.is_encrypted()
+    keys.verify(signer.public, b"text", keys.own_signer().sign(b"text"))
+
+
+def test_the_home_and_its_folders_are_for_nobody_else(nexus: Nexus, project: Path) -> None:
+    home = Path(os.environ["NEXUS_HOME"])
+    nexus("run", "--", "sh", "-c", "echo hi > new.txt")
+    nexus("status")
+
+    folders = [home, *(path for path in home.iterdir() if path.is_dir())]
+
+    assert [str(path) for path in folders if path.stat().st_mode & 0o777 != 0o700] == []
+
+
+def test_doctor_closes_a_home_that_is_open(nexus: Nexus, project: Path) -> None:
+    home = Path(os.environ["NEXUS_HOME"])
+    home.chmod(0o755)
+    (home / "cache").mkdir(exist_ok=True)
+    (home / "cache").chmod(0o755)
+
+    assert "others can look into" in nexus("doctor").stdout
+    nexus("doctor", "--fix")
+
+    assert [path.stat().st_mode & 0o777 for path in (home, home / "cache")] == [0o700, 0o700]
+
+
+def test_every_dependency_of_the_wheel_has_an_upper_bound() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [row for name, rows in project["optional-dependencies"].items() if name != "dev" for row in rows]
+
+    assert [row for row in (*project["dependencies"], *extras) if "<" not in row] == []
+
+
+def test_the_pages_install_a_pinned_version() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    lines = [line for page in pages for line in page.read_text().splitlines() if "install git-nexus" in line]
+
+    assert lines
+    assert [line for line in lines if f"git-nexus=={__version__}" not in line] == []
