@@ -89,7 +89,7 @@ def _text(chance: random.Random, most: int = 4) -> str:
 
 
 def _raw(chance: random.Random) -> bytes:
-    lines = [_text(chance) for _ in range(chance.choice((1, 2, 5, 70)))]
+    lines = [_text(chance) for _ in range(chance.choice((1, 1, 1, 2, 2, 2, 5, 5, 70)))]
     return "\n".join(lines).encode() + chance.choice((b"", b"\n", b"\xff\xfe"))
 
 
