@@ -1,7 +1,6 @@
 """Clean-up of one run or of all that are done with, and of a trash that is a week old."""
 
 import contextlib
-import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import cancelled, recorded
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Busy, Failed, Invalid, NexusError, NotFound
+from gitnexus.base.files import remove_tree
 from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.revisions import branch_of, commit_of
 from gitnexus.runs import store
@@ -81,7 +81,7 @@ def _cleaned(state: State, run: Run, moment: datetime, *, named: bool, force: bo
     if not dry_run and not done.skipped:
         # Settings and sessions of the agents' programs; all that was worth keeping is in the log.
         for folder in [home_folder() / "private" / run.id, *(home_folder() / "private").glob(f"{run.id}.*")]:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
     return done
 
 

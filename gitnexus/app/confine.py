@@ -24,6 +24,7 @@ from gitnexus.state.home import home_folder
 
 # Folders with programs of the user's own, such as those of pyenv or npm, separated by a colon.
 TOOLS = "nexus.toolPath"
+_DEEPEST = 200
 _MOST_LOOKED_AT = 200_000
 
 
@@ -122,6 +123,11 @@ class Sandbox:
                     hint="use a linked worktree, which has only what is tracked",
                 )
             below = folder[len(self._root) + 1 :] + os.sep if len(folder) > len(self._root) else ""
+            if below.count(os.sep) > _DEEPEST:
+                raise DeniedByPolicy(
+                    f"the worktree is more than {_DEEPEST} folders deep, too deep to look for files that are denied",
+                    hint="remove those folders, or git nexus clean the run",
+                )
             found += [Path(folder, name) for name in files if why_unreadable(self._law, below + name)]
         return [path for path in found if not path.is_symlink()]
 

@@ -47,13 +47,16 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
     with private(worktree) as git:
         found = worktree_tree(git, desk.place, base, desk.stamps)
         if not found.changes:
+            _told_left_out(desk, found.odd, node)
             return None
         git.keep(found.result_tree)
         # Where links lead is the gate's to judge: a tree that was read from the disk has nothing below a link.
         wrong = list(refusals(found.changes, (entry.path for entry in files(git, found.result_tree)), {}))
         wrong += shaped_refusals(git, found.changes)
         # What fits into no tree would look like a deletion where there was a file before.
-        wrong += [(odd.path, "odd", odd.why) for odd in found.odd if any(row.path == odd.path for row in found.changes)]
+        wrong += [
+            (odd.path, "odd", odd.why) for odd in found.odd if any(_is_at(row.path, odd) for row in found.changes)
+        ]
         role = role_at(desk, node)
         request = request_of(desk, base, found.base_tree, found.result_tree, found.changes, role)
     _told_left_out(desk, found.odd, node)
@@ -69,6 +72,11 @@ def proposed_tree(desk: RunDesk, summary: str, node: str) -> str | None:
             raise Invalid(f"the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})
         propose(desk, action, request, summary, node)
     return action
+
+
+def _is_at(path: str, odd: Odd) -> bool:
+    """True if a change is of what fits into no tree, or of something below it."""
+    return path == odd.path or path.startswith(f"{odd.path}/")
 
 
 def _told_left_out(desk: RunDesk, odd: tuple[Odd, ...], node: str) -> None:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from gitnexus.base.chance import token
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOVED = ".nexus-removed-"
+
 
 def replace(path: Path, data: bytes, mode: int | None = None) -> None:
     """Put `data` at `path` by rename, keeping the mode of what was there unless one is given."""
@@ -43,3 +46,49 @@ def sync_file(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def remove_tree(top: Path) -> None:
+    """Remove a folder as far as that is possible, however deep it is; links are removed, never followed.
+
+    `shutil.rmtree` calls itself for each level, and an agent can nest more of them than Python or the kernel takes:
+    here each folder's folders are moved up to the top before it goes.
+    """
+    with contextlib.suppress(OSError):
+        fd = os.open(top, _FOLDER)
+        try:
+            _empty(fd)
+        finally:
+            os.close(fd)
+        top.rmdir()
+
+
+def _empty(top: int) -> None:
+    waiting = _remove_files(top, top)
+    while waiting:
+        name = waiting.pop()
+        with contextlib.suppress(OSError):
+            fd = os.open(name, _FOLDER, dir_fd=top)
+            try:
+                waiting += _remove_files(fd, top)
+            finally:
+                os.close(fd)
+            os.rmdir(name, dir_fd=top)
+
+
+def _remove_files(fd: int, top: int) -> list[str]:
+    """Remove the files of a folder, move its folders to the top, and return their names there."""
+    folders = []
+    with os.scandir(fd) as rows:
+        entries = [(row.name, row.is_dir(follow_symlinks=False)) for row in rows]
+    for name, is_folder in entries:
+        with contextlib.suppress(OSError):
+            if not is_folder:
+                os.unlink(name, dir_fd=fd)
+            elif fd == top:
+                folders.append(name)
+            else:
+                moved = f"{_MOVED}{token(16)}"
+                os.rename(name, moved, src_dir_fd=fd, dst_dir_fd=top)
+                folders.append(moved)
+    return folders

@@ -6,7 +6,6 @@ followed. New content is laid out in a folder beside the files and renamed into 
 
 import contextlib
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from gitnexus.base.chance import token
 from gitnexus.base.errors import Conflict, Failed, VerificationFailed
+from gitnexus.base.files import remove_tree
 from gitnexus.base.text import one_line
 from gitnexus.git.objects import blob_id
 from gitnexus.git.ondisk import Unfit, content
@@ -63,11 +63,11 @@ def refreshed(git: PrivateGit, worktree: Path, changes: tuple[TreeChange, ...]) 
         if not _undone(undo):
             raise Failed(f"the patch failed midway and could not be taken back: {exc}",
                          hint=f"what the changed files held before is in {staging.name}") from exc  # fmt: skip
-        shutil.rmtree(staging, ignore_errors=True)
+        remove_tree(staging)
         if isinstance(exc, (OSError, Obstructed)):
             raise Conflict(f"the patch could not be brought into the files, nothing was changed: {exc}") from exc
         raise
-    shutil.rmtree(staging, ignore_errors=True)
+    remove_tree(staging)
     return len(steps)
 
 

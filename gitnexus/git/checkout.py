@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gitnexus.base.errors import Conflict, Failed
-from gitnexus.base.files import make_private_folder, replace
+from gitnexus.base.files import make_private_folder, remove_tree, replace
 from gitnexus.git.child import must, reason, run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit, private
@@ -141,6 +141,6 @@ def _forget_half(repo: Repo, place: Path) -> None:
     """Remove what a killed `git worktree add` left: else git would give the next one another name."""
     half = repo.common_dir / "worktrees" / place.name
     if not os.path.lexists(place / ".git") or not _is_whole(half):
-        shutil.rmtree(half, ignore_errors=True)
+        remove_tree(half)
         if place.is_dir() and [path.name for path in place.iterdir()] == [".git"] and (place / ".git").is_file():
             (place / ".git").unlink()

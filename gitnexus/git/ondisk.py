@@ -6,6 +6,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitnexus.base.errors import Invalid
 from gitnexus.git.commits import tree_of
 from gitnexus.git.objects import blob_id
 from gitnexus.git.private import PrivateGit
@@ -14,6 +15,7 @@ from gitnexus.git.stamps import Stamps, stamped
 from gitnexus.git.walk import Base, Found, walked
 
 LARGEST_FILE = 64 * 2**20
+MOST_NEW_FILES = 100_000
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -36,21 +38,32 @@ class OnDisk:
     odd: tuple[Odd, ...]
 
 
+class TooManyFiles(Invalid):
+    """A worktree with more new files than one change can be looked through for."""
+
+
 class Unfit(Exception):
     """A file that no tree takes in; the words say why."""
 
 
 def worktree_tree(git: PrivateGit, worktree: Path, base_commit: str, known: Stamps | None = None) -> OnDisk:
-    """Return the tree of `worktree` as it is on disk; new objects are in `git`. Raises: OSError, GitFailed.
+    """Return the tree of `worktree` as it is on disk; new objects are in `git`.
 
-    What is `known` since it was put down, and untouched, is not read again.
+    Raises: OSError, GitFailed, TooManyFiles. What is `known` since it was put down, and untouched, is not read again.
     """
     base_tree = tree_of(git, base_commit)
     base = Base(git, files(git, base_tree))
     taken: list[TreeEntry] = []
     odd: list[Odd] = []
+    new = 0
     for found in walked(base, worktree):
         before = base.files.get(found.path)
+        new += before is None
+        if new > MOST_NEW_FILES:
+            raise TooManyFiles(
+                f"there are more than {MOST_NEW_FILES:,} new files in {worktree}",
+                hint="commit a .gitignore that names them, or have them written elsewhere",
+            )
         if before is not None and before.mode == GITLINK and stat.S_ISDIR(found.stat.st_mode):
             # Which commit it is at is only told by files that an agent can write: it counts as unchanged.
             taken.append(before)

@@ -13,6 +13,8 @@ from gitnexus.base.globs import as_text
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import GITLINK, TreeEntry, blob
 
+# Far deeper than any project, and few enough for the descriptors that a process may have.
+_DEEPEST = 200
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -97,6 +99,9 @@ def _folder(base: Base, fd: int, prefix: str) -> Iterator[Found]:
 
 
 def _below(base: Base, found: Found) -> Iterator[Found]:
+    if found.path.count("/") >= _DEEPEST:
+        yield found._replace(why=f"it lies more than {_DEEPEST} folders deep")
+        return
     try:
         below = os.open(found.name, _FOLDER, dir_fd=found.fd)
     except OSError as exc:

@@ -10,7 +10,7 @@ from gitnexus.base.errors import Failed
 from gitnexus.git import Author, GitFailed, Objects
 from gitnexus.git.commits import read, tree_of, write
 from gitnexus.git.merging import is_ancestor
-from gitnexus.git.ondisk import Odd, worktree_tree
+from gitnexus.git.ondisk import Odd, TooManyFiles, worktree_tree
 from gitnexus.git.private import PrivateGit
 
 RESCUE = "refs/nexus/rescue/"
@@ -43,8 +43,11 @@ def left_in(
     on_disk, files = shown, 0
     odd: tuple[Odd, ...] = ()
     if place is not None:
-        found = worktree_tree(git, place, here)
-        on_disk, files, odd = found.result_tree, len(found.changes), found.odd
+        try:
+            found = worktree_tree(git, place, here)
+            on_disk, files, odd = found.result_tree, len(found.changes), found.odd
+        except TooManyFiles as exc:
+            odd = (Odd(".", exc.message),)
     who = _as_at(git, tip)
     lost = _lost(git, [here, *_logged(admin / "logs" / "HEAD" if admin else None), *_logged(branch_log)], tip)
     staged = _staged(git, admin) if admin is not None else ""

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +12,7 @@ from gitnexus.base.chance import token
 from gitnexus.base.clock import read as moment_of
 from gitnexus.base.clock import stamp
 from gitnexus.base.errors import Invalid
-from gitnexus.base.files import replace
+from gitnexus.base.files import remove_tree, replace
 from gitnexus.base.record import StoredRecord
 
 KEPT = timedelta(days=7)
@@ -80,7 +79,7 @@ class Trash:
         """Delete what is due; False if something of it could not be. Links are removed, never followed."""
         place = Path(row.place)
         if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
+            remove_tree(place)
         if os.path.lexists(place):
             return False  # the next time again
         self._forget(row.name)

@@ -3,10 +3,12 @@
 import atexit
 import contextlib
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+
+from gitnexus.base.files import remove_tree
 
 _FOLDERS = ("home", "tmp")
 
@@ -62,7 +64,7 @@ def _tidy() -> None:
 
 
 def _removed(place: str) -> None:
-    shutil.rmtree(place, ignore_errors=True)
+    remove_tree(Path(place))
     if os.path.lexists(place):  # folders that their maker closed even to himself
         for folder, _, _ in os.walk(place):
             with contextlib.suppress(OSError):
@@ -72,4 +74,4 @@ def _removed(place: str) -> None:
                 if os.path.isdir(inner) and not os.path.islink(inner):
                     with contextlib.suppress(OSError):
                         os.chmod(inner, 0o700)
-        shutil.rmtree(place, ignore_errors=True)
+        remove_tree(Path(place))

@@ -1,0 +1,100 @@
+"""More than a machine can take: folders without end, names and lines of any length, too many files, odd numbers."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gitnexus.base.files import remove_tree
+from gitnexus.git import discover, ondisk
+from gitnexus.git.private import private
+from tests.conftest import Nexus, run_git
+
+NEST = "import os\nfor _ in range({}):\n    os.mkdir('d')\n    os.chdir('d')\nopen('f', 'w').write('x')\n"
+
+
+def run_python(nexus: Nexus, code: str) -> tuple[int, str]:
+    """Let a run execute a script; return the status and the run's id."""
+    (nexus.place / "script.py").write_text(code)
+    run_git(nexus.place, "add", "script.py")
+    run_git(nexus.place, "commit", "-qm", "a script")
+    done = nexus("run", "--json", "--", "python3", "script.py")
+    return done.returncode, json.loads(done.stdout)["run"]["id"]
+
+
+def test_folders_without_end_are_left_out_and_the_run_is_cleaned(nexus: Nexus, project: Path) -> None:
+    status, run = run_python(
+        nexus, NEST.format(1200) + "os.chdir('/'.join(['..'] * 1200))\nopen('kept', 'w').close()\n"
+    )
+
+    said = nexus.ok("replay", run)
+    cleaned = nexus("clean", run, "--force")
+
+    assert status == 21
+    assert "folders deep" in said
+    assert (cleaned.returncode, "only in that folder: d/d/d" in cleaned.stdout) == (0, True)
+
+
+def test_what_is_nested_thousands_of_times_is_removed_and_links_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("mine")
+    top = tmp_path / "top"
+    top.mkdir()
+    before = os.getcwd()
+    try:
+        os.chdir(top)
+        for number in range(5000):
+            if number % 1000 == 0:
+                os.symlink(outside, "link")
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(before)
+
+    remove_tree(top)
+
+    assert not top.exists()
+    assert (outside / "mine").read_text() == "mine"
+
+
+def test_too_many_new_files_are_refused_with_the_number(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ondisk, "MOST_NEW_FILES", 3)
+    for number in range(4):
+        (repository / f"new-{number}").touch()
+
+    with private(discover(repository)) as git, pytest.raises(ondisk.TooManyFiles) as refused:
+        ondisk.worktree_tree(git, repository, run_git(repository, "rev-parse", "HEAD").strip())
+
+    assert "more than 3 new files" in refused.value.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (NEST.format(4_000), 0),
+        ("import os\nfor i in range(120_000):\n    os.close(os.open(str(i), os.O_CREAT | os.O_WRONLY))\n", 1),
+        ("print('x' * 60_000_000)", 0),
+        ("open('n' * 255, 'w').write('x')\nopen('\u00fc' * 127, 'w').write('x' * 60_000_000)", 21),
+    ],
+    ids=["nested", "many", "a line", "names"],
+)
+def test_whatever_a_run_leaves_it_ends_with_a_reason_and_is_cleaned(
+    nexus: Nexus, project: Path, code: str, status: int
+) -> None:
+    ended, run = run_python(nexus, code)
+
+    assert ended == status
+    assert nexus("review", run).returncode != 99
+    nexus("deny", run)  # what waits
+    assert nexus("clean", run).returncode == 0
+
+
+def test_a_number_that_is_no_integer_is_not_taken_for_one(nexus: Nexus, project: Path) -> None:
+    for number in ("1.5", "true", "1e-1", '"1.5"', "1e400", "[1]"):
+        done = nexus("tool", "nx_task_update", f'{{"id": {number}, "status": "completed"}}')
+
+        assert "whole number" in done.stdout or "JSON" in done.stdout + done.stderr, (number, done)
+        assert done.returncode != 99
