@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ from gitnexus.git.private import private
 from tests.conftest import Nexus, run_git
 
 NEST = "import os\nfor _ in range({}):\n    os.mkdir('d')\n    os.chdir('d')\nopen('f', 'w').write('x')\n"
+
+
+@pytest.fixture(autouse=True)
+def leave_nothing_deep(tmp_path: Path, sealed: Path) -> Iterator[None]:
+    """Remove what pytest could not: it calls itself for each level of folders."""
+    yield
+    for folder in (tmp_path, sealed):
+        remove_tree(folder)
 
 
 def run_python(nexus: Nexus, code: str) -> tuple[int, str]:

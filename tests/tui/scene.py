@@ -40,13 +40,17 @@ class Person:
         await self._until(lambda: any(card.kind == kind and card.waits for card in self.stream.cards()), f"a {kind}")
         return next(card for card in reversed(self.stream.cards()) if card.kind == kind and card.waits)
 
-    async def answers(self, kind: str, letter: str, said: str = "") -> ChatCard:
-        """Go to a card of a kind, look at it, and press a key; type what that asks for."""
+    async def answers(self, kind: str, letter: str, said: str = "", *, unfold: bool = False) -> ChatCard:
+        """Go to a card of a kind, look at it, all of it with `unfold`, and press a key; type what that asks for."""
         card = await self.card(kind)
         self.app._to_cards()
         self.app._look_at(card.id)
         await self.pilot.pause()
         await asyncio.sleep(max(SEEN, QUIET) + 0.02)
+        if unfold:
+            await self.pilot.press("v")
+            await asyncio.sleep(max(SEEN, QUIET) + 0.02)
+            await self.pilot.pause()
         await self.pilot.press(letter)
         await asyncio.sleep(QUIET * 1.5)
         await self.pilot.pause()

@@ -36,7 +36,7 @@ def test_a_step_that_is_too_big_brings_a_handoff_a_plan_patch_patches_and_a_comm
         await person.asks("/plan-exec the steps in zu tun.md")
         await person.answers("workflow", "y")
         keys = (("handoff", "w"), ("plan_patch", "y"), ("patch", "y"), ("patch", "s"), ("command", "a"))
-        found = {kind: await person.answers(kind, key) for kind, key in keys}
+        found = {kind: await person.answers(kind, key, unfold=kind != "handoff") for kind, key in keys}
         await person.sees("is completed, 2 commits")
         return found
 
@@ -94,7 +94,7 @@ def test_an_agent_hands_over_asks_and_has_tests_run(project: Path) -> None:
         command = await person.answers("command", "y", "approve")  # it is risky: a word besides the key
         await person._until(lambda: any(card.kind == "tests" for card in person.stream.cards()), "tests")
         tests = next(card for card in person.stream.cards() if card.kind == "tests")
-        await person.answers("patch", "y")
+        await person.answers("patch", "y", unfold=True)
         await person.sees("is completed, 1 commit")
         return handoff, question, command, tests
 
