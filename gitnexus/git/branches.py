@@ -2,6 +2,7 @@
 
 from gitnexus.git.child import GitFailed, must, run
 from gitnexus.git.discovery import Repo
+from gitnexus.git.refs import read_head_branch, read_tip
 
 
 def moved(repo: Repo, ref: str, old: str, new: str, why: str) -> bool:
@@ -16,8 +17,7 @@ def moved(repo: Repo, ref: str, old: str, new: str, why: str) -> bool:
 
 def tip(repo: Repo, ref: str) -> str | None:
     """Return the commit that a ref names, None if there is none."""
-    shown = run("show-ref", "--verify", "--hash", "--", ref, git_dir=repo.common_dir)
-    return shown.stdout.decode().strip() or None if shown.returncode == 0 else None
+    return read_tip(repo.common_dir, ref, repo.object_format)
 
 
 def raw_of(repo: Repo, commit: str) -> bytes:
@@ -27,5 +27,8 @@ def raw_of(repo: Repo, commit: str) -> bytes:
 
 def current(repo: Repo) -> str:
     """Return the branch that is checked out, as people write it, empty for none."""
+    branch = read_head_branch(repo.git_dir)
+    if branch is not None:
+        return branch
     asked = run("symbolic-ref", "--quiet", "--short", "HEAD", git_dir=repo.git_dir)
     return asked.stdout.decode("utf-8", "replace").strip() if asked.returncode == 0 else ""

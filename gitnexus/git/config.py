@@ -5,9 +5,12 @@ import re
 from functools import lru_cache
 
 from gitnexus.git.child import must, run
+from gitnexus.git.configfile import NotPlain, read_plain_config, read_users_config
 from gitnexus.git.discovery import Repo
 
 _OWN_SCOPES = ("local", "worktree")
+
+Row = tuple[str, str, str]
 
 
 def get(repo: Repo, key: str) -> str | None:
@@ -17,7 +20,7 @@ def get(repo: Repo, key: str) -> str | None:
 
 def scoped(repo: Repo, key: str) -> tuple[str, str | None]:
     """Return the scope that decides a key, and its value; ("", None) if nobody set it."""
-    found = [(scope, value) for scope, name, value in _rows(repo) if name == key.lower()]
+    found = [(scope, value) for scope, name, value in rows_of(repo) if name == key.lower()]
     return found[-1] if found else ("", None)
 
 
@@ -26,7 +29,7 @@ def of_the_user(repo: Repo, key: str) -> str | None:
 
     `git -c` is the user's too, but not for us: no child inherits it.
     """
-    found = [value for scope, name, value in _rows(repo) if name == key.lower() and scope not in _OWN_SCOPES]
+    found = [value for scope, name, value in rows_of(repo) if name == key.lower() and scope not in _OWN_SCOPES]
     return found[-1] if found else None
 
 
@@ -41,7 +44,7 @@ def comment_character(repo: Repo) -> str:
 def get_local(repo: Repo, pattern: str) -> dict[str, list[str]]:
     """Return this repository's own keys that match a regular expression, with their values."""
     found: dict[str, list[str]] = {}
-    for scope, key, value in _rows(repo):
+    for scope, key, value in rows_of(repo):
         if scope in _OWN_SCOPES and re.search(pattern, key):
             found.setdefault(key, []).append(value)
     return found
@@ -50,35 +53,42 @@ def get_local(repo: Repo, pattern: str) -> dict[str, list[str]]:
 def put(repo: Repo, key: str, value: str) -> None:
     """Set one key of this repository."""
     must("config", "--local", "--replace-all", key, value, git_dir=repo.common_dir)
-    _rows.cache_clear()
+    rows_of.cache_clear()
 
 
 def add(repo: Repo, key: str, value: str) -> None:
     """Add one more value to a key of this repository."""
     must("config", "--local", "--add", key, value, git_dir=repo.common_dir)
-    _rows.cache_clear()
+    rows_of.cache_clear()
 
 
 def drop_value(repo: Repo, key: str, value: str) -> None:
     """Remove one value of a key of this repository, if it is there."""
     run("config", "--local", "--fixed-value", "--unset-all", key, value, git_dir=repo.common_dir)
-    _rows.cache_clear()
+    rows_of.cache_clear()
 
 
 def drop_key(repo: Repo, key: str) -> None:
     """Remove every value of a key of this repository, if it is there."""
     run("config", "--local", "--unset-all", key, git_dir=repo.common_dir)
-    _rows.cache_clear()
+    rows_of.cache_clear()
 
 
 def drop_section(repo: Repo, section: str) -> None:
     """Remove a section of this repository, if it is there."""
     run("config", "--local", "--remove-section", section, git_dir=repo.common_dir)
-    _rows.cache_clear()
+    rows_of.cache_clear()
 
 
 @lru_cache(maxsize=8)
-def _rows(repo: Repo) -> tuple[tuple[str, str, str], ...]:
+def rows_of(repo: Repo) -> tuple[Row, ...]:
+    """Return scope, key and value of all that is set, the last one counts."""
+    try:
+        own = read_plain_config(repo.common_dir / "config")
+        if not any(key.startswith("extensions.") for key, _ in own):
+            return (*read_users_config(), *(("local", key, value) for key, value in own))
+    except NotPlain:
+        pass
     # Not quiet: what we switch off for our own children is not what the user's git does.
     listed = run("config", "--list", "--show-scope", "-z", git_dir=repo.git_dir, quiet=False)
     fields = listed.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]

@@ -1,12 +1,15 @@
 """Where a repository is: from a sub-folder, a linked worktree, a bare repository or a submodule."""
 
 import os
+import re
+import stat
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.git.child import GitFailed, clean_environment, reason
+from gitnexus.git.configfile import NotPlain, read_plain_config
 
 _INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 _ASK = (
@@ -18,6 +21,9 @@ _ASK = (
     "--git-dir",
     "--show-toplevel",  # fails where there is no work tree, after the rest was printed: keep it last
 )
+_HEAD = re.compile(r"ref: refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_GITDIR = re.compile(r"gitdir: ([^\n]+/worktrees/[^/\n]+)")
+_HARMLESS_EXTENSIONS = ("extensions.objectformat", "extensions.partialclone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,10 @@ def discover(start: Path, *, inherit: bool = False) -> Repo:
     `inherit` lets GIT_DIR and GIT_WORK_TREE speak, as `git --git-dir=… nexus` and git hooks set them: for the
     command's own project only, never for another one. Raises: NotFound, Failed.
     """
+    if not (inherit and any(name in os.environ for name in _INHERITED)):
+        found = find_plain_repo(start)
+        if found is not None:
+            return found
     env = clean_environment()
     if inherit:
         env |= {name: os.environ[name] for name in _INHERITED if name in os.environ}
@@ -83,6 +93,64 @@ def discover(start: Path, *, inherit: bool = False) -> Repo:
     if worktree is None and not bare and git_dir == common and git_dir.name == ".git":
         worktree = git_dir.parent  # asked from inside .git
     return Repo(git_dir, common, worktree, object_format)
+
+
+def find_plain_repo(start: Path) -> Repo | None:
+    """Return the repository that `start` lies in, read from its files; None where git itself has to be asked.
+
+    That is everything but a folder `.git`, or a linked worktree's file of that name, which is ours, with a work tree
+    around it and a configuration that says nothing special. A git child would cost as much as the rest of a command.
+    """
+    try:
+        folder = os.path.realpath(start, strict=True)
+        device = os.stat(folder).st_dev
+        while not os.path.lexists(f"{folder}/.git"):
+            above = os.path.dirname(folder)
+            if os.path.lexists(f"{folder}/HEAD") or above == folder or os.stat(above).st_dev != device:
+                return None
+            folder = above
+        git_dir, common_dir = _git_folders(folder)
+        object_format = _plain_object_format(common_dir)
+        has_head = _HEAD.fullmatch(_read_line(f"{git_dir}/HEAD")) is not None
+        is_whole = has_head and os.path.isdir(f"{common_dir}/objects") and os.path.isdir(f"{common_dir}/refs")
+        # Git asks safe.directory about what belongs to somebody else.
+        is_ours = {os.stat(path).st_uid for path in (folder, f"{folder}/.git", git_dir)} == {os.geteuid()}
+    except (OSError, ValueError, NotPlain):
+        return None
+    return Repo(Path(git_dir), Path(common_dir), Path(folder), object_format) if is_whole and is_ours else None
+
+
+def _git_folders(folder: str) -> tuple[str, str]:
+    """Return the git folder of a work tree and the one that it shares with others. Raises: OSError, NotPlain."""
+    dot_git = f"{folder}/.git"
+    mode = os.lstat(dot_git).st_mode
+    if stat.S_ISDIR(mode) and not os.path.lexists(f"{dot_git}/commondir") and "\n" not in folder:
+        return dot_git, dot_git
+    if not stat.S_ISREG(mode) or "\n" in folder:
+        raise NotPlain
+    named = _GITDIR.fullmatch(_read_line(dot_git))
+    if named is None:
+        raise NotPlain  # a submodule's may be read too, but its configuration names a work tree
+    git_dir = os.path.realpath(os.path.join(folder, named[1]), strict=True)
+    return git_dir, os.path.realpath(os.path.join(git_dir, _read_line(f"{git_dir}/commondir")), strict=True)
+
+
+def _plain_object_format(common_dir: str) -> str:
+    """Return the hash of a repository with nothing special about it. Raises: NotPlain."""
+    settings = dict(read_plain_config(Path(common_dir, "config")))
+    special = [key for key in settings if key.startswith("extensions.") and key not in _HARMLESS_EXTENSIONS]
+    object_format = settings.get("extensions.objectformat", "sha1")
+    version = settings.get("core.repositoryformatversion")
+    is_known = version == "1" or (version == "0" and "extensions.objectformat" not in settings)
+    has_worktree = settings.get("core.bare", "false") == "false" and "core.worktree" not in settings
+    if special or object_format not in ("sha1", "sha256") or not is_known or not has_worktree:
+        raise NotPlain
+    return object_format
+
+
+def _read_line(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read(4096).removesuffix("\n")
 
 
 def _unusable(start: Path, stderr: bytes) -> Exception:

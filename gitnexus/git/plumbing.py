@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run, spawn
 from gitnexus.git.discovery import Repo
-from gitnexus.git.loose import is_plainly_written, tree_text, write_loose
+from gitnexus.git.loose import is_plainly_written, read_loose, tree_text, write_loose
 from gitnexus.git.objects import (
     FILE,
     FOLDER,
@@ -19,11 +19,11 @@ from gitnexus.git.objects import (
     changes_by_folder,
     commit_text,
 )
+from gitnexus.git.refs import read_loose_ref, read_tip
 
 # Questions that are not answered yet fill no more than the smallest pipe there is: writing them never waits for us to
 # read. Half of them are asked ahead, so that git looks for the next while we work on these.
 _AHEAD_BYTES = 2048
-_HEX = frozenset("0123456789abcdef")
 # More files than this go through fast-import, which packs them.
 _MOST_LOOSE = 50
 # fast-import wants a ref to build on; it is cleared again in the same stream and never written.
@@ -36,32 +36,16 @@ class PlumbingObjects:
     def __init__(self, repo: Repo) -> None:
         self._git_dir = repo.common_dir
         self._format = repo.object_format
+        self._objects = repo.common_dir / "objects"
         self._oid_bytes = 32 if repo.object_format == "sha256" else 20
         self._reader: subprocess.Popen[bytes] | None = None
         self._trees: dict[str, dict[str, Entry]] = {}
 
     def tip(self, ref: str) -> str | None:
-        # As git does: a loose ref counts before a packed one. Saves a child, and is exact.
-        with contextlib.suppress(OSError):
-            loose = (self._git_dir / ref).read_text(encoding="ascii", errors="replace").strip()
-            if len(loose) == 2 * self._oid_bytes and set(loose) <= _HEX:
-                return loose
-            if loose.startswith("ref:"):
-                raise GitFailed(f"{ref} is a symbolic ref; writing it would write another",
-                                hint="git symbolic-ref --delete takes it away")  # fmt: skip
-        if not (self._git_dir / ref).exists() and not (self._git_dir / "reftable").exists():
-            return self._packed_tip(ref)
-        # rev-parse and cat-file would also find refs/heads/<ref>: an agent could plant one.
-        shown = run("show-ref", "--verify", "--hash", "--", ref, git_dir=self._git_dir)
-        return shown.stdout.decode().strip() or None if shown.returncode == 0 else None
-
-    def _packed_tip(self, ref: str) -> str | None:
-        with contextlib.suppress(FileNotFoundError):
-            packed = (self._git_dir / "packed-refs").read_bytes()
-            at = packed.find(b" %s\n" % ref.encode("utf-8", "surrogateescape"))
-            if at >= 0:
-                return packed[at - 2 * self._oid_bytes : at].decode("ascii")
-        return None
+        if read_loose_ref(self._git_dir, ref).startswith("ref:"):
+            raise GitFailed(f"{ref} is a symbolic ref; writing it would write another",
+                            hint="git symbolic-ref --delete takes it away")  # fmt: skip
+        return read_tip(self._git_dir, ref, self._format)
 
     def tree_of(self, commit: str) -> str:
         kind, body = self._read(commit)
@@ -162,7 +146,7 @@ class PlumbingObjects:
         self.close()  # a reader nobody closed ends with its owner, not with the process
 
     def _write(self, kind: str, body: bytes) -> str:
-        return write_loose(self._git_dir / "objects", self._format, kind, body)
+        return write_loose(self._objects, self._format, kind, body)
 
     def _write_tree(self, base: str | None, changes: Mapping[str, Any]) -> str | None:
         """Write the tree `base` with `changes` and return its id, None when nothing is left in it."""
@@ -188,6 +172,15 @@ class PlumbingObjects:
 
     def _read_many(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the objects in their order. Nothing else may be read before the last one is taken."""
+        for at, oid in enumerate(oids):
+            # What was written since git last packed is in files of its own, and no child is needed to read it.
+            loose = read_loose(self._objects, oid)
+            if loose is None:
+                yield from self._ask_for(oids[at:])
+                return
+            yield loose
+
+    def _ask_for(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         asking, answering = self._open_reader()
         ahead = _AHEAD_BYTES // (2 * self._oid_bytes + 1)
         asked, whole = 0, False

@@ -196,7 +196,7 @@ def test_the_users_config_names_the_key_and_the_repositorys_own_does_not(reposit
 
     from gitnexus.git import config
 
-    config._rows.cache_clear()
+    config.rows_of.cache_clear()
     run_git(repository, "config", "--global", "nexus.signingKey", str(file))
     assert signer_of(discover(repository)).key_id == key_id(checked_public(Path(f"{file}.pub").read_text()))
 

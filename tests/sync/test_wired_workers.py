@@ -28,7 +28,7 @@ def strict(hub: Path, ada: Clone) -> Path:
     run_git(hub, "config", "receive.denyNonFastForwards", "true")
     run_git(ada.place, "update-ref", "-d", "refs/nexus-sync/origin/state")
     run_git(ada.place, "config", "remote.origin.nexusWireRef", USUAL_WIRE)
-    config._rows.cache_clear()
+    config.rows_of.cache_clear()
     ada.write({"policy.md": ALLOW})
     trust(ada.place)
     ada.sync()
@@ -88,7 +88,7 @@ def test_signs_of_life_and_a_takeover_are_steps_forward_and_the_first_still_cann
 
 def test_a_host_that_refuses_the_queue_is_told_with_the_way_out(strict: Path, ada: Clone) -> None:
     run_git(ada.place, "config", "--unset", "remote.origin.nexusWireRef")
-    config._rows.cache_clear()
+    config.rows_of.cache_clear()
     bob, state = lease(ada, "261116-1503-k7fb", "x")
 
     with pytest.raises(Failed, match=r"does not take refs/nexus/queue/.*hook declined") as refused:

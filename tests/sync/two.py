@@ -20,7 +20,7 @@ class Clone:
         self.place = place
 
     def sync(self, remote: str | None = None, **asked: Any) -> Synced:
-        config._rows.cache_clear()  # a test has changed it with plain git
+        config.rows_of.cache_clear()  # a test has changed it with plain git
         nexus = open_nexus(self.place)
         try:
             return synced(nexus.state, wire_to(nexus.state, remote), Asked(**asked))
