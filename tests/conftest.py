@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.forked import forker
+from tests.forked import fork_from, forker
 
 # How long an example takes is the machine's affair. A few of them with every change, many where there is time.
-settings.register_profile("few", deadline=None, max_examples=30)
+settings.register_profile("few", deadline=None, max_examples=15)
 settings.register_profile("many", deadline=None, max_examples=100)
 settings.load_profile(os.environ.get("EXAMPLES", "few"))
 
@@ -48,7 +48,29 @@ class Templates:
 
 def copy_tree(source: Path, target: Path) -> Path:
     """Copy a folder with the times of its files, so that git and our checkout index need not read them again."""
-    return shutil.copytree(source, target, symlinks=True)
+    _copy_folder(str(source), str(target))
+    return target
+
+
+def _copy_folder(source: str, target: str) -> None:
+    """Four times as fast as `shutil.copytree`, which asks the system a dozen things about each file."""
+    os.mkdir(target, os.stat(source).st_mode & 0o7777)
+    with os.scandir(source) as entries:
+        for entry in entries:
+            place = f"{target}/{entry.name}"
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), place)
+            elif entry.is_dir():
+                _copy_folder(entry.path, place)
+            else:
+                stat = entry.stat()
+                old = os.open(entry.path, os.O_RDONLY)
+                new = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.st_mode & 0o7777)
+                while os.sendfile(new, old, None, 2**30):
+                    pass
+                os.utime(new, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+                os.close(old)
+                os.close(new)
 
 
 def copy_project(template: Path, place: Path, home: Path) -> None:
@@ -106,6 +128,12 @@ def pygit2_in_this_process() -> Iterator[None]:
         for user in ("state.store", "state.home", "projects.place"):
             patch.setattr(f"gitnexus.{user}.open_objects", lambda repo, life="long": open_objects(repo, "long"))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_processes() -> None:
+    """What a test lets the product start of itself is forked, as the commands of a test are."""
+    fork_from(forker().addresses)
 
 
 @pytest.fixture(scope="session")

@@ -25,8 +25,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import IO, Any, Self
+from typing import Any, Self
 
 # libgit2 reads HOME when it is loaded; the others are large and few commands need them.
 _NOT_BEFORE = ("pygit2", "git", "mcp", "textual", "baml_py", "pydantic_ai")
@@ -48,9 +47,9 @@ class Forker:
     """The door to the process that all commands are forked from. It ends when this one does."""
 
     def __init__(self) -> None:
-        self._door, self._server = _start_serving("serve()")
-        self._servers = f"\0nexus-tests-{os.getpid()}"
-        self._servers_door, self._servers_server = _start_serving(f"serve_servers({self._servers!r})")
+        self.addresses = {kind: f"\0nexus-tests-{kind}-{os.getpid()}" for kind in ("commands", "servers")}
+        self._door, self._server = _start_serving(f"serve({self.addresses['commands']!r})")
+        self._servers_door, self._servers_server = _start_serving(f"serve_servers({self.addresses['servers']!r})")
         # A socket that two threads send on at once keeps messages whole, but not which answer belongs to whom.
         self._lock = threading.Lock()
 
@@ -75,7 +74,7 @@ class Forker:
         """Start `git nexus` with three files as its streams; in a session of its own, its terminal is the first."""
         ours, theirs = socket.socketpair()
         given = {"argv": list(argv), "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "session": session,
-                 "servers": self._servers}  # fmt: skip
+                 "addresses": self.addresses}  # fmt: skip
         with theirs, self._lock:
             self._door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
             socket.send_fds(self._door, [json.dumps(given).encode()], [*files, theirs.fileno()])
@@ -140,38 +139,46 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def serve() -> None:
-    """Import all that commands import, then fork for each request on standard input until it is closed."""
+def serve(address: str) -> None:
+    """Import all that commands import, then fork for each request until standard input is closed.
+
+    Requests come from standard input, and to a socket with this address from the commands themselves.
+    """
+    listening = _listen(address)
     _import_all(_NOT_BEFORE)
     _compute_constants()
-    _serve(None)
+    _serve(listening)
 
 
 def serve_servers(address: str) -> None:
     """The same for the servers of runs, for requests that come to a socket with this address."""
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listening.bind(address)
-    listening.listen(64)
+    listening = _listen(address)
     _import_all(tuple(name for name in _NOT_BEFORE if name != _OF_SERVERS))
     _compute_constants()
     _serve(listening)
 
 
-def _serve(listening: socket.socket | None) -> None:
+def _listen(address: str) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(address)
+    listening.listen(64)
+    return listening
+
+
+def _serve(listening: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     doors = {0: socket.socket(fileno=os.dup(0))}
     waiting: dict[int, tuple[int, int]] = {}  # by the descriptor of a command: its process, and who waits for its end
     with selectors.DefaultSelector() as selector:
         selector.register(doors[0], selectors.EVENT_READ, doors[0])
-        if listening is not None:
-            selector.register(listening, selectors.EVENT_READ)
+        selector.register(listening, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
                 if key.fd in waiting:
                     selector.unregister(key.fd)
                     _report_end(key.fd, *waiting.pop(key.fd))
-                elif key.data is None and listening is not None:
+                elif key.data is None:
                     caller, _ = listening.accept()
                     selector.register(caller, selectors.EVENT_READ, caller)
                 else:
@@ -270,7 +277,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         os.chdir(request["cwd"])
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = [_PROGRAM, *request["argv"]]
-        _fork_servers(request["servers"])
+        fork_from(request["addresses"])
         sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
         sys.stderr = _stream(2, "w", errors="backslashreplace")
         sys.stderr.reconfigure(line_buffering=True)
@@ -284,49 +291,82 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         os._exit(status)
 
 
-def _fork_servers(address: str) -> None:
-    """Have the servers that a run offers to its agent forked, too."""
+def fork_from(addresses: Mapping[str, str]) -> None:
+    """Have fork, from now on in this process, what the product starts as processes of its own: itself."""
+    from gitnexus.app import worker
+    from gitnexus.cli import run
     from gitnexus.sandbox import hatch
+    from gitnexus.tui import hands
 
-    of_servers = {"Popen": partial(ForkedServer, address), "TimeoutExpired": subprocess.TimeoutExpired}
-    hatch.subprocess = SimpleNamespace(**of_servers)  # type: ignore[attr-defined]
-    for end in ("terminate", "kill"):
-        setattr(hatch.subprocess.Popen, end, getattr(ForkedServer, end))
+    for module, kind in ((hatch, "servers"), (worker, "commands"), (run, "commands"), (hands, "commands")):
+        popen: Any = partial(_start_process, addresses, addresses[kind])
+        popen.terminate, popen.kill = ForkedProcess.terminate, ForkedProcess.kill
+        module.subprocess = _Subprocess(popen)  # type: ignore[attr-defined]
 
 
-class ForkedServer:
-    """What a run knows of its server's process, as `subprocess.Popen` would tell it."""
+class _Subprocess:
+    """The module `subprocess` with another `Popen`."""
+
+    def __init__(self, popen: Any) -> None:
+        self.Popen = popen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(subprocess, name)
+
+
+def _start_process(addresses: Mapping[str, str], address: str, argv: Sequence[str], **given: Any) -> Any:
+    """Start a process as `subprocess.Popen` would; one of ours is forked."""
+    words = [word for word in argv[1:4] if word != "-P"]
+    if argv[0] != sys.executable or words[:2] != ["-m", "gitnexus"]:
+        return subprocess.Popen(argv, **given)
+    return ForkedProcess(addresses, address, [*argv[list(argv).index("gitnexus") + 1 :]], **given)
+
+
+class ForkedProcess:
+    """What the product knows of a process of its own, as `subprocess.Popen` would tell it."""
 
     def __init__(
-        self, address: str, argv: Sequence[str], *, stdin: int, stdout: int, stderr: IO[bytes], **_: Any
-    ) -> None:
-        assert list(argv[1:4]) == ["-P", "-m", "gitnexus"], argv
+        self, addresses: Mapping[str, str], address: str, argv: list[str], *, stdin: Any, stdout: Any, stderr: Any,
+        env: Mapping[str, str] | None = None, cwd: str = "/", start_new_session: bool = False, **_: Any,
+    ) -> None:  # fmt: skip
         ours, theirs = socket.socketpair()
-        given = {"argv": list(argv[4:]), "cwd": "/", "env": dict(os.environ), "session": True, "servers": address}
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door, theirs:
+        given = {"argv": argv, "cwd": cwd, "env": dict(os.environ if env is None else env), "addresses": addresses,
+                 "session": start_new_session or address == addresses["servers"]}  # fmt: skip
+        with (
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door, theirs,
+            contextlib.ExitStack() as opened,
+        ):  # fmt: skip
             door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
             door.connect(address)
-            files = [stdin, stdout, stderr.fileno(), theirs.fileno()]
-            socket.send_fds(door, [json.dumps(given).encode()], files)
-        self._command = StartedCommand(ours, list(argv[4:]))
+            files = [_descriptor(stream, opened) for stream in (stdin, stdout, stderr)]
+            socket.send_fds(door, [json.dumps(given).encode()], [*files, theirs.fileno()])
+        self._command = StartedCommand(ours, argv)
+        self.args, self.pid = argv, self._command.pid
+        self.returncode: int | None = None
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         try:
-            return self._command.wait(timeout)
+            self.returncode = self._command.wait(timeout)
         except TimeoutError as exc:
-            raise subprocess.TimeoutExpired("git nexus mcp", timeout) from exc
+            raise subprocess.TimeoutExpired("git nexus", timeout or 0) from exc
+        return self.returncode
 
     def poll(self) -> int | None:
-        try:
-            return self._command.wait(0.0001)
-        except TimeoutError:
-            return None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0.0001)
+        return None
 
     def terminate(self) -> None:
-        os.kill(self._command.pid, signal.SIGTERM)
+        os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        os.kill(self._command.pid, signal.SIGKILL)
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def _descriptor(stream: Any, opened: contextlib.ExitStack) -> int:
+    if stream == subprocess.DEVNULL:
+        return opened.enter_context(open(os.devnull, "r+b")).fileno()
+    return stream if isinstance(stream, int) else int(stream.fileno())
 
 
 def _stream(fd: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:

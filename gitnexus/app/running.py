@@ -34,6 +34,7 @@ from gitnexus.git.checkout import added, emptied, filled, is_filled
 from gitnexus.git.child import run as git_run
 from gitnexus.git.ondisk import worktree_tree
 from gitnexus.git.private import private
+from gitnexus.git.refs import plain_head_of
 from gitnexus.policy.model import Mode, Network
 from gitnexus.redaction.stored import redact_text
 from gitnexus.runs.definition import Definition, Node
@@ -356,6 +357,8 @@ def unmet(view: RunView) -> list[str]:
 
 def commit_of(state: State, revision: str) -> str:
     """Return the commit that a revision means. Raises: NotFound."""
+    if revision == "HEAD" and (head := plain_head_of(state.repo)):
+        return head
     asked = git_run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}",
                     git_dir=state.repo.git_dir)  # fmt: skip
     if asked.returncode != 0:

@@ -27,6 +27,7 @@ from gitnexus.events.model import definition_hash
 from gitnexus.git.branches import current
 from gitnexus.git.child import run as git_run
 from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.refs import plain_head_of
 from gitnexus.git.rows import difference
 from gitnexus.harness.calls import Call, Patched, Shell, Writes
 from gitnexus.harness.model import Answer, Happening
@@ -232,6 +233,8 @@ def _begun(state: State, told: Happening, place: Place) -> RunDesk:
 
 
 def _head(state: State) -> str:
+    if head := plain_head_of(state.repo):
+        return head
     found = git_run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=state.repo.git_dir)
     return found.stdout.decode("ascii", "replace").strip() if found.returncode == 0 else ""
 

@@ -16,6 +16,7 @@ from gitnexus.git import Author, Objects, Repo
 from gitnexus.git.branches import tip
 from gitnexus.git.child import run
 from gitnexus.git.exchange import Order, Outcome, fetched, pushed
+from gitnexus.git.loose import read_loose
 from gitnexus.git.treediff import bases, differences, is_ancestor, weight
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.pins import pin, pinned
@@ -111,8 +112,7 @@ def _behind(state: State, plan: Plan) -> bool:
 
 
 def _known(repo: Repo, commit: str, mine: str) -> bool:
-    there = run("cat-file", "-e", f"{commit}^{{commit}}", git_dir=repo.common_dir).returncode == 0
-    return there and is_ancestor(repo, commit, mine)
+    return _is_commit(repo, commit) and is_ancestor(repo, commit, mine)
 
 
 def _pulled(state: State, plan: Plan, asked: Asked, done: Synced) -> None:
@@ -140,8 +140,11 @@ def _pulled(state: State, plan: Plan, asked: Asked, done: Synced) -> None:
 
 
 def _track(repo: Repo, wire: Wire, theirs: str) -> None:
-    run("update-ref", "--no-deref", "-m", "sync", wire.tracking(STATE_REF), theirs, git_dir=repo.common_dir)
-    run("update-ref", "--no-deref", "-d", wire.incoming, git_dir=repo.common_dir)
+    orders = [f"update {wire.tracking(STATE_REF)} {theirs}"] if tip(repo, wire.tracking(STATE_REF)) != theirs else []
+    orders += [f"delete {wire.incoming}"] if tip(repo, wire.incoming) is not None else []
+    if orders:
+        run("update-ref", "--no-deref", "-m", "sync", "--stdin", git_dir=repo.common_dir,
+            stdin="".join(f"{order}\n" for order in orders).encode())  # fmt: skip
 
 
 def _refuse_gone(wire: Wire, asked: Asked, done: Synced) -> None:
@@ -181,6 +184,9 @@ def _judge(state: State, wire: Wire, theirs: str, before: str | None, asked: Ask
 
 
 def _is_commit(repo: Repo, oid: str) -> bool:
+    loose = read_loose(repo.common_dir / "objects", oid)
+    if loose is not None:
+        return loose[0] == "commit"
     return run("cat-file", "-e", f"{oid}^{{commit}}", git_dir=repo.common_dir).returncode == 0
 
 

@@ -7,11 +7,12 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gitnexus.base.errors import NexusError, VerificationFailed
+from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.git.child import must
 from gitnexus.git.commits import messages_with
 from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.revisions import head_of
 from gitnexus.policy import approvers as chain
 from gitnexus.policy import signed
 from gitnexus.policy.approvers import Approvers
@@ -49,7 +50,9 @@ def hear_history(state: State) -> Testimony:
         approvers = view.listed()
         times = {path: entry.at for path, entry in view.signatures().items()}
         with private(state.repo) as git:
-            head = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").stdout.decode("ascii").split()
+            head: list[str] = []
+            with contextlib.suppress(NotFound):  # a branch without a commit
+                head = [head_of(state.repo, git)]
             # Two looks: a branch full of new commits must not hide what HEAD says.
             heard = hear_commits(git, [head, _branches(git)], approvers, times)
         return hear_state(state, approvers, times, heard)

@@ -11,6 +11,7 @@ from gitnexus.base.files import make_private_folder, remove_tree, replace
 from gitnexus.git.child import must, reason, run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit, private
+from gitnexus.git.refs import read_tip
 from gitnexus.git.stamps import Stamps, stamps
 from gitnexus.git.worktrees import Worktree
 
@@ -23,10 +24,10 @@ def added(repo: Repo, place: Path, branch: str, base: str, mark: str, meanwhile:
     What is there already from an attempt that was killed is taken up. `meanwhile` is done while git writes the files.
     Raises: Conflict, Failed, GitFailed.
     """
-    tip = run("rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}", git_dir=repo.common_dir)
-    if tip.returncode != 0:
+    tip = read_tip(repo.common_dir, branch, repo.object_format)
+    if tip is None:
         must("update-ref", "--create-reflog", branch, base, "0" * len(base), git_dir=repo.common_dir)
-    elif tip.stdout.decode().strip() != base:
+    elif tip != base:
         raise Conflict(f"the branch {branch.removeprefix('refs/heads/')} is there already")
     _mend_link(repo, place)
     git_dir = _admin(repo, place)

@@ -106,7 +106,8 @@ def rooted(repo: Repo, tree: str, parents: Sequence[str], message: str, author: 
 
 def read(git: PrivateGit, commit: str) -> bytes:
     """Return the bytes of a commit. Raises: GitFailed."""
-    return git.must("cat-file", "commit", commit)
+    loose = git.read_loose(commit)
+    return loose[1] if loose is not None and loose[0] == "commit" else git.must("cat-file", "commit", commit)
 
 
 def _ident(who: Author) -> str:
@@ -159,6 +160,9 @@ def tree_of(git: PrivateGit, commit: str) -> str:
     """Return the tree of a commit named by its whole id. Raises: Invalid, NotFound."""
     if not _ID.fullmatch(commit):
         raise Invalid(f"{one_line(commit, 80)!r} is not the whole id of a commit")
+    loose = git.read_loose(commit)
+    if loose is not None and loose[0] == "commit":
+        return loose[1][len(b"tree ") : loose[1].index(b"\n")].decode("ascii")
     asked = git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}^{{tree}}")
     if asked.returncode != 0:
         raise NotFound(f"there is no commit {commit}")

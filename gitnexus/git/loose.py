@@ -13,6 +13,8 @@ from gitnexus.base.chance import token
 from gitnexus.git.child import GitFailed
 from gitnexus.git.objects import FOLDER, Entry
 
+_LARGEST_FILE = 2**20
+_LARGEST_OBJECT = 16 * 2**20
 # Settings that change how git writes loose objects; an included file may hold any of them.
 _SPECIAL = (b"fsync", b"sharedrepository", b"createobject", b"[include")
 
@@ -27,11 +29,8 @@ def is_plainly_written(common_dir: Path) -> bool:
 
 def write_loose(objects: Path, object_format: str, kind: str, body: bytes) -> str:
     """Write one object unless it is there as a loose one, and return its id. Raises: GitFailed."""
-    import hashlib  # 3 ms, and a plain command hashes nothing
-
-    raw = b"%s %d\0%b" % (kind.encode(), len(body), body)
-    digest = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
-    oid = digest(raw, usedforsecurity=False).hexdigest()
+    raw = _raw(kind, body)
+    oid = _id_of(raw, object_format)
     folder = objects / oid[:2]
     with contextlib.suppress(OSError):
         os.utime(folder / oid[2:])  # as git does: what is written again is young again, and no prune takes it
@@ -47,11 +46,31 @@ def read_loose(objects: Path, oid: str) -> tuple[str, bytes] | None:
     """Return the kind and the bytes of a loose object; None if it is packed, missing or damaged, which git can tell."""
     try:
         with (objects / oid[:2] / oid[2:]).open("rb") as file:
-            head, _, body = zlib.decompress(file.read()).partition(b"\0")
+            packed = file.read(_LARGEST_FILE + 1)
+        unpack = zlib.decompressobj()
+        head, _, body = unpack.decompress(packed, _LARGEST_OBJECT).partition(b"\0")
         kind, size = head.decode("ascii").split(" ")
-        return (kind, body) if len(body) == int(size) else None
+        # What is larger than that is not unpacked either, whatever a short file unfolds to.
+        return (kind, body) if unpack.eof and len(body) == int(size) else None
     except (OSError, ValueError, zlib.error):
         return None
+
+
+def read_verified(objects: Path, oid: str) -> tuple[str, bytes] | None:
+    """The same, but None also if the bytes are not what the id stands for."""
+    found = read_loose(objects, oid)
+    return found if found is not None and _id_of(_raw(*found), "sha1" if len(oid) == 40 else "sha256") == oid else None
+
+
+def _raw(kind: str, body: bytes) -> bytes:
+    return b"%s %d\0%b" % (kind.encode(), len(body), body)
+
+
+def _id_of(raw: bytes, object_format: str) -> str:
+    import hashlib  # 3 ms, and a plain command hashes nothing
+
+    digest = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
+    return digest(raw, usedforsecurity=False).hexdigest()
 
 
 def tree_text(rows: Mapping[str, Entry]) -> bytes:

@@ -18,6 +18,7 @@ from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
 from gitnexus.git.child import GitFailed, reason
 from gitnexus.git.discovery import Repo
+from gitnexus.git.loose import read_verified
 
 EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -81,6 +82,13 @@ class PrivateGit:
     def started(self, *argv: str) -> "subprocess.Popen[bytes]":
         """Start git with pipes to talk to it for a while; its complaints are dropped, nobody would read them."""
         return self._started(argv, subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def read_loose(self, oid: str) -> tuple[str, bytes] | None:
+        """Return kind and bytes of an object that has a file of its own, None where git has to be asked.
+
+        Its bytes are what its id stands for, whoever wrote the file.
+        """
+        return read_verified(self.folder / "objects", oid) or read_verified(self.real_objects, oid)
 
     def keep_one(self, oid: str) -> None:
         """Put one object that was written here into the repository; what it refers to must be there already."""

@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 from gitnexus.git.child import run
+from gitnexus.git.discovery import Repo
 
 _HEX = frozenset("0123456789abcdef")
 _BRANCHES = "ref: refs/heads/"
@@ -38,6 +39,15 @@ def read_head_branch(git_dir: Path) -> str | None:
     if head.startswith(_BRANCHES) and not head.endswith(_REFTABLE) and head.isprintable():
         return head.removeprefix(_BRANCHES)
     return "" if len(head) in (40, 64) and set(head) <= _HEX else None
+
+
+def plain_head_of(repo: Repo) -> str | None:
+    """Return the commit that HEAD names, read from its files; None where git has to be asked."""
+    branch = read_head_branch(repo.git_dir)
+    if branch is None or (repo.common_dir / "reftable").is_dir():
+        return None
+    # Git lets a branch name nothing but a commit.
+    return read_tip(repo.common_dir, f"refs/heads/{branch}", repo.object_format) if branch else None
 
 
 def _read_packed_ref(common_dir: Path, ref: str, digits: int) -> str | None:

@@ -7,6 +7,7 @@ from gitnexus.base.text import one_line
 from gitnexus.git.child import run
 from gitnexus.git.discovery import Repo
 from gitnexus.git.private import PrivateGit
+from gitnexus.git.refs import plain_head_of, read_head_branch
 
 # A branch, tag, ref or id, then steps back. No `:path`, no `@{…}`, no ranges, no `^{/words}`: those say more than
 # "which commit", and some of them look into files.
@@ -15,6 +16,9 @@ _REVISION = re.compile(r"(?!-)(?!.*\.\.)([A-Za-z0-9][A-Za-z0-9._/+-]{0,199})((?:
 
 def head_of(repo: Repo, git: PrivateGit) -> str:
     """Return the commit that HEAD of this worktree names. Raises: NotFound on a branch without a commit."""
+    plain = plain_head_of(repo)
+    if plain is not None:
+        return plain
     if (repo.common_dir / "reftable").is_dir():  # a linked worktree keeps its HEAD in tables of its own
         asked = run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=repo.git_dir)
     else:
@@ -33,6 +37,8 @@ def commit_of(repo: Repo, git: PrivateGit, revision: str) -> str:
             hint="a branch, a tag or an id, with ~2 or ^ after it if need be",
         )
     start = head_of(repo, git) if parts[1] == "HEAD" else parts[1]
+    if not parts[2] and len(start) == len(git.zero) and (loose := git.read_loose(start)) and loose[0] == "commit":
+        return start
     asked = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{start}{parts[2]}^{{commit}}")
     if asked.returncode != 0:
         raise NotFound(f"there is no commit {revision}")
@@ -41,5 +47,8 @@ def commit_of(repo: Repo, git: PrivateGit, revision: str) -> str:
 
 def branch_of(repo: Repo) -> str:
     """Return the whole name of the branch that is checked out here, empty where HEAD names a commit itself."""
+    branch = read_head_branch(repo.git_dir)
+    if branch is not None:
+        return f"refs/heads/{branch}" if branch else ""
     asked = run("symbolic-ref", "--quiet", "HEAD", git_dir=repo.git_dir)
     return asked.stdout.decode("utf-8", "replace").strip() if asked.returncode == 0 else ""

@@ -10,6 +10,8 @@ from gitnexus.git.private import PrivateGit
 LINK = "120000"
 GITLINK = "160000"
 _LONGEST_TARGET = 4096
+# As many are looked for in files of their own before git is asked for all of them.
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def difference(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
 
 def blob(git: PrivateGit, oid: str) -> bytes:
     """Return a blob's bytes. Raises: GitFailed."""
-    return git.must("cat-file", "blob", oid)
+    loose = git.read_loose(oid)
+    return loose[1] if loose is not None and loose[0] == "blob" else git.must("cat-file", "blob", oid)
 
 
 def blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
@@ -110,6 +113,9 @@ def sizes(git: PrivateGit, oids: list[str]) -> list[int]:
     """Return the size of each object, -1 for one that is not there."""
     if not oids:
         return []
+    loose = [git.read_loose(oid) for oid in oids] if len(oids) <= _FEW else [None]
+    if None not in loose:
+        return [len(one[1]) for one in loose if one is not None]
     asked = git.must("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in oids).encode())
     rows = [line.split(b" ") for line in asked.splitlines()]
     return [int(row[2]) if len(row) == 3 else -1 for row in rows]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gitnexus.git.child import must, run
 from gitnexus.git.discovery import Repo
+from gitnexus.git.refs import plain_head_of
 
 _EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -25,8 +26,10 @@ class StagedFile:
 
 def staged(repo: Repo) -> list[StagedFile]:
     """Return what is staged in the index that git named to the hook, or in the worktree's own."""
-    born = run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=repo.git_dir)
-    base = born.stdout.decode().strip() if born.returncode == 0 else _EMPTY_TREE[repo.object_format]
+    base = plain_head_of(repo)
+    if base is None:
+        born = run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=repo.git_dir)
+        base = born.stdout.decode().strip() if born.returncode == 0 else _EMPTY_TREE[repo.object_format]
     index = os.environ.get("GIT_INDEX_FILE")
     env = {"GIT_INDEX_FILE": str(Path.cwd() / index)} if index else {}
     listed = run(

@@ -48,8 +48,7 @@ def bases(repo: Repo, one: str, other: str) -> list[str]:
 
 def is_ancestor(repo: Repo, older: str, newer: str) -> bool:
     """True if one commit is the other or comes before it."""
-    asked = run("merge-base", "--is-ancestor", older, newer, git_dir=repo.common_dir)
-    return older == newer or asked.returncode == 0
+    return older == newer or run("merge-base", "--is-ancestor", older, newer, git_dir=repo.common_dir).returncode == 0
 
 
 class Weight(NamedTuple):

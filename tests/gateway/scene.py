@@ -104,7 +104,7 @@ class Bare:
 
 
 def repository_at(place: Path, *, object_format: str = "sha1") -> Path:
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     run_git(place, "init", "-q", f"--object-format={object_format}")
     (place / "src").mkdir()
     (place / "a.txt").write_text(TEXT)
