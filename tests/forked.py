@@ -120,6 +120,7 @@ class StartedCommand:
         if self._status is None:
             self._answers.settimeout(seconds)
             self._status = self._number()
+            self._answers.close()
         return self._status
 
     def kill(self) -> int:
@@ -347,7 +348,7 @@ class ForkedProcess:
     def wait(self, timeout: float | None = None) -> int:
         try:
             self.returncode = self._command.wait(timeout)
-        except TimeoutError as exc:
+        except (TimeoutError, BlockingIOError) as exc:
             raise subprocess.TimeoutExpired("git nexus", timeout or 0) from exc
         return self.returncode
 
@@ -356,11 +357,36 @@ class ForkedProcess:
             return self.wait(0.0001)
         return None
 
+    def __del__(self) -> None:
+        self._command.__exit__()  # whoever left it to itself does not wait for its end
+
     def terminate(self) -> None:
         os.kill(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
+
+
+class ForkedServer(ForkedProcess):
+    """A server that a test talks to through pipes, as it would to one that `subprocess.Popen` started."""
+
+    def __init__(self, *argv: str) -> None:
+        addresses = forker().addresses
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        try:
+            super().__init__(addresses, addresses["servers"], [*argv], stdin=theirs_in, stdout=theirs_out, stderr=2)
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        self.stdin, self.stdout = os.fdopen(ours_in, "wb"), os.fdopen(ours_out, "rb")
+
+    def close(self) -> int:
+        """Say that nothing more comes, and return how it ended."""
+        self.stdin.close()
+        self.stdout.read()
+        self.stdout.close()
+        return self.wait(60)
 
 
 def _descriptor(stream: Any, opened: contextlib.ExitStack) -> int:

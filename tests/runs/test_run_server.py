@@ -1,7 +1,6 @@
 """The tool server of a run as its agent meets it: over pipes, with bad manners, and when one side is killed."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from gitnexus.app.runapproval import approve
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runtools import TOOLS
 from tests.conftest import Nexus
+from tests.forked import ForkedServer
 from tests.runs.begun import begun, new_file, patch_of
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -27,8 +27,7 @@ class Agent:
     """The agent's side of one connection."""
 
     def __init__(self, desk: RunDesk) -> None:
-        argv = ["git-nexus", "-C", str(desk.repo.place), "mcp", "--run", desk.run.id]
-        self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.child = ForkedServer("-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
         self._asked = 0
         self.ask("initialize", HELLO)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -37,7 +36,6 @@ class Agent:
         self.write(message if isinstance(message, bytes) else json.dumps(message).encode())
 
     def write(self, line: bytes) -> None:
-        assert self.child.stdin is not None
         self.child.stdin.write(line + b"\n")
         self.child.stdin.flush()
 
@@ -47,7 +45,6 @@ class Agent:
         return self._asked
 
     def heard(self, number: int) -> dict[str, Any]:
-        assert self.child.stdout is not None
         while line := self.child.stdout.readline():
             found: dict[str, Any] = json.loads(line)
             if found.get("id") == number:
@@ -61,8 +58,7 @@ class Agent:
         return told(self.ask("tools/call", {"name": tool, "arguments": given}))
 
     def close(self) -> int:
-        self.child.communicate(timeout=60)
-        return self.child.returncode
+        return self.child.close()
 
 
 def told(answer: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
@@ -134,7 +130,7 @@ def test_a_killed_server_leaves_the_log_whole_and_the_next_one_goes_on(desk: Run
     agent = Agent(desk)
     agent.call("propose_patch", patch=new_file("new.txt"))
     agent.child.kill()
-    agent.child.communicate()
+    agent.child.close()
 
     taken, found = (again := Agent(desk)).call("status")
 
