@@ -5,7 +5,7 @@ that no thread holds a lock. Why not start an interpreter for each command: it t
 """
 
 import atexit
-import json
+import marshal
 import os
 import socket
 import subprocess
@@ -48,7 +48,7 @@ _MOST_IDLE = 4
 def hand_over(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int) -> Handed:
     """Have a plan carried out by a launcher that has nothing else to do. Raises: Failed."""
     ours, theirs = socket.socketpair()
-    with theirs, holding(json.dumps(plan).encode()) as file:
+    with theirs, holding(marshal.dumps(dict(plan))) as file:
         given = [file.fileno(), stdin, stdout, stderr, theirs.fileno()]
         for _ in range(_MOST_IDLE + 1):  # somebody may have killed all that wait
             launcher = _waiting() or _started()

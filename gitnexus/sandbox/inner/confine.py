@@ -5,12 +5,15 @@ import os
 import resource
 import signal
 import struct
-from collections.abc import Mapping
-from typing import Any
 
 from gitnexus.sandbox.inner import folders, kernel
 
-Plan = Mapping[str, Any]
+TYPE_CHECKING = False  # nor is typing loaded for it: the launcher is started for every run
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Plan = Mapping[str, Any]
 Stdio = tuple[int, int, int]
 
 
@@ -18,7 +21,7 @@ class Stopped(Exception):
     """A step did not work; nothing was run."""
 
 
-def become(plan: Plan, stdio: Stdio) -> None:
+def become(plan: "Plan", stdio: Stdio) -> None:
     """Turn this process into the command. Does not return. Raises: Stopped, naming the step."""
     steps = (_own_session, _limits, _folder, _privileges, _landlock, _seccomp, _program)
     for step in steps:
@@ -28,7 +31,7 @@ def become(plan: Plan, stdio: Stdio) -> None:
             raise Stopped(f"{step.__name__[1:]}: {exc.strerror}") from exc
 
 
-def _own_session(_: Plan, stdio: Stdio) -> None:
+def _own_session(_: "Plan", stdio: Stdio) -> None:
     os.setsid()
     # Standard descriptors of the launcher are on /dev/null, so none of ours is below 3 and none is overwritten.
     for number, given in enumerate(stdio):
@@ -39,7 +42,7 @@ def _own_session(_: Plan, stdio: Stdio) -> None:
     os.umask(0o022)
 
 
-def _limits(plan: Plan, _: Stdio) -> None:
+def _limits(plan: "Plan", _: Stdio) -> None:
     for name, soft, hard in plan["limits"]:
         which = getattr(resource, name)
         most = resource.getrlimit(which)[1]
@@ -48,13 +51,13 @@ def _limits(plan: Plan, _: Stdio) -> None:
         resource.setrlimit(which, (soft, hard))
 
 
-def _folder(plan: Plan, _: Stdio) -> None:
+def _folder(plan: "Plan", _: Stdio) -> None:
     os.chdir(plan["cwd"])
     if os.getcwd() != plan["cwd"]:  # a folder on the way was swapped for a link after it was looked at
         raise OSError(0, "the working folder is not where it was")
 
 
-def _privileges(plan: Plan, _: Stdio) -> None:
+def _privileges(plan: "Plan", _: Stdio) -> None:
     if not plan["linux"]:
         return
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -64,7 +67,7 @@ def _privileges(plan: Plan, _: Stdio) -> None:
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _landlock(plan: Plan, _: Stdio) -> None:
+def _landlock(plan: "Plan", _: Stdio) -> None:
     wanted = plan["landlock"]
     if wanted is not None:
         ready = plan["ruleset"]
@@ -74,7 +77,7 @@ def _landlock(plan: Plan, _: Stdio) -> None:
         folders.restrict(rules)
 
 
-def _seccomp(plan: Plan, _: Stdio) -> None:
+def _seccomp(plan: "Plan", _: Stdio) -> None:
     if plan["wrapper_filter"]:  # bubblewrap puts it on as its own last step
         number = os.memfd_create("filter")
         os.write(number, bytes.fromhex(plan["wrapper_filter"]))
@@ -87,5 +90,5 @@ def _seccomp(plan: Plan, _: Stdio) -> None:
         kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, ctypes.create_string_buffer(head, len(head)))
 
 
-def _program(plan: Plan, _: Stdio) -> None:
+def _program(plan: "Plan", _: Stdio) -> None:
     os.execve(plan["program"], plan["argv"], plan["env"])  # noqa: S606 - that there is no shell is the point

@@ -5,10 +5,13 @@ import os
 import signal
 import socket
 import struct
-from collections.abc import Mapping
-from typing import Any
 
 from gitnexus.sandbox.inner import kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 _USER, _MOUNT, _PID, _NET, _IPC, _UTS = 0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x08000000, 0x04000000
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _BIND, _REC, _PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
@@ -36,7 +39,7 @@ def settle() -> None:
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
 
-def arrange(view: Mapping[str, Any]) -> None:
+def arrange(view: "Mapping[str, Any]") -> None:
     """Make everything read-only but `writable`; `tmp` becomes /tmp, `hidden` is covered. Raises: OSError."""
     kernel.mount("none", "/", None, _REC | _PRIVATE)
     for path in view["writable"]:
