@@ -7,6 +7,7 @@ from gitnexus.app.trust import describe_doubt, signer_of, written
 from gitnexus.app.witness import hear_history
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approver, Approvers
@@ -71,7 +72,7 @@ def own_key(state: State) -> str:
 def candidate(place: Path, given: str, name: str | None) -> Candidate:
     """Return the key in a file or in the words themselves. Raises: Invalid."""
     text = given
-    file = place / Path(given).expanduser() if " " not in given or (place / given).is_file() else None
+    file = place / expand_home(given) if " " not in given or (place / given).is_file() else None
     if file is not None:
         try:
             with file.open("rb") as handle:

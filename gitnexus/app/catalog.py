@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gitnexus.app.open import open_nexus
 from gitnexus.base.errors import NotFound
+from gitnexus.base.files import expand_home
 from gitnexus.catalog import Catalog, Opened, open_catalog
 from gitnexus.catalog.effective import denied, effective
 
@@ -68,7 +69,7 @@ def checked(place: Path, given: str | None) -> Checked:
         return _counted(opened.asked or opened.catalog.source, opened.catalog, opened.problems)
     from gitnexus.catalog.package import load  # reads YAML
 
-    loaded = load(place / Path(given).expanduser())
+    loaded = load(place / expand_home(given))
     return _counted(given, loaded.catalog, loaded.problems)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitnexus.base.chance import token
 from gitnexus.base.errors import DeniedByPolicy, Failed
-from gitnexus.base.files import replace
+from gitnexus.base.files import expand_home, replace
 from gitnexus.gateway.needs import Ran
 from gitnexus.git import Repo
 from gitnexus.git.config import of_the_user
@@ -54,7 +54,7 @@ class Sandbox:
     def folders(self) -> tuple[str, ...]:
         """The user's own folders on PATH."""
         named = (of_the_user(self._repo, TOOLS) or "").split(":")
-        return tuple(os.path.realpath(Path(name).expanduser()) for name in named if name)
+        return tuple(os.path.realpath(expand_home(name)) for name in named if name)
 
     def environment(self, wanted: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment of a command. Raises: Invalid, DeniedByPolicy."""

@@ -10,6 +10,7 @@ from gitnexus import __version__
 from gitnexus.app.catalog import CatalogHere, catalog_at
 from gitnexus.app.gatememo import place_of as project_of
 from gitnexus.base.errors import BadUsage, Failed, NexusError, NotFound
+from gitnexus.base.files import expand_home
 from gitnexus.catalog import open_catalog
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.git import Repo, discover, hookfiles
@@ -161,7 +162,7 @@ def remove_all(repo: Repo) -> tuple[list[str], list[str]]:
 def write_plugin(start: Path, folder: Path, *, out: bool, dry_run: bool) -> Outcome:
     """Write the plugin folder for Claude Code, or take `out` what was written. Raises: Invalid; nothing changed."""
     row = row_named("claude-code")
-    root = folder.expanduser().absolute().resolve()
+    root = expand_home(folder).absolute().resolve()
     shelf = Shelf(home_folder() / "harness" / "plugins" / plan_digest([Want(root, "whole", ())]), root)
     place = Place("project", root, shelf, start)
     step = prepared(shelf, row.id, None if out else list(plugin(_kit(place, row, ("git", "nexus")), root)))

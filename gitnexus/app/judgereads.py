@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.policy.law import Law
 from gitnexus.policy.parts import Part, folder_words, moves
@@ -161,7 +162,7 @@ def _meant(word: str, folder: str) -> list[str]:
     """Return the paths that a word of a command stands for once a shell has filled it in."""
     found: list[str] = []
     for text in spread(word):
-        path = str(Path(folder, Path(text).expanduser())) if text else folder
+        path = str(Path(folder, expand_home(text))) if text else folder
         if _WILD.search(text):
             for match in glob.iglob(path, include_hidden=True):  # noqa: PTH207 - by the whole path, as a shell
                 found.append(match)

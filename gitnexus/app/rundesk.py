@@ -18,7 +18,7 @@ from gitnexus.app.policy import policy_here
 from gitnexus.app.recorder import Recorder, folder_of
 from gitnexus.base.canonical import document, parse
 from gitnexus.base.errors import Busy, Invalid, NotFound, VerificationFailed
-from gitnexus.base.files import make_private_folder, replace
+from gitnexus.base.files import expand_home, make_private_folder, replace
 from gitnexus.events.artifacts import Artifacts
 from gitnexus.events.authors import NOBODY
 from gitnexus.events.chain import walk
@@ -91,7 +91,7 @@ class RunDesk:
         if self.run.session:
             return self._session_folder()
         named = of_the_user(self.repo, WORKTREES)
-        above = Path(named).expanduser() if named else home_folder() / "worktrees"
+        above = expand_home(named) if named else home_folder() / "worktrees"
         return Path(real(above)) / hash_of(real(self.repo.main_place)) / self.run.id
 
     def _session_folder(self) -> Path:

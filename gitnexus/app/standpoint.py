@@ -9,6 +9,7 @@ from gitnexus.app.homeseal import guarded
 from gitnexus.app.keepers import open_state
 from gitnexus.app.open import notices, settled
 from gitnexus.base.errors import Invalid, NotFound, ProjectNotFound
+from gitnexus.base.files import expand_home
 from gitnexus.projects.place import Place, health, nearest
 from gitnexus.projects.standpoint import Life, Standpoint
 from gitnexus.state.settings import section, user_section
@@ -34,7 +35,7 @@ def taken_in(standpoint: Standpoint) -> list[str]:
 
 def chosen(start: Path, word: str) -> Place:
     """Return the project that `word` names. Raises: ProjectNotFound, AmbiguousName, NotFound."""
-    folder = start / Path(word).expanduser()
+    folder = start / expand_home(word)
     with contextlib.closing(Standpoint(None, guarded=guarded)) as outside:
         try:
             project = outside.find(word)

@@ -10,6 +10,11 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOVED = ".nexus-removed-"
 
 
+def expand_home(path: str | Path) -> Path:
+    """Return a path with its leading `~` or `~name` replaced; as it is where there is nobody of that name."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111
+
+
 def replace(path: Path, data: bytes, mode: int | None = None) -> None:
     """Put `data` at `path` by rename, keeping the mode of what was there unless one is given."""
     if mode is not None and not mode & 0o077:

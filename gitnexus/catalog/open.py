@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gitnexus.base.errors import Invalid
+from gitnexus.base.files import expand_home
 from gitnexus.catalog.builtin import built_in
 from gitnexus.catalog.catalog import Catalog
 from gitnexus.catalog.effective import Additions, CatalogSettings, additions
@@ -47,7 +48,7 @@ def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts =
 
 def _folder(asked: str, place: Path | None) -> Path:
     try:
-        meant = Path(asked).expanduser()
+        meant = expand_home(asked)
     except RuntimeError as exc:  # ~name of nobody
         raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names nobody's home") from exc
     if "\0" in asked or (place is None and not meant.is_absolute()):

@@ -1,10 +1,10 @@
 """`git nexus catalog`: check a package of roles and skills, and make its manifest."""
 
 import sys
-from pathlib import Path
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusGroup, invocation
 from gitnexus.ui.output import answer, counted, start_folder
@@ -50,7 +50,7 @@ def manifest(ctx: click.Context, place: str) -> None:
     from gitnexus.base.errors import Invalid
     from gitnexus.catalog.generate import write_manifest
 
-    folder = start_folder(invocation(ctx)) / Path(place).expanduser()
+    folder = start_folder(invocation(ctx)) / expand_home(place)
     changed, problems = write_manifest(folder)
     if problems:
         raise Invalid(

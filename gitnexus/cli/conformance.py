@@ -1,11 +1,11 @@
 """`git nexus conformance`: do the tools keep the contract, seen from outside?"""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, start_folder
@@ -35,7 +35,7 @@ def conformance(ctx: click.Context, place: str | None, transport: str, coverage:
     from gitnexus.conformance.run import run
 
     asked = invocation(ctx)
-    loaded = load(start_folder(asked) / Path(place).expanduser() if place else home())
+    loaded = load(start_folder(asked) / expand_home(place) if place else home())
     several = transport == "both"
     results = run(
         loaded, _transports(transport), lambda one: None if asked.as_json else click.echo(_line(one, several))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusGroup, invocation
 from gitnexus.ui.output import answer, columns, start_folder
@@ -148,7 +149,7 @@ def _done(
     if plugin is not None:
         if name != "claude-code" or config or key:
             raise click.UsageError("--plugin goes with claude-code alone")
-        return write_plugin(start, start / Path(plugin).expanduser(), out=out, dry_run=dry_run)
+        return write_plugin(start, start / expand_home(plugin), out=out, dry_run=dry_run)
     given = _client(start, name, config, key)
     return (uninstall if out else install)(start, name, scope, given, dry_run=dry_run)
 
@@ -160,7 +161,7 @@ def _client(start: Path, name: str, config: str | None, key: str | None) -> "Cli
         return None
     if name != "mcp" or config is None:
         raise click.UsageError("--config FILE goes with mcp, and --key with both")
-    file = (start / Path(config).expanduser()).absolute()
+    file = (start / expand_home(config)).absolute()
     return Client(file, key or ("mcp_servers" if file.suffix == ".toml" else "mcpServers"))
 
 

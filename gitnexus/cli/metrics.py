@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, counted, note, start_folder, with_nexus
@@ -38,9 +39,7 @@ def metrics(nexus: "Nexus", since: str | None, svg: str | None) -> None:
         shown = ", ".join(one_line(run, 40) for run in found.unreadable[:5])
         more = f" and {len(found.unreadable) - 5} more" if len(found.unreadable) > 5 else ""
         note(f"not all of these logs could be read: {shown}{more}; git nexus replay RUN --verify tells why")
-    drawn = (
-        _drawn(found, start_folder(invocation(click.get_current_context())) / Path(svg).expanduser()) if svg else None
-    )
+    drawn = _drawn(found, start_folder(invocation(click.get_current_context())) / expand_home(svg)) if svg else None
     if drawn:
         note(f"drawn into {drawn}")
     rows = [{"agent": who.agent, "adapter": who.adapter, **plain(tally)} for who, tally in found.workers.items()]

@@ -1,10 +1,10 @@
 """`git nexus project`: the registry, for people."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusGroup, invocation
 from gitnexus.ui.output import answer, columns, note, start_folder
@@ -117,7 +117,7 @@ def move(standpoint: "Standpoint", name: str, path: str) -> None:
     from gitnexus.projects.register import project_to_register
 
     start = start_folder(invocation(click.get_current_context()))
-    place = project_to_register(start / Path(path).expanduser())
+    place = project_to_register(start / expand_home(path))
     done = carry(standpoint.home, standpoint.find_registered(name), place, standpoint.clock())
     answer(
         {"project": done.project.plain(), "movedFrom": done.moved.path if done.moved else None},

@@ -1,9 +1,8 @@
 """`git nexus register`."""
 
-from pathlib import Path
-
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, start_folder
@@ -25,7 +24,7 @@ def register(ctx: click.Context, path: str, name: str | None, aliases: tuple[str
     from gitnexus.projects.register import Wanted, add, project_to_register
     from gitnexus.state.home import make_home
 
-    place = project_to_register(start_folder(invocation(ctx)) / Path(path).expanduser())
+    place = project_to_register(start_folder(invocation(ctx)) / expand_home(path))
     home = guarded(make_home())
     done = add(home, Wanted(place.path, name, aliases, place.identity()), now())
     home.close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.errors import Invalid, NexusError, NotFound
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.asking import can_ask, typed
 from gitnexus.ui.output import note
@@ -65,7 +66,7 @@ def _read(file: str, prompt: str, place: Path) -> "WorkflowDefinition":
         raw = sys.stdin.buffer.read(LARGEST + 1)
     else:
         try:
-            raw = (place / Path(file).expanduser()).read_bytes()
+            raw = (place / expand_home(file)).read_bytes()
         except OSError as exc:
             raise NotFound(f"{one_line(file, 200)} cannot be read: {exc.strerror}") from exc
     definition = read(raw, one_line(file, 200))[0]

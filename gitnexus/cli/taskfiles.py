@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.errors import BadUsage, Failed, NotFound
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.backlog import with_backlog
 from gitnexus.ui.commands import NexusCommand, invocation
@@ -76,7 +77,7 @@ def _file(opened: "OpenBacklog", path: str | None) -> Path:
         if opened.nexus.repo.worktree is None:
             raise BadUsage("a bare repository has no .cleo folder: name a file")
         return opened.nexus.repo.worktree / cleo.FOLDER / cleo.TODO
-    given = start_folder(invocation(click.get_current_context())) / Path(path).expanduser()
+    given = start_folder(invocation(click.get_current_context())) / expand_home(path)
     if given.is_dir():
         given = given / cleo.FOLDER / cleo.TODO if (given / cleo.FOLDER).is_dir() else given / cleo.TODO
     return given.parent.resolve() / given.name

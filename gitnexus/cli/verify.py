@@ -1,11 +1,11 @@
 """`git nexus verify`: which commits were approved, proved from the commits and the approvers' keys."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, columns, counted, note, start_folder
@@ -55,7 +55,7 @@ def verify(
     start = start_folder(invocation(ctx))
     state = open_state(discover(start, inherit=True))
     try:
-        whose = approvers_for(state, start / Path(file).expanduser() if file else None, root)
+        whose = approvers_for(state, start / expand_home(file) if file else None, root)
         found = look(
             state,
             whose,

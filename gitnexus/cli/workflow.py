@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.errors import Failed, Invalid, NotFound
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line, visible
 from gitnexus.ui.commands import NexusCommand, NexusGroup, invocation
 from gitnexus.ui.output import answer, columns, note, start_folder, with_nexus
@@ -179,7 +180,7 @@ def _edited(definition: "WorkflowDefinition") -> "WorkflowDefinition":
 
 
 def _place(name: str) -> Path:
-    return start_folder(invocation(click.get_current_context())) / Path(name).expanduser()
+    return start_folder(invocation(click.get_current_context())) / expand_home(name)
 
 
 def _read(name: str) -> bytes:

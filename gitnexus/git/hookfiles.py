@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from gitnexus.base import blocks, shim
-from gitnexus.base.files import replace
+from gitnexus.base.files import expand_home, replace
 from gitnexus.git import config
 from gitnexus.git.child import must, run
 from gitnexus.git.discovery import Repo
@@ -119,7 +119,7 @@ def _config_command(event: str) -> str:
 def hooks_folder(repo: Repo) -> Path:
     """Return the folder that git takes hooks from here: as git does, relative to where hooks run."""
     named = config.get(repo, "core.hooksPath")
-    return repo.place / Path(named).expanduser() if named else repo.common_dir / "hooks"
+    return repo.place / expand_home(named) if named else repo.common_dir / "hooks"
 
 
 def shim_file(repo: Repo) -> Path:

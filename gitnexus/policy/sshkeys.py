@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from gitnexus.base.errors import Failed, Invalid, VerificationFailed
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.git.child import clean_environment
 
@@ -26,7 +27,7 @@ class SshSigner:
         """Raises: Failed, Invalid."""
         self._configured = configured
         literal = configured.removeprefix("key::")
-        self._file = None if literal.split(" ")[0] in KINDS else Path(configured).expanduser()
+        self._file = None if literal.split(" ")[0] in KINDS else expand_home(configured)
         self._public = checked(literal if self._file is None else _public_beside(self._file))
 
     @property

@@ -7,7 +7,7 @@ from typing import Literal
 from gitnexus.base.chance import token
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Failed
-from gitnexus.base.files import make_private_folder
+from gitnexus.base.files import expand_home, make_private_folder
 from gitnexus.git.child import must
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import open_objects
@@ -20,7 +20,7 @@ def home_folder() -> Path:
     """Return $NEXUS_HOME, or the platform's data folder."""
     given = os.environ.get("NEXUS_HOME")
     if given:
-        return Path(given).expanduser().absolute()
+        return expand_home(given).absolute()
     import platformdirs  # only where the user did not say
 
     return Path(platformdirs.user_data_dir("git-nexus", appauthor=False))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.ui.commands import NexusCommand, invocation
 from gitnexus.ui.output import answer, start_folder
 
@@ -103,7 +104,7 @@ def _script(name: str | None, place: Path) -> Iterator[str]:
     from gitnexus.base.text import one_line
 
     try:
-        text = (place / Path(name or "").expanduser()).read_text(encoding="utf-8", errors="replace")
+        text = (place / expand_home(name or "")).read_text(encoding="utf-8", errors="replace")
     except OSError as exc:
         raise NotFound(f"{one_line(name or '', 200)} cannot be read: {exc.strerror}") from exc
     return iter(text.splitlines())

@@ -1,11 +1,11 @@
 """What a typed line does: a command of git nexus, one of the chat's own, tags, or a request that becomes a proposal."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitnexus.app.harnesstags import follow
 from gitnexus.app.policy import bypass_enabled
 from gitnexus.base.errors import Invalid
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.harness.place import Place
 from gitnexus.tui import slash
@@ -128,6 +128,6 @@ class Orders:
         return found
 
     def _export(self, word: str) -> None:
-        path = self._chat.place / Path(word or f"chat-{self._chat.sights.name}.md").expanduser()
+        path = self._chat.place / expand_home(word or f"chat-{self._chat.sights.name}.md")
         exported(self._chat.said, self._chat.sights.name, path)
         self._chat.say("nexus", f"wrote {path}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import Invocation, invocation
 
@@ -21,7 +22,7 @@ def start_folder(asked: Invocation) -> Path:
     """Return the folder that the command works from, as -C said."""
     place = Path.cwd()
     for directory in asked.directories:
-        place = place / Path(directory).expanduser()
+        place = place / expand_home(directory)
     return place
 
 

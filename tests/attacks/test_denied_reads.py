@@ -133,3 +133,12 @@ def test_commands_of_runs_and_tools_reach_no_more(place: Path, nexus: Nexus) -> 
             assert (told["status"], told["rule"]) == ("denied", "user.customers"), argv
     done = nexus("tool", "cmd.run", json.dumps({"argv": ["grep", "-r", "x", "customers"]}))
     assert (done.returncode, "user.customers" in done.stdout) == (20, True), done
+
+
+@pytest.mark.parametrize("harness", ["claude-code", "codex"])
+def test_a_path_of_a_user_that_is_not_there_is_judged_and_breaks_nothing(place: Path, harness: str) -> None:
+    tool = {"claude-code": "Bash", "codex": "shell"}[harness]
+    verdict, why = said(place, harness, tool, {"command": "cat ~nobody-of-this-name/x customers/list.csv"})
+
+    assert verdict == "deny", why
+    assert "E_BUG" not in why

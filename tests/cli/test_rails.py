@@ -237,3 +237,14 @@ def test_completion_answers(nexus: Nexus, monkeypatch: pytest.MonkeyPatch) -> No
         shown = nexus.ok()
 
         assert (words, [line.partition(",")[2] for line in shown.splitlines()]) == (words, expected)
+
+
+@pytest.mark.parametrize(
+    "argv", [("-C", "~no-such-user", "status"), ("register", "~no-such-user"), ("run", "--workflow", "~no-such-user/x")]
+)
+def test_the_home_of_nobody_is_a_folder_that_is_not_there(project: Path, nexus: Nexus, argv: tuple[str, ...]) -> None:
+    done = nexus(*argv)
+
+    assert done.returncode not in (0, 70), done.stderr
+    assert "~no-such-user" in done.stderr
+    assert "E_BUG" not in done.stderr

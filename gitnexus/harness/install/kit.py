@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitnexus.base.files import expand_home
 from gitnexus.catalog import Catalog
 from gitnexus.catalog.harnesses import Harness
 from gitnexus.harness.install.model import Scope
@@ -35,7 +36,7 @@ class Kit:
     def home(self, variable: str, default: str) -> Path:
         """Return the folder where a program keeps what is the person's: a variable of its own, or below the home."""
         given = self.environ.get(variable)
-        return Path(given).expanduser() if given else self.root / default
+        return expand_home(given) if given else self.root / default
 
     def server(self, harness: str) -> list[str]:
         """Return the command line of our MCP server."""

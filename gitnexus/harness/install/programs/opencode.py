@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitnexus.base.files import expand_home
 from gitnexus.catalog.model import Agent
 from gitnexus.harness.install import ours, words
 from gitnexus.harness.install.kit import GATE_SECONDS, OTHER_SECONDS, Kit, quoted
@@ -63,4 +64,4 @@ def _config(folder: Path) -> Path:
 
 def _config_home(kit: Kit) -> Path:
     given = kit.environ.get("OPENCODE_CONFIG_DIR")
-    return Path(given).expanduser() if given else kit.home("XDG_CONFIG_HOME", ".config") / "opencode"
+    return expand_home(given) if given else kit.home("XDG_CONFIG_HOME", ".config") / "opencode"
