@@ -20,7 +20,7 @@ IN, OUT = 100, 20
 
 @dataclass(frozen=True)
 class Step:
-    """One answer: words, or a call of a tool; `custom` for a patch as text, `namespace` as Codex has it.
+    """One answer: words, or a call of a tool; `custom` for a patch as text, `namespace` and `search` as Codex has them.
 
     `tokens` is what it says that the question was long: programs compact a conversation by that.
     """
@@ -30,6 +30,7 @@ class Step:
     given: Mapping[str, Any] = field(default_factory=dict)
     custom: str = ""
     namespace: str = ""
+    search: str = ""
     tokens: int = IN
 
 
@@ -186,6 +187,9 @@ def _responses(step: Step, at: int, model: str) -> tuple[Any, list[Any]]:
     elif step.custom:
         item = {"type": "custom_tool_call", "id": f"ct_{at}", "call_id": f"call_{at}", "name": "apply_patch"}
         item["input"] = step.custom
+    elif step.search:
+        item = {"type": "tool_search_call", "id": f"ts_{at}", "call_id": f"call_{at}", "execution": "client"}
+        item["arguments"] = {"query": step.search}
     usage: dict[str, Any] = {"input_tokens": step.tokens, "output_tokens": OUT, "total_tokens": step.tokens + OUT}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
     done = {**item, "status": "completed"}
@@ -250,7 +254,7 @@ def _is_result(item: Mapping[str, Any]) -> bool:
     kind = str(item.get("type", ""))
     return (
         kind == "tool_result"
-        or kind.endswith("call_output")
+        or kind.endswith(("call_output", "search_output"))
         or item.get("role") == "tool"
         or "functionResponse" in item
     )
