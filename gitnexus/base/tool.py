@@ -103,12 +103,10 @@ def _object(param: Param, item: Mapping[str, Any], where: str) -> dict[str, Any]
 
 
 def _number(value: Any) -> int | None:
-    """Return a whole number; clients also send it as text."""
+    """Return a whole number; clients also send it as text. Not 1.0: so is 1.00000000000000000001 once it is read."""
     if isinstance(value, str):
         return int(value) if re.fullmatch(r"\s*-?\d{1,15}\s*", value, re.ASCII) else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return int(value) if isinstance(value, int) or value.is_integer() else None
+    return value if type(value) is int else None
 
 
 def _fraction(value: Any) -> float | None:

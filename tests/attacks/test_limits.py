@@ -102,7 +102,7 @@ def test_whatever_a_run_leaves_it_ends_with_a_reason_and_is_cleaned(
 
 
 def test_a_number_that_is_no_integer_is_not_taken_for_one(nexus: Nexus, project: Path) -> None:
-    for number in ("1.5", "true", "1e-1", '"1.5"', "1e400", "[1]"):
+    for number in ("1.5", "1.0", "1e0", "1.00000000000000000001", "true", "1e-1", '"1.5"', "1e400", "[1]"):
         done = nexus("tool", "nx_task_update", f'{{"id": {number}, "status": "completed"}}')
 
         assert "whole number" in done.stdout or "JSON" in done.stdout + done.stderr, (number, done)

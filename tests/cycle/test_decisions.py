@@ -159,7 +159,7 @@ def test_parameters_are_checked_before_anything_happens(tool: str, params: dict[
     assert refused.value.message == words
 
 
-@pytest.mark.parametrize("given_id", [2, "2", " 2 ", 2.0])
+@pytest.mark.parametrize("given_id", [2, "2", " 2 "])
 def test_numbers_that_come_as_text_are_numbers(given_id: object) -> None:
     assert checked(TOOLS["task_update"], {"id": given_id, "status": "pending"})["id"] == 2
 
