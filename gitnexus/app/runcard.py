@@ -23,7 +23,8 @@ def run_card(desk: RunDesk, action: str) -> tuple[Card, RevealCard]:
         made = card_of(desk.repo, request, found.decision, keeper.mode, summary,
                        keeper.around, reveal, inputs)  # fmt: skip
 
-        made = replace(made, facts=(*made.facts, *_confined(desk, action))) if request.kind == "patch" else made
+        more = [*_origin(desk), *(_confined(desk, action) if request.kind == "patch" else [])]
+        made = replace(made, facts=(*made.facts, *more))
         return with_text(made, said, reveal) if said else made
 
     def shown(why: str) -> Card:
@@ -62,6 +63,10 @@ def _text_of(desk: RunDesk, request: Request) -> bytes:
 def _laid_out(raw: bytes) -> bytes:
     """Return JSON as people read it: canonical JSON is one line, and so would be its difference."""
     return json.dumps(parse(raw), indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def _origin(desk: RunDesk) -> list[tuple[str, str]]:
+    return [("run", "foreign: somebody else began it")] if desk.foreign else []
 
 
 def _confined(desk: RunDesk, action: str) -> list[tuple[str, str]]:

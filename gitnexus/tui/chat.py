@@ -141,7 +141,7 @@ class Chat:
 
     def panel(self) -> Panel:
         """Return what the side panel lists."""
-        return self.sights.panel(self.watch.views)
+        return self.sights.panel(self.watch.views, self.narrator.is_foreign)
 
     def sources(self) -> Sources:
         """Return where completion finds its words."""

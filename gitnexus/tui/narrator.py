@@ -16,6 +16,7 @@ from gitnexus.gateway.testrun.table import RUNNERS
 from gitnexus.tui import news
 from gitnexus.tui.cards import of_action, of_failure, of_question, of_tests
 from gitnexus.tui.watch import Seen, is_over
+from gitnexus.ui.runs import FOREIGN
 from gitnexus.workflow.definition import OUTPUTS
 
 if TYPE_CHECKING:
@@ -95,11 +96,14 @@ class Narrator:
             self._chat.put(of_failure(seen.run, SET_UP, seen.view.why, resumable=True))
         status = self.status(seen.run)
         self._chat.say("nexus", f"{seen.run} is {status}: {one_line(seen.view.task, 200)}", seen.run)
+        self._tell_origin(seen.run)
 
     def _went_on(self, seen: Seen) -> None:
         chat, run = self._chat, seen.run
         if seen.events[0].kind == "workflow.started" and run not in chat.mine and not chat.active:
             chat.active = run
+        if seen.events[0].kind == "workflow.started":
+            self._tell_origin(run)
         for event in seen.events:
             for entry in news.said(run, event):
                 chat.show(entry)
@@ -112,6 +116,17 @@ class Narrator:
             if failed_in_it(seen.view):
                 chat.put(of_failure(run, SET_UP, seen.view.why, resumable=True))
             self._remember(run, seen.view)
+
+    def _tell_origin(self, run: str) -> None:
+        if self.is_foreign(run):
+            self._chat.say("nexus", f"{run} is {FOREIGN}", run)
+
+    def is_foreign(self, run: str) -> bool:
+        """True if somebody else began a run."""
+        try:
+            return self._chat.desk(run).foreign
+        except NexusError:
+            return False
 
     def _card_of(self, run: str, event: Event) -> None:
         if event.kind == "node.failed":

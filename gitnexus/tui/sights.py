@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gitnexus.app.backlog import Names, claimant_of
@@ -87,10 +87,13 @@ class Sights:
             self.tasks = "1 open task" if len(open_) == 1 else f"{len(open_)} open tasks"
             self.panel_tasks = tuple(Line(f"{task.id} {task.status} {one_line(task.title, 80)}") for task in open_)
 
-    def panel(self, views: dict[str, RunView]) -> Panel:
+    def panel(self, views: dict[str, RunView], is_foreign: Callable[[str], bool]) -> Panel:
         """Return what the side panel lists."""
         runs = tuple(
-            Line(f"{run} {view.status} {one_line(view.task, 60)}", _MARKS.get(view.status, ""))
+            Line(
+                f"{run} {view.status} {'foreign ' if is_foreign(run) else ''}{one_line(view.task, 60)}",
+                _MARKS.get(view.status, ""),
+            )
             for run, view in reversed(views.items())
         )
         parts = (("Plan", self.panel_plan), ("Tasks", self.panel_tasks), ("Runs", runs))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.app import open_nexus
 from gitnexus.app.keepers import open_state
 from gitnexus.app.queue import queued
 from gitnexus.app.runagent import address_of, signs_in
@@ -13,6 +14,9 @@ from gitnexus.app.running import Wish
 from gitnexus.app.wire import wire_to
 from gitnexus.app.worker import Worker
 from gitnexus.runs.definition import of_command, of_prompt
+from gitnexus.tui.chat import Chat
+from gitnexus.tui.model import Entry
+from gitnexus.ui.runs import FOREIGN
 from tests.attacks.machines import Machine
 from tests.conftest import run_git, trust
 from tests.runs.live import ASKED
@@ -74,6 +78,27 @@ def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory:
     assert "somebody else began this run" in lenient.ok("replay", run)
     assert all(line["foreign"] is True for line in told)
     assert not any("foreign" in json.loads(line) for line in lenient.ok("replay", own, "--json").splitlines())
+
+
+def test_the_chat_marks_a_foreign_run_in_words_on_its_card_and_in_the_panel(lenient: Machine, mallory: Machine) -> None:
+    run = pushed(mallory)
+    own = lenient.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]
+    lenient.sync()
+    with lenient.run(run) as desk:
+        definition = desk.run.definition
+    lenient("resume", run, "--agree", definition)
+    with lenient.here():
+        chat = Chat(open_nexus(lenient.place), lenient.place)
+        try:
+            said = [update.text for update in chat.look() if isinstance(update, Entry)]
+            panel = [line.text for _, lines in chat.panel().parts for line in lines]
+            facts = {card.run: card for card in chat.cards.values()}
+        finally:
+            chat.close()
+
+    assert [words for words in said if "foreign" in words] == [f"{run} is {FOREIGN}"]
+    assert [(run in line, own in line) for line in panel if "foreign" in line] == [(True, False)]
+    assert ["foreign" in repr(facts[one]) for one in (run, own) if one in facts] == [True, False]
 
 
 def test_a_foreign_run_hands_no_key_to_an_address_of_its_author(ada: Machine, mallory: Machine) -> None:
