@@ -23,6 +23,8 @@ from gitnexus.policy.words import ANY_FILE
 MOST_ENTRIES = 20_000
 _MOST_PATHS = 2_000
 _WILD = re.compile(r"[*?\[]")
+# A name that zsh with EXTENDED_GLOB takes for a pattern: which shell a program uses is not told.
+_EXTENDED = re.compile(r"[#^]|.~")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 # Programs that look into all that lies below a folder, and the letters and words by which others do.
 _SEARCHERS = frozenset("rg ag ack fd find tree du tar zip rsync cp scp ctags".split())
@@ -163,7 +165,8 @@ def _meant(word: str, folder: str) -> list[str]:
     found: list[str] = []
     for text in spread(word):
         path = str(Path(folder, expand_home(text))) if text else folder
-        if _WILD.search(text):
+        if _WILD.search(text) or _EXTENDED.search(text):
+            path = "/".join("*" if _EXTENDED.search(name) else name for name in path.split("/"))
             for match in glob.iglob(path, include_hidden=True):  # noqa: PTH207 - by the whole path, as a shell
                 found.append(match)
                 if len(found) > _MOST_PATHS:

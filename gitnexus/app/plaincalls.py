@@ -23,7 +23,8 @@ _LONGEST_WORD = 1000
 _SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack fd find tree du tar zip rsync cp scp ctags".split())
 _RECURSIVE = {"ls": "R", "diff": "r"}
 _GIT_SHOWS = frozenset(("grep", "archive", "diff", "show", "stash", "reflog", "-p", "-u", "--patch"))
-_WILD = frozenset("*?[{")
+# What a shell fills in, zsh with EXTENDED_GLOB too.
+_WILD = frozenset("*?[{#^~")
 
 
 def answered(call: Reads | Writes | Shell, place: Place, plain: dict[str, Any]) -> Known | None:
