@@ -47,10 +47,9 @@ def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts =
 
 
 def _folder(asked: str, place: Path | None) -> Path:
-    try:
-        meant = expand_home(asked)
-    except RuntimeError as exc:  # ~name of nobody
-        raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names nobody's home") from exc
+    meant = expand_home(asked)
+    if meant.parts[:1] and meant.parts[0].startswith("~"):
+        raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names nobody's home")
     if "\0" in asked or (place is None and not meant.is_absolute()):
         raise Invalid(
             f"settings.json: catalog.source: {asked[:80]!r} is no path that can be followed from here",
