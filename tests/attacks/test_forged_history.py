@@ -59,8 +59,17 @@ def status(machine: Machine, run: str) -> str:
     return str({row["id"]: row["status"] for row in machine.json("runs", "--all")["runs"]}[run])
 
 
-@pytest.mark.parametrize("events", [[CANCELLED], [DENIED], TESTED], ids=["cancelled", "denied", "tested"])
-@pytest.mark.parametrize("strip", [False, True], ids=["appended", "stripped"])
+@pytest.mark.parametrize(
+    ("events", "strip"),
+    [
+        pytest.param([CANCELLED], False, id="cancelled-appended"),
+        pytest.param([CANCELLED], True, id="cancelled-stripped", marks=pytest.mark.slow),
+        pytest.param([DENIED], False, id="denied-appended", marks=pytest.mark.slow),
+        pytest.param([DENIED], True, id="denied-stripped"),
+        pytest.param(TESTED, False, id="tested-appended"),
+        pytest.param(TESTED, True, id="tested-stripped", marks=pytest.mark.slow),
+    ],
+)
 def test_forged_events_do_not_change_a_run_of_ours(
     ada: Machine, hub: Path, waiting: str, events: list[Any], strip: bool
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_failure_is_told_and_is_the_exit_status(nexus: Nexus, fixtures: Path) 
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_one_file_over_both_transports_as_json(nexus: Nexus, fixtures: Path) -> None:
     done = nexus("conformance", "good.json", "--transport", "both", "--json", place=fixtures)
 
@@ -52,6 +53,7 @@ def test_one_file_over_both_transports_as_json(nexus: Nexus, fixtures: Path) -> 
     ]
 
 
+@pytest.mark.slow
 def test_gaps_of_other_peoples_fixtures_are_told_and_are_no_failure(nexus: Nexus, fixtures: Path) -> None:
     done = nexus("conformance", str(fixtures / "good.json"), "--transport", "tool", "--coverage")
 

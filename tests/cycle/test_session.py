@@ -263,14 +263,15 @@ for _ in range(25):
 """
 
 
-def test_eight_processes_add_two_hundred_tasks_and_none_is_lost(repository: Path) -> None:
+@pytest.mark.parametrize("processes", [3, pytest.param(8, marks=pytest.mark.slow)])
+def test_processes_add_many_tasks_at_once_and_none_is_lost(repository: Path, processes: int) -> None:
     argv = [sys.executable, "-c", ADDER, str(repository)]
-    started = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    started = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
 
     told = [int(line) for process in started for line in process.communicate()[0].split()]
 
     kept = json.loads((repository / ".nexus" / "state" / "tasks.json").read_text())["tasks"]
-    assert sorted(told) == sorted(task["id"] for task in kept) == list(range(1, 201))
+    assert sorted(told) == sorted(task["id"] for task in kept) == list(range(1, 25 * processes + 1))
 
 
 def test_the_tool_command_answers_as_an_agent_would_get_it(nexus: Nexus) -> None:

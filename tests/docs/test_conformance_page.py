@@ -12,6 +12,7 @@ from tests.conftest import Nexus
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-conformance.md"
 
 
+@pytest.mark.slow
 def test_the_fixture_on_the_page_passes(nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     blocks = re.findall(r"^```json\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

@@ -66,7 +66,7 @@ def test_every_tutorial_is_run() -> None:
 
 @pytest.mark.usefixtures("program_on_path")
 @pytest.mark.parametrize(
-    "name", ["first-steps.md", *(pytest.param(name, marks=pytest.mark.slow(seconds=20)) for name in sorted(LONG))]
+    "name", [pytest.param(name, marks=pytest.mark.slow(seconds=20)) for name in ("first-steps.md", *sorted(LONG))]
 )
 def test_a_tutorial_prints_what_it_says_it_prints(tmp_path: Path, name: str) -> None:
     script = steps((FOLDER / name).read_text(encoding="utf-8"))

@@ -106,7 +106,8 @@ def test_listing_searching_and_writing_count_as_no_read(project: Path, nexus: Ne
     assert use == Use(2, use.last, "git-nexus")
 
 
-def test_ten_processes_with_a_hundred_reads_are_counted_exactly(project: Path) -> None:
+@pytest.mark.parametrize("processes", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_reads_of_many_processes_are_counted_exactly(project: Path, processes: int) -> None:
     reader = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -117,9 +118,13 @@ def test_ten_processes_with_a_hundred_reads_are_counted_exactly(project: Path) -
         "for number in range(100):\n"
         "    observe(notes, [f'note-{number % 3}'])\n"
     )
-    running = [subprocess.Popen([sys.executable, "-c", reader, str(project), f"agent-{n}"]) for n in range(10)]
-    assert [process.wait() for process in running] == [0] * 10
+    running = [subprocess.Popen([sys.executable, "-c", reader, str(project), f"agent-{n}"]) for n in range(processes)]
+    assert [process.wait() for process in running] == [0] * processes
 
     found = uses(Notes(State.open(project)))
 
-    assert {name: use.count for name, use in found.items()} == {"note-0": 340, "note-1": 330, "note-2": 330}
+    assert {name: use.count for name, use in found.items()} == {
+        "note-0": 34 * processes,
+        "note-1": 33 * processes,
+        "note-2": 33 * processes,
+    }

@@ -126,7 +126,7 @@ def made(place: Path, kind: str = "ed25519", *more: str) -> Path:
 
 
 @needs_ssh
-@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", pytest.param("rsa", marks=pytest.mark.slow)])
 def test_an_ssh_key_signs_and_is_verified(tmp_path: Path, kind: str) -> None:
     file = made(tmp_path, kind)
     signer = SshSigner(str(file))

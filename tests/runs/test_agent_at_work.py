@@ -54,6 +54,7 @@ def waits(place: Path, action: str) -> bool:
     return log.exists() and f'"action":"{action}","risk"'.encode() in log.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_proposer_is_answered_while_it_works(nexus: Nexus, project: Path) -> None:
     nexus.ok("policy", "add", "allow", "--", "cat", "readme.txt")
     nexus.ok("policy", "add", "deny", "--", "date")

@@ -59,6 +59,7 @@ def test_who_was_handed_over_to_goes_on_once_all_is_answered(nexus: Nexus, proje
     assert view_of(project, run).odd == ()
 
 
+@pytest.mark.slow
 def test_what_the_policy_allows_goes_from_one_to_the_other_without_a_question(nexus: Nexus, project: Path) -> None:
     nexus.ok("policy", "add", "allow", "--handoff", "scripted", "scripted")
     nexus.ok("policy", "add", "allow", "--write", "one", "--write", "two")
@@ -107,6 +108,7 @@ def test_a_step_that_was_handed_over_to_survives_a_kill(nexus: Nexus, project: P
     assert [body["node"] for body in events(project, run, "node.started")] == ["main", "handoff-a1", "handoff-a1"]
 
 
+@pytest.mark.slow
 def test_who_was_handed_over_to_may_ask_and_goes_on_when_it_is_answered(nexus: Nexus, project: Path) -> None:
     scripts(project, [HAND], [propose("ask", question="which colour?")])
     nexus("run", "--agent", "scripted", "first.json")

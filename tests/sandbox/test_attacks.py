@@ -23,6 +23,12 @@ CONFINED = pytest.mark.parametrize("level", ["L1", "L2", "L3"])
 EVERY = pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
 
 
+def quick_at(*levels: Level) -> pytest.MarkDecorator:
+    """Every level, for what takes a second by its nature: all but these with the slow tests."""
+    slow = [pytest.param(one, marks=pytest.mark.slow) for one in ("L0", "L1", "L2", "L3") if one not in levels]
+    return pytest.mark.parametrize("level", [*levels, *slow])
+
+
 # In each, $1 is the folder outside.
 REACHES_OUT = [
     pytest.param('cat "$1/credentials"', id="126-read-a-key"),
@@ -402,7 +408,7 @@ def _alive(worktree: Path) -> list[str]:
     return found
 
 
-@EVERY
+@quick_at("L2")
 def test_093_a_command_that_never_returns_is_ended(level: Level, box: Box, worktree: Path) -> None:
     ended = box(level, "sleep", "1000", limits=QUICK.changed(seconds=1))
 
@@ -410,7 +416,7 @@ def test_093_a_command_that_never_returns_is_ended(level: Level, box: Box, workt
     assert not _alive(worktree)
 
 
-@EVERY
+@quick_at("L0")
 def test_093_a_command_may_tidy_up_when_its_time_is_over(level: Level, box: Box, worktree: Path) -> None:
     script = "trap 'echo bye > tidy; exit 3' TERM; echo on; while :; do sleep 0.05; done"
 
@@ -489,7 +495,7 @@ def test_163_many_files_cannot_fill_the_disk(level: Level, box: Box, worktree: P
     assert ended.ended_by == "disk"
 
 
-@EVERY
+@quick_at("L1")
 def test_093_processor_time_has_an_end(level: Level, box: Box) -> None:
     ended = box(level, "sh", "-c", "while :; do :; done", limits=QUICK.changed(cpu_seconds=1))
 

@@ -72,8 +72,8 @@ def test_both_ways_of_writing_get_along(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("life", "kills"),
     [
-        ("long", 12),
-        ("short", 6),
+        ("long", 3),
+        ("short", 3),
         pytest.param("long", 60, marks=pytest.mark.slow(seconds=20)),
         pytest.param("short", 20, marks=pytest.mark.slow),
     ],

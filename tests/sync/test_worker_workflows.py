@@ -85,6 +85,7 @@ def test_a_workflow_waits_on_a_worker_is_approved_elsewhere_and_the_worker_goes_
     assert json.loads(Nexus(todo.place).ok("verify", f"main..nexus/{run}", "--json"))["ok"]
 
 
+@pytest.mark.slow
 def test_a_workflow_from_a_file_is_carried_out_to_its_end_where_the_policy_allows_it(
     todo: Clone, bob: Clone, hub: Path, tmp_path: Path
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_workflow_from_a_file_is_carried_out_to_its_end_where_the_policy_allow
     assert kinds(hub, run, "node.completed") == NODES
 
 
+@pytest.mark.slow
 def test_a_question_of_a_workflow_is_answered_in_another_clone_and_a_worker_goes_on(
     ada: Clone, bob: Clone, hub: Path
 ) -> None:
@@ -165,6 +167,7 @@ def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
     held._state.close()
 
 
+@pytest.mark.slow
 def test_files_that_a_dead_worker_had_and_did_not_propose_are_made_again(
     ada: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
