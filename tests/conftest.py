@@ -15,9 +15,16 @@ from hypothesis import settings
 from tests.forked import fork_from, forker
 
 # How long an example takes is the machine's affair. A few of them with every change, many where there is time.
-settings.register_profile("few", deadline=None, max_examples=15)
-settings.register_profile("many", deadline=None, max_examples=100)
+FEW, MANY = 15, 100
+settings.register_profile("few", deadline=None, max_examples=FEW)
+settings.register_profile("many", deadline=None, max_examples=MANY)
 settings.load_profile(os.environ.get("EXAMPLES", "few"))
+
+
+def examples(most: int) -> int:
+    """Return how many examples a test gets that cannot have so many of them, or needs more."""
+    return most if settings.get_current_profile_name() == "many" else min(most, FEW)
+
 
 # Whoever starts tests in the background of a shell has Ctrl-C ignored, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

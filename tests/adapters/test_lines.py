@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gitnexus.adapters import Ended, Said
 from gitnexus.adapters.lines import LINE_LIMIT, MESSAGE_LIMIT, TEXT_LIMIT, Lines, money, number, object_in
 from gitnexus.adapters.table import ADAPTERS
+from tests.conftest import examples
 
 NAMES = sorted(ADAPTERS)
 # Words that readers look for, so that chance finds its way past the first comparison.
@@ -41,7 +42,7 @@ def check(said: list[Said], ended: Ended) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(st.one_of(st.binary(max_size=200), objects), max_size=4), status=st.integers(-64, 255))
 def test_no_line_makes_a_reader_raise(name: str, lines: list[bytes], status: int) -> None:
     reader = ADAPTERS[name].reader()

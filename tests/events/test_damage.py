@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gitnexus.base.errors import VerificationFailed
 from gitnexus.events import Anchor, RunLog, verify
 from gitnexus.events.chain import walk
+from tests.conftest import examples
 from tests.events.scene import RUN, STORY, begun
 
 
@@ -90,7 +91,7 @@ def test_lines_in_another_order_or_left_out_are_found_out(order: list[int], coun
         assert is_detected(b"".join(lines[at] for at in chosen))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, len(story())))
 def test_a_log_cut_anywhere_by_a_crash_goes_on_and_keeps_what_was_whole_and_what_was_not(at: int) -> None:
     with tempfile.TemporaryDirectory() as place:

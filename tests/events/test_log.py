@@ -21,6 +21,7 @@ from gitnexus.events.anchor import HeadFile
 from gitnexus.events.kinds import checked, short
 from gitnexus.events.log import Draft
 from gitnexus.events.model import checked_run, digest, from_line, genesis
+from tests.conftest import examples
 from tests.events.scene import DEFINITION, RUN, STARTED, STORY, begun, says
 
 
@@ -382,7 +383,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.dictionaries(st.text(st.characters(max_codepoint=127)), JSON), st.text(st.characters(exclude_categories=["Cs"]))
 )

@@ -15,7 +15,7 @@ from gitnexus.base.errors import ApprovalNeeded, Conflict, DeniedByPolicy, Inval
 from gitnexus.gateway.door import Act, passed
 from gitnexus.gateway.table import call
 from gitnexus.policy.model import CommandRequest, Request
-from tests.conftest import run_git
+from tests.conftest import examples, run_git
 from tests.gateway.scene import TEXT, Law, bench_at, everything
 
 PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
@@ -99,7 +99,7 @@ def test_a_token_for_one_action_does_not_execute_another(place: Path, law: Law) 
     assert everything(place) == before
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.sampled_from(["touch", "true", "echo", "a", "", "-x", "$(x)", "é"]), min_size=1, max_size=4), st.data()
 )

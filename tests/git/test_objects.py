@@ -12,7 +12,7 @@ from gitnexus.git import Author, GitFailed, Objects, RefLocked, blob_id, discove
 from gitnexus.git.loose import is_plainly_written
 from gitnexus.git.native import NativeObjects
 from gitnexus.git.plumbing import PlumbingObjects
-from tests.conftest import run_git
+from tests.conftest import examples, run_git
 
 WHO = Author("Ada Lövelace", "ada@example.com", 1_700_000_000, 90)
 REF = "refs/nexus/state"
@@ -166,7 +166,7 @@ trees = st.dictionaries(paths, st.binary(max_size=20), max_size=6).filter(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=trees, after=trees)
 def test_both_ways_write_the_very_same_commit(
     repository: Path, before: dict[str, bytes], after: dict[str, bytes]

@@ -23,7 +23,7 @@ from gitnexus.packs.store import Packs
 from gitnexus.packs.tree import BaseTree
 from gitnexus.policy import denied_by
 from gitnexus.state import State
-from tests.conftest import Nexus, run_git, trust
+from tests.conftest import Nexus, examples, run_git, trust
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEAabcdEFGH1234\n" * 4 + "-----END RSA PRIVATE KEY-----\n"
@@ -76,7 +76,7 @@ def out(pack: Pack) -> dict[str, str]:
     kib=st.integers(1, 12),
     tokens=st.sampled_from([0, 400, 900, 2000]),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_pack_is_larger_than_its_budget_and_each_is_the_same_again(
     library: Library, refs: list[str], kib: int, tokens: int
 ) -> None:

@@ -10,6 +10,7 @@ from gitnexus.workflow.embedded import Embedded, executed, reviewed
 from gitnexus.workflow.embedded.carried import call_of
 from gitnexus.workflow.embedded.reviewing import Added, added_in
 from gitnexus.workflow.specialist import Answered, Order
+from tests.conftest import examples
 from tests.workflow.scene import order
 
 DIFF = "--- a/src/loop.py\n+++ b/src/loop.py\n@@ -1,2 +1,2 @@\n def loop():\n-    pass\n+    return 1\n"
@@ -113,7 +114,7 @@ def test_a_prompt_that_carries_nothing_is_blocked(prompt: str) -> None:
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_prompt_gives_a_checked_result_and_the_same_again(prompt: str) -> None:
     one, other = (Embedded().work(order("exec", prompt)).output for _ in range(2))
 

@@ -16,6 +16,7 @@ from gitnexus.workflow.embedded.carried import Work, changed_paths, diffs_of
 from gitnexus.workflow.embedded.outline import outline_of
 from gitnexus.workflow.embedded.steps import risk_of
 from gitnexus.workflow.specialist import Answered
+from tests.conftest import examples
 from tests.workflow.scene import Seen, made, order, seen
 
 DIFF = "--- a/src/loop.py\n+++ b/src/loop.py\n@@ -1,2 +1,2 @@\n def loop():\n-    pass\n+    return 1\n"
@@ -229,7 +230,7 @@ def test_a_command_line_comes_back_as_its_words(words: list[str]) -> None:
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_text_has_an_outline_and_any_line_is_a_command_or_a_reason(text: str) -> None:
     assert outline_of(text) == outline_of(text)
     assert argv_of(text)
@@ -239,7 +240,7 @@ ROW = st.tuples(st.sampled_from(["do a", "see src/x.py", "run `make`", "drop it"
 
 
 @given(st.lists(ROW, min_size=1, max_size=12), st.sampled_from(["-", "1."]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_open_row_is_one_step_and_waits_only_for_steps_before_it(rows: list[tuple[str, bool]], dash: str) -> None:
     text = "".join(f"{dash} [{'x' if done else ' '}] {words} {at}\n" for at, (words, done) in enumerate(rows))
     found = planned(order("plan", text))

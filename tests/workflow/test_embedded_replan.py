@@ -13,6 +13,7 @@ from gitnexus.workflow.embedded import replanned
 from gitnexus.workflow.embedded.carried import call_of, diffs_of
 from gitnexus.workflow.packing import Limits, Over, SplitRequest, packed
 from gitnexus.workflow.specialist import Answered
+from tests.conftest import examples
 from tests.workflow.scene import order
 
 PLAN = Plan(
@@ -94,7 +95,7 @@ def test_a_step_that_cannot_be_cut_is_a_question() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), min_size=1, max_size=20, unique=True), st.booleans()
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_split_loses_no_file_no_command_and_no_patch_and_its_parts_fit(
     rows: list[tuple[str, int]], patched: bool
 ) -> None:

@@ -13,6 +13,7 @@ from gitnexus.prompts.model import Blocked, ResearchBundle
 from gitnexus.workflow.embedded import Embedded, researched
 from gitnexus.workflow.embedded.asking import asked_of
 from gitnexus.workflow.specialist import Answered
+from tests.conftest import examples
 from tests.workflow.scene import Seen, made, order, seen
 
 
@@ -146,7 +147,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=8).map(" ".join))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_any_question_gives_a_checked_answer_and_the_same_again(view: Seen, question: str) -> None:
     one, other = (Embedded().work(order("research", question, view)).output for _ in range(2))
 

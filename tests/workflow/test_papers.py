@@ -10,6 +10,7 @@ from gitnexus.docgraph.parse import ID, parse
 from gitnexus.prompts.model import Claim, Plan, PlanStep, ResearchBundle
 from gitnexus.workflow.budget import plan_of
 from gitnexus.workflow.papers import Origin, paper_id, papers_of, plan_in, research_in
+from tests.conftest import examples
 
 ORIGIN = Origin(run="260101-1200-ab12", node="look", by="embedded", base="c" * 40, state="d" * 40, task="T1")
 PLAN = Plan(
@@ -60,7 +61,7 @@ NASTY = st.lists(st.sampled_from([*SIGNS, "\x1b", "ü", "[ ]", "&amp;", "|", "~~
 
 
 @given(st.lists(NASTY, min_size=6, max_size=6))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_nothing_that_is_quoted_becomes_a_link_a_heading_or_a_row(texts: list[str]) -> None:
     one, two, three, four, five, six = texts
     claim = Claim(text=three, citations=(four,), confidence=1)

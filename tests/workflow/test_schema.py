@@ -25,6 +25,7 @@ from gitnexus.workflow.definition import (
     definition_of,
 )
 from gitnexus.workflow.schemas import NAMES, WORKFLOW, schema_named, text_of
+from tests.conftest import examples
 from tests.prompts.test_contract import GOOD
 from tests.workflow.test_definition import definitions
 
@@ -77,7 +78,7 @@ def test_the_schema_has_the_limits_and_agents_of_the_program() -> None:
     assert part(WorkflowNode)["properties"]["adapter"]["enum"] == ["", *ADAPTERS]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(definitions())
 def test_what_the_program_takes_the_schema_takes(made: WorkflowDefinition) -> None:
     VALIDATOR.validate(made.plain())

@@ -13,6 +13,7 @@ from gitnexus.adapters.live import WIRES, Asked, wire_for
 from gitnexus.adapters.live.protocol import FileDiff
 from gitnexus.adapters.table import adapter_named
 from tests.adapters.test_lines import objects as other_objects
+from tests.conftest import examples
 
 RECORDED = Path(__file__).with_name("recorded")
 JOB = Job(prompt="do it", way="contained", folder="/project", private="/private", live=True)
@@ -130,7 +131,7 @@ def test_a_request_that_nobody_knows_is_refused_in_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WIRES)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.one_of(objects, other_objects, st.binary(max_size=60)), max_size=12), status=st.integers(-9, 9)
 )
