@@ -12,10 +12,11 @@ from gitnexus.base.clock import now
 from gitnexus.base.errors import Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.git import Repo, config
 from gitnexus.git.commits import CommitRow, Range, log, messages_with, range_of, trees_around
-from gitnexus.git.merging import clean_merge_of_all, count_lost, differs_where_changed, holds_change, is_ancestor
+from gitnexus.git.merging import clean_merge_of_all, count_lost, is_ancestor
 from gitnexus.git.patchid import patch_ids
 from gitnexus.git.private import EMPTY_TREE, PrivateGit, private
 from gitnexus.git.revisions import branch_of, commit_of, head_of
+from gitnexus.git.standing import stands_in
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.pins import remember_project
@@ -205,7 +206,7 @@ def _refuse_cut_back(heard: Testimony) -> None:
 def _approvals_in(git: PrivateGit, tips: Sequence[str]) -> dict[bytes, tuple[str, ...]]:
     """Return which commits that `tips` reach carry which approvals."""
     found: dict[bytes, tuple[str, ...]] = {}
-    for commit, message in messages_with(git, f"{APPROVAL}: ", tips):
+    for commit, message in messages_with(git, f"{APPROVAL}: ", tips, merges=False):
         said = read_trailers(message)
         for token in said.approvals[:MOST_APPROVALS] if said is not None else ():
             key = key_of(token)
@@ -214,11 +215,10 @@ def _approvals_in(git: PrivateGit, tips: Sequence[str]) -> dict[bytes, tuple[str
 
 
 def _brings_back(git: PrivateGit, merge: Commit, use: Use) -> bool:
-    """True if a merge has in the files of a proved change something else than a parent that has undone the change."""
+    """True if a merge adds something to a parent in which a change that was proved there no longer stands."""
     before, after = trees_around(git, use.commit)
     parent = merge.parent_trees[merge.parents.index(use.parent)]
-    changed = differs_where_changed(git, before, after, parent, merge.tree)
-    return changed and not holds_change(git, parent, before, after)
+    return parent != merge.tree and not stands_in(git, parent, before, after)
 
 
 def _from_file(state: State, file: Path) -> Approvers:

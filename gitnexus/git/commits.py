@@ -121,7 +121,9 @@ def _tree(git: PrivateGit, commit: str) -> str:
     return raw[5 : raw.index(b"\n")].decode("ascii")
 
 
-def messages_with(git: PrivateGit, words: str, tips: Sequence[str], *, most: int = 0) -> Iterator[tuple[str, str]]:
+def messages_with(
+    git: PrivateGit, words: str, tips: Sequence[str], *, most: int = 0, merges: bool = True
+) -> Iterator[tuple[str, str]]:
     """Yield id and message of the commits that `tips` reach and whose message has `words`; of the newest `most` only.
 
     Raises: GitFailed.
@@ -130,6 +132,7 @@ def messages_with(git: PrivateGit, words: str, tips: Sequence[str], *, most: int
         return
     # --grep would look on through the whole history until it had found so many.
     wanted = [f"--max-count={most}"] if most else ["--fixed-strings", f"--grep={words}"]
+    wanted += ["--no-merges"] if not merges else []
     argv = ["log", "-z", "--no-patch", "--no-notes", "--no-color", "--no-show-signature", "--no-mailmap",
             "--encoding=UTF-8", "--format=%H%x00%B", *wanted, *tips, "--"]  # fmt: skip
     for oid, message in _records(git, argv, 2):

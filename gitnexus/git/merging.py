@@ -65,22 +65,6 @@ def count_lost(git: PrivateGit, old: str, new: str) -> int:
     return int(git.must("rev-list", "--count", old, f"^{new}", "--"))
 
 
-def holds_change(git: PrivateGit, tree: str, old: str, new: str) -> bool:
-    """True if the change from `old` to `new` can be taken out of `tree` again with whole context, so it is there."""
-    git.must("read-tree", tree)
-    patch = patch_between(git, old, new)
-    return not patch or git.run("apply", "--cached", "--check", "-R", "-p1", "-", stdin=patch).returncode == 0
-
-
-def differs_where_changed(git: PrivateGit, old: str, new: str, one: str, other: str) -> bool:
-    """True if the trees `one` and `other` differ in a path that the change from `old` to `new` touches."""
-    changed, apart = (
-        set(git.must("diff-tree", "-r", "-z", "--name-only", "--no-renames", first, second, "--").split(b"\0")[:-1])
-        for first, second in ((old, new), (one, other))
-    )
-    return not changed.isdisjoint(apart)
-
-
 def replayed(git: PrivateGit, onto: str, old: str, new: str) -> str:
     """Return the tree that the change from `old` to `new` makes of the tree `onto`, whole context and no guess.
 

@@ -144,12 +144,16 @@ def _as_approved(
 
 
 def landed_at(run: Run, rows: Sequence[CommitRow], proofs: Sequence[Proof], wanted: Sequence[str]) -> str:
-    """Return the last of the approved commits that together carry all of a run's approvals, empty if some lack."""
+    """Return the last of the approved commits that together carry all of a run's approvals, empty if some lack.
+
+    A merge brings nothing by what it says: whose commits it joins is seen without it.
+    """
     found: set[str] = set()
     last = ""
     for row, proof in zip(rows, proofs, strict=True):
         said = trailers_of(row.message)
-        if said is not None and said.run == run.id and proof.status == "approved":
+        is_merge = len(row.parents) > 1
+        if said is not None and said.run == run.id and proof.status == "approved" and not is_merge:
             found.update(said.approvals)
             last = row.id
     return last if wanted and found.issuperset(wanted) else ""

@@ -43,10 +43,11 @@ class Lineage:
     def find_joined_uses(self, parents: tuple[str, ...]) -> list[Use]:
         """Return the changes that were proved by one approval in several lines that a merge of `parents` joins."""
         found = []
-        for key in self._repeated:
-            sides = {
-                parent: frozenset(use for use in self._uses[key] if self._reaches(parent, use)) for parent in parents
-            }
+        self._before_all(b"")
+        before = [key for key, uses in (self._earlier or {}).items() if len(uses) > 1]
+        for key in dict.fromkeys((*self._repeated, *before)):
+            uses_of_it = self._uses.get(key) or self._before_all(key)
+            sides = {parent: frozenset(use for use in uses_of_it if self._reaches(parent, use)) for parent in parents}
             if len({uses for uses in sides.values() if uses}) > 1:
                 found += [Use(min(uses), parent) for parent, uses in sides.items() if uses]
         return found

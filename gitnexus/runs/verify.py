@@ -56,7 +56,9 @@ def verified(commits: Iterable[Commit], tools: Tools) -> Iterator[Proof]:
     for commit in commits:
         found = read(commit.message)
         yield _proof(commit, found, tools)
-        tools.lineage.add(commit.id, commit.parents, found.approvals[:MOST_APPROVALS] if found else ())
+        # What a merge says of approvals uses up none: they are those of the commits that it joins, or of itself alone.
+        carried = found is not None and len(commit.parents) < 2
+        tools.lineage.add(commit.id, commit.parents, found.approvals[:MOST_APPROVALS] if found and carried else ())
 
 
 def merge_request(run: str, parents: Sequence[str], tree: str) -> str:
@@ -147,5 +149,5 @@ def _why_no_merge(commit: Commit, tools: Tools) -> str:
         return "it is not what git makes of all its parents, and no approval is for this very merge"
     for use in tools.lineage.find_joined_uses(commit.parents):
         if tools.brings_back(commit, use):
-            return f"it brings back what {use.commit[:12]} did and {use.parent[:12]} had undone"
+            return f"it brings back what {use.commit[:12]} did and {use.parent[:12]} had undone or changed since"
     return ""

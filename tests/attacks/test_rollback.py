@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.runs.verify import CLEAN
 from tests.conftest import Nexus, run_git
 from tests.docs.test_verify_in_ci import HOOK
 from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, raw_message, tree_of
@@ -256,3 +257,100 @@ def test_the_machine_that_verified_more_says_that_the_branch_went_back(project: 
     done = nexus("verify", "HEAD", "--since-cursor")
 
     assert "goes back" in done.stderr
+
+
+def merged_again(project: Path, added: str) -> None:
+    """Merge the change of `added` from its old base, with its token, as another commit."""
+    twin = commit_tree(project, tree_of(project, added), [run_git(project, "rev-parse", f"{added}~1").strip()],
+                       raw_message(project, added).replace("mend it", "again"))  # fmt: skip
+    run_git(project, "merge", "-q", "--no-ff", "-m", "merge", twin)
+
+
+def test_a_merge_does_not_bring_back_what_was_undone_in_a_file_that_was_renamed_since(
+    project: Path, run: RunScene, nexus: Nexus
+) -> None:
+    lines = "".join(f"line {number}\n" for number in range(20))
+    commit_file(project, "signer.py", f"{lines}safe\n")
+    made = RunScene(project, NEXT)
+    added = made.commit({"signer.py": f"{lines}open\n"})
+    take(project, made)
+    other = RunScene(project, UNDO)
+    other.commit({"signer.py": f"{lines}safe\n"})
+    other.commit({"signer.py": None, "signing.py": f"{lines}safe\n"})
+    tip = take(project, other)
+    merged_again(project, added)
+    assert (project / "signing.py").read_text().endswith("open\n")
+
+    status, rows = judged(nexus, f"{tip}..HEAD", "--require-approval")
+
+    assert (status, "brings back" in rows[-1][1]) == (22, True)
+
+
+def test_a_merge_does_not_bring_back_what_was_undone_where_the_same_lines_stand_elsewhere(
+    project: Path, run: RunScene, nexus: Nexus
+) -> None:
+    def text(first: str, second: str) -> str:
+        gap = "".join(f"line {number}\n" for number in range(20))
+        return "".join(f"{gap}1\n2\n3\n{one}\n4\n5\n6\n" for one in (first, second))
+
+    commit_file(project, "a.txt", text("safe", "safe"))
+    made = RunScene(project, NEXT)
+    added = made.commit({"a.txt": text("open", "safe")})
+    take(project, made)
+    other = RunScene(project, UNDO)
+    other.commit({"a.txt": text("safe", "safe")})
+    other.commit({"a.txt": text("safe", "open")})
+    tip = take(project, other)
+    merged_again(project, added)
+    assert (project / "a.txt").read_text() == text("open", "open")
+
+    assert judged(nexus, f"{tip}..HEAD", "--require-approval")[0] == 22
+
+
+def test_a_merge_of_the_same_change_is_approved_where_its_file_went_on_elsewhere(
+    project: Path, run: RunScene, nexus: Nexus
+) -> None:
+    lines = [f"line {number}\n" for number in range(30)]
+    commit_file(project, "a.txt", "".join(lines))
+    made = RunScene(project, NEXT)
+    added = made.commit({"a.txt": "".join(["mended\n", *lines[1:]])})
+    take(project, made)
+    other = RunScene(project, UNDO)
+    other.commit({"a.txt": "".join(["mended\n", *lines[1:29], "more\n"])})
+    tip = take(project, other)
+    merged_again(project, added)
+
+    assert judged(nexus, f"{tip}..HEAD", "--require-approval")[0] == 0
+
+
+def test_the_cursor_forgets_no_line_that_a_merge_joins(project: Path, undo: str, nexus: Nexus) -> None:
+    base = head(project)
+    start = run_git(project, "rev-parse", f"{undo}~1").strip()
+    twin = commit_tree(project, tree_of(project, undo), [start], raw_message(project, undo).replace("mend it", "again"))
+    run_git(project, "switch", "-q", "-c", "feature", twin)
+    asked = ("--require-approval", "--since-cursor")
+    assert judged(nexus, f"{base}..HEAD", *asked)[0] == 0
+    run_git(project, "merge", "-q", "-m", "merge", base)
+
+    with_cursor = judged(nexus, f"{base}..HEAD", *asked)
+
+    assert with_cursor[0] == 22
+    assert "brings back" in with_cursor[1][-1][1]
+
+
+def test_a_merge_that_adds_nothing_uses_up_nobodys_approval(project: Path, run: RunScene, nexus: Nexus) -> None:
+    first = RunScene(project, NEXT)
+    first.commit({"other.txt": "x\n"})
+    tip = take(project, first)
+    made = run.commit({"fix.txt": "x\n"})
+    eater = commit_tree(project, tree_of(project, tip), [tip, first.base], raw_message(project, made))
+    run_git(project, "reset", "-q", "--hard", eater)
+
+    run.end()
+
+    landed = nexus("land", "--rebase", run.id)
+
+    assert judged(nexus, f"{tip}..{eater}", "--require-approval") == (0, [("approved", CLEAN)])
+    assert landed.returncode == 0, landed.stderr
+    assert (project / "fix.txt").exists()
+    assert judged(nexus, f"{eater}..HEAD", "--require-approval")[0] == 0
