@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gitnexus.base.argvtext import drawn_pairs, drawn_words, spelled_word
 from gitnexus.base.text import one_line, visible, visible_bytes
 from gitnexus.git import Repo
 from gitnexus.git.binaries import described
@@ -116,7 +117,7 @@ def words_of(argv: Sequence[str], reveal: Reveal | None) -> Iterator[str]:
         # What hides by itself, or by the word before it, as in --token XYZ.
         masked, beside = redact(word, reveal=reveal).text, redact(f"{before} {word}", reveal=reveal).text
         hides = masked == word and not beside.endswith(f" {word}")
-        yield visible(beside.rpartition(" ")[2] if hides else masked, keep="")
+        yield spelled_word(beside.rpartition(" ")[2] if hides else masked)
         before = word
 
 
@@ -132,7 +133,7 @@ def _command(request: CommandRequest, inputs: Mapping[str, bytes]) -> Content:
         ("network", request.network),
         ("sandbox", request.sandbox),
         ("limits", ", ".join(f"{name} {value}" for name, value in request.limits.items())),
-        ("env", _in_words([f"{name}={value}" for name, value in sorted(request.env.items())])),
+        ("env", drawn_pairs(request.env)),
     ]
     facts += [("base", request.base)] if request.base else []
     missing: tuple[str, ...] = ()
@@ -141,21 +142,13 @@ def _command(request: CommandRequest, inputs: Mapping[str, bytes]) -> Content:
         size = "" if given is None else f", {len(given)} bytes"
         facts.append(("input", f"{request.stdin_digest}{size}"))
         missing = (f"the input {request.stdin_digest}, which is not on this machine",) if given is None else ()
-    raw = _in_words(request.argv).encode("utf-8", "surrogateescape")
+    raw = drawn_words(request.argv).encode()
     return Content([*facts, *_whose(request)], raw=raw, missing=missing)
 
 
 def _whose(request: Request) -> Facts:
     role = [("role", request.role)] if request.role else []
     return [*role, ("project", request.project), ("run", request.run)]
-
-
-def _in_words(words: Sequence[str]) -> str:
-    return " ".join(f"[{visible(word, keep='')}]" if _odd(word) else word for word in words)
-
-
-def _odd(word: str) -> bool:
-    return not word or not word.isprintable() or any(ch in " \t\"'\\[]$`*?{}()&|;<>~#!" for ch in word)
 
 
 def _patch(repo: Repo, request: PatchRequest) -> Content:

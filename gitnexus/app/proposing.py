@@ -11,6 +11,7 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import next_action, propose, request_of, role_at
 from gitnexus.app.runready import refuse_unready
 from gitnexus.app.runsteps import next_step, refuse_nobody, steps_of
+from gitnexus.base.argvtext import drawn_words
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import LONGEST_TEXT, short
@@ -78,7 +79,7 @@ def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, An
     with desk.proposing(), deed.prepared() as (request, _):
         if stdin:
             desk.artifacts.write("stdin", stdin, exact=True)
-        action = _proposed(desk, request, summary or one_line(" ".join(argv), 200), node=node)
+        action = _proposed(desk, request, summary or one_line(drawn_words(argv), 200), node=node)
     return _done_if_allowed(desk, action)
 
 

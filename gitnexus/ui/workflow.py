@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.text import framed, one_line, visible
+from gitnexus.base.argvtext import spelled_word
+from gitnexus.base.text import framed, one_line
 from gitnexus.ui.output import columns
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def texts(definition: "WorkflowDefinition") -> str:
     found = [("prompt", definition.prompt)]
     for node in definition.nodes:
         found += [(f"prompt of {node.id}", node.prompt)]
-        found += [(f"{node.id} runs", "\n".join(visible(word, keep="") for word in node.argv))]
+        found += [(f"{node.id} runs", "\n".join(map(spelled_word, node.argv)))]
     lines = []
     for title, text in found:
         lines += [f"{title}:", *framed(text)] if text else []

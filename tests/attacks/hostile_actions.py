@@ -11,6 +11,7 @@ import pygit2
 
 from gitnexus.app.cardparts import hex_lines
 from gitnexus.app.cards import Card, card_of, with_text
+from gitnexus.base.argvtext import drawn_pairs, drawn_word
 from gitnexus.base.text import framed, visible, visible_bytes
 from gitnexus.git import discover
 from gitnexus.policy.gate import decide
@@ -106,9 +107,7 @@ def _command(chance: random.Random, place: Path) -> Hostile:
         program_digest=_digest(b"sh"), cwd=str(place), base="b" * 40, env=env, limits={"seconds": 60},
         stdin_digest=_digest(stdin) if stdin else "", network=chance.choice(("none", "full")),
     )  # fmt: skip
-    texts = [visible(word, keep="") for word in argv] + [
-        f"{name}={visible(text, keep='')}" for name, text in env.items()
-    ]
+    texts = [*map(drawn_word, argv), *(drawn_pairs({name: text}) for name, text in env.items())]
     texts += [request.program, request.program_digest, request.cwd, request.base, request.network, request.sandbox,
               "seconds 60", request.stdin_digest, request.role, request.project]  # fmt: skip
     lines = visible_bytes(stdin).split("\n") if stdin else []

@@ -227,3 +227,13 @@ def test_the_chat_approves_no_secret_that_is_hidden(desk: RunDesk, project: Path
     assert "nothing was approved: 1 secret hidden (1 private-key); u shows it" in text
     assert f"git nexus approve {desk.run.id} a1@{digest}" in text
     assert commits(project, desk.run.id) == []
+
+
+def test_a_word_with_brackets_is_not_drawn_as_two(nexus: Nexus, desk: RunDesk, project: Path) -> None:
+    proposed(desk, "propose_command", argv=["sh", "-c", "echo ok] [; touch PWNED"])
+    proposed(desk, "propose_command", argv=["sh", "-c", "echo ok", "; touch PWNED"])
+
+    drawn = nexus("review", desk.run.id).stdout
+
+    assert r"│ sh -c [echo ok\] \[; touch PWNED]" in drawn
+    assert "│ sh -c [echo ok] [; touch PWNED]" in drawn
