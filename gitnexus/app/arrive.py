@@ -83,6 +83,11 @@ def goes_on(common_dir: Path, objects: Objects, run: str, commit: str) -> bool:
     return theirs.startswith(_without_marks(file.read_bytes()))
 
 
+def is_continued(kept: bytes, here: bytes) -> bool:
+    """True if the log that lies here says all that a ref holds."""
+    return bool(here) and (here.startswith(kept) or _without_marks(here) == kept)
+
+
 def arrived_upto(folder: Path) -> tuple[int, str]:
     """Return the last event of a run's log that came from elsewhere, with its digest; 0 if none did."""
     try:

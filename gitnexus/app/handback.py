@@ -32,7 +32,7 @@ def handed_back(desk: RunDesk, wire: Wire, labels: tuple[str, ...], network: str
         id=run.id, project=id_of(snapshot) or "", title=run.title, agent=run.agent, base=run.base,
         workflow=(desk.workflow() or desk.definition()).plain(), created=run.created, key=signer.key_id, onto=run.onto,
         task=run.task, network=network, labels=tuple(sorted(set(labels))),
-        expires=stamp(now() + LASTS),
+        expires=stamp(now() + LASTS), after=kept.head.seq if kept else 0,
     ).signed(signer)  # fmt: skip
     along = [Push(f"{LOGS}{run.id}", kept.commit)] if kept else []
     posted(state, wire, order, [*along, Push(desk.branch, tip(state.repo, desk.branch) or run.base)])

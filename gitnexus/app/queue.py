@@ -57,6 +57,7 @@ def queued(state: State, wire: Wire, wish: Wish, labels: tuple[str, ...], networ
         network=network,
         labels=tuple(sorted(set(labels))),
         expires=stamp(now() + LASTS),
+        after=0,
     ).signed(signer)
     keep_agreement(notes_folder(state), order.id, order.run().definition, "own")
     posted(state, wire, order)

@@ -11,20 +11,20 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from gitnexus.app.acceptlog import accept_log
 from gitnexus.app.across import brought, known
 from gitnexus.app.arrive import LEASED, brought_up
 from gitnexus.app.lease import Lease
+from gitnexus.app.orderlog import Progress, progress_of
 from gitnexus.app.origin import keep_agreement, keep_order_done, orders_done
 from gitnexus.app.queue import order_at
-from gitnexus.app.recorder import folder_of
 from gitnexus.app.rundesk import RunDesk, definition_in, notes_folder
-from gitnexus.app.running import began, taken_over
+from gitnexus.app.running import began, recorded, taken_over
 from gitnexus.app.sync import Asked, synced
 from gitnexus.app.wire import Wire
 from gitnexus.base.chance import fraction
 from gitnexus.base.clock import now
 from gitnexus.base.errors import ApprovalNeeded, Failed, NexusError
+from gitnexus.base.text import one_line
 from gitnexus.events.chain import walk
 from gitnexus.events.checkpoint import load
 from gitnexus.git.branches import tip
@@ -35,11 +35,13 @@ from gitnexus.policy.signed import Signed
 from gitnexus.runs.archive import LOGS
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.order import CLAIMS, QUEUE, Order
+from gitnexus.runs.spent import why_spent
 from gitnexus.runs.store import path_of
 from gitnexus.state import Change, Snapshot, State
 from gitnexus.state.format import id_of
 
 Tell = Callable[[str], None]
+DRIVER_LOG = "driver.log"
 _MOST_FAILED = 3
 
 
@@ -100,7 +102,7 @@ class Worker:
                 self._seen[run] = (claim, since if seen == claim else at)
                 continue
             with contextlib.suppress(Unreachable):
-                order = self._fitting(run, there[f"{QUEUE}{run}"])
+                order = self._fitting(run, there[f"{QUEUE}{run}"], is_claimed=bool(claim))
                 if order is None:
                     continue
                 lease = Lease(self.state, self.wire, run, self.name)
@@ -114,7 +116,7 @@ class Worker:
         while runs:
             yield runs.pop(int(fraction() * (min(len(runs), 8) - 0.001)))
 
-    def _fitting(self, run: str, oid: str) -> Order | None:
+    def _fitting(self, run: str, oid: str, *, is_claimed: bool) -> Order | None:
         """Return an order that is for us, signed by who may. Raises: Unreachable."""
         ref = f"{QUEUE}{run}"
         if tip(self.state.repo, self.wire.tracking(ref)) != oid:
@@ -126,39 +128,41 @@ class Worker:
                 return None
             snapshot = self.state.latest()
             order.check(id_of(snapshot) or "", Signed(snapshot, self.state.repo.common_dir).consented(), now())
-            self._refuse_done(order, snapshot)
+            self._refuse_done(order, snapshot, is_claimed=is_claimed)
+        except Unreachable:
+            raise
         except NexusError as exc:
             self.tell(f"{run} is left in the queue: {exc.message}")
             self._refused[run] = oid
             return None
         return order
 
-    def _refuse_done(self, order: Order, snapshot: Snapshot) -> None:
-        """Refuse an order that was carried out: one that is put into the queue again is not. Raises: Failed."""
-        if (folder_of(self.state.repo.common_dir, order.id) / LEASED).exists():
-            return  # ours, and not published yet
+    def _refuse_done(self, order: Order, snapshot: Snapshot, *, is_claimed: bool) -> None:
+        """Refuse an order that was carried out, or of which nobody can tell how far it is. Raises: Failed.
+
+        Whoever takes over the claim of a dead worker looks again then, and brings the order to its end.
+        """
+        found = progress_of(self.state, self.wire, order)
+        if found.ours:
+            return
         raw = snapshot.read(path_of(order.id))
-        known = Run.from_bytes(raw, path_of(order.id)).status if raw is not None else ""
-        if order.digest() in orders_done(notes_folder(self.state), order.id) or known in ENDED:
+        ended = raw is not None and Run.from_bytes(raw, path_of(order.id)).status in ENDED
+        if ended or order.digest() in orders_done(notes_folder(self.state), order.id):
             raise Failed("it was carried out already")
+        why = _why_left(order, found) or _why_rests(order, found)
+        if why and not is_claimed:
+            raise Failed(why)
 
     def _carried_out(self, lease: Lease, order: Order, queued: str) -> None:
         try:
-            desk = self._arrived(order)
-            mark = desk.folder / LEASED
-            mark.write_text(self.name + "\n", encoding="utf-8")
-            if (ended := self._driven(desk, lease, order)) is not None:
-                status = desk.view().status
-                if status not in ENDED and not (ended == ApprovalNeeded.code and status != "running"):
-                    self._given_back(desk, lease, queued)
-                    return
-                if self._published(desk, lease, queued):
-                    keep_order_done(desk.noted, order.id, order.digest())
-                    mark.unlink(missing_ok=True)
-                    self.done.append(order.id)
-                    self.tell(f"{order.id}: published, {desk.view().status}")
-                    self._share()
-                    return
+            found = progress_of(self.state, self.wire, order)
+            if why := _why_left(order, found):
+                self.tell(f"{order.id} is left in the queue: {why}")
+                self._refused[order.id] = queued
+                lease.publish([])
+                return
+            if self._worked(lease, order, queued, found):
+                return
         except NexusError as exc:
             # An orphan of ours may still work on it, or the server be gone: the claim runs out, and somebody takes it.
             self.tell(f"{order.id}: {exc.message}")
@@ -167,11 +171,35 @@ class Worker:
             return
         self.tell(f"{order.id}: the lease is lost; another worker has it, and nothing was published")
 
+    def _worked(self, lease: Lease, order: Order, queued: str, found: Progress) -> bool:
+        """Bring a run on and publish it, or give it back; False if we lost it. Raises: NexusError."""
+        desk = self._arrived(order, found)
+        mark = desk.folder / LEASED
+        mark.write_text(self.name + "\n", encoding="utf-8")
+        if why := _why_rests(order, found):
+            self.tell(f"{order.id}: {why}")  # the worker before died with it done: only that has to be published
+            recorded(desk)
+        elif (ended := self._driven(desk, lease, order)) is None:
+            return False
+        else:
+            status = desk.view().status
+            if status not in ENDED and not (ended == ApprovalNeeded.code and status != "running"):
+                self._given_back(desk, lease, queued)
+                return True
+        if not self._published(desk, lease, queued):
+            return False
+        keep_order_done(desk.noted, order.id, order.digest())
+        mark.unlink(missing_ok=True)
+        self.done.append(order.id)
+        self.tell(f"{order.id}: published, {desk.view().status}")
+        self._share()
+        return True
+
     def _given_back(self, desk: RunDesk, lease: Lease, queued: str) -> None:
         """Let go of a run whose driver ended before the run did; after three times it is left to other workers."""
         run = desk.run.id
-        said = (desk.folder / "driver.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        self.tell(f"{run}: its driver ended before it did: {said[-1] if said else 'it said nothing'}")
+        text = (desk.folder / DRIVER_LOG).read_text(encoding="utf-8", errors="replace")
+        self.tell(f"{run}: given back, since git nexus resume ended before the run did: {last_words(text)}")
         lease.beat(self._progress(desk))
         lease.publish([])
         self._count_failed(run, queued)
@@ -181,25 +209,20 @@ class Worker:
         if self._failed[run] >= _MOST_FAILED:
             self._refused[run] = queued
 
-    def _arrived(self, order: Order) -> RunDesk:
-        """Return the run, begun here or as its published log left it. Raises: NexusError."""
+    def _arrived(self, order: Order, found: Progress | None = None) -> RunDesk:
+        """Return the run, begun here or as its log left it, here or there. Raises: NexusError."""
         repo, run = self.state.repo, order.run()
-        there = known(repo, self.wire, [f"{LOGS}{run.id}", f"refs/heads/{run.branch}"])
-        brought(repo, self.wire, there)
-        self._recorded(order)
+        found = found or progress_of(self.state, self.wire, order)
         desk = RunDesk(self.state, run)
         keep_agreement(desk.noted, run.id, run.definition, "order")  # its signature was checked
-        if f"{LOGS}{run.id}" not in there:
-            return desk if desk.log.path.exists() else began(self.state, run, definition_in(order.workflow))
-        log = f"{LOGS}{run.id}"
-        found, claimed = accept_log(self.state, run.id, tip(repo, self.wire.tracking(log)) or "", tip(repo, log))
-        if claimed:
-            self.tell(f"{run.id}: {claimed}")
-        if not found:
-            return desk if desk.log.path.exists() else began(self.state, run, definition_in(order.workflow))
-        git_run("update-ref", "--no-deref", "--create-reflog", "-m", "worker", log, found, git_dir=repo.common_dir)
-        if brought_up(repo.common_dir, self.state.objects, run, desk.head_file):
-            taken_over(desk)
+        if not found.events:
+            return began(self.state, run, definition_in(order.workflow))
+        self._recorded(order)
+        if found.commit:
+            argv = ("update-ref", "--no-deref", "--create-reflog", "-m", "worker", f"{LOGS}{run.id}", found.commit)
+            git_run(*argv, git_dir=repo.common_dir)
+            if brought_up(repo.common_dir, self.state.objects, run, desk.head_file):
+                taken_over(desk)
         return desk
 
     def _recorded(self, order: Order) -> None:
@@ -215,7 +238,9 @@ class Worker:
         """Let a process of its own drive the run, say that we live, and return how it left; None without a lease."""
         argv = [sys.executable, "-m", "gitnexus", "-C", str(desk.repo.place), "resume", desk.run.id, "--unattended"]
         argv += ["--network", order.network] if order.network else []
-        with (desk.folder / "driver.log").open("ab") as log:
+        if lease.beat(self._progress(desk)) == "lost":  # that it began is known before anything is done
+            return None
+        with (desk.folder / DRIVER_LOG).open("wb") as log:
             child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
         try:
             while True:
@@ -255,3 +280,24 @@ class Worker:
             self.tell(f"the state is not synced yet: {exc.message}")
         # Every fetch leaves a pack, and where only a worker works nobody else puts them together.
         git_run("maintenance", "run", "--auto", "--quiet", git_dir=self.state.repo.common_dir)
+
+
+def last_words(text: str) -> str:
+    """Return what a command said last: its error with the hint below it, else its last line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    at = max((number for number, line in enumerate(lines) if line.startswith("error: ")), default=len(lines) - 1)
+    said = [line.removeprefix("error: ").removeprefix("hint: ") for line in lines[max(at, 0) :][:2]]
+    return one_line("; ".join(said), 600) or "it said nothing"
+
+
+def _why_left(order: Order, found: Progress) -> str:
+    """Return why a run can neither be begun nor gone on with."""
+    if found.why or found.events or not order.after:
+        return found.why
+    return f"it is to go on after event {order.after} of a log that is not on the server: git nexus sync where it is"
+
+
+def _why_rests(order: Order, found: Progress) -> str:
+    """Return why nothing is to be driven for an order, nothing if something is. Raises: Failed."""
+    # Whoever answers at this machine while we hold the run takes nothing away from the order.
+    return why_spent(order.changed(after=None) if found.ours else order, found.events) if found.events else ""

@@ -41,6 +41,8 @@ class Order(StoredRecord):
     labels: tuple[str, ...] = ()
     # None, as in orders that were signed before this was known: their signature stays what it was.
     expires: str | None = None
+    # The last event of the log that it goes on from, 0 where it begins the run; None as above.
+    after: int | None = None
     signature: str = ""
     unknown: Mapping[str, Any] = field(default_factory=dict, repr=False)
 

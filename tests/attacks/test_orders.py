@@ -5,14 +5,16 @@ from pathlib import Path
 
 from gitnexus.app.keepers import open_state
 from gitnexus.app.queue import posted, queued
+from gitnexus.app.runapproval import deny
 from gitnexus.app.running import Wish
 from gitnexus.app.trust import signer_of
 from gitnexus.app.wire import wire_to
-from gitnexus.app.worker import Worker
+from gitnexus.app.worker import Worker, last_words
 from gitnexus.base.clock import now, stamp
 from gitnexus.runs.definition import of_command
 from gitnexus.runs.order import QUEUE, Order
 from tests.attacks.machines import Machine
+from tests.attacks.test_forged_history import CANCELLED, forge
 from tests.conftest import run_git
 
 
@@ -30,12 +32,12 @@ def order(machine: Machine, script: str = "true", **changed: str | None) -> Orde
     return made
 
 
-def work(machine: Machine) -> tuple[list[str], list[str]]:
+def work(machine: Machine, lease: float = 5) -> tuple[list[str], list[str]]:
     """Let a worker empty the queue; return what it carried out, and what it said."""
     said: list[str] = []
     with machine.here():
         state = open_state(machine.place)
-        worker = Worker(state, wire_to(state, None), "w", frozenset(), said.append, 5, 0.05, True)
+        worker = Worker(state, wire_to(state, None), "w", frozenset(), said.append, lease, 0.05, True)
         worker.work()
         state.close()
     return worker.done, said
@@ -74,6 +76,92 @@ def test_an_order_that_is_put_into_the_queue_again_is_not_done_again(ada: Machin
     assert first == [made.id]
     left = f"{made.id} is left in the queue: it was carried out already"
     assert (again, elsewhere) == (([], [left]), ([], [left]))
+
+
+def test_an_order_whose_run_waits_for_a_person_is_not_done_again_by_anybody(ada: Machine, hub: Path) -> None:
+    made, commit = ran_until_it_waits(ada, hub)
+    carol, dave = Machine(hub, "carol"), Machine(hub, "dave")
+    for other in (carol, dave):
+        other.consent()
+    dave.sync()
+
+    for other in (ada, carol, dave):
+        said = other("worker", "--once").stderr
+        assert f"{made} is left in the queue: it was carried out" in said, said
+        assert "taken" not in said
+        assert run_git(hub, "rev-parse", f"{QUEUE}{made}").strip() == commit
+    assert "git nexus review" in said and f"git nexus approve {made} --queue lets a worker go on" in said
+
+
+def test_an_order_of_a_run_that_was_answered_is_not_done_again_unless_that_was_ordered(ada: Machine, hub: Path) -> None:
+    made, commit = ran_until_it_waits(ada, hub, "echo $$ > one.txt")
+    with ada.run(made) as desk:  # as a person who is asked while more is to do
+        deny(desk, "a1", "no")
+        desk.log.append("run.resumed", "user", {"by": "Ada", "definition": desk.run.definition})
+        desk.checkpointed()
+    run_git(hub, "update-ref", "-d", f"{QUEUE}{made}")
+    ada.sync()
+    run_git(hub, "update-ref", f"{QUEUE}{made}", commit)
+    carol = Machine(hub, "carol")
+    carol.consent()
+
+    said = carol("worker", "--once").stderr
+
+    assert f"who answered did not order more: git nexus resume {made} --queue does" in said
+
+
+def test_an_order_of_which_only_the_record_is_left_is_not_begun_again(ada: Machine, hub: Path) -> None:
+    made, _ = ran_until_it_waits(ada, hub)
+    run_git(hub, "update-ref", "-d", f"refs/nexus/runs/{made}")
+    carol = Machine(hub, "carol")
+    carol.consent()
+    run_git(carol.place, "update-ref", "-d", f"refs/nexus/runs/{made}")
+
+    said = carol("worker", "--once").stderr
+
+    assert f"{made} is left in the queue: somebody began it already: its record says waiting" in said
+    assert f"git nexus queue --drop {made}" in said
+
+
+def test_a_log_that_is_only_claimed_is_not_begun_again_either(ada: Machine, hub: Path) -> None:
+    made, _ = ran_until_it_waits(ada, hub)
+    forge(hub, made, CANCELLED)
+    carol = Machine(hub, "carol")
+    carol.consent()
+
+    said = carol("worker", "--once").stderr
+
+    assert f"{made} is left in the queue: somebody began it already, and events" in said
+
+
+def test_the_dead_worker_of_a_run_that_waits_leaves_nothing_but_the_end_of_its_order(ada: Machine, hub: Path) -> None:
+    made, _ = ran_until_it_waits(ada, hub)
+    log = run_git(hub, "rev-parse", f"refs/nexus/runs/{made}")
+    run_git(hub, "update-ref", f"refs/nexus/claims/{made}", run_git(hub, "rev-parse", "HEAD").strip())
+    carol = Machine(hub, "carol")
+    carol.consent()
+
+    done, said = work(carol, lease=0)
+
+    assert done == [made], said
+    assert said[-1] == f"{made}: published, waiting"
+    assert run_git(hub, "rev-parse", f"refs/nexus/runs/{made}") == log
+    assert run_git(hub, "for-each-ref", "refs/nexus/queue", "refs/nexus/claims") == ""
+
+
+def test_what_an_order_ended_with_is_told_with_the_way_out() -> None:
+    assert last_words("a\nerror: it is gone\nhint: bring it back\n") == "it is gone; bring it back"
+    assert last_words("a\nb\n") == "b"
+    assert last_words("") == "it said nothing"
+
+
+def ran_until_it_waits(ada: Machine, hub: Path, script: str = "echo $$ > one.txt") -> tuple[str, str]:
+    """Order a run, let a worker bring it to where it waits, and put its order back; return both."""
+    made = order(ada, script).id
+    commit = run_git(hub, "rev-parse", f"{QUEUE}{made}").strip()
+    assert work(ada)[0] == [made]
+    run_git(hub, "update-ref", f"{QUEUE}{made}", commit)
+    return made, commit
 
 
 def test_what_a_vouched_worker_writes_is_known_to_be_its_owners(ada: Machine, hub: Path) -> None:
