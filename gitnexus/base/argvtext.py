@@ -36,6 +36,11 @@ def spelled_word(word: str) -> str:
     return visible(word.translate(_ESCAPED), keep="")
 
 
+def on_its_line(spelled: str) -> str:
+    """Return a spelled word for a line of its own: in brackets where its ends would not be seen."""
+    return spelled if spelled and spelled == spelled.strip() and spelled[0] != "[" else f"[{spelled}]"
+
+
 def is_odd(word: str) -> bool:
     """True if a word is not told from others by blanks around it, or holds what is not seen."""
     return not word or not word.isprintable() or not _ODD.isdisjoint(word) or visible(word, keep="") != word

@@ -27,16 +27,18 @@ def diff(nexus: "Nexus", run_id: str) -> None:
     from gitnexus.app.runstory import changes
     from gitnexus.runs.shown import remember_shown
     from gitnexus.ui.asking import is_agent
+    from gitnexus.ui.paging import page
 
     desk = open_run(nexus.state, run_id)
     found = changes(desk)
     text = visible_bytes(found.text)
-    for digest in () if is_agent() else found.whole:
-        remember_shown(digest)
+    taken = True
     if sys.stdout.isatty() and not invocation(click.get_current_context()).as_json:
-        click.echo_via_pager("\n".join(_coloured(line) for line in text.split("\n")))
-        return
-    answer({"run": desk.run.id, "diff": text}, text.rstrip("\n") or "Nothing was changed.", nexus.described)
+        taken = page("\n".join(_coloured(line) for line in text.split("\n")))
+    else:
+        answer({"run": desk.run.id, "diff": text}, text.rstrip("\n") or "Nothing was changed.", nexus.described)
+    for digest in found.whole if taken and not is_agent() else ():
+        remember_shown(digest)
 
 
 @click.command("replay", cls=NexusCommand)

@@ -257,11 +257,21 @@ def _went_on(desk: "RunDesk") -> None:
 
 
 def _listed(nexus: "Nexus", desks: "list[RunDesk]") -> None:
+    from gitnexus.runs.shown import remember_shown
+
     rows = [told(desk, desk.view()) for desk in desks]
+    shown_whole: list[str] = []
 
     def text() -> str:
-        return "\n\n".join(unanswered(desk, desk.view()) for desk in desks) or "Nothing waits for an answer."
+        texts = []
+        for desk in desks:
+            words, digests = unanswered(desk, desk.view())
+            texts.append(words)
+            shown_whole.extend(digests)
+        return "\n\n".join(texts) or "Nothing waits for an answer."
 
     answer({"runs": rows}, text, nexus.described)
+    for digest in shown_whole:  # only now is it printed
+        remember_shown(digest)
     for desk in desks:
         leave(desk.view())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitnexus.base.argvtext import is_odd
+from gitnexus.base.argvtext import on_its_line
 from gitnexus.base.text import one_line, visible
 from gitnexus.tui.model import ChatCard, Key, Line, Section, Tone
 
@@ -89,7 +89,7 @@ def _sections(card: "Card") -> Iterable[Section]:
         if len(value) > _LONGEST_FACT:
             yield Section(f"{label}, {len(value)} characters", (Line(value),), folded=True)
     if card.kind == "command":
-        words = [Line(f"{at:>3}  {f'[{word}]' if is_odd(word) else word}") for at, word in enumerate(card.argv)]
+        words = [Line(f"{at:>3}  {on_its_line(word)}") for at, word in enumerate(card.argv)]
         long = sum(len(word) for word in card.argv) > _FOLDED_AT * _WIDE
         yield Section(f"argv, {len(words)} words", tuple(words), folded=long)
     elif card.files:

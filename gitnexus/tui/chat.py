@@ -56,6 +56,9 @@ class Chat:
         self.said: deque[Entry] = deque(maxlen=_MOST_SAID)
         self._new: list[Update] = []
         self._seen: set[tuple[str, str]] = set()
+        # Cards whose whole text the face is still to draw, and those that it was given: once it is back, it drew them.
+        self._to_draw: list[ChatCard] = []
+        self._given: list[ChatCard] = []
 
     def opened(self, *, past: bool = True) -> list[Update]:
         """Return the conversation as it stands: its end, the runs that are not over, and the cards that wait."""
@@ -72,6 +75,7 @@ class Chat:
 
     def typed(self, text: str, *, pasted: bool = False) -> list[Update]:
         """Take in what was typed. What was `pasted` approves nothing."""
+        self._note_drawn()
         if text.strip():
             self.say("you", text.strip("\n"))
             self.history = self.history.added(text.strip("\n"))
@@ -85,6 +89,7 @@ class Chat:
 
     def answered(self, card_id: str, letter: str, said: str = "", *, digest: str = "") -> list[Update]:
         """Answer a card by a key; `said` is what the key asked for, `digest` what the person saw."""
+        self._note_drawn()
         with self._told():
             card = self.cards.get(card_id)
             key = card.key(letter) if card else None
@@ -171,12 +176,12 @@ class Chat:
         self.cards[card.id] = card
         self._new.append(card)
         if not card.folds:
-            self.note_seen(card)
+            self._to_draw.append(card)
 
     def show_whole(self, card: ChatCard) -> None:
         """Show a card with all that is folded."""
         self._new.append(Again(card, whole=True))
-        self.note_seen(card)
+        self._to_draw.append(card)
 
     def note_seen(self, card: ChatCard) -> None:
         """Note that all of a card is on the screen, nothing folded."""
@@ -223,8 +228,16 @@ class Chat:
         return [name for name in (*MACROS, *commands_in(self.nexus.state.snapshot)[0]) if name not in slash.NAMES]
 
     def _taken(self) -> list[Update]:
+        self._note_drawn()
         found, self._new = self._new, []
+        self._given, self._to_draw = self._to_draw, []
         return found
+
+    def _note_drawn(self) -> None:
+        """Note as seen what the face was given: it comes back only if it could draw that."""
+        given, self._given = self._given, []
+        for card in given:
+            self.note_seen(card)
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:

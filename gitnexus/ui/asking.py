@@ -93,12 +93,10 @@ def _yes(card: "Card", word: str, keys: "dict[str, Scope]", viewed: bool) -> "Sc
 
 
 def _helped(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, editable: bool) -> bool:
-    """Show the whole card or the keys, if that is asked for; return True for the card."""
+    """Show the whole card or the keys, if that is asked for; return True if all of the card was shown."""
     if word == "?":
         _explain(card, keys, editable)
-    if word == "v":
-        _view(card, name)
-    return word == "v"
+    return word == "v" and _view(card, name)
 
 
 def _unseen(card: "Card", viewed: bool) -> str:
@@ -126,12 +124,19 @@ def person() -> "AskPerson":
     return answer
 
 
-def _view(card: "Card", name: str) -> None:
-    """Show a card whole, to the terminal that asks: standard output may be a file."""
-    text = "\n".join(drawn(card, whole=True, name=name)) + "\n"
-    click.echo_via_pager(text) if sys.stdout.isatty() else click.echo(text, err=True)
+def _view(card: "Card", name: str) -> bool:
+    """Show a card whole, to the terminal that asks: standard output may be a file. True if all of it was taken."""
+    from gitnexus.ui.paging import page  # subprocess and threads: few look at all of a card
+
+    text = "\n".join(drawn(card, whole=True, name=name))
+    if not sys.stdout.isatty():
+        click.echo(text, err=True)
+    elif not page(text):
+        click.echo("the pager did not take all of it, so not all counts as shown; v shows it again", err=True)
+        return False
     if card.is_whole:
         remember_shown(card.digest)
+    return True
 
 
 def _show(card: "Card", name: str) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.runs.shown import remember_shown
 from gitnexus.ui.asking import asked, is_agent
 from gitnexus.ui.card import drawn
 from gitnexus.ui.editing import edited
@@ -95,27 +94,23 @@ def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def unanswered(desk: "RunDesk", view: "RunView") -> str:
+def unanswered(desk: "RunDesk", view: "RunView") -> tuple[str, list[str]]:
     """Return where a run stands, with the whole card of each action that waits: for who reads and cannot be asked.
 
-    What is on them counts as shown, unless an agent reads them.
+    With it come the digests that count as shown once that is printed: none if an agent reads it.
     """
     from gitnexus.app.runcard import run_card
 
     names = [name for name, one in view.actions.items() if one.status in ("waiting", "unknown")]
     stands = summary(desk, view)
     if not names:
-        return stands
+        return stands, []
     run = desk.run.id
     cards = {name: run_card(desk, name)[0] for name in names}
     texts = ["\n".join(drawn(card, whole=True, name=f"{run} {name}")) for name, card in cards.items()]
-    for card in cards.values():
-        if card.is_whole and not is_agent():
-            remember_shown(card.digest)
     meant = " ".join(f"{name}@{card.digest}" for name, card in cards.items())
-    return "\n".join(
-        [stands.rpartition("\nNext: ")[0], *texts, f"Next: git nexus approve {run} {meant}, or git nexus deny {run}"]
-    )
+    text = [stands.rpartition("\nNext: ")[0], *texts, f"Next: git nexus approve {run} {meant}, or git nexus deny {run}"]
+    return "\n".join(text), [] if is_agent() else [card.digest for card in cards.values() if card.is_whole]
 
 
 def summary(desk: "RunDesk", view: "RunView") -> str:

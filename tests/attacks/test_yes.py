@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gitnexus.policy.tokens import parsed
 from gitnexus.runs import shown
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus
+from tests.forked import forker
 from tests.runs.begun import begun, new_file
 from tests.runs.live import ASKED, commits, events, typed
 from tests.runs.live import begun as run_of
@@ -237,3 +239,46 @@ def test_a_word_with_brackets_is_not_drawn_as_two(nexus: Nexus, desk: RunDesk, p
 
     assert r"│ sh -c [echo ok\] \[; touch PWNED]" in drawn
     assert "│ sh -c [echo ok] [; touch PWNED]" in drawn
+
+
+def full_disk(project: Path, *argv: str) -> int:
+    """Run a command whose standard output takes nothing; return how it ended."""
+    with (
+        open("/dev/full", "wb") as out,
+        open(os.devnull, "rb") as nothing,
+        tempfile.TemporaryFile() as err,
+        forker().start(argv, project, [nothing.fileno(), out.fileno(), err.fileno()]) as command,
+    ):
+        return command.wait()
+
+
+@pytest.mark.parametrize("look", ["review", "diff"])
+def test_what_could_not_be_printed_was_not_shown(nexus: Nexus, desk: RunDesk, project: Path, look: str) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a"))
+
+    assert full_disk(project, look, desk.run.id) == 1
+    assert nexus("approve", desk.run.id).returncode == ASKED
+
+
+@pytest.mark.parametrize(
+    ("pager", "yes"),
+    [("true", False), ("head -c 9", False), ("cat", True), ("false", True), ("no-such-pager", True)],
+)
+def test_what_a_pager_did_not_take_was_not_shown(desk: RunDesk, project: Path, pager: str, yes: bool) -> None:
+    proposed(desk, "propose_patch", patch=lines_of("long.txt", *(f"line {n}" for n in range(200))))
+
+    drawn = typed(project, "v\ny\nq", "git-nexus", "review", desk.run.id, env={"PAGER": pager})[1]
+
+    assert ("+line 199" in drawn, len(commits(project, desk.run.id))) == (yes, int(yes))
+    assert ("v shows it again" in drawn) == (not yes)
+
+
+@pytest.mark.parametrize(("pager", "yes"), [("true", False), ("cat", True)])
+def test_a_difference_that_a_pager_did_not_take_was_not_shown(
+    nexus: Nexus, desk: RunDesk, project: Path, pager: str, yes: bool
+) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a"))
+
+    typed(project, "", "git-nexus", "diff", desk.run.id, env={"PAGER": pager})
+
+    assert nexus("approve", desk.run.id).returncode == (0 if yes else ASKED)

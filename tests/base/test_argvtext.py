@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.base.argvtext import drawn_pairs, drawn_words, spelled_word
+from gitnexus.base.argvtext import drawn_pairs, drawn_words, on_its_line, spelled_word
 from gitnexus.base.text import framed
 
 # What brackets, escapes and spelled characters are made of, and what is spelled.
@@ -53,7 +53,9 @@ def test_no_two_commands_are_drawn_alike(one: tuple[str, ...], other: tuple[str,
 
 @given(WORD, WORD)
 def test_no_two_words_that_stand_by_themselves_are_drawn_alike(one: str, other: str) -> None:
-    assert (spelled_word(one) == spelled_word(other)) == (one == other)
+    drawn = [on_its_line(spelled_word(word)) for word in (one, other)]
+
+    assert (drawn[0].rstrip() == drawn[1].rstrip()) == (one == other)
 
 
 def test_brackets_inside_a_word_are_escaped_and_plain_words_are_as_ever() -> None:

@@ -1,0 +1,96 @@
+"""A long text in the person's pager: shown, and known to have been taken whole."""
+
+import contextlib
+import fcntl
+import os
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from pathlib import Path
+from typing import IO
+
+import click
+
+from gitnexus.ui.commands import colour
+
+_PAUSE = 0.02
+_BYTES = struct.Struct("i")
+
+
+def page(text: str) -> bool:
+    """Show a text in the pager; True if that took all of it and ended well. One that fails is done without.
+
+    Raises: OSError, if the text could not be written.
+    """
+    argv = _pager()
+    if argv is None:
+        click.echo(text, color=colour())
+        return True
+    is_less = Path(argv[0]).name == "less"
+    env = {"LESS": "-R", **os.environ} if is_less else dict(os.environ)
+    styled = is_less and "r" in env["LESS"].lower() and colour() is not False
+    sys.stdout.flush()
+    try:
+        child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=env)
+    except OSError:
+        click.echo(text, color=colour())
+        return True
+    raw = (text if styled else click.unstyle(text)).encode("utf-8", "surrogateescape")
+    took_all = child.stdin is not None and _hand_over(child, child.stdin, raw + b"\n")
+    if child.returncode == 0:
+        return took_all
+    click.echo(f"the pager {click.unstyle(argv[0])!r} ended with {child.returncode}; without it:", err=True)
+    click.echo(text, color=colour())
+    return True
+
+
+def _pager() -> list[str] | None:
+    """Return the pager's words, None where there is none or nobody could turn pages."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") in ("dumb", "emacs"):
+        return None
+    try:
+        words = shlex.split(os.environ.get("PAGER", ""))
+    except ValueError:
+        words = []
+    return words or next(([name] for name in ("less", "more") if shutil.which(name)), None)
+
+
+def _hand_over(child: "subprocess.Popen[bytes]", pipe: IO[bytes], raw: bytes) -> bool:
+    """Write bytes to a program and wait for its end; True if it read every one of them."""
+    written: list[bool] = []
+
+    def write() -> None:
+        with contextlib.suppress(OSError):
+            pipe.write(raw)
+            pipe.flush()
+            written.append(True)
+
+    # A thread: the person may stop the writing at any key, and Ctrl-C belongs to the pager.
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    drained = False
+    while child.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            if not drained and written and _unread(pipe.fileno()) == 0:
+                drained = True
+                pipe.close()  # its end of the text
+            time.sleep(_PAUSE)
+    writer.join()
+    drained = drained or (bool(written) and _unread(pipe.fileno()) == 0)
+    with contextlib.suppress(OSError):
+        pipe.close()
+    return drained
+
+
+def _unread(pipe: int) -> int:
+    """Return how many bytes of a pipe nobody has read; 0 where the system does not tell."""
+    try:
+        found: int = _BYTES.unpack(fcntl.ioctl(pipe, termios.FIONREAD, _BYTES.pack(0)))[0]
+    except OSError:
+        return 0
+    return found
