@@ -136,6 +136,7 @@ def _command(request: CommandRequest, inputs: Mapping[str, bytes]) -> Content:
         ("env", drawn_pairs(request.env)),
     ]
     facts += [("base", request.base)] if request.base else []
+    facts += [(f"file {name}", held) for name, held in sorted((request.files or {}).items())]
     missing: tuple[str, ...] = ()
     if request.stdin_digest:
         given = inputs.get(request.stdin_digest)

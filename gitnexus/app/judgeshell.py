@@ -94,6 +94,7 @@ def _command(court: Court, argv: tuple[str, ...], cwd: str) -> CommandRequest:
         court.facts.append(("program", argv[0], program))
     return CommandRequest(
         **court.common(),
+        files=None,
         argv=argv,
         program=program or nowhere(argv[0]),
         # Whoever runs it is another program: what the file held when it was asked about binds nobody.

@@ -179,6 +179,7 @@ def _command(nexus: "Nexus", asked: Asked, cwd: Path) -> CommandRequest:
     held = Path(program).read_bytes() if program and Path(program).is_file() else b""
     return CommandRequest(
         **_common(nexus, asked),
+        files=None,
         argv=asked.argv,
         # What is not installed can still be judged: it would be looked for where programs are.
         program=program or f"/usr/bin/{asked.argv[0]}",

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ from gitnexus.policy.model import CommandRequest, Network, Request
 MOST_ARGUMENTS = 4096
 MOST_BYTES = 128 * 1024
 LARGEST_INPUT = 2**20
+# Files that a command names are bound to what they hold, within reason.
+MOST_FILES = 100
+LARGEST_FILE = 16 * 2**20
+LONGEST_NAME = 4096
 LIMITS = {"seconds": 600, "cpuSeconds": 600, "memory": 2**31, "processes": 256, "fileSize": 2**30, "output": 2**20}
 
 
@@ -66,6 +70,7 @@ class CommandDeed:
             stdin_digest=f"sha256:{hashlib.sha256(self.stdin).hexdigest()}" if self.stdin else "",
             network=self.network,
             sandbox=self.bench.confine.level,
+            files=named_files(argv, cwd, self.bench.worktree),
         )
 
 
@@ -98,8 +103,25 @@ def found_again(bench: Bench, request: CommandRequest) -> CommandRequest:
     cwd = folder_of(bench.worktree, "" if below == "." else below)
     program, digest = bench.confine.resolved(request.argv[0], cwd)
     return request.changed(
-        program=program, program_digest=digest, cwd=str(cwd), base=base_of(bench), sandbox=bench.confine.level
-    )
+        program=program, program_digest=digest, cwd=str(cwd), base=base_of(bench), sandbox=bench.confine.level,
+        files=named_files(request.argv, cwd, bench.worktree),
+    )  # fmt: skip
+
+
+def named_files(argv: Sequence[str], cwd: Path, worktree: Path) -> dict[str, str] | None:
+    """Return what the files of a worktree hold that arguments name, by the argument; None if they name none."""
+    root = worktree.resolve()
+    found: dict[str, str] = {}
+    for word in argv[1:]:
+        name = word.rpartition("=")[2] if word.startswith("-") else word
+        if not name or len(name) > LONGEST_NAME or len(found) == MOST_FILES:
+            continue
+        with suppress(OSError, ValueError, RuntimeError):
+            file = (cwd / name).resolve(strict=True)
+            if file.is_relative_to(root) and file.is_file() and file.stat().st_size <= LARGEST_FILE:
+                data = file.read_bytes()
+                found[name] = f"sha256:{hashlib.sha256(data).hexdigest()}, {len(data)} bytes"
+    return found or None
 
 
 def checked_argv(argv: Sequence[str]) -> tuple[str, ...]:

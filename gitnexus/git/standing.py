@@ -3,7 +3,7 @@
 import re
 
 from gitnexus.git.private import PrivateGit
-from gitnexus.git.rows import TreeChange, difference, files
+from gitnexus.git.rows import difference, files
 
 # More files than this that went on since are not looked into: then it is not proved to stand.
 _MOST_FILES = 200
@@ -17,29 +17,29 @@ def stands_in(git: PrivateGit, tree: str, old: str, new: str) -> bool:
     changed = difference(git, old, new)
     now = {entry.path: (entry.mode, entry.oid) for entry in files(git, tree)}
     went_on = [row for row in changed if now.get(row.path, ("", "")) != (row.new_mode, row.new_blob)]
-    return len(went_on) <= _MOST_FILES and all(_stands_in_file(git, row, now) for row in went_on)
-
-
-def _stands_in_file(git: PrivateGit, row: TreeChange, now: dict[str, tuple[str, str]]) -> bool:
-    mode, blob = now.get(row.path, ("", ""))
-    if row.binary or not blob or not row.new_blob or mode != row.new_mode:
+    if len(went_on) > _MOST_FILES:
         return False
-    made = [(start, end) for _, (start, end) in _hunks(git, row.old_blob or _empty(git), row.new_blob)]
-    since = [(start, end) for (start, end), _ in _hunks(git, row.new_blob, blob)]
-    return not any(
-        start <= end_made + 1 and end >= start_made - 1 for start, end in since for start_made, end_made in made
-    )
+    for row in went_on:
+        mode, _ = now.get(row.path, ("", ""))
+        if row.binary or not row.new_mode or mode != row.new_mode:
+            return False
+        made = [lines for _, lines in _hunks(git, old, new, row.path)]
+        since = [lines for lines, _ in _hunks(git, new, tree, row.path)]
+        if any(_touch(one, other) for one in since for other in made):
+            return False
+    return True
 
 
-def _hunks(git: PrivateGit, old: str, new: str) -> list[tuple[Lines, Lines]]:
-    """Return the lines that differ between two blobs, first and last, in the old and in the new one."""
-    said = git.must("diff", "-U0", "--minimal", "--no-ext-diff", "--no-textconv", "--no-color", "--text", old, new)
+def _touch(one: Lines, other: Lines) -> bool:
+    return one[0] <= other[1] + 1 and one[1] >= other[0] - 1
+
+
+def _hunks(git: PrivateGit, old: str, new: str, path: str) -> list[tuple[Lines, Lines]]:
+    """Return the lines of a file that differ between two trees, first and last, in the old and in the new one."""
+    said = git.must("diff-tree", "-r", "-p", "-U0", "--minimal", "--no-renames", "--no-ext-diff", "--no-textconv",
+                    "--no-color", "--text", old, new, "--", path)  # fmt: skip
     found = []
     for one in _HUNK.finditer(said):
         first, count, new_first, new_count = (int(part) if part is not None else 1 for part in one.groups())
         found.append(((first, first + max(count, 1) - 1), (new_first, new_first + max(new_count, 1) - 1)))
     return found
-
-
-def _empty(git: PrivateGit) -> str:
-    return git.must("hash-object", "-w", "-t", "blob", "--stdin").decode("ascii").strip()

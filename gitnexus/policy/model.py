@@ -69,7 +69,10 @@ class PatchRequest(Request):
 
 
 class CommandRequest(Request):
-    """One program with its arguments; `program` is the resolved file, `program_digest` what it held."""
+    """One program with its arguments; `program` is the resolved file, `program_digest` what it held.
+
+    `files` are those of the worktree that an argument names, with what they held: `sh build.sh` is no other script.
+    """
 
     kind: ClassVar[Kind] = "command"
 
@@ -83,6 +86,7 @@ class CommandRequest(Request):
     stdin_digest: str = ""
     network: Network = "none"
     sandbox: Level = "L1"
+    files: dict[str, str] | None = None
 
 
 class HandoffRequest(Request):

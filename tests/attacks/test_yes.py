@@ -129,6 +129,26 @@ def test_a_patch_that_replaces_the_one_that_was_reviewed_is_not_approved_by_the_
     assert len(commits(project, desk.run.id)) == 1
 
 
+def test_a_script_that_was_exchanged_after_the_review_is_not_run(nexus: Nexus, desk: RunDesk) -> None:
+    place = desk.worktree.place
+    script = place / "build.sh"
+    script.write_text("touch good\n")
+    proposed(desk, "propose_command", argv=["sh", "build.sh"])
+    card = nexus("review", desk.run.id).stdout
+    script.write_text("touch evil\n")
+
+    done = nexus("approve", desk.run.id)
+
+    assert "file build.sh" in card
+    assert (done.returncode, (place / "evil").exists()) == (CONFLICT, False)
+    assert "this changed: files" in done.stderr
+    script.write_text("touch good\n")
+    proposed(desk, "propose_command", argv=["sh", "build.sh"])
+    nexus("review", desk.run.id)
+    nexus.ok("approve", desk.run.id)
+    assert (place / "good").exists()
+
+
 @pytest.mark.parametrize("look", ["review", "diff"])
 def test_what_was_shown_is_approved_by_the_run_alone(nexus: Nexus, desk: RunDesk, project: Path, look: str) -> None:
     proposed(desk, "propose_patch", patch=new_file("a", "good"))
