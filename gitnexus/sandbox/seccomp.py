@@ -56,6 +56,7 @@ _TRUNCATE, _ACCESS_MODE = 0o1000, 0o3
 _CREATE = 0o100 | 0o20000000  # O_CREAT, and the bit of O_TMPFILE that is its own
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _PACKETS, _SOCKET_TYPE = 1, 5, 0xF  # SOCK_STREAM, SOCK_SEQPACKET; above them stand flags
+_LEASE, _NOTIFY = 1024, 1026  # fcntl: holding up whoever writes a file, and the watches that were before inotify
 _INJECTED_KEYS, _CONSOLE = 0x5412, 0x541C  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
 
 _LOAD, _AND, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
@@ -120,6 +121,7 @@ def _rules(level: Level, network: Network, abi: int) -> Iterator[Rule]:
     if level != "L3":
         # Landlock does not look at watches, and each tells the names of files that come and go in a folder outside.
         yield Rule((254, 27), error=errno.EACCES)
+        yield Rule((72, 25), error=errno.EACCES, argument=1, values=(_LEASE, _NOTIFY))
     yield Rule((41, 198), error=errno.EACCES, argument=0, values=_families(level, network), unless=True)
     if level != "L3" and abi < 3:  # before its third version Landlock did not look at truncation
         yield Rule((76, 45))
@@ -148,6 +150,8 @@ def _rules_for_pairs(level: Level, network: Network) -> Iterator[Rule]:
     if _UNIX not in _families(level, network):
         kinds = (_STREAM, _PACKETS)
         yield Rule((53, 199), error=errno.EACCES, argument=1, mask=_SOCKET_TYPE, values=kinds, unless=True)
+    if network == "none":
+        yield Rule((49, 200), error=errno.EACCES)  # a name for one end: of a pair nobody needs it, and others may
 
 
 def _families(level: Level, network: Network) -> tuple[int, ...]:

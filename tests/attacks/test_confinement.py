@@ -261,6 +261,24 @@ print(libc.inotify_add_watch(number, FOLDER, 0xFFF))
     assert ended.stdout.data == b"-1\n", ended.stderr.data
 
 
+@pytest.mark.parametrize("level", ["L1", "L2"])
+def test_no_older_watch_lease_or_abstract_name_is_to_be_had(level: Level, python: Box) -> None:
+    code = """
+import fcntl, os, socket
+def tried(act):
+    try: act()
+    except PermissionError: return "refused"
+    return "done"
+ours, theirs = socket.socketpair()
+print(tried(lambda: fcntl.fcntl(os.open("/usr/share", os.O_RDONLY), fcntl.F_NOTIFY, 0x8000003F)),
+      tried(lambda: fcntl.fcntl(os.open("/usr/bin/env", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)),
+      tried(lambda: ours.bind(chr(0) + "taken")), tried(lambda: ours.send(b"x")))
+"""
+    ended = python(level, code)
+
+    assert ended.stdout.data == b"refused refused refused done\n", ended.stderr.data
+
+
 def test_doctor_and_the_page_say_what_a_level_does_not_hold(nexus: Nexus, project: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/explanation/sandbox.md").read_text()
 
