@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitnexus.app.witness import Testimony, hear_history
+from gitnexus.app.witness import MOST_COMMITS, Testimony, hear_history
 from gitnexus.base.clock import now
 from gitnexus.base.errors import Conflict, Failed
 from gitnexus.git import Repo, blob_id
@@ -142,18 +142,21 @@ def _pin(state: State, signer: Signer, heard: Testimony) -> tuple[str, list[str]
     notes = [doubt] if doubt else []
     if not (doubt or others or heard.heard):
         notes.append(
-            "no commit says how far the approvers and the policy of this project had come: an older state that was put "
-            f"back would look the same. An approver can compare: {format_root(found)}"
+            f"none of the newest {MOST_COMMITS:,} commits says how far the approvers and the policy of this project "
+            "had come: an older state that was put back would look the same. An approver can compare: "
+            f"{format_root(found)}"
         )
     return _describe_pin(found.root, mine=mine, behind=behind, doubt=bool(doubt), consent=consent), notes
 
 
 def describe_doubt(heard: Testimony, project: str) -> str:
-    """Return why the state of a clone may not be the one that its branches belong to, empty if nothing says so."""
+    """Return why the state of a clone may not be the one that its branches belong to, empty if all was heard."""
     if heard.behind:
         return f"this state is older than one that was in force: {heard.behind}"
     if heard.foreign:
         return f"the approvals on the branches here are for project {heard.foreign}, and this is the state of {project}"
+    if heard.unheard:
+        return f"it cannot be ruled out that this state is older than one that was in force: {heard.unheard}"
     return ""
 
 

@@ -34,8 +34,9 @@ from gitnexus.state.format import id_of
 # Where nothing is ahead of anything, so many of the last commits are looked at.
 LAST = 100
 _LARGEST = 2**20
-# So many of the newest commits are asked how far the list of approvers had come.
+# So many of the newest commits are asked how far the list of approvers had come, where it is not to be refused.
 _LISTENED = 1000
+_OPEN = "it cannot be ruled out that the list of approvers is older than it was"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def approvers_for(state: State, file: Path | None, root: str | None) -> Approver
     if root:
         named = parse_root(root)
         refuse_unpinned(named, found)
-        _refuse_cut_back(hear_state(state, found, {}, Testimony()) if file is None else Testimony())
+        _refuse_cut_back(hear_state(state, found, None, Testimony()) if file is None else Testimony())
         if named.project:
             remember_project(found)
     return found
@@ -113,11 +114,13 @@ def verify(
     since_cursor: bool = False,
     forward: bool = False,
     pinned: bool = False,
+    kept: bool = False,
 ) -> Verified:
     """Verify a range in one pass; with `since_cursor` only what came since the last good pass. Raises: Invalid, …
 
     With `forward` its end must go on from its start, as it must where a push is judged. `pinned` is for who
-    named the approvers: then a list that was cut back is an error, as with `strict`, and else a note.
+    named the approvers: then a list that was cut back is an error, as with `strict`, and else a note. `kept` is for who
+    brought a copy of the list: what the commits do not tell is only noted then.
     """
     repo = state.repo
     with private(repo) as git:
@@ -130,7 +133,7 @@ def verify(
         earlier = (wanted.tip,) if most else (*wanted.without, *([since] if since else []))
         proofs = list(proofs_of(git, rows, approvers, earlier))
         lost = _lost(git, wanted, strict=strict, forward=forward) if text is not None else None
-        notes = (*_notes(git, before, wanted), *_cut_back(git, wanted, approvers, refused=strict or pinned))
+        notes = (*_notes(git, before, wanted), *_cut_back(git, wanted, approvers, refused=strict or pinned, kept=kept))
         found = Verified(proofs, wanted.tip, since, approvers.root.key, strict, lost, notes)
     # What was cut off at the last hundred has no start that could be told.
     if found.ok and not most and len(wanted.without) <= 1:
@@ -187,19 +190,25 @@ def _notes(git: PrivateGit, known: cursor.Cursor | None, wanted: Range) -> tuple
     return tuple(notes)
 
 
-def _cut_back(git: PrivateGit, wanted: Range, approvers: Approvers, *, refused: bool) -> list[str]:
-    """Return what the newest commits say against the list of approvers. Raises: VerificationFailed, if `refused`."""
-    heard = hear_commits(git, [[wanted.tip]], approvers, {}, _LISTENED)
+def _cut_back(git: PrivateGit, wanted: Range, approvers: Approvers, *, refused: bool, kept: bool) -> list[str]:
+    """Return what the commits say against the list of approvers. Raises: VerificationFailed, if `refused`."""
+    # What would be refused asks all: any number of commits may have been put on top of the one that tells.
+    heard = hear_commits(git, [[wanted.tip]], approvers, {}, 0 if refused else _LISTENED)
     if refused:
-        _refuse_cut_back(heard)
-    return [f"the list of approvers is older than it was: {heard.behind}"] if heard.behind else []
+        _refuse_cut_back(heard, kept=kept)
+    behind = [f"the list of approvers is older than it was: {heard.behind}"] if heard.behind else []
+    return [*behind, *([f"{_OPEN}: {heard.unheard}"] if heard.unheard else [])]
 
 
-def _refuse_cut_back(heard: Testimony) -> None:
+def _refuse_cut_back(heard: Testimony, *, kept: bool = False) -> None:
     if heard.behind:
         raise VerificationFailed(
             f"the list of approvers is older than it was: {heard.behind}",
             hint="fetch the newest refs/nexus/state; if it is that, somebody put an old one back",
+        )
+    if heard.unheard and not kept:
+        raise VerificationFailed(
+            f"{_OPEN}: {heard.unheard}", hint="find out who put them there; --approvers FILE takes a copy of the list"
         )
 
 

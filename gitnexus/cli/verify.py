@@ -64,6 +64,7 @@ def verify(
             since_cursor=since_cursor,
             forward=forward,
             pinned=bool(root),
+            kept=bool(file),
         )
         for words in found.notes:
             note(words)

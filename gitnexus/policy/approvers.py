@@ -122,21 +122,22 @@ def read(raw: bytes) -> tuple[Entry, ...]:
         raise _broken(exc.message) from exc
 
 
-def verified(raw: bytes, project: str, *, proved: bool = False) -> Approvers:
+def verified(raw: bytes, project: str, *, proved: bool = False, known: int = 0) -> Approvers:
     """Return the approvers of a project, every link checked from the first. Raises: VerificationFailed, Failed.
 
-    `proved` is for who knows that the signatures of these very bytes were checked before.
+    `proved` is for who knows that the signatures of these very bytes were checked before, `known` for who knows it of
+    so many links at its beginning.
     """
-    known: dict[str, Approver] = {}
+    people: dict[str, Approver] = {}
     prev = ""
     entries = read(raw)
     for at, entry in enumerate(entries, 1):
         try:
-            _follow(known, entry, project, prev, proved)
+            _follow(people, entry, project, prev, proved or at <= known)
         except (Invalid, VerificationFailed) as exc:
             raise _broken(f"entry {at}: {exc.message}") from exc
         prev = entry.digest()
-    return Approvers(project, entries, known)
+    return Approvers(project, entries, people)
 
 
 def founded(project: str, name: str, signer: Signer, now: datetime) -> Approvers:

@@ -82,10 +82,7 @@ class Signed:
             if not pin.consent:
                 return Standing(False, "you have not said that its approvers count here: git nexus approver trust")
             if not _remembered(self._proof(path, raw, pin)):
-                from gitnexus.policy.keys import verify  # status comes by all day, and needs it once for each content
-
-                public = self.approvers().public_of(entry.key)  # moves the pin on, if the chain did
-                verify(public, _message(self.project, path, entry), raw_of(entry.signature))
+                refuse_unproved(entry, self.project, path, self.approvers())  # moves the pin on, if the chain did
                 pin = saw(self._common_dir, pinned(self._common_dir) or pin, path, entry.at)
                 _remember(self._proof(path, raw, pin))
         except NexusError as exc:  # also an ssh-keygen that is missing: what cannot be verified is not trusted
@@ -173,29 +170,22 @@ def read(raw: bytes | None) -> dict[str, FileSignature]:
 
 def why_unsigned(entry: FileSignature | None, project: str, path: str, raw: bytes, approvers: "Approvers") -> str:
     """Return why a signature does not hold for these bytes, nothing if it does; no pin is asked or moved."""
-    from gitnexus.policy.keys import verify
-
     if entry is None:
         return "nobody signed it"
     if entry.digest != digest(raw):
         return f"it changed since it was signed {entry.at}"
     try:
-        verify(approvers.public_of(entry.key), _message(project, path, entry), raw_of(entry.signature))
+        refuse_unproved(entry, project, path, approvers)
     except NexusError as exc:
         return exc.message
     return ""
 
 
-def times_proved(raw: bytes | None, project: str, approvers: "Approvers") -> dict[str, str]:
-    """Return when each file was signed, by the signatures of a file that hold; whatever the files have become since."""
-    from gitnexus.policy.keys import verify
+def refuse_unproved(entry: FileSignature, project: str, path: str, approvers: "Approvers") -> None:
+    """Refuse a signature that no approver made, whatever the file has become since. Raises: VerificationFailed, …"""
+    from gitnexus.policy.keys import verify  # status comes by all day, and needs it once for each content
 
-    found: dict[str, str] = {}
-    for path, entry in read(raw).items():
-        with contextlib.suppress(NexusError):
-            verify(approvers.public_of(entry.key), _message(project, path, entry), raw_of(entry.signature))
-            found[path] = entry.at
-    return found
+    verify(approvers.public_of(entry.key), _message(project, path, entry), raw_of(entry.signature))
 
 
 def stored(entries: Mapping[str, FileSignature]) -> bytes:

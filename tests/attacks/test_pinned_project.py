@@ -8,36 +8,13 @@ from pathlib import Path
 import pytest
 
 from gitnexus.policy.keys import own_signer
+from tests.attacks.conftest import STATE
 from tests.conftest import Nexus, run_git, trust
 from tests.policy.signing import Key
 from tests.runs.scene import RUN, RunScene
 
-STATE = "refs/nexus/state"
 NEXT = "261116-1504-m2qa"
 OPEN = "---\nversion: 1\nallow:\n- write: ['**']\n---\n"
-
-
-@pytest.fixture
-def server(project: Path) -> Path:
-    place = project.parent / "server.git"
-    run_git(project.parent, "init", "-q", "--bare", str(place))
-    run_git(project, "remote", "add", "origin", str(place))
-    run_git(project, "push", "-q", "origin", "main", STATE)
-    return place
-
-
-@pytest.fixture
-def clone(tmp_path: Path, server: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """A clone with the state of the server, on a machine that never saw the project."""
-
-    def make(name: str = "clone") -> Path:
-        place = tmp_path / name
-        run_git(tmp_path, "clone", "-q", str(server), str(place))
-        run_git(place, "fetch", "-q", "origin", f"{STATE}:{STATE}")
-        monkeypatch.setenv("NEXUS_HOME", str(tmp_path / f"home of {name}"))
-        return place
-
-    return make
 
 
 def pin_of(nexus: Nexus, place: Path | None = None) -> str:
