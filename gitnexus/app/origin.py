@@ -18,9 +18,9 @@ By = Literal["own", "person", "order"]
 
 
 class Agreement(NamedTuple):
-    """The definition that somebody agreed to, by its hash."""
+    """What somebody agreed to, by its hash: of a definition, or with `person` of definition, base and commit."""
 
-    definition: str
+    hash: str
     by: By
 
 
@@ -57,13 +57,13 @@ def agreement(folder: Path, run: str) -> Agreement | None:
     return Agreement(words[0], kinds[words[1]]) if len(words) == 2 and words[1] in kinds else None
 
 
-def keep_agreement(folder: Path, run: str, definition: str, by: By) -> None:
-    """Write down that a definition was agreed to; what its own author wrote down stays."""
+def keep_agreement(folder: Path, run: str, hash_: str, by: By) -> None:
+    """Write down what was agreed to; what its own author wrote down stays."""
     known = agreement(folder, run)
-    if known is not None and (known.by == "own" or known == Agreement(definition, by)):
+    if known is not None and (known.by == "own" or known == Agreement(hash_, by)):
         return
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace(folder / f"{run}.agreed", f"{definition} {by}\n".encode(), 0o600)
+    replace(folder / f"{run}.agreed", f"{hash_} {by}\n".encode(), 0o600)
 
 
 def orders_done(folder: Path, run: str) -> frozenset[str]:

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 
+from gitnexus.app.agreeing import moving_on
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import Conflict, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
@@ -28,7 +29,9 @@ def committed(desk: RunDesk, request: PatchRequest, action: str, known: ActionVi
     text = message(known.summary, edited, trailers)
     with private(desk.repo) as git:
         commit = write(git, request.result_tree, [request.base], text, agent, person)
-    if not moved(desk.repo, desk.branch, request.base, commit, f"nexus: {action}"):
+    with moving_on(desk):
+        went = moved(desk.repo, desk.branch, request.base, commit, f"nexus: {action}")
+    if not went:
         raise Conflict(
             f"the branch {desk.run.branch} moved since {action} was approved",
             hint="look at it again; it needs a new yes",

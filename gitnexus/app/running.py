@@ -165,7 +165,7 @@ def driven(
     if desk.workflow() is not None:
         from gitnexus.app.walking import walked  # the engine and its specialists: only a workflow pays
 
-        return walked(desk, show, review, network, ask)
+        return walked(desk, show, review, network, ask, ends=ends)
     with desk.driving():
         definition = desk.definition()
         view = desk.view()
@@ -175,7 +175,7 @@ def driven(
         waits: list[str] = []
         failed = ""
         if desk.view().status not in ENDED:
-            at_its_place(desk)
+            agreed_at_its_place(desk, ends=ends)
             failed = prepared(desk, definition, show, network)
             for node in definition.nodes:
                 failed = failed or _worked(desk, definition, node, show, network)
@@ -299,6 +299,13 @@ def _attempted(
         raise
     keep_end(desk, node, before + 1, ended)
     return ended
+
+
+def agreed_at_its_place(desk: RunDesk, *, ends: bool) -> None:
+    """Make the worktree, and look once more whether its commit was agreed to: from here on nobody else moves it."""
+    at_its_place(desk)
+    if not ends:
+        require_agreement(desk)
 
 
 def at_its_place(desk: RunDesk) -> None:

@@ -139,7 +139,10 @@ def handed(nexus: "Nexus", desk: "RunDesk", server: str, labels: str = "", netwo
               help="Let a worker go on with it: put it into the queue of a server.")  # fmt: skip
 @click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
 @click.option(
-    "--agree", default="", metavar="HASH", help="Agree to what a run of somebody else is to do: its definition's hash."
+    "--agree",
+    default="",
+    metavar="HASH",
+    help="Agree to what a run of somebody else is to do, and at which commit: the hash that is shown.",
 )
 @with_nexus
 def resume(
@@ -148,8 +151,9 @@ def resume(
     """Go on with a run at its first step that is not complete.
 
     What is done is never done again: neither a completed step nor an action that was carried out. What somebody else
-    began shows its definition first and asks; off a terminal --agree says yes to exactly that. It goes on under the
-    policy, the mode, the providers and the keys of this machine.
+    began shows its definition and the commit of its branch first and asks; off a terminal --agree says yes to exactly
+    that, and a branch that moved since asks again. It goes on under the policy, the mode, the providers and the keys
+    of this machine.
     """
     from gitnexus.app.rundesk import open_run
     from gitnexus.app.running import driven

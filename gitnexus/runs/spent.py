@@ -32,20 +32,20 @@ def _is_answered(events: Sequence[Event], after: int) -> bool:
     """True if the run asked a person something after that event, and one answered."""
     asked = set()
     for event in events:
-        body = event.body
         if event.seq <= after:
             continue
         if event.kind == "question.asked":
-            asked.add(body["question"])
-        elif event.kind == "action.judged" and body["verdict"] == "ask":
-            asked.add(body["action"])
-        elif event.kind == "question.answered" and body["question"] in asked:
-            return True
-        elif _is_a_persons(event) and body["action"] in asked:
+            asked.add(event.body["question"])
+        elif event.kind == "action.judged" and event.body["verdict"] == "ask":
+            asked.add(event.body["action"])
+        elif _answered_by_a_person(event) in asked:
             return True
     return False
 
 
-def _is_a_persons(event: Event) -> bool:
-    kinds = ("permission.granted", "permission.denied")
-    return event.kind in kinds and event.body.get("by") not in ("", POLICY, None)
+def _answered_by_a_person(event: Event) -> str:
+    """Return the question or the action that a person answers in an event, nothing for any other event."""
+    if event.kind == "question.answered":
+        return str(event.body["question"])
+    is_answer = event.kind in ("permission.granted", "permission.denied")
+    return str(event.body["action"]) if is_answer and event.body.get("by") not in ("", POLICY, None) else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.app import open_nexus
+from gitnexus.app.agreeing import is_agreed
 from gitnexus.app.keepers import open_state
 from gitnexus.app.queue import queued
 from gitnexus.app.runagent import address_of, signs_in
@@ -52,14 +53,72 @@ def test_a_foreign_run_commits_nothing_by_the_mode_of_its_author(lenient: Machin
     other = lenient("resume", run, "--agree", "sha256:" + "0" * 64)
     with lenient.run(run) as desk:
         definition = desk.run.definition
-    agreed = lenient("resume", run, "--agree", definition)
+    alone = lenient("resume", run, "--agree", definition)
+    agreed = lenient("resume", run, "--agree", to_agree(lenient, run))
 
     assert (refused.returncode, agreed.returncode) == (ASKED, ASKED)
     assert definition in refused.stderr and '"echo evil > evil.txt"' in refused.stderr
     assert "its mode is acceptEdits; here it goes on in mode default" in refused.stderr
-    assert "and not what was agreed to" in other.stderr
+    assert "and not what was agreed to" in other.stderr and to_agree(lenient, run) in refused.stderr
+    assert "does not say at which commit" in alone.stderr and to_agree(lenient, run) in alone.stderr
     assert lenient.json("review", run)["runs"][0]["actions"][0]["status"] == "waiting"
     assert run_git(lenient.place, "rev-list", "--count", f"HEAD..nexus/{run}").strip() == "0"
+
+
+def to_agree(machine: Machine, run: str) -> str:
+    """Return the hash that a machine shows before it goes on with a run."""
+    told = machine("resume", run).stderr
+    return told.partition("to agree to: ")[2].partition("\n")[0]
+
+
+def push_job(mallory: Machine, run: str, script: str) -> str:
+    """Put a script on the branch of a run, and push it."""
+    run_git(mallory.place, "checkout", "-q", "--detach", f"nexus/{run}")
+    (mallory.place / "job.sh").write_text(script)
+    run_git(mallory.place, "add", "job.sh")
+    run_git(mallory.place, "commit", "-qm", "job")
+    run_git(mallory.place, "push", "-q", "origin", f"HEAD:refs/heads/nexus/{run}")
+    commit = run_git(mallory.place, "rev-parse", "HEAD").strip()
+    run_git(mallory.place, "update-ref", f"refs/heads/nexus/{run}", commit)
+    return commit
+
+
+def test_a_yes_is_to_the_code_on_the_branch_too_and_a_branch_that_moved_asks_again(
+    ada: Machine, mallory: Machine
+) -> None:
+    mallory.sync()
+    run = mallory.begin(Wish(of_command(("sh", "job.sh")), "a job"))
+    mallory.sync()
+    good = push_job(mallory, run, "echo good > out.txt\n")
+    ada.sync()
+    shown = ada("resume", run).stderr
+    seen = to_agree(ada, run)
+    evil = push_job(mallory, run, "echo evil > out.txt\n")
+    ada.sync()
+
+    refused = ada("resume", run, "--agree", seen)
+    agreed = ada("resume", run, "--agree", to_agree(ada, run))
+    later = push_job(mallory, run, "echo worse > out.txt\n")
+    ada.sync()
+    again = ada("resume", run)
+
+    assert f"branch nexus/{run} at {good}" in shown and "\n  base " in shown
+    assert refused.returncode != 0 and f"{evil[:12]} is sha256:" in refused.stderr
+    assert agreed.returncode == ASKED and "a1" in agreed.stdout
+    assert again.returncode == ASKED and f"at {later}" in again.stderr
+
+
+def test_a_commit_of_this_machine_does_not_take_the_yes_away(ada: Machine, mallory: Machine) -> None:
+    mallory.sync()
+    run = mallory.begin(Wish(of_command(("sh", "-c", "echo one > one.txt")), "nothing"))
+    mallory.sync()
+    ada.sync()
+    ada("resume", run, "--agree", to_agree(ada, run))
+    ada.ok("approve", "--unseen", run)
+
+    with ada.run(run) as desk:
+        assert run_git(ada.place, "rev-list", "--count", f"HEAD..nexus/{run}").strip() == "1"
+        assert is_agreed(desk)
 
 
 def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory: Machine) -> None:
@@ -84,9 +143,7 @@ def test_the_chat_marks_a_foreign_run_in_words_on_its_card_and_in_the_panel(leni
     run = pushed(mallory)
     own = lenient.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]
     lenient.sync()
-    with lenient.run(run) as desk:
-        definition = desk.run.definition
-    lenient("resume", run, "--agree", definition)
+    lenient("resume", run, "--agree", to_agree(lenient, run))
     with lenient.here():
         chat = Chat(open_nexus(lenient.place), lenient.place)
         try:
@@ -128,10 +185,8 @@ def test_a_definition_that_was_agreed_to_is_not_asked_about_again_and_another_is
     run = mallory.begin(Wish(of_command(("true",)), "nothing"))
     mallory.sync()
     ada.sync()
-    with ada.run(run) as desk:
-        definition = desk.run.definition
 
-    first = ada("resume", run, "--agree", definition)
+    first = ada("resume", run, "--agree", to_agree(ada, run))
     again = ada("resume", run)
 
     assert (first.returncode, again.returncode) == (0, 0)
