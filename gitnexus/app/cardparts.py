@@ -1,5 +1,7 @@
 """Pieces of a card: facts, rows of files, texts and bytes of a request, each whole and safe to show."""
 
+import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +10,7 @@ from gitnexus.base.text import one_line, visible, visible_bytes
 from gitnexus.git import Repo
 from gitnexus.git.binaries import described
 from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.showing import counts, diff_text
+from gitnexus.git.showing import counts, diff_size, diff_text
 from gitnexus.policy.model import (
     Change,
     CommandRequest,
@@ -25,7 +27,9 @@ from gitnexus.redaction.result import Place, Reveal
 # What is longer is shown by nobody: then a yes needs the digest.
 MOST_BYTES = 8 * 1024 * 1024
 _MOST_BINARY = 1024 * 1024
+_MOST_COUNTED = 512 * 1024 * 1024
 _ROW = 16
+_HUNK = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 Facts = list[tuple[str, str]]
 
@@ -85,7 +89,7 @@ def part_of(title: str, raw: bytes, reveal: Reveal | None, *, binary: bool = Fal
     """Return bytes as a part of a card, and where secrets of it are hidden."""
     masked = redact(raw, reveal=reveal)
     lines = hex_lines(masked.text) if binary else visible_bytes(masked.text).split("\n")
-    return CardPart(f"{title}, {len(raw)} bytes", tuple(lines)), [_where(place, title) for place in masked.places]
+    return CardPart(f"{title}, {len(raw)} bytes", tuple(lines)), [*hidden_in_text(masked.places, raw, title)]
 
 
 def hex_lines(raw: bytes) -> list[str]:
@@ -98,16 +102,48 @@ def hex_lines(raw: bytes) -> list[str]:
     return lines
 
 
-def hidden_in_diff(places: Sequence[Place], body: Sequence[str]) -> Iterator[str]:
-    """Yield where the secrets of a difference are hidden: the file, and the line of the text that is shown."""
-    path, at = "", 0
+def hidden_in_diff(places: Sequence[Place], raw: bytes) -> Iterator[str]:
+    """Yield where the secrets of a difference are hidden: the file, and the line of that file."""
+    waiting = deque(places)
+    path, hunk, end = "", _Hunk(), 0
+    for number, line in enumerate(raw.split(b"\n") if places else (), 1):
+        end += len(line) + 1
+        if line.startswith(b"diff --git "):
+            names = visible_bytes(line.removeprefix(b"diff --git "), keep="")
+            path, hunk = names[: len(names) // 2].strip('"').removeprefix("a/"), _Hunk()
+        at = hunk.line_of(line)
+        while waiting and waiting[0].start < end:
+            place = waiting.popleft()
+            where = at and f"{at[0]} of {path}{at[1]}" if path else f"line {number}"
+            yield f"{place.rule}, {place.size} bytes, {where or f'above the lines of {path}'}"
+
+
+def hidden_in_text(places: Sequence[Place], raw: bytes, name: str = "") -> Iterator[str]:
+    """Yield where the secrets of a text are hidden: the line of that text."""
+    number, start = 1, 0
     for place in places:
-        while at < min(place.line, len(body)):
-            if body[at].startswith("diff --git "):
-                names = body[at].removeprefix("diff --git ")
-                path = names[: len(names) // 2].strip('"').removeprefix("a/")
-            at += 1
-        yield _where(place, path)
+        number += raw.count(b"\n", start, place.start)
+        start = place.start
+        yield f"{place.rule}, {place.size} bytes, line {number}{f' of {name}' if name else ''}"
+
+
+class _Hunk:
+    """Counts the lines of a file, before and after, in a difference."""
+
+    def __init__(self) -> None:
+        self._old, self._new, self._begun = 0, 0, False
+
+    def line_of(self, line: bytes) -> tuple[str, str] | None:
+        """Return which line of the file this is, and whether of the file as it was; None if it is none."""
+        if begins := _HUNK.match(line):
+            self._old, self._new, self._begun = int(begins[1]), int(begins[2]), True
+            return None
+        if not self._begun or line[:1] not in (b"+", b"-", b" "):
+            return None
+        old, new = self._old, self._new
+        self._old += line[:1] != b"+"
+        self._new += line[:1] != b"-"
+        return (f"line {old}", " as it was") if line[:1] == b"-" else (f"line {new}", "")
 
 
 def words_of(argv: Sequence[str], reveal: Reveal | None) -> Iterator[str]:
@@ -119,11 +155,6 @@ def words_of(argv: Sequence[str], reveal: Reveal | None) -> Iterator[str]:
         hides = masked == word and not beside.endswith(f" {word}")
         yield spelled_word(beside.rpartition(" ")[2] if hides else masked)
         before = word
-
-
-def _where(place: Place, name: str) -> str:
-    at = f"line {place.line} of {name}" if name else f"line {place.line}"
-    return f"{place.rule}, {place.size} bytes, {at}"
 
 
 def _command(request: CommandRequest, inputs: Mapping[str, bytes]) -> Content:
@@ -162,7 +193,7 @@ def _patch(repo: Repo, request: PatchRequest) -> Content:
         ]
         told = {change.path: described(git, change.new_blob) for change in unseen}
         binaries = list(_bytes_of(git, unseen, missing))
-    missing += [f"the difference after its first {MOST_BYTES} bytes"] if cut else []
+        missing += [rest_of_difference(git, request)] if cut else []
     files = []
     for change in request.changes:
         count = lines.get(change.path)
@@ -178,6 +209,13 @@ def _patch(repo: Repo, request: PatchRequest) -> Content:
     return Content(facts, tuple(files), raw, tuple(binaries), tuple(missing))
 
 
+def rest_of_difference(git: PrivateGit, request: PatchRequest) -> str:
+    """Return what is not shown of a difference that is too long, with its size. Raises: GitFailed."""
+    size, more = diff_size(git, request.base_tree, request.result_tree, _MOST_COUNTED)
+    rest = f"{'more than ' if more else ''}{size - MOST_BYTES} bytes"
+    return f"the difference after its first {MOST_BYTES} bytes, {rest}"
+
+
 def _is_binary(count: object, change: Change) -> bool:
     """True if git shows no lines of it: a submodule has none either, and its diff says which commit."""
     return getattr(count, "added", 0) is None and change.new_mode != "160000"
@@ -188,7 +226,8 @@ def _bytes_of(git: PrivateGit, changes: Sequence[Change], missing: list[str]) ->
     for change in changes:
         raw, more = git.beginning("cat-file", "blob", change.new_blob, most=room) if room else (b"", True)
         if more:
-            missing.append(f"the bytes of {one_line(change.path, 200)}")
+            size = int(git.must("cat-file", "-s", change.new_blob))
+            missing.append(f"the bytes of {one_line(change.path, 200)}, {size} bytes")
             continue
         room -= len(raw)
         yield visible(change.path, keep=""), raw

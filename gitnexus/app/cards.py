@@ -6,13 +6,13 @@ All that the digest of the request covers is on the card, or the card says what 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitnexus.app.cardparts import CardPart, FileRow, content_of, hidden_in_diff, part_of, words_of
-from gitnexus.app.cardwarnings import lookalikes, warnings_of
+from gitnexus.app.cardparts import CardPart, FileRow, content_of, hidden_in_diff, hidden_in_text, part_of, words_of
+from gitnexus.app.cardwarnings import doubts_of, warnings_of
 from gitnexus.base.lookalike import suspicious
 from gitnexus.base.text import one_line, visible, visible_bytes
 from gitnexus.git import Repo
 from gitnexus.policy.grants import Around, Offer, offers
-from gitnexus.policy.model import CommandRequest, Decision, Mode, PatchRequest, Request
+from gitnexus.policy.model import CommandRequest, Decision, Mode, Request
 from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import redact
 from gitnexus.redaction.result import Reveal, counted, told
@@ -74,10 +74,8 @@ def card_of(
     text = visible_bytes(masked.text)
     body = tuple(text.split("\n")) if text else ()
     said = redact(summary, reveal=reveal)
-    plain = content.raw.decode("utf-8", "surrogateescape")
-    doubts = suspicious(f"{summary}\n{_added(plain) if isinstance(request, PatchRequest) else plain}")
     facts = [(label, redact(value, reveal=reveal)) for label, value in content.facts]
-    hidden_at = [*hidden_in_diff(masked.places, body)]
+    hidden_at = [*hidden_in_diff(masked.places, content.raw)]
     hidden_at += [f"{place.rule}, {place.size} bytes, in {label}" for label, value in facts for place in value.places]
     parts = []
     attached = [(name, raw, True) for name, raw in content.binaries]
@@ -102,7 +100,7 @@ def card_of(
         files=content.files,
         body=body,
         hidden=_in_words(hidden_at) or said.told(),
-        warnings=warnings_of([*(lookalikes(repo, request) if isinstance(request, PatchRequest) else ()), *doubts]),
+        warnings=warnings_of(doubts_of(repo, request, summary, content.raw, inputs or {})),
         offers=offers(request, around),
         argv=argv,
         parts=tuple(parts),
@@ -114,7 +112,7 @@ def card_of(
 def with_text(card: Card, raw: bytes, reveal: Reveal | None = None) -> Card:
     """Return a card with what its request names by a digest alone, such as the message of a handoff."""
     masked, doubts = redact(raw, reveal=reveal), suspicious(raw.decode("utf-8", "surrogateescape"))
-    hidden_at = (*card.hidden_at, *hidden_in_diff(masked.places, ()))
+    hidden_at = (*card.hidden_at, *hidden_in_text(masked.places, raw))
     return replace(
         card,
         body=tuple(visible_bytes(masked.text).split("\n")),
@@ -131,7 +129,3 @@ def _in_words(hidden_at: "list[str] | tuple[str, ...]") -> str:
         rule = place.partition(",")[0]
         counts[rule] = counts.get(rule, 0) + 1
     return told(counted(counts))
-
-
-def _added(diff: str) -> str:
-    return "\n".join(line[1:] for line in diff.split("\n") if line.startswith("+") and not line.startswith("+++"))

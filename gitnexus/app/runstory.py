@@ -4,17 +4,20 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gitnexus.app.authorship import Stretch, claims_in
+from gitnexus.app.cardparts import MOST_BYTES, hidden_in_diff, rest_of_difference
+from gitnexus.app.cardwarnings import doubts_of, warnings_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposal
 from gitnexus.base.clock import now
 from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
+from gitnexus.base.text import one_line
 from gitnexus.events.anchor import verify
 from gitnexus.events.chain import lines, walk
 from gitnexus.events.checkpoint import load
 from gitnexus.events.fold import fold
 from gitnexus.events.model import Event
 from gitnexus.git.branches import raw_of, tip
-from gitnexus.git.private import private
+from gitnexus.git.private import PrivateGit, private
 from gitnexus.git.showing import counts, diff_text
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.model import PatchRequest
@@ -133,13 +136,28 @@ def changes(desk: RunDesk) -> Difference:
         for name in waits:
             request = proposal(desk, name).request
             if isinstance(request, PatchRequest):
-                parts.append(f"# {name} waits for an answer\n".encode())
-                raw, cut = diff_text(git, request.base_tree, request.result_tree, _MOST)
-                masked = redact(raw)
-                parts.append(masked.text)
-                unseen = any(row.added is None for row in counts(git, request.base_tree, request.result_tree))
-                whole += [digest(request)] if not (cut or masked.count or unseen) else []
+                text, is_whole = _waiting_patch(desk, git, name, request)
+                parts.append(text)
+                whole += [digest(request)] if is_whole else []
     return Difference(b"".join(parts), tuple(whole))
+
+
+def _waiting_patch(desk: RunDesk, git: PrivateGit, name: str, request: PatchRequest) -> tuple[bytes, bool]:
+    """Return a patch that waits as text, below what to look at twice and what is not shown; True if that is all of it.
+
+    What a card cannot show whole is not shown whole here.
+    """
+    raw, cut = diff_text(git, request.base_tree, request.result_tree, MOST_BYTES)
+    masked = redact(raw)
+    doubts = doubts_of(desk.repo, request, desk.view().actions[name].summary, raw, {})
+    binary = [row.path for row in counts(git, request.base_tree, request.result_tree) if row.added is None]
+    missing = [rest_of_difference(git, request)] if cut else []
+    missing += [f"the bytes of {one_line(path, 200)}" for path in binary]
+    missing += [f"{masked.told()}: {one_line(place, 300)}" for place in hidden_in_diff(masked.places, raw)]
+    notes = [f"{name} waits for an answer", *(f"look twice: {warning}" for warning in warnings_of(doubts))]
+    notes += [f"not shown here: {part}; git nexus review {desk.run.id} shows more" for part in missing]
+    head = "".join(f"# {note}\n" for note in notes).encode("utf-8", "surrogateescape")
+    return head + masked.text, not missing and not masked.count
 
 
 def artifact(desk: RunDesk, name: str) -> bytes:

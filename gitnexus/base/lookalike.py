@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from itertools import islice
 from typing import NamedTuple
 
 from gitnexus.base.text import visible
@@ -112,21 +111,47 @@ _DRAWN_AS = str.maketrans(
     }
 )
 _PAIRS = (("rn", "m"), ("vv", "w"))
-_MOST_NAMES = 100_000
+# Drawn like the sign between two folders.
+_SLASHES = frozenset("\u2044\u2215\u29f8\uff0f\u2571")
+_MOST_IN_A_GROUP = 30
 
 
 def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicion]:
-    """Return the new paths that are drawn like another path in the same folder, and which one that is."""
-    drawn: dict[str, list[str]] = {}
-    added = list(dict.fromkeys(new))
-    for path in dict.fromkeys((*islice(present, _MOST_NAMES), *added)):
-        drawn.setdefault(_as_drawn(path), []).append(path)
+    """Return a line for each group of names in one folder that are drawn alike, if a new path goes through one of them.
+
+    `present` are the paths of files and folders beside the new ones, and beside the folders that these lie in. New
+    names come first in a group; groups with a name that was there before come first of all.
+    """
+    added = dict.fromkeys(step for path in new for step in _steps(path))
+    drawn: dict[tuple[str, str], dict[str, None]] = {}
+    for path in (*added, *present):
+        folder, _, name = path.rpartition("/")
+        drawn.setdefault((folder, _as_drawn(name)), {})[path] = None
+    groups = [list(group) for group in drawn.values() if len(group) > 1 and next(iter(group)) in added]
+    groups.sort(key=lambda group: all(path in added for path in group))
+    slashes = [path for path in added if not _SLASHES.isdisjoint(path.rpartition("/")[2])]
     return [
-        Suspicion(visible(path, keep=""), f"looks like {visible(other, keep='')} beside it")
-        for path in added
-        for other in drawn[_as_drawn(path)]
-        if other != path
+        *(Suspicion(_shown(path), "holds a sign that is drawn like a slash") for path in slashes),
+        *map(_group, groups),
     ]
+
+
+def _steps(path: str) -> list[str]:
+    """Return a path and the folders that it lies in."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+
+
+def _group(paths: list[str]) -> Suspicion:
+    others = ", ".join(map(_shown, paths[1:_MOST_IN_A_GROUP]))
+    rest = len(paths) - _MOST_IN_A_GROUP
+    more = f" and {rest} more" if rest > 0 else ""
+    count = f", {len(paths)} names drawn alike" if len(paths) > 2 else ""
+    return Suspicion(_shown(paths[0]), f"looks like {others}{more} beside it{count}")
+
+
+def _shown(path: str) -> str:
+    return visible(path, keep="")
 
 
 def _as_drawn(path: str) -> str:

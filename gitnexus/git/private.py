@@ -25,6 +25,7 @@ EMPTY_TREE = {
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 # A patch can ask git to copy one large file ten thousand times: what git may take is bounded from outside too.
+_PIECE = 1024 * 1024
 _SECONDS = 120
 _MEMORY = 2**30
 
@@ -78,6 +79,19 @@ class PrivateGit:
         if child.returncode != 0:
             raise GitFailed(f"git {argv[0]} failed with status {child.returncode}")
         return said, False
+
+    def count(self, *argv: str, most: int) -> tuple[int, bool]:
+        """Return how many bytes git prints, counted up to `most`, and whether there is more. Raises: GitFailed."""
+        size = 0
+        with self._started(argv, subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+            while child.stdout and (piece := child.stdout.read(_PIECE)):
+                size += len(piece)
+                if size > most:
+                    child.kill()
+                    return most, True
+        if child.returncode != 0:
+            raise GitFailed(f"git {argv[0]} failed with status {child.returncode}")
+        return size, False
 
     def started(self, *argv: str) -> "subprocess.Popen[bytes]":
         """Start git with pipes to talk to it for a while; its complaints are dropped, nobody would read them."""

@@ -20,6 +20,11 @@ def diff_text(git: PrivateGit, old: str, new: str, most: int, context: int = 3) 
     return git.beginning(*_DIFF, "-p", f"-U{context}", old, new, most=most)
 
 
+def diff_size(git: PrivateGit, old: str, new: str, most: int, context: int = 3) -> tuple[int, bool]:
+    """Return how many bytes the difference has, counted up to `most`, and whether there is more. Raises: GitFailed."""
+    return git.count(*_DIFF, "-p", f"-U{context}", old, new, most=most)
+
+
 def counts(git: PrivateGit, old: str, new: str) -> list[Count]:
     """Return the lines that each file gains and loses. Raises: GitFailed."""
     found = []

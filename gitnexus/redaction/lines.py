@@ -36,6 +36,7 @@ class Lines:
         self._goes_on = False
         self._out: list[bytes] = []
         self._line_number = 1
+        self._taken = 0  # bytes of the text, shown or hidden, until here
 
     def feed(self, data: bytes) -> bytes:
         """Return what can be told so far."""
@@ -186,15 +187,18 @@ class Lines:
     def _emit(self, piece: bytes) -> None:
         self._out.append(piece)
         self._line_number += piece.count(b"\n")
+        self._taken += len(piece)
 
     def _hide(self, rule: str, size: int) -> None:
         self._out.append(f"[{rule}]".encode())
         self.counts[rule] += 1
         if len(self.places) < _MOST_PLACES:
-            self.places.append(Place(rule, self._line_number, size))
+            self.places.append(Place(rule, self._line_number, size, self._taken))
+        self._taken += size
 
     def _grow(self, by: int) -> None:
         """Note that the last secret is longer than was known."""
+        self._taken += by
         if by and self.places:
             self.places[-1] = self.places[-1].grown(by)
 

@@ -14,11 +14,15 @@ class Hidden:
 
 
 class Place(NamedTuple):
-    """Where a secret was hidden: the line of the text that is shown, from 1, and how many bytes it had."""
+    """Where a secret was hidden: the line of the text that is shown, from 1, how many bytes it had, and its first one.
+
+    `start` counts the bytes of the text as it was, from 0: a key of many lines is shown as one.
+    """
 
     rule: str
     line: int
     size: int
+    start: int = 0
 
     def grown(self, by: int) -> "Place":
         """Return the place of a secret that goes on for so many bytes more."""

@@ -18,6 +18,7 @@ WORD = "approve"
 _FOLDED_AT = 40
 _MOST_LINES = 4000
 _LONGEST_FACT = 600
+_MOST_WARNINGS = 10
 _WIDE = 100
 _SCOPES: dict[str, tuple[str, str]] = {
     "once": ("y", "yes, this once"),
@@ -42,7 +43,7 @@ def of_action(card: "Card", run: str, action: str, *, editable: bool) -> ChatCar
     rows += [Line(f"tags     {', '.join(card.tags)}")] if card.tags else []
     rows += [Line(f"mode     {card.mode}", "bad" if card.mode == "bypass" else "")] if card.mode != "default" else []
     rows += [Line(f"digest   {card.digest}", "dim")]
-    rows += [Line(f"look twice: {warning}", "bad") for warning in card.warnings]
+    rows += [Line(f"look twice: {warning}", "bad") for warning in card.warnings[:_MOST_WARNINGS]]
     rows += [Line(text, "warn") for text in (card.hidden, *(f"hidden: {place}" for place in card.hidden_at)) if text]
     rows += [Line(f"not shown here: {text}", "bad") for text in card.missing]
     return ChatCard(
@@ -85,6 +86,9 @@ def _action_keys(card: "Card", *, editable: bool) -> Iterable[Key]:
 
 
 def _sections(card: "Card") -> Iterable[Section]:
+    if rest := card.warnings[_MOST_WARNINGS:]:
+        lines = tuple(Line(f"look twice: {warning}", "bad") for warning in rest)
+        yield Section(f"{len(rest)} more to look at twice", lines, folded=True)
     for label, value in card.facts:
         if len(value) > _LONGEST_FACT:
             yield Section(f"{label}, {len(value)} characters", (Line(value),), folded=True)

@@ -46,8 +46,7 @@ class _Drawing:
         lines += [*framed(card.summary, width)] if card.summary else []
         lines += self._facts()
         lines += [piece for line in _files(card.files) for piece in framed(line, width)]
-        for warning in card.warnings:
-            lines += [click.style(line, fg="red") for line in framed(f"look twice: {warning}", width)]
+        lines += self._warnings()
         lines += self._hidden()
         lines += self._text("body", card.body)
         for part in card.parts:
@@ -74,6 +73,14 @@ class _Drawing:
             if rest:
                 lines.append(self._fold(label, rest, "characters"))
         return lines
+
+    def _warnings(self) -> list[str]:
+        warnings = self._card.warnings
+        shown = warnings if self._whole else warnings[:_MOST_PLACES]
+        lines = [piece for warning in shown for piece in framed(f"look twice: {warning}", self._width)]
+        styled = [click.style(line, fg="red") for line in lines]
+        rest = len(warnings) - len(shown)
+        return [*styled, self._fold("what to look at twice", rest, "lines")] if rest else styled
 
     def _hidden(self) -> list[str]:
         card = self._card

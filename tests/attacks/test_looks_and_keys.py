@@ -1,16 +1,20 @@
 """What only looks right: names beside each other, long warnings, times to come, open folders and versions."""
 
+import itertools
 import json
 import os
 import re
+import time
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gitnexus import __version__
 from gitnexus.app.cardwarnings import warnings_of
+from gitnexus.app.runtools import call
 from gitnexus.app.standing import Grants, grant_digest
 from gitnexus.base.errors import Failed, VerificationFailed
 from gitnexus.base.lookalike import Suspicion, lookalike_names
@@ -19,6 +23,8 @@ from gitnexus.policy.grants import Grant
 from gitnexus.policy.passphrase import passphrase
 from gitnexus.policy.tokens import Claims, issue, proved
 from tests.conftest import Nexus, run_git
+from tests.runs.begun import begun as begun_run
+from tests.runs.live import begun, typed
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -58,15 +64,85 @@ def test_a_card_flags_a_new_file_beside_one_that_it_looks_like(nexus: Nexus, pro
     assert re.search(r"look twice: раyment.py: looks like\s+(│ |┆ )?payment.py", nexus("review").stdout)
 
 
+def test_a_folder_that_looks_like_the_one_beside_it_is_flagged(nexus: Nexus, project: Path) -> None:
+    (project / "src").mkdir()
+    (project / "src" / "main.py").write_text("x = 1\n")
+    run_git(project, "add", "src")
+    run_git(project, "commit", "-qm", "src")
+
+    nexus("run", "--", "sh", "-c", "mkdir ѕrc && echo 'x = 2' > ѕrc/main.py && mkdir new && echo 1 > new/main.py")
+
+    shown = nexus("review").stdout
+    assert "look twice: ѕrc: looks like src beside it" in shown
+    assert shown.count("looks like") == 1
+
+
+def test_a_name_with_a_sign_like_a_slash_is_flagged() -> None:
+    assert [one.word for one in lookalike_names(["src∕main.py", "a/b.py"], ["src"])] == ["src∕main.py"]
+
+
+def test_names_that_look_alike_are_one_line_a_group_and_bury_no_other() -> None:
+    decoys = [f"A/x{''.join(letters)}" for letters in itertools.product("l1I", repeat=6)]
+
+    began = time.monotonic()
+    doubts = lookalike_names([*decoys, "ca1c.py"], [*decoys, "calc.py", "ca1c.py", "A"])
+
+    assert time.monotonic() - began < 0.5
+    assert doubts[0] == ("ca1c.py", "looks like calc.py beside it")
+    assert (doubts[1].word, len(doubts)) == ("A/xllllll", 2)
+    assert doubts[1].reason.endswith("and 699 more beside it, 729 names drawn alike")
+    assert len(doubts[1].reason) < 1000
+
+
+def test_groups_of_names_that_do_not_fit_are_counted_and_need_v(nexus: Nexus, project: Path) -> None:
+    for number in range(12):
+        (project / f"cal{chr(97 + number)}.py").write_text("x = 1\n")
+    run_git(project, "add", ".")
+    run_git(project, "commit", "-qm", "files")
+    script = "for x in a b c d e f g h i j k l; do : > ca1$x.py; done"
+    run = begun(nexus, script)
+
+    drawn = typed(project, "y\nq", "git-nexus", "review", run)[1]
+    whole = nexus("review", run).stdout
+
+    assert "2 more lines are folded; v shows all of it" in drawn
+    assert "not yet: 2 lines of what to look at twice" in drawn
+    assert (whole.count("look twice: ca1"), whole.count("folded")) == (12, 0)
+
+
 def test_what_to_look_at_twice_is_counted_where_it_does_not_fit() -> None:
-    doubts = [Suspicion(f"word{number}", "mixes letters") for number in range(2000)]
+    doubts = [Suspicion(f"word{number}", "mixes letters") for number in range(2100)]
 
     shown = warnings_of(doubts)
 
     assert shown[0] == "word0: mixes letters"
-    assert shown[-1].startswith("1990 more like these: word10, word11, ")
-    assert re.search(r"… and \d+ that do not fit here$", shown[-1])
+    assert (len(shown), shown[-1]) == (2001, "100 more like these, which do not fit here")
     assert warnings_of(doubts[:10]) == tuple(f"word{number}: mixes letters" for number in range(10))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"argv": ["echo", "a\u202eb"]}, id="a word"),
+        pytest.param({"argv": ["sh", "-s"], "stdin": "echo a\u202eb\n"}, id="standard input"),
+    ],
+)
+def test_a_command_tells_of_characters_that_are_not_seen(nexus: Nexus, project: Path, given: dict[str, Any]) -> None:
+    with begun_run(project) as desk:
+        call(desk, "propose_command", {"summary": "plain", **given})
+
+        assert "look twice: a\\u202eb: holds characters that are not seen" in nexus("review", desk.run.id).stdout
+
+
+def test_diff_tells_what_to_look_at_twice_before_it_counts_as_shown(nexus: Nexus, project: Path) -> None:
+    run_git(project, "mv", "readme.txt", "calc.py")
+    run_git(project, "commit", "-qm", "calc")
+    run = begun(nexus, "printf 'x = \\342\\200\\256evil\\n' > ca1c.py")
+
+    shown = nexus("diff", run).stdout
+
+    assert "# look twice: ca1c.py: looks like calc.py beside it\n" in shown
+    assert "# look twice: \\u202eevil: holds characters that are not seen\n" in shown
 
 
 class _Trusts:

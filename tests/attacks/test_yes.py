@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_what_follows_the_first_line_of_a_key_is_shown_and_the_rest_needs_the_lo
 
     assert "+os.system('evil')" in drawn
     assert "+worse()" in drawn
-    assert f"hidden: private-key, {len(BEGIN)} bytes, line 7 of a.py" in drawn
+    assert f"hidden: private-key, {len(BEGIN)} bytes, line 1 of a.py" in drawn
     assert "not yet: 1 secret hidden (1 private-key); u shows what is hidden" in drawn
     assert before == []
     assert len(commits(project, desk.run.id)) == 1
@@ -302,3 +303,27 @@ def test_a_difference_that_a_pager_did_not_take_was_not_shown(
     typed(project, "", "git-nexus", "diff", desk.run.id, env={"PAGER": pager})
 
     assert nexus("approve", desk.run.id).returncode == (0 if yes else ASKED)
+
+
+def test_a_hidden_secret_is_told_by_its_line_of_the_file(nexus: Nexus, desk: RunDesk) -> None:
+    key = [BEGIN, "MIIE" * 16, "MIIF" * 16, BEGIN.replace("BEGIN", "END")]
+    proposed(desk, "propose_patch", patch=lines_of("key.py", "x", *key, "y", f"t = 'ghp_{'a1B2' * 9}'"))
+
+    shown = nexus("review", desk.run.id).stdout
+
+    assert re.search(r"hidden: private-key, \d+ bytes, line 2 of key.py\n", shown)
+    assert re.search(r"hidden: github-token, \d+ bytes, line 7 of key.py\n", shown)
+
+
+@pytest.mark.parametrize("look", ["review", "diff"])
+def test_what_is_too_large_is_named_with_its_size_and_counts_as_shown_nowhere(
+    nexus: Nexus, desk: RunDesk, monkeypatch: pytest.MonkeyPatch, project: Path, look: str
+) -> None:
+    run = run_of(nexus, "yes 0123456789abcde | head -c 9000000 > big.txt; head -c 1100000 /dev/zero > big.bin")
+
+    shown = nexus(look, run).stdout
+
+    assert re.search(r"not shown here: the difference after its first 8388608 bytes, \d{6,7} bytes", shown)
+    assert "not shown here: the bytes of big.bin" in shown
+    assert ("big.bin, 1100000 bytes" in shown) == (look == "review")
+    assert nexus("approve", run).returncode == ASKED

@@ -140,9 +140,12 @@ def test_the_result_says_where_what_is_hidden_stood() -> None:
 
     shown = redact(f"x\n{token}\n{key}\nend {token}")
 
+    size = len(token)
     assert shown.places == (
-        Place("github-token", 2, len(token)), Place("private-key", 3, len(key)), Place("github-token", 4, len(token))
-    )  # fmt: skip
+        Place("github-token", 2, size, 2),
+        Place("private-key", 3, len(key), 3 + size),
+        Place("github-token", 4, size, 3 + size + len(key) + len("\nend ")),
+    )
 
 
 def test_a_text_that_somebody_asked_to_see_carries_the_reason() -> None:

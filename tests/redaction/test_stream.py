@@ -55,6 +55,17 @@ def test_a_stream_and_a_whole_text_give_the_same(text: bytes) -> None:
     assert streamed([text])[0] == redact(text).text
 
 
+@settings(deadline=None)
+@given(st.lists(PLANTED, max_size=8).map(b"".join))
+def test_places_tell_which_bytes_are_hidden(text: bytes) -> None:
+    done, shown, end = redact(text), b"", 0
+    for place in done.places:
+        shown += text[end : place.start] + f"[{place.rule}]".encode()
+        end = place.start + place.size
+
+    assert shown + text[end:] == done.text
+
+
 @pytest.mark.parametrize("at", [WINDOW // 2 - 20, WINDOW - 20, WINDOW - 1, WINDOW, WINDOW + 1, 3 * WINDOW // 2 - 3])
 @pytest.mark.parametrize("filler", [b" ", b"x ", b"\n", b"= "])
 def test_a_secret_over_the_border_of_a_window_is_hidden(at: int, filler: bytes) -> None:
