@@ -1,9 +1,10 @@
 """All runs of a project at a glance, and which of them wait for a person."""
 
 import contextlib
+from typing import NamedTuple
 
 from gitnexus.app.agreeing import is_agreed
-from gitnexus.app.arrive import arrived
+from gitnexus.app.arrive import arrived, arrived_upto
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
 from gitnexus.app.runsteps import steps_of
@@ -64,13 +65,25 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
     return found
 
 
-def counted(state: State) -> dict[str, int]:
+class RunCounts(NamedTuple):
+    """How many runs there are of each status, and how many of those somebody else began and are not over."""
+
+    all: dict[str, int]
+    foreign: dict[str, int]
+
+
+def counted(state: State) -> RunCounts:
     """Return how many runs there are of each status."""
-    found: dict[str, int] = {}
+    found = RunCounts({}, {})
     for run in runs_in(state.required()):
-        # The log of a run that ended says nothing that its record does not.
-        status = run.status if run.status in ENDED else _found_at(RunDesk(state, run))[0]
-        found[status] = found.get(status, 0) + 1
+        if run.status in ENDED:  # its log says nothing that its record does not
+            found.all[run.status] = found.all.get(run.status, 0) + 1
+            continue
+        desk = RunDesk(state, run)
+        status = _found_at(desk)[0]
+        found.all[status] = found.all.get(status, 0) + 1
+        if desk.foreign:
+            found.foreign[status] = found.foreign.get(status, 0) + 1
     return found
 
 
@@ -125,6 +138,8 @@ def _found_at(desk: RunDesk) -> tuple[str, str, str]:
         # Of another machine, or damaged: the record tells what it can, and the log that came along what waits.
         return desk.run.status, _waits_elsewhere(desk) if desk.run.status in _ASKS else "", ""
     status = "landed" if desk.run.status == "landed" else status_of(view, driven=desk.is_driven())
+    if status == "stopped" and desk.foreign and arrived_upto(desk.folder)[0] >= view.seq:
+        status = "running"  # for all that is known here: nobody went on with it on this machine
     return status, _waits(view), _last_step(view)
 
 

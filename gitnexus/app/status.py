@@ -44,6 +44,7 @@ class Standing:
     left_out: dict[str, str]
     untrusted: dict[str, str]
     runs: dict[str, int]
+    foreign: dict[str, int]
     mode: str
     sandbox: str
     warnings: list[str]
@@ -61,7 +62,7 @@ def standing(nexus: Nexus) -> Standing:
     missing = [hook.event for hook in hooks if not hook.runs]
     warnings = _warnings(nexus)
     untrusted = {**Signed(snapshot, nexus.repo.common_dir).untrusted(), **_at_home()}
-    runs = _runs(nexus, snapshot)
+    runs, foreign = _runs(nexus, snapshot)
     return Standing(
         commit=commit,
         changes=count,
@@ -77,10 +78,11 @@ def standing(nexus: Nexus) -> Standing:
         left_out=left_out,
         untrusted=untrusted,
         runs=runs,
+        foreign=foreign,
         mode=_mode(nexus, snapshot),
         sandbox=_sandbox(nexus),
         warnings=warnings,
-        next_steps=_next(nexus, copies, missing, warnings, untrusted, runs),
+        next_steps=_next(nexus, copies, missing, warnings, untrusted, _about_runs(runs, foreign)),
     )
 
 
@@ -121,9 +123,10 @@ def _at_home() -> dict[str, str]:
     return {}
 
 
-def _runs(nexus: Nexus, snapshot: Snapshot) -> dict[str, int]:
+def _runs(nexus: Nexus, snapshot: Snapshot) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many runs there are of each status, and how many of those somebody else began."""
     if not snapshot.names("runs"):
-        return {}
+        return {}, {}
     from gitnexus.app.runlist import counted  # most projects have none yet
 
     return counted(nexus.state)
@@ -159,21 +162,36 @@ def _warnings(nexus: Nexus) -> list[str]:
     return said
 
 
+def _about_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[str]:
+    """Return what to do about runs; what somebody else began is marked, and shown before it goes on."""
+    steps = []
+    if runs.get("waiting"):
+        steps.append(f"git nexus review shows what waits for your answer{foreign_words(foreign.get('waiting', 0))}")
+    if runs.get("blocked", 0) > foreign.get("blocked", 0):
+        steps.append("git nexus runs shows which run is answered and can go on; git nexus resume RUN lets it")
+    if runs.get("stopped", 0) > foreign.get("stopped", 0):
+        steps.append("git nexus runs shows which run stopped; git nexus resume RUN goes on with it")
+    if foreign.get("blocked") or foreign.get("stopped"):
+        steps.append(
+            "git nexus runs shows which foreign run could go on; git nexus resume RUN shows what it is to do, and asks"
+        )
+    return steps
+
+
+def foreign_words(count: int) -> str:
+    """Return the mark of runs that somebody else began, nothing where there are none."""
+    return f" ({count} foreign)" if count else ""
+
+
 def _next(
     nexus: Nexus,
     copies: list[str],
     missing: list[str],
     warnings: list[str],
     untrusted: dict[str, str],
-    runs: dict[str, int],
+    about_runs: list[str],
 ) -> list[str]:
-    steps = []
-    if runs.get("waiting"):
-        steps.append("git nexus review shows what waits for your answer")
-    if runs.get("blocked"):
-        steps.append("git nexus runs shows which run is answered and can go on; git nexus resume RUN lets it")
-    if runs.get("stopped"):
-        steps.append("git nexus runs shows which run stopped; git nexus resume RUN goes on with it")
+    steps = [*about_runs]
     if copies:
         steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
     if nexus.settled.held:

@@ -41,6 +41,7 @@ def _payload(found: "Standing") -> dict[str, object]:
         "leftOut": [{"path": path, "why": why} for path, why in found.left_out.items()],
         "untrusted": [{"path": path, "why": why} for path, why in found.untrusted.items()],
         "runs": found.runs,
+        "foreignRuns": found.foreign,
         "mode": found.mode,
         "sandbox": found.sandbox,
         "warnings": found.warnings,
@@ -61,7 +62,7 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
         ["hooks", _hooks(nexus, found)],
     ]  # fmt: skip
     if found.runs:
-        rows.append(["runs", ", ".join(f"{count} {status}" for status, count in sorted(found.runs.items()))])
+        rows.append(["runs", _runs(found)])
     if found.mode != "default":
         rows.append(["mode", click.style(found.mode, fg="red" if found.mode == "bypass" else "yellow", bold=True)])
     weak = found.sandbox == "L0" or not found.sandbox.startswith("L")
@@ -78,6 +79,13 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
     rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
     return columns(rows, indent="")
+
+
+def _runs(found: "Standing") -> str:
+    from gitnexus.app.status import foreign_words
+
+    counts = sorted(found.runs.items())
+    return ", ".join(f"{count} {status}{foreign_words(found.foreign.get(status, 0))}" for status, count in counts)
 
 
 def _cycle(found: "Standing") -> str:

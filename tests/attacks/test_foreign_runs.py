@@ -139,6 +139,23 @@ def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory:
     assert not any("foreign" in json.loads(line) for line in lenient.ok("replay", own, "--json").splitlines())
 
 
+def test_status_marks_foreign_runs_and_agrees_with_runs(ada: Machine, mallory: Machine) -> None:
+    mallory.sync()
+    run = mallory.begin(Wish(of_command(("true",)), "nothing"))
+    asking = pushed(mallory)
+    ada.sync()
+
+    for _ in range(2):  # before and after the run was looked at here
+        told = ada.json("status")
+        listed = {row["id"]: row["status"] for row in ada.json("runs")["runs"]}
+        assert listed == {run: "running", asking: "waiting"}
+        assert told["runs"] == told["foreignRuns"] == {"running": 1, "waiting": 1}
+        assert told["next"][0] == "git nexus review shows what waits for your answer (1 foreign)"
+        assert not any("goes on with it" in step for step in told["next"])
+        assert "1 running (1 foreign), 1 waiting (1 foreign)" in ada.ok("status")
+        ada("resume", run)
+
+
 def test_the_chat_marks_a_foreign_run_in_words_on_its_card_and_in_the_panel(lenient: Machine, mallory: Machine) -> None:
     run = pushed(mallory)
     own = lenient.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]
