@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitnexus.base.clock import is_future, now
 from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.git.child import must
@@ -152,9 +153,9 @@ def _why_older(
     raw: bytes, approvers: Approvers, times: Mapping[str, str], heard: Testimony, failures: _Failures
 ) -> str:  # fmt: skip
     """Return which file an earlier signature is newer of, empty if none; `heard` learns of it. Raises: Invalid."""
-    why = ""
+    why, today = "", now()
     for path, entry in signed.read(raw).items():
-        if entry.at <= heard.signed.get(path, ""):
+        if entry.at <= heard.signed.get(path, "") or is_future(entry.at, today):
             continue
         try:
             signed.refuse_unproved(entry, approvers.project, path, approvers)
@@ -234,6 +235,9 @@ class _Hearing:
 
     def _weigh(self, commit: str, key: str, seen: Seen) -> None:
         found, who = self.found, self._approvers.known[key].name
+        today = now()
+        # What was signed in the future holds nowhere, so nothing is older than that.
+        seen = seen._replace(signed={path: at for path, at in seen.signed.items() if not is_future(at, today)})
         found.heard = True
         found.signed = newest([found.signed, seen.signed])
         why = why_behind(self._approvers, self._times, seen)

@@ -1,6 +1,9 @@
 """The clock, and the one way we write a time."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+# By how much the clock of another machine may be ahead of this one.
+ELSEWHERE = timedelta(minutes=10)
 
 
 def now() -> datetime:
@@ -16,6 +19,11 @@ def stamp(moment: datetime) -> str:
 def precise(moment: datetime) -> str:
     """Return `moment` to the microsecond: what was made at another time is another thing."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def is_future(text: str, today: datetime) -> bool:
+    """True if a stamp lies after `today` by more than clocks differ. Stamps are compared as text, as everywhere."""
+    return text > precise(today + ELSEWHERE)
 
 
 def milliseconds(moment: datetime) -> int:

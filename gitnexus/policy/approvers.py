@@ -1,5 +1,6 @@
 """Who may approve: a chain of signed entries on the state ref, verified from its first key."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from gitnexus.base.canonical import canonical, document, parse
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import is_future, now, stamp
 from gitnexus.base.errors import Duplicate, Invalid, NotFound, VerificationFailed
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
@@ -48,13 +49,14 @@ class Entry(Record):
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """One key that is or was in."""
+    """One key that is or was in; it counts from `since` on, which is not before the key that signed it in."""
 
     key: str
     public: str
     name: str
     added: str
     by: str
+    since: str
     revoked: str = ""
 
 
@@ -82,7 +84,10 @@ class Approvers:
         return [one for one in self.known.values() if not one.revoked]
 
     def public_of(self, key: str) -> str:
-        """Return the public key of an approver. Raises: VerificationFailed for one unknown or revoked."""
+        """Return the public key of an approver. Raises: VerificationFailed for one unknown, revoked or of the future.
+
+        The first key counts by the word of who trusts it, whatever its date.
+        """
         found = self.known.get(key)
         if found is None:
             raise VerificationFailed(
@@ -95,6 +100,12 @@ class Approvers:
                 f"the approver {one_line(found.name, 60)} was revoked {found.revoked}",
                 hint="approve again with a key that counts",
                 context={"approver": "revoked"},
+            )
+        if found.key != self.entries[0].key and is_future(found.since, now()):
+            raise VerificationFailed(
+                f"the approver {one_line(found.name, 60)} was added in the future, {found.since}",
+                hint="look at the clocks; a key that was added with a wrong one is revoked, and another one added",
+                context={"approver": "future"},
             )
         return found.public
 
@@ -201,10 +212,10 @@ def _follow(known: dict[str, Approver], entry: Entry, project: str, prev: str, p
     if not proved:
         verify(signer, entry.signed(), raw_of(entry.signature))
     if entry.act == "add":
-        known[entry.key] = Approver(entry.key, entry.public, entry.name, entry.at, entry.by)
+        since = entry.at if is_first else max(entry.at, _since(known, entry.by))
+        known[entry.key] = Approver(entry.key, entry.public, entry.name, entry.at, entry.by, since)
         return
-    old = known[entry.key]
-    known[entry.key] = Approver(old.key, old.public, old.name, old.added, old.by, entry.at)
+    known[entry.key] = dataclasses.replace(known[entry.key], revoked=entry.at)
 
 
 def _refuse_odd_text(entry: Entry) -> None:
@@ -215,6 +226,12 @@ def _refuse_odd_text(entry: Entry) -> None:
             raise Invalid(f"the {word} should be one plain line of at most {_LONGEST_NAME} characters")
     if not _STAMP.fullmatch(entry.at):
         raise Invalid("at is no time")
+
+
+def _since(known: dict[str, Approver], key: str) -> str:
+    """Return when a signer began to count: the first key always did."""
+    first = next(iter(known))
+    return "" if key == first else known[key].since
 
 
 def _signer(known: dict[str, Approver], key: str) -> str:

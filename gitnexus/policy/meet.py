@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitnexus.base.canonical import document, parse
+from gitnexus.base.clock import is_future
 from gitnexus.base.errors import Conflict, Invalid, NexusError
 from gitnexus.policy import approvers as chain
 from gitnexus.policy import signed
@@ -98,7 +99,7 @@ class _Met:
     def _why_not(self, path: str, raw: bytes, entries: dict[str, FileSignature]) -> str:
         if self.approvers is None:
             return "there are no approvers"
-        return signed.why_unsigned(entries.get(path), self.project, path, raw, self.approvers)
+        return signed.why_unsigned(entries.get(path), self.project, path, raw, self.approvers, self.court.now)
 
     def _file(self, path: str) -> None:
         row = self.meeting.rows[path]
@@ -204,7 +205,9 @@ class _Met:
     def _is_older(self, path: str) -> bool:
         """True if theirs was signed before what both once had: an old version, brought out again."""
         before, others = self.base.get(path), self.theirs.get(path)
-        return before is not None and others is not None and others.at < before.at
+        if before is None or others is None or is_future(before.at, self.court.now):
+            return False
+        return others.at < before.at
 
     def _hold(self, path: str, theirs: bytes | None, why: str) -> None:
         self.done.held[path] = why

@@ -7,9 +7,11 @@ that: another root, another project or a chain that lost its end are refused unt
 import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitnexus.base.clock import is_future
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.files import make_private_folder, replace
 from gitnexus.base.record import StoredRecord
@@ -92,10 +94,13 @@ def followed(common_dir: Path, held: Pin, approvers: "Approvers") -> Pin:
     return _moved(common_dir, held.changed(head=approvers.head, length=len(approvers.entries)))
 
 
-def saw(common_dir: Path, held: Pin, path: str, at: str) -> Pin:
-    """Return the pin with the time of a signature that holds, never an earlier one. Raises: VerificationFailed."""
+def saw(common_dir: Path, held: Pin, path: str, at: str, today: datetime) -> Pin:
+    """Return the pin with the time of a signature that holds, never an earlier one. Raises: VerificationFailed.
+
+    What is known from the future was seen while a clock was wrong: nothing is older than that.
+    """
     known = held.signed.get(path, "")
-    if at < known:
+    if at < known and not is_future(known, today):
         raise VerificationFailed(f"it is an older version: another was signed {known}", hint="git nexus policy trust")
     return held if at == known else _moved(common_dir, held.changed(signed={**held.signed, path: at}))
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitnexus.base.canonical import canonical, document, parse
-from gitnexus.base.clock import precise
+from gitnexus.base.clock import is_future, now, precise
 from gitnexus.base.errors import Invalid, NexusError, VerificationFailed
 from gitnexus.base.files import replace
 from gitnexus.base.record import Record
+from gitnexus.base.text import one_line
 from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.pins import Pin, followed, pinned, refuse_other_project, saw
 from gitnexus.state import Snapshot
@@ -75,6 +76,9 @@ class Signed:
                 return Standing(False, "nobody signed it")
             if entry.digest != digest(raw):
                 return Standing(False, f"it changed since it was signed {entry.at}")
+            today = now()
+            if is_future(entry.at, today):
+                return Standing(False, _why_future(entry))
             pin = pinned(self._common_dir)
             if pin is None:
                 return Standing(False, "this machine does not know the approvers yet: git nexus init")
@@ -83,7 +87,7 @@ class Signed:
                 return Standing(False, "you have not said that its approvers count here: git nexus approver trust")
             if not _remembered(self._proof(path, raw, pin)):
                 refuse_unproved(entry, self.project, path, self.approvers())  # moves the pin on, if the chain did
-                pin = saw(self._common_dir, pinned(self._common_dir) or pin, path, entry.at)
+                pin = saw(self._common_dir, pinned(self._common_dir) or pin, path, entry.at, today)
                 _remember(self._proof(path, raw, pin))
         except NexusError as exc:  # also an ssh-keygen that is missing: what cannot be verified is not trusted
             return Standing(False, exc.message)
@@ -168,12 +172,16 @@ def read(raw: bytes | None) -> dict[str, FileSignature]:
     return {path: FileSignature.from_value(row, f"{FILE}: {path}") for path, row in value["files"].items()}
 
 
-def why_unsigned(entry: FileSignature | None, project: str, path: str, raw: bytes, approvers: "Approvers") -> str:
+def why_unsigned(
+    entry: FileSignature | None, project: str, path: str, raw: bytes, approvers: "Approvers", today: datetime
+) -> str:
     """Return why a signature does not hold for these bytes, nothing if it does; no pin is asked or moved."""
     if entry is None:
         return "nobody signed it"
     if entry.digest != digest(raw):
         return f"it changed since it was signed {entry.at}"
+    if is_future(entry.at, today):
+        return _why_future(entry)
     try:
         refuse_unproved(entry, project, path, approvers)
     except NexusError as exc:
@@ -212,6 +220,10 @@ def digest(raw: bytes) -> str:
     import hashlib  # 6 ms: not for who only imports this
 
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def _why_future(entry: FileSignature) -> str:
+    return f"it was signed in the future, {one_line(entry.at, 40)}: look at the clocks, and sign it again"
 
 
 def _message(project: str, path: str, entry: FileSignature) -> bytes:

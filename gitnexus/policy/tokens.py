@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from gitnexus.base.canonical import canonical, parse
 from gitnexus.base.chance import token as chance
-from gitnexus.base.clock import milliseconds
+from gitnexus.base.clock import ELSEWHERE, milliseconds
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.record import Record
 from gitnexus.policy.encoding import encoded, raw_of
@@ -22,8 +22,6 @@ DOMAIN = b"git-nexus token v1\0"
 LARGEST = 16_384
 # A clock may be a little ahead of another.
 SKEW = timedelta(minutes=1)
-# By how much the clock of another approver's machine may be ahead of the one that verifies.
-ELSEWHERE = timedelta(minutes=10)
 LONGEST_ONCE = timedelta(days=1)
 LONGEST = timedelta(days=90)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gitnexus.base.canonical import canonical
-from gitnexus.base.clock import read
+from gitnexus.base.clock import ELSEWHERE, read
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.record import StoredRecord
 from gitnexus.events.model import definition_hash, digest
@@ -58,6 +58,11 @@ class Order(StoredRecord):
         if not is_id(self.id):
             raise Invalid(f"{self.id[:40]!r} is no run")
         begun = read(self.created)
+        if begun is not None and begun > now + ELSEWHERE:
+            raise VerificationFailed(
+                f"the order for {self.id} was signed in the future, {self.created}",
+                hint="look at the clock of this machine, and at that of who ordered it",
+            )
         ends = read(self.expires) if self.expires else begun and begun + LASTS
         if ends is None or now >= ends or ends > now + 2 * LASTS:
             raise VerificationFailed(
