@@ -20,6 +20,7 @@ from gitnexus.policy.request import digest
 from gitnexus.redaction.hide import Redactor, mask
 from gitnexus.redaction.result import Reveal
 from gitnexus.redaction.stored import known_values
+from gitnexus.runs.shown import was_shown
 from gitnexus.state import State
 from gitnexus.state.format import id_of
 
@@ -75,7 +76,7 @@ def bench_of(
         except DeniedByPolicy as exc:
             recorder.denied(who, exc.message)
             raise
-        return keeper.approve(request, of, scope) if scope else None
+        return keeper.approve(request, of, scope, unseen=not was_shown(of)) if scope else None
 
     def spend(token: str, request: Request, of: str) -> None:
         keeper.spend(token, request, of)

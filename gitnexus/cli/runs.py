@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitnexus.app.rundesk import RunDesk
     from gitnexus.app.runlist import Row
     from gitnexus.base.errors import ApprovalNeeded
+    from gitnexus.events.view import ActionView
 
 _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
 
@@ -211,17 +212,36 @@ def _approved(desk: "RunDesk", action: str, scope: Any, digest: str, *, unseen: 
 
     name = action if digest else moved(desk, action)
     known = desk.view().actions[name]
-    over = known.status in ("executed", "denied")
+    _refuse_denied(desk, name)
     agreed = known.by not in ("", POLICY)  # a person said yes to this before
-    seen = bool(digest) or over or agreed or was_shown(known.digest)
-    if not seen and not unseen:
+    seen = known.status == "executed" or agreed or was_shown(known.digest)
+    if not seen and not unseen and not digest:
         if not can_ask():
             return False
         reviewed(desk, name)
         return True
     status = runapproval.approve(desk, name, scope, shown=digest, unseen=not seen)
-    note(f"{name}: {status}, {known.digest}")
+    _refuse_denied(desk, name)
+    note(f"{name}: {status}{'' if seen else ', unseen'}, {known.digest}")
     return True
+
+
+def _refuse_denied(desk: "RunDesk", action: str) -> None:
+    """Refuse a yes to what was denied, or given up for something else: it comes too late."""
+    from gitnexus.base.errors import Conflict
+
+    known = desk.view().actions
+    if known[action].status != "denied":
+        return
+    later = next((name for name, one in known.items() if one.replaces == action), "")
+    words = f"{later} stands in its place" if later else _told_no(known[action])
+    raise Conflict(f"{action} of {desk.run.id} is denied and cannot be approved: {words}",
+                   hint=f"git nexus review {desk.run.id} shows what waits")  # fmt: skip
+
+
+def _told_no(action: "ActionView") -> str:
+    """Return who said no, and why."""
+    return one_line(f"{action.by or 'the policy'} said no{f', {action.why}' if action.why else ''}", 200)
 
 
 def _unseen(desk: "RunDesk", names: list[str]) -> "ApprovalNeeded":
@@ -232,10 +252,34 @@ def _unseen(desk: "RunDesk", names: list[str]) -> "ApprovalNeeded":
     run, known = desk.run.id, desk.view().actions
     waiting = [name for name, one in known.items() if one.status == "waiting" and not was_shown(one.digest)]
     meant = " ".join(f"{name}@{known[name].digest}" for name in waiting or names)
+    by_digest = f"git nexus approve {run} {meant} approves exactly that, and records that you were not shown it"
+    for name in waiting or names:
+        if found := _why_not_whole(desk, name):
+            reason, way = found
+            return ApprovalNeeded(f"{name} of {run} cannot be shown whole, so nothing approves it by its run alone: "
+                                  f"{reason}", hint=f"{way}; {by_digest}")  # fmt: skip
     return ApprovalNeeded(
         f"{', '.join(waiting or names)} of {run} was never shown to you, so nothing approves it by its run alone",
-        hint=f"git nexus review {run} shows it; git nexus approve {run} {meant} approves exactly that",
+        hint=f"git nexus review {run} shows it; {by_digest}",
     )
+
+
+def _why_not_whole(desk: "RunDesk", action: str) -> tuple[str, str] | None:
+    """Return why no card shows all of an action, and how to see it all the same; None if one does."""
+    from gitnexus.app.runcard import run_card
+
+    card, _ = run_card(desk, action)
+    if card.missing:
+        trees = dict(card.facts).get("tree", "").replace(" →", "")
+        look = f"git diff {trees} shows it" if trees else f"git nexus review {desk.run.id} shows the rest"
+        return one_line("; ".join(card.missing), 400), look
+    if card.hidden_at:
+        places = one_line("; ".join(card.hidden_at), 300)
+        return (
+            f"{card.hidden}: {places}",
+            f"at a terminal, git nexus review {desk.run.id} and u show it, which is recorded",
+        )
+    return None
 
 
 def _went_on(desk: "RunDesk") -> None:

@@ -115,4 +115,5 @@ def _going_back(lost: "Lost") -> str:
 def _row(proof: "Proof") -> list[str]:
     who = f"{proof.run} {proof.action}".strip()
     status = click.style(proof.status, fg=_COLOURS[proof.status])
-    return [proof.commit[:9], status, one_line(who, 40), one_line(proof.reason, 120)]
+    reason = f"{proof.reason}; approved unseen" if proof.unseen else proof.reason
+    return [proof.commit[:9], status, one_line(who, 40), one_line(reason, 120)]

@@ -109,7 +109,11 @@ def _shown_by(name: str) -> Callable[[Any], str]:
     return _SPECIAL.get(name) or (_quoted if name in _FREE else _safe)
 
 
-_SPECIAL = {"digest": _brief, "lost": _gone, "replaces": _instead}
+def _not_looked_at(value: Any) -> str:
+    return " unseen" if value is True else ""
+
+
+_SPECIAL = {"digest": _brief, "lost": _gone, "replaces": _instead, "unseen": _not_looked_at}
 
 
 def _ended(body: Mapping[str, Any]) -> str:
@@ -143,7 +147,7 @@ WORDS: Mapping[str, _Words] = {
     "action.proposed": _Words("{by} proposes {actionKind} {action}{replaces}: {summary}", "{why}", "{digest}"),
     "action.judged": _Words("judges {action}", "{rule}: {why}", "{verdict}"),
     "action.rejected": _Words("rejects {action}", "{why}"),
-    "permission.granted": _Words("{by} approved {action} ({scope})", "{why}", "{digest}"),
+    "permission.granted": _Words("{by} approved {action}{unseen} ({scope})", "{why}", "{digest}"),
     "permission.denied": _Words("{by} denied {action}", "{why}"),
     "tool.intended": _Words("is about to run {tool} for {action}: {argv}", "", "{sandbox} {digest}"),
     "tool.executed": _Words("ran {tool} for {action}", "", "{ended} {result}"),

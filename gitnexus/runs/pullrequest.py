@@ -29,7 +29,8 @@ def written(run: Run, rows: Sequence[CommitRow], proofs: Sequence[Proof], stat: 
     """Return the pull request of a run whose commits were proved."""
     done = [f"- {_quoted(first_line(row.message))}" for row in rows]
     who = [
-        f"- {_quoted(proof.action)} by {_quoted(told.names.get(proof.approver, proof.approver))}, {row.id[:12]}"
+        f"- {_quoted(proof.action)} by {_quoted(told.names.get(proof.approver, proof.approver))}, "
+        f"{'unseen, ' if proof.unseen else ''}{row.id[:12]}"
         for row, proof in zip(rows, proofs, strict=True)
     ]
     tests = [f"- {_quoted(line)}" for line in told.tests] or ["None are recorded for this run."]

@@ -35,6 +35,8 @@ class Proof(Record):
     run: str = ""
     action: str = ""
     approver: str = ""
+    # Whoever approved it had not been shown it, and the token says so.
+    unseen: bool = False
 
 
 class Tools(NamedTuple):
@@ -90,6 +92,7 @@ def _proof(commit: Commit, found: Trailers | None, tools: Tools) -> Proof:
         run=found.run,
         action=deciding.action if deciding else "",
         approver=deciding.approver if deciding else "",
+        unseen=deciding is not None and any(claim.unseen for claim in claims),
     )
 
 

@@ -37,6 +37,7 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
     from gitnexus.app.runcard import run_card
     from gitnexus.app.runrenew import current
     from gitnexus.base.errors import Conflict
+    from gitnexus.runs.shown import was_shown
 
     now = current(desk, action)
     if now is None:
@@ -59,7 +60,8 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
         return reviewed(desk, new)
     if said.verdict == "approved":
         try:
-            approve(desk, action, said.scope, shown=card.digest)
+            # Who typed the digest may have said yes to what is hidden, folded or too long.
+            approve(desk, action, said.scope, shown=card.digest, unseen=not was_shown(card.digest))
         except Conflict as exc:
             if desk.view().actions[action].status != "denied":
                 raise

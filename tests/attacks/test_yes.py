@@ -123,8 +123,10 @@ def test_a_patch_that_replaces_the_one_that_was_reviewed_is_not_approved_by_the_
 
     assert f"Next: git nexus approve {desk.run.id} a1@{first}, or" in printed
     assert (alone.returncode, named.returncode, swapped.returncode) == (ASKED, ASKED, CONFLICT)
+    assert as_printed.returncode == CONFLICT
     assert f"git nexus approve {desk.run.id} a2@{second}" in alone.stderr
-    assert "a1: denied" in as_printed.stderr
+    assert "a1 of" in as_printed.stderr
+    assert "is denied and cannot be approved: a2 stands in its place" in as_printed.stderr
     assert commits(project, desk.run.id) == []
     nexus.ok("approve", desk.run.id, f"a2@{second}")
     assert len(commits(project, desk.run.id)) == 1
@@ -180,7 +182,63 @@ def test_a_yes_to_what_was_not_shown_says_so_in_log_and_token(nexus: Nexus, desk
     (granted,) = events(project, desk.run.id, "permission.granted")
     claims, _ = parsed(desk.artifacts.read(granted["token"]).decode())
     assert (granted["unseen"], claims.unseen) == (True, True)
-    nexus.ok("replay", desk.run.id, "--verify")
+    assert " approved a1 unseen (once)" in nexus.ok("replay", desk.run.id, "--verify")
+    assert "approved unseen" in nexus.ok("verify", f"HEAD..nexus/{desk.run.id}")
+
+
+def test_a_yes_by_a_digest_that_was_never_shown_is_recorded_as_unseen(
+    nexus: Nexus, desk: RunDesk, project: Path
+) -> None:
+    _, digest = proposed(desk, "propose_patch", patch=new_file("a"))
+
+    told_ = nexus("approve", desk.run.id, f"a1@{digest}").stderr
+
+    (granted,) = events(project, desk.run.id, "permission.granted")
+    claims, _ = parsed(desk.artifacts.read(granted["token"]).decode())
+    assert (granted["unseen"], claims.unseen) == (True, True)
+    assert "a1: executed, unseen, sha256:" in told_
+
+
+def test_a_digest_that_is_typed_unseen_is_recorded_as_such(desk: RunDesk, project: Path) -> None:
+    _, digest = proposed(desk, "propose_patch", patch=lines_of("long.txt", *(f"line {n}" for n in range(200))))
+
+    reviewed(project, desk, digest)
+
+    assert [body.get("unseen") for body in events(project, desk.run.id, "permission.granted")] == [True]
+
+
+def test_a_pull_request_says_what_was_approved_unseen(nexus: Nexus, project: Path) -> None:
+    seen, unseen = run_of(nexus, "echo seen >> readme.txt"), run_of(nexus, "echo unseen >> readme.txt")
+    nexus("review", seen)
+    nexus.ok("approve", seen)
+    nexus.ok("approve", "--unseen", unseen)
+
+    assert ["unseen, " in nexus.ok("pr", "--print", run) for run in (seen, unseen)] == [False, True]
+
+
+def test_what_cannot_be_shown_whole_is_refused_with_that_reason_and_a_way_on(nexus: Nexus, desk: RunDesk) -> None:
+    _, digest = proposed(desk, "propose_patch", patch=lines_of("a.py", "x", BEGIN, "evil()"))
+    nexus("review", desk.run.id)
+
+    refused = nexus("approve", desk.run.id)
+
+    assert refused.returncode == ASKED
+    assert "a1 of" in refused.stderr
+    assert "cannot be shown whole" in refused.stderr
+    assert "private-key, 27 bytes, line 2 of a.py" in refused.stderr
+    assert f"git nexus review {desk.run.id} and u show it, which is recorded" in refused.stderr
+    assert f"git nexus approve {desk.run.id} a1@{digest} approves exactly that, and records" in refused.stderr
+
+
+def test_a_yes_to_what_was_denied_fails_and_says_who_denied_it(nexus: Nexus, desk: RunDesk) -> None:
+    proposed(desk, "propose_patch", patch=new_file("a"))
+    nexus("deny", desk.run.id, "a1", "--reason", "not this way")
+
+    refused = nexus("approve", desk.run.id, "a1")
+
+    assert refused.returncode == CONFLICT
+    assert "a1 of" in refused.stderr
+    assert "said no, not this way" in refused.stderr
 
 
 def test_a_review_that_an_agent_reads_shows_nothing_to_a_person(
