@@ -24,7 +24,7 @@ from gitnexus.projects.model import Project, checked_name, real
 from gitnexus.projects.register import Wanted, is_temporary, register, registration
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state import format as state_format
-from gitnexus.state.home import make_home
+from gitnexus.state.home import close_to_others, make_home, open_to_others
 from gitnexus.state.intake import settle
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
 from gitnexus.state.migrations import pending
@@ -76,7 +76,19 @@ def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_
         remotes.shield(repo, remote)
         done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
     _register(state, done, name, aliases, local)
+    _close_home(done, local)
     return done
+
+
+def _close_home(done: Done, local: bool) -> None:
+    """Close a home that others can look into, if it lies at its usual place; of one that was chosen it is said."""
+    if not (folders := open_to_others()):
+        return
+    if local or os.environ.get("NEXUS_HOME"):
+        done.notes.append(f"others can look into {folders[0]}: git nexus doctor --fix closes it to them")
+        return
+    close_to_others()
+    done.changes.append(f"closed {folders[0]} to others")
 
 
 def _signer(repo: Repo, done: Done) -> Signer:

@@ -54,9 +54,7 @@ def refuse_nobody(state: State, sender: Node, receiver: str) -> None:
         raise Invalid("a command cannot be handed over to", hint="propose it with propose_command")
     if receiver in ADAPTERS:
         return
-    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
-
-    roles = open_catalog(state.snapshot, state.repo.place, state.trusts).catalog.agents
+    roles = _roles(state)
     if receiver not in roles:
         raise NotFound(
             f"there is no agent and no role {one_line(receiver, 40)!r}",
@@ -64,3 +62,16 @@ def refuse_nobody(state: State, sender: Node, receiver: str) -> None:
         )
     if sender.adapter == _NO_AGENT:
         raise Invalid("a command takes on no role", hint="hand over to an agent by its name")
+
+
+def refuse_unknown_role(state: State, role: str) -> None:
+    """Refuse a role that is none of the project's. Raises: NotFound."""
+    roles = _roles(state)
+    if role not in roles:
+        raise NotFound(f"there is no role {one_line(role, 40)!r}", hint=f"roles: {', '.join(roles)}")
+
+
+def _roles(state: State) -> list[str]:
+    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
+
+    return list(open_catalog(state.snapshot, state.repo.place, state.trusts).catalog.agents)

@@ -200,6 +200,7 @@ def _wish(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "Wis
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
     if not words and asked["agent"] is None:
         raise Invalid("say what is to be done", hint='git nexus run "fix the parser", or git nexus run -- CMD')
+    _check_agent_options(nexus, asked)
     definition, title = _wanted(words, asked, way_of(nexus.state, asked.pop("way")))
     task = _task(nexus, asked["task"])
     return Wish(definition, asked["title"] or title, asked["base"], asked["mode"], task)
@@ -272,6 +273,18 @@ def _wanted(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "tuple
     prompt = " ".join(words[len(argv) :] or words)
     definition = of_prompt(prompt, agent, role=role, way=way, model=model, argv=argv, budgets=budgets)
     return definition.changed(nodes=(definition.nodes[0].changed(**more),)), prompt
+
+
+def _check_agent_options(nexus: "Nexus", asked: dict[str, Any]) -> None:
+    """Refuse a role that is none, and what a command would not take notice of. Raises: NotFound, BadUsage."""
+    if asked["agent"] in (None, "command"):
+        for name in ("role", "model", "model_url", "sign_in"):
+            if asked[name]:
+                raise click.UsageError(f"--{name.replace('_', '-')} is for an agent, and a command is none.")
+    elif asked["role"]:
+        from gitnexus.app.runsteps import refuse_unknown_role
+
+        refuse_unknown_role(nexus.state, asked["role"])
 
 
 def _check_way(agent: str, way: str) -> None:

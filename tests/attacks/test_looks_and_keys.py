@@ -260,6 +260,31 @@ def test_doctor_closes_a_home_that_is_open(nexus: Nexus, project: Path) -> None:
     assert [path.stat().st_mode & 0o777 for path in (home, home / "cache")] == [0o700, 0o700]
 
 
+def test_init_says_that_a_home_is_open_and_what_closes_it(nexus: Nexus, project: Path) -> None:
+    home = Path(os.environ["NEXUS_HOME"])
+    home.chmod(0o755)
+
+    said = nexus.ok("init")
+    nexus("doctor", "--fix")
+
+    assert f"note: others can look into {home}: git nexus doctor --fix closes it to them" in said
+    assert "others can look into" not in nexus.ok("init")
+
+
+def test_init_closes_a_home_at_its_usual_place(
+    nexus: Nexus, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NEXUS_HOME")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    home = tmp_path / "data" / "git-nexus"
+    home.mkdir(parents=True, mode=0o755)
+
+    said = nexus.ok("init")
+
+    assert f"closed {home} to others" in said
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
 def test_every_dependency_of_the_wheel_has_an_upper_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [row for name, rows in project["optional-dependencies"].items() if name != "dev" for row in rows]

@@ -13,6 +13,8 @@ from tests.runs.begun import begun, new_file
 from tests.runs.live import ASKED, UNPROVED
 from tests.runs.test_agent_at_work import propose as proposes
 
+NOT_FOUND = 4
+
 
 def agent(nexus: Nexus, role: str, *steps: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Let an agent of a role work, and return how that ended."""
@@ -28,7 +30,7 @@ def write(path: str) -> dict[str, Any]:
     return {"do": "write", "path": path, "text": f"{path}\n"}
 
 
-@pytest.mark.parametrize(("role", "status"), [("engineer", 0), ("tester", ASKED), ("invented", ASKED), ("", ASKED)])
+@pytest.mark.parametrize(("role", "status"), [("engineer", 0), ("tester", ASKED), ("", ASKED)])
 def test_a_rule_for_a_role_allows_that_role_and_no_other(nexus: Nexus, project: Path, role: str, status: int) -> None:
     nexus.ok("policy", "add", "allow", "--write", "one", "--role", "engineer")
     trust(project)
@@ -53,10 +55,33 @@ def test_a_grant_for_one_role_serves_no_other(nexus: Nexus, project: Path) -> No
     _, told = agent(nexus, "engineer", write("docs/one.md"))
     nexus.ok("approve", "--unseen", told["run"]["id"], "--scope", "path")
 
-    again, same, invented, none = (agent(nexus, role, write("docs/one.md"))[0] for role in
-                                   ("engineer", "engineer", "invented", ""))  # fmt: skip
+    again, same, other, none = (agent(nexus, role, write("docs/one.md"))[0] for role in
+                                ("engineer", "engineer", "tester", ""))  # fmt: skip
 
-    assert (again, same, invented, none) == (0, 0, ASKED, ASKED)
+    assert (again, same, other, none) == (0, 0, ASKED, ASKED)
+
+
+@pytest.mark.parametrize("role", ["zork", "\x1b[31mengineer", "claude"])
+def test_a_run_as_a_role_that_nobody_has_is_refused_before_anything_is_made(
+    nexus: Nexus, project: Path, role: str
+) -> None:
+    done = nexus("run", "--agent", "scripted", "--role", role, "steps.json")
+
+    assert done.returncode == NOT_FOUND
+    assert "there is no role" in done.stderr
+    assert "engineer" in done.stderr.partition("hint:")[2]
+    assert "\x1b" not in done.stderr
+    assert json.loads(nexus.ok("runs", "--all", "--json"))["runs"] == []
+
+
+@pytest.mark.parametrize("option", [("--role", "engineer"), ("--model", "m"), ("--sign-in",)])
+def test_what_a_command_would_take_no_notice_of_is_refused(
+    nexus: Nexus, project: Path, option: tuple[str, ...]
+) -> None:
+    done = nexus("run", *option, "--", "true")
+
+    assert done.returncode == 2
+    assert f"{option[0]} is for an agent, and a command is none" in done.stderr
 
 
 def test_an_agent_does_not_choose_its_role(nexus: Nexus, project: Path) -> None:
