@@ -95,8 +95,8 @@ def approvers_for(state: State, file: Path | None, root: str | None) -> Approver
         )
     else:
         view = Signed(state.latest(), state.repo.common_dir)
-        found = view.listed() if root else _trusted(view)
-    if root:
+        found = view.listed() if root is not None else _trusted(view)
+    if root is not None:
         named = parse_root(root)
         refuse_unpinned(named, found)
         _refuse_cut_back(hear_state(state, found, None, Testimony()) if file is None else Testimony())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.commands import Between, NexusCommand
 from gitnexus.ui.output import answer, columns
 from gitnexus.ui.standpoint import with_standpoint
 
@@ -21,7 +21,7 @@ _SCOPE = "all projects that may be read, current, or the name of one."
 @click.argument("ref")
 @click.option("--method", type=_METHODS, default="auto", show_default=True, help="What tasks are compared by.")
 @click.option("--scope", default="all", show_default=True, metavar="WHERE", help=_SCOPE)
-@click.option("--threshold", type=click.FloatRange(0, 1), help="The least score; 0.6 if not said, 0 for hierarchy.")
+@click.option("--threshold", type=Between(0, 1), help="The least score; 0.6 if not said, 0 for hierarchy.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
 @click.option("--context", is_flag=True, help="Let the words of parents count too, half a level.")
 @with_standpoint

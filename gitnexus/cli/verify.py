@@ -48,14 +48,16 @@ def verify(
     from gitnexus.app.verifying import approvers_for
     from gitnexus.app.verifying import verify as look
     from gitnexus.git import discover
+    from gitnexus.policy.seen import parse_root
 
-    if root and "/" not in root.partition(":")[0]:
+    # An empty word is no pin either: a variable that is not set must not mean "whatever this machine trusts".
+    if root is not None and not parse_root(root).project:
         note("--root names a key alone: the state of another project of the same person would pass too. "
              "git nexus approver list prints the string that pins both")  # fmt: skip
     start = start_folder(invocation(ctx))
     state = open_state(discover(start, inherit=True))
     try:
-        whose = approvers_for(state, start / expand_home(file) if file else None, root)
+        whose = approvers_for(state, start / expand_home(file) if file is not None else None, root)
         found = look(
             state,
             whose,
@@ -63,8 +65,8 @@ def verify(
             strict=require_approval,
             since_cursor=since_cursor,
             forward=forward,
-            pinned=bool(root),
-            kept=bool(file),
+            pinned=root is not None,
+            kept=file is not None,
         )
         for words in found.notes:
             note(words)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.commands import Between, NexusCommand
 from gitnexus.ui.output import answer, columns, counted, note, with_nexus
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.option("--remote", metavar="R", help="The server whose queue to work on; origin if not said.")
 @click.option("--labels", metavar="A,B", default="", help="What this machine has: runs that want more are left.")
 @click.option("--name", metavar="NAME", default="", help="What others see; user and host if not said.")
-@click.option("--lease", type=click.FloatRange(1, 3600), default=60, show_default=True, metavar="SECONDS",
+@click.option("--lease", type=Between(1, 3600), default=60, show_default=True, metavar="SECONDS",
               help="After how long without a sign of life a run is taken over.")  # fmt: skip
-@click.option("--poll", type=click.FloatRange(0.05, 600), default=5, show_default=True, metavar="SECONDS",
+@click.option("--poll", type=Between(0.05, 600), default=5, show_default=True, metavar="SECONDS",
               help="How often to look for runs.")  # fmt: skip
 @click.option("--drain", is_flag=True, help="End when the queue holds nothing for this worker.")
 @click.option("--once", is_flag=True, help="End after one run, or when there is none.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CHAIN = re.compile(r"(\d{1,5})\.([0-9a-f]{16})", re.ASCII)
 _SIGNED = re.compile(r"(\S{1,100}) (\d{4}-\d\d-\d\dT[\d:.]{8,20}Z)", re.ASCII)
-_ROOT = re.compile(r"([A-Za-z0-9_-]{1,64})/(\d{1,5})\.([0-9a-f]{16})/((?:nx|SHA256):\S{1,100})", re.ASCII)
+_ROOT = re.compile(r"([A-Za-z0-9_-]{1,64})/([1-9]\d{0,4})\.([0-9a-f]{16})/((?:nx|SHA256):\S{1,100})", re.ASCII)
 _KEY = re.compile(r"(?:nx|SHA256):\S{1,100}", re.ASCII)
 _DIGITS = 16
 
@@ -98,7 +98,7 @@ def refuse_unpinned(pin: RootPin, approvers: "Approvers") -> None:
         raise _other(f"the first approver is {approvers.root.key}, not the one that --root names")
     if pin.project and approvers.project != pin.project:
         raise _other(f"this is the state of project {one_line(approvers.project, 64)}, and --root pins {pin.project}")
-    if pin.length and not is_on_chain(approvers, pin.length, pin.head):
+    if pin.project and not is_on_chain(approvers, pin.length, pin.head):
         raise _other(f"entry {pin.length} of the list of approvers, which --root names, is missing or another one")
 
 

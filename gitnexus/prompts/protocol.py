@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gitnexus import __version__
 from gitnexus.base.errors import Failed
 from gitnexus.prompts.functions import Function
 from gitnexus.prompts.wire import Wire
@@ -29,8 +30,9 @@ class Way(Protocol):
 
 def missing(extra: str, library: str) -> Failed:
     """Return the error for a library that is not installed."""
+    install = f"pip install 'git-nexus[{extra}]=={__version__}'"
     return Failed(
         f"{library} is not installed",
-        hint=f"pip install 'git-nexus[{extra}]'; or set prompts.via to the other one, baml or pydantic-ai",
-        fix=f"pip install 'git-nexus[{extra}]'",
+        hint=f"{install}; or set prompts.via to the other one, baml or pydantic-ai",
+        fix=install,
     )

@@ -23,6 +23,16 @@ class Invocation:
         self.command = ""
 
 
+class Between(click.FloatRange):
+    """A number from one to another, both of them in; what is no number (nan) lies nowhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if found != found:  # noqa: PLR0124 -- only nan is not itself, and no comparison with a bound tells it
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
 def invocation(ctx: click.Context) -> Invocation:
     """Return the options of the command that is running."""
     found = ctx.ensure_object(Invocation)

@@ -107,3 +107,12 @@ def test_a_number_that_is_no_integer_is_not_taken_for_one(nexus: Nexus, project:
 
         assert "whole number" in done.stdout or "JSON" in done.stdout + done.stderr, (number, done)
         assert done.returncode != 99
+
+
+@pytest.mark.parametrize("argv", [("worker", "--lease"), ("worker", "--poll"), ("discover", "x", "--threshold")])
+@pytest.mark.parametrize("number", ["nan", "-nan", "inf"])
+def test_what_is_no_number_is_in_no_range(nexus: Nexus, argv: tuple[str, ...], number: str) -> None:
+    done = nexus(*argv, number)
+
+    assert done.returncode == 2
+    assert "is not in the range" in done.stderr

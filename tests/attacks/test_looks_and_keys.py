@@ -292,9 +292,24 @@ def test_every_dependency_of_the_wheel_has_an_upper_bound() -> None:
     assert [row for row in (*project["dependencies"], *extras) if "<" not in row] == []
 
 
+_INSTALLS = re.compile(r"install '?git-nexus")
+
+
 def test_the_pages_install_a_pinned_version() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    lines = [line for page in pages for line in page.read_text().splitlines() if "install git-nexus" in line]
+    lines = [line for page in pages for line in page.read_text().splitlines() if _INSTALLS.search(line)]
 
     assert lines
-    assert [line for line in lines if f"git-nexus=={__version__}" not in line] == []
+    assert any("[baml]" in line for line in lines)
+    assert [line for line in lines if not re.search(rf"git-nexus(\[\w+\])?=={re.escape(__version__)}\b", line)] == []
+
+
+def test_a_config_that_the_environment_names_chooses_no_key(
+    project: Path, nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = nexus.ok("approver", "list")
+    config = tmp_path / "config"
+    config.write_text("[nexus]\n\tsigningKey = ssh-ed25519 AAAA\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+
+    assert nexus.ok("approver", "list") == before

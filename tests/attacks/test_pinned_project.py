@@ -79,10 +79,20 @@ def test_the_pinned_string_passes_what_is_approved_and_warns_of_nothing(
 
 
 @pytest.mark.parametrize(
-    "text", ["x", "nx", "../../1.0123456789abcdef/nx:x", "a/1.0123/nx:x", "a/1.0123456789abcdef/x"]
+    "text", ["", "x", "nx", "../../1.0123456789abcdef/nx:x", "a/1.0123/nx:x", "a/1.0123456789abcdef/x"]
 )
-def test_what_pins_nothing_is_refused(project: Path, nexus: Nexus, text: str) -> None:
-    assert nexus("verify", "--root", text).returncode == 6
+def test_what_pins_nothing_is_refused_and_not_taken_for_a_key(project: Path, nexus: Nexus, text: str) -> None:
+    """An empty one too: a variable of CI that is not set would pin nothing."""
+    done = nexus("verify", "--root", text)
+
+    assert done.returncode == 6
+    assert "names a key alone" not in done.stderr
+
+
+def test_a_pin_without_a_link_of_the_list_is_none(project: Path, nexus: Nexus) -> None:
+    identity, _, key = pin_of(nexus).split("/", 2)
+
+    assert nexus("verify", "--root", f"{identity}/0.0000000000000000/{key}").returncode == 6
 
 
 def test_a_list_cut_back_to_before_a_revocation_is_refused_by_a_pin_that_is_newer(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitnexus import __version__
 from gitnexus.app import open_nexus
 from gitnexus.app.prompts import prompter_of
 from gitnexus.base.errors import Failed, Invalid
@@ -127,7 +128,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(
         settings = settings_of({"via": via, "endpoint": {"url": stub.url, "model": "m"}})
         Prompter(settings).call("Research", GIVEN["Research"], ResearchBundle)
 
-    assert refused.value.fix == f"pip install 'git-nexus[{extra}]'"
+    assert refused.value.fix == f"pip install 'git-nexus[{extra}]=={__version__}'"
     assert stub.asked == []
 
 
