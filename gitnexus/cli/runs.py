@@ -80,7 +80,7 @@ def approve(
     """Say yes to actions of a run, all that wait if none is named, and carry them out.
 
     What you were not shown yet, by review, diff or the chat, is shown first; where nobody can be asked it is refused.
-    ACTION@DIGEST says yes to exactly that.
+    ACTION@DIGEST says yes to exactly that; log and token record it if you were not shown it.
     """
     from gitnexus.app.rundesk import open_run
 
