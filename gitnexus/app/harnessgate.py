@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from gitnexus.app.gatememo import Known, Memo, Place, home, place_of
+from gitnexus.git.shape import is_git_name, why_git_may_obey
 from gitnexus.harness.calls import (
     Call,
     Harmless,
@@ -24,7 +25,6 @@ from gitnexus.harness.calls import (
 )
 from gitnexus.harness.canary import REASON, is_canary
 from gitnexus.harness.model import Answer, Happening
-from gitnexus.policy.gitshape import why_git_obeys
 
 # Below our home, and yet where runs work.
 WORKTREES = "worktrees"
@@ -92,16 +92,27 @@ def new_text(call: Writes) -> str:
 
 
 def text_after(call: Writes, path: str) -> str | None:
-    """Return what a file will hold after a call, as far as it is told; None where the call tells nothing."""
+    """Return what a file will hold after a call; None where that is not told, or not exactly and git would look."""
     if call.content is not None or not call.edits:
         return call.content
-    text = ""
-    if os.path.isfile(path) and os.path.getsize(path) <= _LARGEST_TEXT:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            text = file.read()
+    before, exactly = file_text(path), is_git_name(path)
+    if exactly and before is None and os.path.lexists(path):
+        return None
+    text = before or ""
     for edit in call.edits:
+        # A program may take what is only alike for what it is to replace.
+        if exactly and (text.count(edit.old) != 1 if edit.old else text):
+            return None
         text = text.replace(edit.old, edit.new) if edit.old and edit.old in text else f"{text}\n{edit.new}"
     return text
+
+
+def file_text(path: str) -> str | None:
+    """Return what a file holds now, None for one that is not there, is no plain one, or is too large to look at."""
+    if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST_TEXT:
+        return None
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
 
 
 def no_opinion(told: Happening) -> Answer:
@@ -150,7 +161,7 @@ def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> s
     """Return all that an answer depends on besides the law; empty for a call whose answer is never kept."""
     subject: tuple[object, ...]
     if isinstance(call, Writes):
-        shape = why_git_obeys(paths[0], text_after(call, paths[0]))
+        shape = why_git_may_obey(paths[0], text_after(call, paths[0]))
         subject = ("write", paths, mode_of(paths[0]), "\0" in new_text(call), shape)
     elif isinstance(call, Reads):
         subject = ("read", paths, call.patterns)

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gitnexus.app.court import Court, Finding
-from gitnexus.app.harnessgate import meant, new_text, text_after
+from gitnexus.app.harnessgate import file_text, meant, new_text, text_after
 from gitnexus.app.judgefolder import is_repository
 from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.base.text import one_line
+from gitnexus.git.shape import hook_of, why_git_may_obey, why_git_obeys
 from gitnexus.harness.calls import Patched, Reads, Writes
+from gitnexus.harness.patchform import added_text, sections, updated_text
 from gitnexus.policy.builtin import secret_by
-from gitnexus.policy.gitshape import hook_of, why_git_obeys
 from gitnexus.policy.law import why_unreadable
 from gitnexus.policy.model import Change, PatchRequest
 from gitnexus.policy.paths import enters_git, why_odd
@@ -70,13 +71,10 @@ def patch_of(court: Court, call: Writes | Patched) -> PatchRequest:
 
 def shaped(court: Court, call: Writes | Patched) -> Iterator[Finding]:
     """Yield a no for each file by which git would take a folder for a repository, a hook or a config: inside or out."""
-    rows = [(call.path, None)] if isinstance(call, Writes) else [(row.path, row.what) for row in call.files]
-    for path, what in rows:
+    rows = [(call.path, text_after(call, meant(call.path)))] if isinstance(call, Writes) else texts_after(call)
+    for path, text in rows:
         real = meant(path)
-        if what == "delete":
-            continue
-        text = text_after(call, real) if isinstance(call, Writes) else _patched_text(call, path, real)
-        why = why_git_obeys(path, text) or why_git_obeys(real, text)
+        why = why_git_may_obey(path, text) or why_git_may_obey(real, text)
         folder = hook_of(real)
         if why is None and folder and is_repository(Path(folder)):
             why = "it is a hook of a folder that git takes for a repository"
@@ -84,19 +82,25 @@ def shaped(court: Court, call: Writes | Patched) -> Iterator[Finding]:
             yield Finding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
 
 
-def _patched_text(call: Patched, path: str, real: str) -> str:
-    """Return the lines that a patch gives a file, after those that it has: enough to know its shape."""
-    added, here = [], False
-    for line in call.text.split("\n"):
-        if line.lstrip().startswith("***"):
-            here = line.rpartition(":")[2].strip() != "" and path.endswith(line.rpartition(":")[2].strip())
-        elif here and line.startswith("+"):
-            added.append(line[1:])
-    try:
-        before = Path(real).read_text("utf-8", "surrogateescape")
-    except OSError:
-        before = ""
-    return "\n".join([*([before] if before else []), *added])
+def texts_after(call: Patched) -> Iterator[tuple[str, str | None]]:
+    """Yield each file that a patch leaves with what it will hold, None where that cannot be told."""
+    found = sections(call.text) or ()
+    known: dict[str, str | None] = {}  # what an earlier part of the same patch made of a file
+    source = ""
+    for at, (row, section) in enumerate(zip(call.files, found, strict=True)):
+        real = meant(row.path)
+        if row.what == "delete":
+            known[real] = None
+            continue
+        before = source if row.what == "move" else real
+        source = real
+        if row.what == "update" and found[at + 1 : at + 2] and found[at + 1].what == "move":
+            continue  # what it holds is judged under its new name
+        if row.what == "add":
+            known[real] = added_text(section)
+        else:
+            known[real] = updated_text(section, known[before] if before in known else file_text(before))
+        yield row.path, known[real]
 
 
 def writing(court: Court, request: PatchRequest) -> Iterator[Finding]:

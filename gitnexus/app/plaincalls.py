@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gitnexus.app.gatememo import Known, Place, program_of
 from gitnexus.app.harnessgate import below, mode_of, new_text, paths_of, text_after
+from gitnexus.git.shape import why_git_may_obey
 from gitnexus.harness.calls import Reads, Shell, Writes
-from gitnexus.policy.gitshape import why_git_obeys
 from gitnexus.policy.plain import allowing, is_readable, is_unread
 from gitnexus.policy.words import ANY_FILE
 
@@ -47,7 +47,7 @@ def _written(call: Writes, place: Place, plain: dict[str, Any]) -> Known | None:
     inside, kind = below(place, path), mode_of(path)
     if inside is None or "\0" in new_text(call) or (kind and not stat.S_ISREG(kind)):
         return None
-    if why_git_obeys(inside, text_after(call, path)):
+    if why_git_may_obey(inside, text_after(call, path)):
         return None
     line = allowing(plain, inside)
     return None if line is None else Known("allow", f"allowed: {line}")

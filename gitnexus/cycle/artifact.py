@@ -6,6 +6,8 @@ from typing import Any
 
 from gitnexus.base.errors import Invalid
 from gitnexus.cycle.session import ARTIFACTS, Session
+from gitnexus.git.shape import why_git_may_obey
+from gitnexus.redaction.stored import redact_file, redact_text
 from gitnexus.state import disk
 from gitnexus.state.layout import SESSION_FOLDER, why_unsafe
 
@@ -23,17 +25,21 @@ def show(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Write one artifact; sub-folders are made, whatever leads elsewhere is refused."""
+    """Write one artifact without its secrets; what leads elsewhere, and what git would obey, is refused."""
     name = params["filename"]
     unsafe = why_unsafe(name)
     if unsafe:
         raise Invalid(f"filename {name[:80]!r} is refused: {unsafe}")
+    if (obeyed := why_git_may_obey(name, params["content"])) is not None:
+        raise Invalid(f"filename {name[:80]!r} is refused: {obeyed}")
     *folders, last = name.split("/")
+    if redact_text(name, values=False) != name:
+        raise Invalid("filename is refused: it holds a secret")
     parts = [SESSION_FOLDER, ARTIFACTS, *folders]
     try:
         data = params["content"].encode("utf-8")
     except UnicodeEncodeError as exc:
         raise Invalid("content holds half of a surrogate pair") from exc
     with session.exclusive():
-        session.put_bytes(parts, last, data)
+        session.put_bytes(parts, last, redact_file(last, data))
     return {"success": True, "path": str(session.folder.joinpath(*parts, last))}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitnexus.base.text import is_text, one_line
 from gitnexus.git.private import PrivateGit
 from gitnexus.git.rows import LINK, TreeChange, blob, sizes
+from gitnexus.git.shape import PIECES, why_git_may_obey, why_git_obeys
 from gitnexus.policy.facts import SUBMODULE
-from gitnexus.policy.gitshape import PIECES, why_git_obeys
 
 # Characters that HFS+ drops from a name, so that `.g\u200cit` is `.git` there.
 _DROPPED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -107,7 +107,10 @@ def shaped_refusals(git: PrivateGit, changes: Iterable[TreeChange]) -> Iterator[
         text: str | None = None
         if row.new_mode not in (LINK, SUBMODULE) and 0 <= sizes(git, [row.new_blob])[0] <= _LARGEST_SHAPE:
             text = blob(git, row.new_blob).decode("utf-8", "replace")
-        why = why_git_obeys(row.path, text if row.new_mode != LINK else "", row.link_target)
+        if row.new_mode in (LINK, SUBMODULE):
+            why = why_git_obeys(row.path, "" if row.new_mode == LINK else None, row.link_target)
+        else:
+            why = why_git_may_obey(row.path, text)
         if why:
             yield row.path, "builtin.git-shape", why
 

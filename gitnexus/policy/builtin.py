@@ -3,6 +3,7 @@
 import re
 from functools import cache, lru_cache
 
+from gitnexus.git.shape import HOOKS
 from gitnexus.policy.denied import DENIED, denied_by
 from gitnexus.policy.paths import folded
 from gitnexus.policy.patterns import Wide
@@ -14,7 +15,7 @@ OURS: tuple[str, ...] = (".nexus/",)
 
 # What asks, whatever allows it by a wildcard: tag and patterns.
 ASKED: dict[str, tuple[str, ...]] = {
-    "hooks": (".husky/", "githooks/", ".githooks/", "**/hooks/pre-commit", "**/hooks/post-checkout",
+    "hooks": (".husky/", "githooks/", ".githooks/", *(f"**/hooks/{name}" for name in sorted(HOOKS)),
               ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "lefthook.y*ml", ".lefthook.y*ml", ".lefthook/"),
     "attributes": (".gitattributes", ".gitmodules", ".gitconfig", ".gitignore_global", ".lfsconfig", ".mailmap"),
     "ci": (".github/workflows/", ".github/actions/", "**/action.y*ml", ".gitlab-ci.y*ml", ".gitlab/", ".circleci/",

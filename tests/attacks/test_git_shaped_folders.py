@@ -10,11 +10,11 @@ import pytest
 from gitnexus.app.harnessgate import judged
 from gitnexus.app.runtools import call
 from gitnexus.base.errors import Invalid
+from gitnexus.git.shape import HOOKS, why_git_obeys
 from gitnexus.harness.model import Happening
 from gitnexus.policy.builtin import asked_tag, secret_by
-from gitnexus.policy.gitshape import why_git_obeys
 from gitnexus.policy.obeyed import OBEYED
-from tests.conftest import run_git
+from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun
 
 RULES = """---
@@ -44,7 +44,7 @@ def said(place: Path, harness: str, tool: str, given: dict[str, Any]) -> tuple[s
 
 
 def added(path: str, text: str) -> dict[str, str]:
-    lines = "".join(f"+{line}\n" for line in text.splitlines())
+    lines = "".join(f"+{line}\n" for line in text.removesuffix("\n").split("\n"))
     return {"command": f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"}
 
 
@@ -63,6 +63,10 @@ def test_nobody_writes_a_folder_that_git_takes_for_a_repository(place: Path) -> 
     for path, text in (
         ("src/x/HEAD", "ref: refs/heads/main\n"),
         ("src/x/head", "a" * 40 + "\n"),
+        ("src/x/HEAD", "0" * 40 + " junk\n"),
+        ("src/x/config", f"x = 1\n{CONFIG}"),
+        ("src/x/config", '[a "b"] [core] fsmonitor = id\n'),
+        ("src/x/config", f"{CONFIG}x = a\u2028!!\n"),
         ("src/x/commondir", "../y\n"),
         ("src/x/config", CONFIG),
         ("src/notes.ini", CONFIG),
@@ -80,6 +84,85 @@ def test_a_config_is_refused_also_where_it_is_made_in_pieces(place: Path) -> Non
 
     assert said(place, "claude-code", "Edit", {**edit, "new_string": "bare = true"})[0] == "allow"
     assert said(place, "claude-code", "Edit", edit)[0] == "deny"
+
+
+def patched(place: Path, headlines: str, *lines: str) -> list[str]:
+    """Return what Codex and OpenCode are told that would apply a patch."""
+    text = "\n".join(["*** Begin Patch", headlines, *lines, "*** End Patch", ""])
+    rows = [("codex", "apply_patch", {"command": text}), ("opencode", "apply_patch", {"patchText": text})]
+    return [said(place, *row)[0] for row in rows]
+
+
+MOVED = "*** Update File: src/q/{}\n*** Move to: src/q/{}"
+
+
+@pytest.mark.parametrize(
+    ("held", "headlines", "lines"),
+    [
+        ({"HEAD": "hello\n"}, "*** Update File: src/q/HEAD", ("-hello", "+ref: refs/heads/main")),
+        ({"HEAD": "hello\n"}, "*** Update File: src/q/HEAD", ("@@", "-hello ", "+ref: refs/heads/main")),
+        ({"HEAD": "hello\n"}, "*** Update File: src/q/HEAD", ("@@ hello", "+ref: refs/heads/main")),
+        ({"HEAD": "*** Update File: z\nh\n"}, "*** Update File: src/q/HEAD",
+         ("@@", " *** Update File: z", "-h", "+ref: refs/heads/main")),
+        ({"note": "ref: refs/heads/main\n"}, MOVED.format("note", "HEAD"), ()),
+        ({"note": "x\nref: refs/heads/main\n"}, MOVED.format("note", "HEAD"), ("@@", "-x")),
+        ({"note": "x\n"}, "*** Add File: src/q/new\n+ref: refs/heads/main\n" + MOVED.format("new", "HEAD"), ()),
+        ({"config": "hello\n"}, "*** Update File: src/q/config", ("-hello", "+[core]", "+fsmonitor = id")),
+        ({"config": "[core]\n$$\nfsmonitor = id\n"}, "*** Update File: src/q/config", ("@@", "-$$")),
+        ({"note": "[core]\nfsmonitor = id\n"}, MOVED.format("note", "config"), ()),
+    ],
+)  # fmt: skip
+def test_a_patch_makes_no_repository_in_pieces(
+    place: Path, held: dict[str, str], headlines: str, lines: tuple[str, ...]
+) -> None:
+    (place / "src" / "q").mkdir()
+    for name, text in held.items():
+        (place / "src" / "q" / name).write_text(text)
+
+    assert set(patched(place, headlines, *lines)) == {"deny"}
+
+
+def test_a_patch_of_an_honest_file_of_such_a_name_is_one_like_any_other(place: Path) -> None:
+    for name in ("HEAD", "config"):
+        (place / "src" / name).write_text("one\ntwo\n")
+        done = patched(place, f"*** Update File: src/{name}", "@@", " one", "-two", "+three")
+        assert set(done) == {"allow"}, name
+
+
+def test_an_edit_that_replaces_what_is_only_alike_makes_no_head(place: Path) -> None:
+    (place / "src" / "HEAD").write_text("hello\n")
+    edit = {"filePath": "src/HEAD", "oldString": "  hello", "newString": "ref: refs/heads/main"}
+
+    assert said(place, "opencode", "edit", edit)[0] == "deny"
+
+
+def test_a_hook_of_every_name_asks(place: Path) -> None:
+    for name in HOOKS:
+        assert asked_tag(f"src/hooks/{name}") == "hooks", name
+    assert "allow" not in {verdict for verdict, _ in written(place, "src/x/hooks/post-index-change", "id\n")}
+
+
+def test_a_run_makes_no_repository(place: Path, nexus: Nexus) -> None:
+    text = (
+        'mkdir -p src/x/objects src/x/refs; echo "$(printf %040d 0) junk" > src/x/HEAD; touch src/x/objects/k '
+        'src/x/refs/k; printf "x = 1\\n[core]\\nfsmonitor = id\\n" > src/x/config'
+    )
+
+    done = nexus("run", "--", "bash", "-c", text)
+
+    assert "git takes" in done.stdout + done.stderr
+    assert "a1 patch executed" not in done.stdout + done.stderr
+
+
+def test_artifacts_are_no_repository_and_hold_no_secret(place: Path, nexus: Nexus) -> None:
+    for name, text in (("HEAD", "ref: refs/heads/main\n"), ("a/HEAD", "0" * 40 + " x"), ("config", CONFIG)):
+        done = nexus("tool", "artifact_write", json.dumps({"filename": name, "content": text}))
+        assert "git takes" in done.stdout + done.stderr, name
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    done = nexus("tool", "artifact_write", json.dumps({"filename": "a.md", "content": f"the token is {secret}\n"}))
+    kept = (place / ".nexus" / "state" / "artifacts" / "a.md").read_text()
+    assert kept.startswith("the token is ")
+    assert secret not in kept
 
 
 def test_git_is_not_let_look_at_a_repository_that_an_agent_could_have_made(place: Path) -> None:
@@ -141,6 +224,12 @@ def test_no_patch_of_a_run_makes_such_a_folder(place: Path) -> None:
         ("x", "\ufeff[core]\npager = id\n", True),
         ("x", '[filter "a b"]\n\tclean = id\n', True),
         ("README.md", "# Git\n\nWrite this:\n\n    [core]\n    fsmonitor = x\n", False),
+        ("x", '[a "b"][alias] st = !id', True),
+        ("x", "[pager]\n\tstatus = id\n", True),
+        ("x", "[core]\r\n\tfsmonitor = a \\\r\n b # c\r\n", True),
+        ("x", 'k\n# [\n[core] x = "a;b" ; c\npager = "#"\n', True),
+        (".env", "PATH=/x\nLIST=[a]\n", False),
+        ("x.md", "Path\n\n[core]\n\nwords and words\n", False),
         ("setup.cfg", "[tool:pytest]\naddopts = -q\n", False),
         ("pyproject.toml", '[tool.x]\ncommand = "y"\nlist = [\n  "a",\n]\n', False),
     ],
