@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gitnexus.app.claims import claimed_events
 from gitnexus.app.recorder import folder_of
 from gitnexus.base import clock
 from gitnexus.base.errors import Invalid
@@ -32,7 +33,7 @@ def metrics_of(state: State, since: datetime | None = None) -> Metrics:
     folder = folder_of(state.repo.common_dir, "x").parent
     found, unreadable = [], []
     for run, raw in logs(state.repo, state.objects, folder, begin):
-        one = measure(raw) if raw is not None else None
+        one = measure(raw, claimed_events(state, run, raw)) if raw is not None else None
         if one is None or one.unreadable or not one.run:
             unreadable.append(run)
         if one is not None and one.run and _is_since(one, since):
@@ -88,6 +89,7 @@ def plain(tally: Tally) -> dict[str, Any]:
         "unitsPerBatch": tally.units / tally.batches if tally.batches else None,
         "approvals": {"asked": tally.asked, "approved": tally.approved, "widened": tally.widened,
                       "denied": tally.denied, "deniedByPolicy": tally.refused},
+        "claimed": tally.claimed,
         "tokens": {"input": tally.input, "output": tally.output} if tally.metered else None,
         "costUsd": tally.cost / 1_000_000 if tally.costed else None,
     }  # fmt: skip

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from gitnexus.app.agreeing import is_agreed
 from gitnexus.app.arrive import arrived, arrived_upto
+from gitnexus.app.claims import claims_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.running import lines_changed, status_of
 from gitnexus.app.runsteps import steps_of
@@ -41,6 +42,7 @@ class Row(Record):
     mode: str = ""
     foreign: bool = False
     claimed: bool = False
+    status_claimed: bool = False
 
 
 def rows_of(state: State, *, everything: bool) -> list[Row]:
@@ -60,7 +62,7 @@ def rows_of(state: State, *, everything: bool) -> list[Row]:
         found.append(
             Row(id=run.id, status=status, age=_age(run.created), agent=run.agent, branch=branch, lines=lines,
                 waits=waits, title=run.title, step=step, mode=_mode(desk), foreign=desk.foreign,
-                claimed=is_claimed(desk))
+                claimed=is_claimed(desk), status_claimed=status in ENDED and claims_of(desk).end)
         )  # fmt: skip
     return found
 
@@ -91,10 +93,11 @@ def waiting_runs(state: State) -> list[RunDesk]:
     """Return the runs that wait for an answer, the oldest first; those that came from another clone too."""
     found = []
     for run in runs_in(state.required()):
-        if run.status not in ENDED:
-            desk = RunDesk(state, run)
+        desk = RunDesk(state, run)
+        hidden = run.status in ENDED and _waits_by_its_log(desk)
+        if run.status not in ENDED or hidden:
             try:
-                if run.status in _ASKS and not run.session:
+                if (run.status in _ASKS or hidden) and not run.session:
                     arrived(state.repo.common_dir, state.objects, run, desk.head_file)
                 view = desk.view()
             except NexusError:
@@ -102,6 +105,13 @@ def waiting_runs(state: State) -> list[RunDesk]:
             if _waits(view):
                 found.append(desk)
     return found
+
+
+def _waits_by_its_log(desk: RunDesk) -> bool:
+    """True for a run of another machine whose record says that it is over, and whose log says that it waits."""
+    if desk.run.status == "landed" or desk.log.path.exists():
+        return False
+    return bool(_waits_elsewhere(desk)) and claims_of(desk).end
 
 
 def can_end(desk: RunDesk) -> bool:

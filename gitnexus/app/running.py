@@ -240,6 +240,8 @@ def cancelled(desk: RunDesk, reason: str, by: str = "") -> RunView:
     body = {"by": short(by or desk.state.author.name, 200), "why": short(reason)}
     desk.log.append("run.cancelled", "user", body)
     desk.stop_driver()
+    with contextlib.suppress(NexusError):  # signed, so that others need not take it for a claim
+        desk.checkpointed()
     return recorded(desk)
 
 

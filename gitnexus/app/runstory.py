@@ -41,12 +41,12 @@ class Told(NamedTuple):
 
 def events_of(desk: RunDesk) -> Iterator[Event]:
     """Yield the events of a run: of the local log, else of its ref. Raises: NotFound, VerificationFailed."""
-    return (link.event for link in walk(_raw(desk), desk.run.id))
+    return (link.event for link in walk(raw_log(desk), desk.run.id))
 
 
 def lines_of(desk: RunDesk) -> Iterator[str]:
     """Yield the same as they are written, each a line of JSON in ASCII. Raises: NotFound, VerificationFailed."""
-    return lines(_raw(desk), desk.run.id)
+    return lines(raw_log(desk), desk.run.id)
 
 
 def marked_lines(desk: RunDesk, lines: Iterable[str], *, as_json: bool) -> Iterator[str]:
@@ -54,7 +54,7 @@ def marked_lines(desk: RunDesk, lines: Iterable[str], *, as_json: bool) -> Itera
 
     Raises: NexusError.
     """
-    stretches = desk.stretches(_raw(desk))
+    stretches = desk.stretches(raw_log(desk))
     foreign = desk.foreign
     if foreign and not as_json:
         yield "somebody else began this run; what nobody who is known here signed is marked as claimed"
@@ -72,12 +72,13 @@ def is_claimed(desk: RunDesk) -> bool:
     if not desk.came:
         return False
     try:
-        return any(one.standing == "claimed" for one in desk.stretches(_raw(desk)))
+        return any(one.standing == "claimed" for one in desk.stretches(raw_log(desk)))
     except NexusError:
         return desk.foreign
 
 
-def _raw(desk: RunDesk) -> bytes:
+def raw_log(desk: RunDesk) -> bytes:
+    """Return the log of a run as it is written: the local one, else that of its ref. Raises: NotFound."""
     try:
         return desk.log.raw()
     except NotFound:
@@ -100,7 +101,7 @@ def proved(desk: RunDesk) -> Told:
     for name, one in view.actions.items():
         if one.commit:
             _check_commit(desk, name, one.commit, one.digest, approvers)
-    stretches = desk.stretches(_raw(desk))
+    stretches = desk.stretches(raw_log(desk))
     claimed = sum(claims_in(stretches, event) for event in events)
     return Told(len(events), len(view.nonces), len(view.commits), claimed, stretches)
 

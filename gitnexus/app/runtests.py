@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.app.checks import checks_of
+from gitnexus.app.claims import claimed_events
 from gitnexus.app.recorder import TESTS, folder_of
 from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.runproposal import proposed_request
@@ -42,6 +43,7 @@ def tests_of(state: State, run: Run, tip: str) -> list[str]:
 
 def _proposed(desk: RunDesk, tip: str) -> Iterator[tuple[str, str]]:
     """Yield the test commands that the agent proposed and that were carried out."""
+    claimed = claimed_events(desk.state, desk.run.id, desk.log.raw())
     for event in desk.log.read():
         if event.kind != "tool.executed" or event.body["tool"] != "cmd.run" or not event.body.get("artifacts"):
             continue
@@ -56,7 +58,8 @@ def _proposed(desk: RunDesk, tip: str) -> Iterator[tuple[str, str]]:
             report = known.parse(str(result.get("output", "")).encode("utf-8", "replace"), status) if known else None
             if report and report.counted:
                 found |= {"passed": report.passed, "failed": report.failed, "skipped": report.skipped}
-            yield " ".join(request.argv), _line(found, tip)
+            said = ", as is said and not signed" if event.seq in claimed else ""
+            yield " ".join(request.argv), _line(found, tip) + said
 
 
 def _by_hand(desk: RunDesk, tip: str) -> Iterator[tuple[str, str]]:

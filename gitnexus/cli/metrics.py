@@ -135,6 +135,7 @@ ROWS: "tuple[tuple[str, Callable[[Tally], str]], ...]" = (
     ("  given for more than once", _count("widened")),
     ("  denied by a person", _count("denied")),
     ("denied by the policy", _count("refused")),
+    ("decisions only claimed", _count("claimed")),
     ("tokens in", _tokens("input")),
     ("tokens out", _tokens("output")),
     ("cost", _cost),

@@ -10,7 +10,7 @@ from gitnexus.cli.run import handed
 from gitnexus.ui.asking import can_ask
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import answer, columns, note, with_nexus
-from gitnexus.ui.runs import COLOURS, leave, reviewed, shown, summary, told, unanswered
+from gitnexus.ui.runs import COLOURS, leave, reviewed, said_to_be, shown, summary, told, unanswered
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -34,7 +34,8 @@ def runs(nexus: "Nexus", everything: bool) -> None:
 
     found = rows_of(nexus.state, everything=everything)
     table = [
-        [row.branch or row.id, click.style(row.status, fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines,
+        [row.branch or row.id, click.style(said_to_be(row.status, claimed=row.status_claimed),
+                                           fg=COLOURS.get(row.status)), row.age, _agents(row), row.lines,
          row.waits, _foreign(row) + _bypass(row) + one_line(row.title, 60)]
         for row in found
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 _FORM, _FIT = "E_VALIDATION_FAILED", "E_CONFLICT"
+_DECISIONS = ("permission.denied", "checks.ran", "run.finished", "run.cancelled")
 _PATCH = ("patch", "propose_patch", "repo.apply_patch")
 
 
@@ -45,6 +46,7 @@ class Tally:
     widened: int = 0
     denied: int = 0
     refused: int = 0
+    claimed: int = 0
     metered: int = 0
     input: int = 0
     output: int = 0
@@ -66,8 +68,11 @@ class RunMeasure(NamedTuple):
     unreadable: int
 
 
-def measure(raw: bytes) -> RunMeasure:
-    """Return what the log of a run amounts to; half a line at its end is somebody still writing."""
+def measure(raw: bytes, claimed: frozenset[int] = frozenset()) -> RunMeasure:
+    """Return what the log of a run amounts to; half a line at its end is somebody still writing.
+
+    `claimed` are the events that nobody known signed: what they decide is counted as claimed, and as nothing else.
+    """
     run = _Measuring()
     for line in BytesIO(raw):
         # Keys are sorted, and after `kind` stands nothing that an agent wrote: the last one is the line's own.
@@ -77,11 +82,22 @@ def measure(raw: bytes) -> RunMeasure:
             continue
         try:
             event = json.loads(line)
-            step(run, event["body"])
+            body = event["body"]
+            if claimed and event["seq"] in claimed and _decides(event["kind"], body):
+                run.at(body).claimed += 1
+            else:
+                step(run, body)
             run.started = run.started or str(event["time"])
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             run.unreadable += line[-1:] == b"\n"
     return run.ended()
+
+
+def _decides(kind: str, body: Mapping[str, Any]) -> bool:
+    """True for an event that says what a person decided, how tests came out, or how the run ended."""
+    if kind == "permission.granted":
+        return bool(body["by"] != "policy")
+    return kind in _DECISIONS or (kind == "tool.executed" and "tests" in body)
 
 
 @dataclass(slots=True)

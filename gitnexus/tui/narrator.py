@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gitnexus.app.claims import claims_of
 from gitnexus.app.runcard import run_card
 from gitnexus.app.running import status_of
 from gitnexus.app.runsetup import failed_in_it
@@ -83,8 +84,17 @@ class Narrator:
                 self._put(run, action, one)
         elif known is not None:
             words = _became(one, over=over)
+            if words and self._is_claimed(run, action):
+                words = f"said to be {words}, not signed"
             if words and words != known.settled:
                 self._chat.put(replace(known, settled=words))
+
+    def _is_claimed(self, run: str, action: str) -> bool:
+        """True if nobody who is known here signed what became of an action."""
+        try:
+            return action in claims_of(self._chat.desk(run)).actions
+        except NexusError:
+            return False
 
     def _begun(self, seen: Seen) -> None:
         waits = seen.view.questions or any(_waits(one) for one in seen.view.actions.values())

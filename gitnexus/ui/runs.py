@@ -78,17 +78,19 @@ def reviewed(desk: "RunDesk", action: str) -> bool:
 
 def told(desk: "RunDesk", view: "RunView") -> dict[str, Any]:
     """Return a run for JSON."""
+    from gitnexus.app.claims import claims_of
     from gitnexus.app.runstory import is_claimed
 
-    run = desk.run
+    run, claims = desk.run, claims_of(desk)
     return {
         "run": {"id": run.id, "status": view.status, "branch": run.branch, "base": run.base,
                 "head": run.head or run.base, "title": run.title, "agent": run.agent, "worktree": str(desk.place),
-                "foreign": desk.foreign, "claimed": is_claimed(desk)},
+                "foreign": desk.foreign, "claimed": is_claimed(desk), "statusClaimed": claims.end},
         "actions": [
             {"id": name, "kind": one.kind, "summary": one.summary, "verdict": one.verdict, "status": one.status,
              "digest": one.digest, **({"commit": one.commit} if one.commit else {}),
-             **({"why": one.why} if one.why else {})}
+             **({"why": one.why} if one.why else {}), **({"by": one.by} if one.by else {}),
+             **({"claimed": True} if name in claims.actions else {})}
             for name, one in view.actions.items()
         ],
         "questions": [{"id": name, "text": text} for name, text in view.questions.items()],
@@ -117,17 +119,23 @@ def unanswered(desk: "RunDesk", view: "RunView") -> tuple[str, list[str]]:
 
 def summary(desk: "RunDesk", view: "RunView") -> str:
     """Return where a run stands and what to do next."""
+    from gitnexus.app.claims import claims_of
     from gitnexus.app.runsetup import failed_in_it
     from gitnexus.app.runstory import is_claimed
 
-    run = desk.run
+    run, claims = desk.run, claims_of(desk)
     lines = [click.style("mode bypass: nobody is asked", fg="red", bold=True)] if _bypasses(desk) else []
-    status = click.style(view.status, fg=COLOURS.get(view.status), bold=True)
+    status = click.style(said_to_be(view.status, claimed=claims.end), fg=COLOURS.get(view.status), bold=True)
     lines += [FOREIGN] if desk.foreign else []
     lines += [CLAIMED] if is_claimed(desk) else []
     lines += [f"{run.id} {status}  {one_line(run.title, 80)}{_confined(view)}"]
     rows = [
-        [f"  {name}", one.kind, one.status, one.commit[:12] or _said(one) or _wanted(one, run.title)]
+        [
+            f"  {name}",
+            one.kind,
+            said_to_be(one.status, claimed=name in claims.actions),
+            one.commit[:12] or _said(one, claimed=name in claims.actions) or _wanted(one, run.title),
+        ]
         for name, one in view.actions.items()
     ]
     papers = _papers(desk)
@@ -137,7 +145,8 @@ def summary(desk: "RunDesk", view: "RunView") -> str:
     lines += [f"  {name} asks: {one_line(text, 300)}" for name, text in view.questions.items()]
     # A run that waits is not over: why an agent did not come to its end is told by its step.
     stuck = [one.why for one in view.nodes.values() if one.status == "failed"] if view.status == "waiting" else []
-    lines += [f"  {one_line(why, 200)}" for why in [view.why or "", *stuck] if why]
+    whys = [f"{view.why}, as is said and not signed" if view.why and claims.end else view.why or "", *stuck]
+    lines += [f"  {one_line(why, 200)}" for why in whys if why]
     nexts = {
         "waiting": f"git nexus answer {run.id} TEXT" if view.questions else f"git nexus review {run.id}",
         "completed": f"git nexus land {run.id}" if view.commits else f"git nexus clean {run.id}",
@@ -175,9 +184,15 @@ def _wanted(action: "ActionView", title: str) -> str:
     return "" if action.summary == title else one_line(action.summary, 80)
 
 
-def _said(action: "ActionView") -> str:
+def said_to_be(status: str, *, claimed: bool) -> str:
+    """Return a status for people: what nobody known signed is only said to be so."""
+    return f"said to be {status}" if claimed else status
+
+
+def _said(action: "ActionView", *, claimed: bool) -> str:
     """Return who said no and why, or why the agent asked."""
-    told = f"by {action.by}: {action.why}" if action.status == "denied" and action.by else action.why
+    by = f"{action.by}, not signed" if claimed else action.by
+    told = f"by {by}: {action.why}" if action.status == "denied" and action.by else action.why
     return one_line(told.removesuffix(": "), 100)
 
 

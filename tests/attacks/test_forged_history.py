@@ -117,6 +117,79 @@ def test_a_log_that_nobody_known_signed_is_shown_as_claimed(ada: Machine, mallor
     assert all(json.loads(line)["claimed"] for line in ada.ok("replay", run, "--json").splitlines())
 
 
+@pytest.fixture
+def carol(hub: Path, ada: Machine) -> Machine:
+    """A colleague who trusts Ada."""
+    found = Machine(hub, "carol")
+    found.consent()
+    return found
+
+
+def denied_as_ada(mallory: Machine, run: str) -> None:
+    """Let Mallory say no in Ada's name, and push it."""
+    run_git(mallory.place, "config", "user.name", "Ada")
+    mallory.ok("deny", run, "--reason", "no good")
+    mallory.sync()
+
+
+def test_a_decision_that_nobody_known_signed_is_told_as_said_to_be_so(mallory: Machine, carol: Machine) -> None:
+    mallory.sync()
+    run = str(mallory.json("run", "--", "sh", "-c", "echo evil > evil.txt")["run"]["id"])
+    denied_as_ada(mallory, run)
+    carol.sync()
+
+    shown = carol("review", run).stdout
+    told = carol.json("review", run)["runs"][0]
+    (row,) = carol.json("runs", "--all")["runs"]
+
+    assert f"{run} said to be failed" in shown
+    assert " ".join(line_with("a1  patch", shown).split()) == "a1 patch said to be denied by Ada, not signed: no good"
+    assert "a1 denied, as is said and not signed" in shown
+    assert (told["run"]["statusClaimed"], told["actions"][0]["claimed"], told["actions"][0]["by"]) == (
+        True,
+        True,
+        "Ada",
+    )
+    assert (row["status"], row["statusClaimed"]) == ("failed", True)
+    assert "said to be failed" in carol.ok("runs", "--all")
+    assert line_with("Ada denied", carol.ok("replay", run)).endswith("[claimed]")
+    total = carol.json("metrics")["total"]
+    assert (total["approvals"]["denied"], total["failed"], total["claimed"]) == (0, 0, 2)
+    assert "decisions only claimed" in carol.ok("metrics")
+
+
+def test_a_no_in_the_name_of_another_does_not_take_the_action_from_those_who_may_approve_it(
+    mallory: Machine, waiting: str, carol: Machine
+) -> None:
+    mallory.sync()
+    denied_as_ada(mallory, waiting)
+    carol.sync()
+
+    (row,) = carol.json("runs", "--all")["runs"]
+    (asked,) = carol.json("review")["runs"]
+
+    assert (row["status"], row["statusClaimed"]) == ("failed", True)  # so says the record, which anybody writes
+    assert [one["status"] for one in asked["actions"]] == ["waiting"]
+    assert carol.json("runs", "--all")["runs"][0]["status"] == "waiting"  # its log is here now
+
+
+def test_decisions_of_a_vouched_machine_are_facts(ada: Machine, waiting: str, carol: Machine) -> None:
+    ada.ok("cancel", waiting, "--reason", "never mind")
+    ada.sync()
+    carol.sync()
+
+    (row,) = carol.json("runs", "--all")["runs"]
+
+    assert (row["status"], row["statusClaimed"]) == ("cancelled", False)
+    assert "said to be" not in carol("review", waiting).stdout
+    assert carol.json("review")["runs"] == []
+    assert carol.json("metrics")["total"]["claimed"] == 0
+
+
+def line_with(words: str, text: str) -> str:
+    return next(line for line in text.splitlines() if words in line)
+
+
 def test_what_an_approver_says_on_another_machine_counts_and_is_told_as_theirs(
     ada: Machine, hub: Path, waiting: str
 ) -> None:

@@ -90,7 +90,7 @@ def test_the_answer_of_run_has_the_shape_that_is_promised(nexus: Nexus, project:
     assert told["actions"] == [{"id": "a1", "kind": "patch", "summary": "tidy", "verdict": "ask", "status": "waiting"}]
     assert {key for row in listed(nexus).values() for key in row} == {
         "id", "status", "age", "agent", "branch", "lines", "waits", "title", "step", "mode",
-        "foreign", "claimed",
+        "foreign", "claimed", "statusClaimed",
     }  # fmt: skip
 
 
