@@ -1,9 +1,7 @@
 """The tool server of one run. Whoever calls is the agent: every line is untrusted, bounded, and judged by the gate."""
 
-import fcntl
 import json
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,19 +10,17 @@ from anyio import to_thread
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 from gitnexus import __version__
 from gitnexus.app import open_nexus
 from gitnexus.app.rundesk import open_run
 from gitnexus.app.runtools import MOST_PATIENCE, TOOLS, call, told
 from gitnexus.base.errors import NexusError
+from gitnexus.mcp.lines import serve_lines
 from gitnexus.mcp.schema import described
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import known_values
 
-# A patch in JSON, and room to spare; a longer line is passed over.
-LONGEST_LINE = 16 * 1024 * 1024
 _LOOK_EVERY = 0.2
 # Also what is approved and begun, by somebody else, and not done yet.
 _UNDERWAY = ("waiting", "approved", "unknown")
@@ -114,28 +110,7 @@ async def _served(start: Path, run: str, node: str) -> None:
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
     )
-    lines = cast(Any, _lines(_own_input()))
-    async with stdio_server(stdin=lines) as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
-
-
-def _own_input() -> int:
-    """Return standard input under another number, and leave nothing to read in its place for what we start."""
-    found = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
-    return found
-
-
-async def _lines(number: int) -> AsyncIterator[str]:
-    """Yield the lines of a pipe. What is too long is passed over, and told as what it is: no message."""
-    with os.fdopen(number, "rb") as source:
-        while line := await to_thread.run_sync(source.readline, LONGEST_LINE, abandon_on_cancel=True):
-            whole = line.endswith(b"\n")
-            while not line.endswith(b"\n") and line:
-                line = await to_thread.run_sync(source.readline, LONGEST_LINE, abandon_on_cancel=True)
-            yield line.decode("utf-8", "replace") if whole else "too long\n"
+    await serve_lines(server)
 
 
 def _patience(given: dict[str, Any]) -> float:

@@ -8,12 +8,12 @@ import anyio
 from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
 from gitnexus import __version__
 from gitnexus.app.tools import TOOLS, call
 from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.mcp import knowledge, skills
+from gitnexus.mcp.lines import serve_lines
 from gitnexus.mcp.project import Project
 from gitnexus.mcp.schema import PREFIX, described
 
@@ -99,9 +99,7 @@ def built(project: Project) -> Server[Any]:
 
 
 async def _run(project: Project) -> None:
-    server = built(project)
-    async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+    await serve_lines(built(project))
 
 
 def _answer(value: dict[str, Any], *, failed: bool) -> types.CallToolResult:
