@@ -24,7 +24,7 @@ from gitnexus.policy.keys import OURS
 from gitnexus.policy.pins import newest
 from gitnexus.policy.seen import Seen, parse_statement, why_behind
 from gitnexus.policy.signed import Signed
-from gitnexus.policy.tokens import parsed, proved
+from gitnexus.policy.tokens import glimpse, parsed, proved
 from gitnexus.runs.lineage import key_of
 from gitnexus.runs.message import APPROVAL, read
 from gitnexus.state import STATE_REF, State
@@ -34,8 +34,8 @@ MOST_COMMITS = 5000
 _MOST_REFS = 200
 # Of each approver so many different statements, the newest: a key that signs any number uses up only its own.
 _MOST_STATEMENTS = 1000
-# So many signatures may fail in one look (0.1 ms each); one that only ssh-keygen can check costs as much as fifty.
-MOST_FAILED = 20_000
+# So many signatures may fail in one look, some seconds; one that only ssh-keygen can check costs as much as fifty.
+MOST_FAILED = 10_000
 _SSH_COST = 50
 # So much is read of the lists and signatures that the state ref had; none of them is larger than the second number.
 MOST_BYTES = 64 * 2**20
@@ -202,24 +202,23 @@ class _Hearing:
 
     def hear(self, commit: str, token: str, failures: _Failures) -> None:
         """Take in what one token says."""
-        try:
-            claims = parsed(token)[0]
-        except VerificationFailed:
+        said = glimpse(token)
+        if said is None:
             return
-        if claims.project != self._approvers.project:
-            self.others = self.others or claims.project
+        if said.project != self._approvers.project:
+            self.others = self.others or _project_of(token)
             return
-        is_known = claims.seen in self._told if claims.seen else self.ours
-        if is_known or self._count[claims.approver] >= _MOST_STATEMENTS or failures.are_too_many:
+        is_known = said.seen in self._told if said.seen else self.ours
+        if is_known or self._count[said.approver] >= _MOST_STATEMENTS or failures.are_too_many:
             return
-        if not self._is_proved(token, claims.approver, failures):
+        if not self._is_proved(token, said.approver, failures):
             return
         self.ours = True
-        self._told.add(claims.seen)
-        self._count[claims.approver] += 1
-        seen = parse_statement(claims.seen)
+        self._told.add(said.seen)
+        self._count[said.approver] += 1
+        seen = parse_statement(said.seen)
         if seen is not None:
-            self._weigh(commit, claims.approver, seen)
+            self._weigh(commit, said.approver, seen)
 
     def _is_proved(self, token: str, key: str, failures: _Failures) -> bool:
         name = key_of(token)
@@ -242,6 +241,14 @@ class _Hearing:
         found.signed = newest([found.signed, seen.signed])
         why = why_behind(self._approvers, self._times, seen)
         found.behind = found.behind or (why and f"{commit[:12]}, approved by {one_line(who, 40)}, says that {why}")
+
+
+def _project_of(token: str) -> str:
+    """Return the project that a token names, empty for one that is malformed."""
+    try:
+        return parsed(token)[0].project
+    except VerificationFailed:
+        return ""
 
 
 def _branches(git: PrivateGit) -> list[str]:

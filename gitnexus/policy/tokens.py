@@ -1,10 +1,11 @@
 """Tokens: what a person approved, signed; and the check that it is what is about to be done."""
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gitnexus.base.canonical import canonical, parse
 from gitnexus.base.chance import token as chance
@@ -132,6 +133,27 @@ def parsed(token: str) -> tuple[Claims, bytes]:
     """Return what a token says and its signature, neither believed yet. Raises: VerificationFailed."""
     claims, _, signature = _taken_apart(token)
     return claims, signature
+
+
+class Glimpse(NamedTuple):
+    """What may be a token, as far as a look over thousands needs it: nothing of it was checked."""
+
+    project: str
+    approver: str
+    seen: tuple[str, ...]
+
+
+def glimpse(token: str) -> Glimpse | None:
+    """Return what a token seems to say, at a fraction of what `parsed` costs; None for what is none."""
+    found = _TEXT.fullmatch(token) if len(token) <= LARGEST else None
+    try:
+        value = json.loads(raw_of(found[1])) if found is not None else None
+    except (VerificationFailed, ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("seen", []), list):
+        return None
+    words = (value.get("project"), value.get("approver"), *value.get("seen", []))
+    return Glimpse(words[0], words[1], words[2:]) if all(isinstance(word, str) for word in words) else None
 
 
 def _taken_apart(token: str) -> tuple[Claims, bytes, bytes]:
