@@ -4,6 +4,7 @@ Nothing is executed here, and nothing is confined: the program does it itself, a
 command is judged as one without a sandbox and with the network, unless it is one of those that only look.
 """
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from gitnexus.policy.model import Decision, HandoffRequest, NetworkRequest, Requ
 from gitnexus.state import State
 
 SERVER, PLUGIN_SERVER = "nexus", "plugin_git-nexus_nexus"
+# Two underscores are between a server and its tool: a name that has them may be of another server.
+_TOOL = re.compile(r"nx(?:_[a-z]+)+")
 _RUN_TOOLS = frozenset("propose_patch propose_command handoff ask read search diff status wait".split())
 
 
@@ -156,4 +159,4 @@ def _served(court: Court, call: Mcp) -> Finding:
 def is_ours(call: Mcp) -> bool:
     """True for a tool of ours on a server that bears our name, as it is installed or as our plug-in names it."""
     named = call.server in (SERVER, PLUGIN_SERVER)
-    return named and (call.tool.startswith("nx_") or call.tool in _RUN_TOOLS)
+    return named and (_TOOL.fullmatch(call.tool) is not None or call.tool in _RUN_TOOLS)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.app.gatememo import found_on_path
+from gitnexus.base.text import one_line
 from gitnexus.harness.install.trust import json_at, toml_at
 from gitnexus.policy.builtin import why_bad_variable
 
@@ -26,7 +27,11 @@ def why_not_ours(harness: str, server: str, top: str, *, in_run: bool = False) -
     files = _plugin_files() if server != _NAME else _files(harness, top)
     found: list[bool] = []
     for file in files:
-        found += [_starts_us(value) for value in _servers(file, top)]
+        for name, value in _servers(file, top):
+            if name != _NAME:
+                why = f"the tools of the server {one_line(name, 60)} cannot be told from ours by their names"
+                return f"{why}: give it another name", files
+            found.append(_starts_us(value))
     if found and all(found):
         return "", files
     if in_run and not found:
@@ -64,8 +69,8 @@ def _plugin_files() -> list[str]:
     return [str(root / ".mcp.json")] if root.is_absolute() else []
 
 
-def _servers(file: str, top: str) -> Iterator[Any]:
-    """Yield what a file has under our name."""
+def _servers(file: str, top: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a file has under our name, and under names that begin like it: programs join server and tool."""
     value = _value(file)
     if not isinstance(value, dict):
         return
@@ -74,8 +79,9 @@ def _servers(file: str, top: str) -> Iterator[Any]:
     if isinstance(projects, dict) and isinstance(projects.get(top), dict):
         tables.append(projects[top].get("mcpServers"))
     for table in tables:
-        if isinstance(table, dict) and _NAME in table:
-            yield table[_NAME]
+        for name, server in table.items() if isinstance(table, dict) else ():
+            if name == _NAME or str(name).lower().startswith((f"{_NAME}_", f"{_NAME}-", f"{_NAME}.")):
+                yield str(name), server
 
 
 def _value(file: str) -> Any:
@@ -85,7 +91,7 @@ def _value(file: str) -> Any:
 
 def _starts_us(value: Any) -> bool:
     """True for a server whose command is git nexus itself, with nothing set around it that makes it another program."""
-    if not isinstance(value, dict) or value.get("url") or value.get("httpUrl"):
+    if not isinstance(value, dict) or value.get("url") or value.get("httpUrl") or value.get("cwd"):
         return False
     command, args = value.get("command"), value.get("args") or []
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [args])]

@@ -231,6 +231,8 @@ def _shell(*fields: str, folder: tuple[str, ...] = (), dialect: str = "sh") -> _
 def _types(given: _Input) -> Call:
     """Input to a command that runs already. Nothing at all only asks for its output; Ctrl-C and Ctrl-D end it."""
     text = given.perhaps("chars", "input", "text")
+    if not text and any(isinstance(value, (str, list, dict)) and value for value in given.given.values()):
+        return Unknown("it types something into a command that runs, under a name that is not known here")
     return Shell(text, given.cwd, (), "sh", True) if text.strip("\x03\x04\r\n") else Harmless()
 
 

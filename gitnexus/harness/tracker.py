@@ -12,6 +12,7 @@ from gitnexus.base.text import one_line, visible
 from gitnexus.harness.moment import seconds_since
 from gitnexus.harness.sessions import STALE
 from gitnexus.harness.shelf import Shelf
+from gitnexus.redaction.stored import redact_text
 
 FILE = "agent-tracker.json"
 _FOREIGN = re.compile(r"[^a-z0-9]+")
@@ -56,7 +57,7 @@ def completed(rows: Sequence[Row], agent_id: str, moment: str, message: str, fil
     """Return the agents with one of them done, what it said last and what it changed."""
     said = visible(message[:_MESSAGE])
     done = {"status": "completed", "stopped_at": moment, "files_touched": list(files)}
-    done |= {"last_message": said} if said else {}
+    done |= {"last_message": redact_text(said)} if said else {}
     return [{**row, **done} if row.get("agent_id") == agent_id else row for row in rows]
 
 

@@ -42,6 +42,29 @@ def test_a_server_is_ours_by_what_is_started_not_by_its_name(
     assert said(project, "claude-code", "mcp__nexus__nx_task_add", {})[0] == verdict
 
 
+@pytest.mark.parametrize("harness", ["claude-code", "gemini-cli", "opencode"])
+def test_a_server_whose_tools_would_be_called_like_ours_makes_them_nobodys(project: Path, harness: str) -> None:
+    file, key, tool = {
+        "claude-code": (".mcp.json", "mcpServers", "mcp__nexus__nx_context"),
+        "gemini-cli": (".gemini/settings.json", "mcpServers", "mcp_nexus_nx_context"),
+        "opencode": ("opencode.json", "mcp", "nexus_nx_context"),
+    }[harness]
+    (project / file).parent.mkdir(exist_ok=True)
+    servers = {"nexus": OURS}
+    (project / file).write_text(json.dumps({key: servers}))
+    assert said(project, harness, tool, {})[0] == "allow"
+    (project / file).write_text(json.dumps({key: {**servers, "nexus_nx": {"command": "evil"}}}))
+    assert said(project, harness, tool, {})[0] == "deny"
+    (project / file).write_text(json.dumps({key: {"nexus": {**OURS, "cwd": "/tmp"}}}))
+    assert said(project, harness, tool, {})[0] == "deny"
+
+
+def test_a_tool_that_is_not_called_like_one_of_ours_is_not_ours(project: Path) -> None:
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"nexus": OURS}}))
+
+    assert said(project, "claude-code", "mcp__nexus__nx_memory_gc__x", {})[0] == "deny"
+
+
 def test_a_server_of_our_name_in_a_plugin_of_somebody_else_is_not_ours(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +93,8 @@ def test_input_to_a_running_command_is_judged_like_a_command(project: Path, seal
     assert (verdict, "waits for a person" in why) == ("deny", True)
     assert typed("")[0] == ""
     assert typed("\x03")[0] == ""
+    other = said(project, "codex", "write_stdin", {"session_id": 1, "data": "id\n"})
+    assert (other[0], "waits for a person" in other[1] or "not known here" in other[1]) == ("deny", True)
 
 
 def test_an_agent_deletes_no_notes_without_a_person(project: Path, nexus: Nexus, sealed: Path) -> None:
