@@ -7,14 +7,17 @@ project's own. Other programs obey files that lie there: those have to be as the
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePath
 
 from gitnexus.base.text import one_line
 from gitnexus.git.child import run as git_run
 from gitnexus.policy.obeyed import OBEYED
-from gitnexus.policy.programs import name_of
+from gitnexus.policy.programs import name_of, unwrapped
 
 _LARGEST = 4 * 1024 * 1024
+_MOST_FOUND = 2000
+_PYTHONS = frozenset(("python", "python3", "pypy", "pypy3"))
 # Programs that ask git, or look for a repository as it does.
 _GITS = frozenset(("git", "tig", "gh", "glab", "hub", "jj", "git-nexus"))
 
@@ -24,7 +27,21 @@ def why_folder_matters(argv: Sequence[str], cwd: str, top: str) -> tuple[str, li
     name = name_of(argv[0])
     if name in _GITS:
         return _repository(argv, os.path.realpath(cwd), os.path.realpath(top))
-    return _obeyed(name, os.path.realpath(cwd), os.path.realpath(top)) if name in OBEYED else ("", [])
+    names = tuple(dict.fromkeys(name for name in _programs(argv) if name in OBEYED))
+    return _obeyed(names, os.path.realpath(cwd), os.path.realpath(top)) if names else ("", [])
+
+
+def _programs(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the program, those that it may run for somebody, and a module of Python's that is one."""
+    yield from (name_of(line[0]) for line in unwrapped(argv))
+    if name_of(argv[0]) in _PYTHONS:
+        joined = next((word for word in argv[1:] if word.startswith("-") and "m" in word), "").partition("m")[2]
+        modules = [joined, *argv[2:]]
+        yield from (name for word in modules for name in _names_of_module(word.partition(".")[0]))
+
+
+def _names_of_module(module: str) -> tuple[str, ...]:
+    return module, module.replace("_", "-"), f"{module}-build"
 
 
 def _repository(argv: Sequence[str], cwd: str, top: str) -> tuple[str, list[str]]:
@@ -71,20 +88,33 @@ def _is_submodule(link: Path, common: Path) -> bool:
         return False
 
 
-def _obeyed(name: str, cwd: str, top: str) -> tuple[str, list[str]]:
+def _obeyed(names: Sequence[str], cwd: str, top: str) -> tuple[str, list[str]]:
     if cwd != top and not cwd.startswith(f"{top}/"):
         return "", []  # judged as a command outside of the project
-    files = list(_present(OBEYED[name], Path(cwd), Path(top)))
+    by_file = {file: name for name in reversed(names) for file in _present(OBEYED[name], Path(cwd), Path(top))}
+    files = list(by_file)
     changed = _uncommitted(files, top)
+    name = by_file[Path(top, changed)] if changed else ""
     why = f"{name} obeys {one_line(changed, 120)}, which is not as it is committed" if changed else ""
-    folders = [str(at) for at in (Path(cwd), *Path(cwd).parents) if at.is_relative_to(top)]
-    return why, [*folders, *(str(file) for file in files)]
+    folders = [at for at in (Path(cwd), *Path(cwd).parents) if at.is_relative_to(top)]
+    below = {at / folder for at in folders for folder in _folders_in(names) if (at / folder).is_dir()}
+    return why, [str(path) for path in (*folders, *sorted(below), *files)]
+
+
+def _folders_in(names: Sequence[str]) -> set[str]:
+    """Return the folders in which files of these programs may come to lie, such as .cargo."""
+    files = (PurePath(file) for name in names for file in OBEYED[name] if "/" in file)
+    return {str(folder) for file in files for folder in file.parents if "*" not in str(folder)} - {"."}
 
 
 def _present(names: Sequence[str], cwd: Path, top: Path) -> Iterator[Path]:
     at = cwd
     while True:
-        yield from (at / name for name in names if os.path.lexists(at / name))
+        for name in names:
+            if "*" in name:
+                yield from islice(at.glob(name), _MOST_FOUND)
+            elif os.path.lexists(at / name):
+                yield at / name
         if at in (top, at.parent):
             return
         at = at.parent

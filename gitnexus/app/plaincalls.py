@@ -115,10 +115,12 @@ def _part(command: "shell.Command", cwd: str, place: Place, plain: dict[str, Any
 def _is_plain_folder(argv: "tuple[str, ...]", cwd: str, place: Place) -> bool:
     """True where nothing in the folder can make the program run something else: in git's case, at the top alone."""
     from gitnexus.policy.obeyed import OBEYED
-    from gitnexus.policy.programs import name_of
+    from gitnexus.policy.programs import name_of, unwrapped
 
     name = name_of(argv[0])
-    return name not in OBEYED and (name != "git" or (cwd == place.top and "-C" not in argv))
+    if name == "git":
+        return cwd == place.top and "-C" not in argv
+    return not any(name_of(line[0]) in OBEYED for line in unwrapped(argv))
 
 
 def _leads_nowhere_else(word: str, cwd: str, place: Place, plain: dict[str, Any]) -> bool:

@@ -2,36 +2,74 @@
 
 Who writes such a file is asked about, whatever a wildcard allows (the lists of `builtin` hold each of them). Who runs
 such a program outside of a sandbox is judged with the files that lie from its folder up to the top of the worktree.
+What is installed and never committed (`node_modules/.bin`), and what counts only in a home (`.bashrc`), is asked about
+where it is written, and not here. A name may hold `*`.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_NODE = ("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml")
+
+def _configs(*stems: str) -> tuple[str, ...]:
+    """Return the names under which JavaScript's programs look for a config that is code."""
+    return tuple(f"{stem}.{ending}" for stem in stems for ending in ("js", "mjs", "cjs", "ts", "mts", "cts"))
+
+
+_NODE = ("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml", ".pnp.cjs",
+         ".pnp.loader.mjs", ".yarn/plugins/*.cjs", ".yarn/plugins/*/*.cjs", ".yarn/releases/*.cjs",
+         "pnpm-workspace.yaml")  # fmt: skip
+_DENO = ("deno.json", "deno.jsonc")
+_TESTS = (*_configs("jest.config", "vitest.config", "vitest.workspace", "vite.config", "webpack.config",
+                    "rollup.config", "babel.config"), "jest.config.json", "vitest.workspace.json", "babel.config.json",
+          ".babelrc", ".babelrc.js", ".babelrc.cjs", ".babelrc.mjs", ".babelrc.json")  # fmt: skip
+_ESLINT = (*_configs("eslint.config"), ".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml",
+           ".eslintrc.yaml")  # fmt: skip
+_PRETTIER = (*_configs("prettier.config", ".prettierrc"), ".prettierrc", ".prettierrc.json", ".prettierrc.json5",
+             ".prettierrc.toml", ".prettierrc.yml", ".prettierrc.yaml")  # fmt: skip
+_STAGED = (*_configs("lint-staged.config", ".lintstagedrc"), ".lintstagedrc", ".lintstagedrc.json",
+           ".lintstagedrc.yml", ".lintstagedrc.yaml", "package.json")  # fmt: skip
 _PYTHON = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini")
-_PYTEST = ("conftest.py", "pytest.ini", *_PYTHON)
+_PYTEST = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", *_PYTHON)
 _CARGO = ("Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 _MAKE = ("GNUmakefile", "makefile", "Makefile")
-_RUBY = ("Gemfile", "Rakefile", ".bundle/config")
+_RUBY = ("Gemfile", "gems.rb", "Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb", "rakelib/*.rake", ".bundle/config")
 _COMPOSE = ("Dockerfile", "compose.yml", "compose.yaml", "docker-compose.yml", "docker-compose.yaml")
-_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradlew")
+_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradlew", "gradle.properties",
+           "init.gradle", "init.gradle.kts", "gradle/wrapper/gradle-wrapper.properties", "buildSrc/build.gradle",
+           "buildSrc/build.gradle.kts")  # fmt: skip
+_BAZEL = (".bazelrc", ".bazelversion", "WORKSPACE", "WORKSPACE.bazel", "MODULE.bazel", "BUILD", "BUILD.bazel",
+          "tools/bazel")  # fmt: skip
+_TASK = tuple(f"{name}{dist}.{ending}" for name in ("Taskfile", "taskfile") for dist in ("", ".dist")
+              for ending in ("yml", "yaml"))  # fmt: skip
+_DOTNET = ("*.csproj", "*.fsproj", "*.vbproj", "*.sln", "*.slnx", "Directory.Build.props", "Directory.Build.targets",
+           "Directory.Packages.props", "Directory.Build.rsp", "nuget.config", "NuGet.config",
+           "global.json")  # fmt: skip
 _MISE = ("mise.toml", ".mise.toml", ".tool-versions")
 
 OBEYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys(("npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx"), _NODE),
-        **dict.fromkeys(("node", "nodejs", "deno", "tsx"), ("package.json", ".npmrc")),
-        **dict.fromkeys(("jest", "vitest", "vite", "webpack", "rollup", "babel"), (
-            *_NODE, "jest.config.js", "vitest.config.ts", "vite.config.js", "vite.config.ts", "webpack.config.js",
-            "rollup.config.js", "babel.config.js", ".babelrc")),
-        **dict.fromkeys(("eslint", "prettier"), (*_NODE, ".eslintrc.js", ".eslintrc.cjs", "eslint.config.js",
-                                                 ".prettierrc.js")),
+        **dict.fromkeys(("node", "nodejs", "tsx"), ("package.json", ".npmrc")),
+        "deno": ("package.json", ".npmrc", *_DENO),
+        **dict.fromkeys(("jest", "vitest", "vite", "webpack", "rollup", "babel"), (*_NODE, *_TESTS)),
+        "eslint": (*_NODE, *_ESLINT),
+        "prettier": (*_NODE, *_PRETTIER),
+        "playwright": (*_NODE, *_configs("playwright.config")),
+        "next": (*_NODE, *_configs("next.config")),
+        "lint-staged": _STAGED,
         **dict.fromkeys(("make", "gmake"), _MAKE),
         **dict.fromkeys(("pytest", "py.test"), _PYTEST),
-        **dict.fromkeys(("python", "python3"), ("sitecustomize.py", "usercustomize.py")),
+        **dict.fromkeys(("python", "python3"), ("sitecustomize.py", "usercustomize.py", ".pdbrc")),
         **dict.fromkeys(("pip", "pip3", "uv", "uvx", "poetry", "hatch", "build"), (*_PYTHON, "uv.toml", "hatch.toml")),
-        "tox": ("tox.ini", *_PYTHON),
+        "tox": ("tox.ini", "tox.toml", "toxfile.py", *_PYTHON),
         "nox": ("noxfile.py",),
+        "doit": ("dodo.py", "pyproject.toml", "doit.cfg"),
+        **dict.fromkeys(
+            ("invoke", "inv"), ("tasks.py", "tasks/__init__.py", "invoke.yaml", "invoke.json", "invoke.py")
+        ),
+        **dict.fromkeys(("fab", "fabric"), ("fabfile.py", "fabfile/__init__.py", "fabric.yaml")),
+        "scons": ("SConstruct", "Sconstruct", "sconstruct", "SConstruct.py", "SConscript"),
+        "snakemake": ("Snakefile", "snakefile", "workflow/Snakefile"),
         "ruff": ("ruff.toml", ".ruff.toml", "pyproject.toml"),
         "mypy": ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"),
         "flake8": (".flake8", "setup.cfg", "tox.ini"),
@@ -43,24 +81,32 @@ OBEYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cargo": _CARGO,
         "rustc": ("rust-toolchain.toml", "rust-toolchain"),
         "go": ("go.mod", "go.work"),
+        "zig": ("build.zig", "build.zig.zon"),
+        "sbt": ("build.sbt", "project/build.properties", "project/plugins.sbt", ".sbtopts", ".jvmopts"),
+        "swift": ("Package.swift",),
+        **dict.fromkeys(("dotnet", "msbuild"), _DOTNET),
         **dict.fromkeys(("bundle", "gem", "rake", "ruby", "irb"), _RUBY),
         "composer": ("composer.json",),
         **dict.fromkeys(("docker", "podman"), _COMPOSE),
         "direnv": (".envrc",),
         **dict.fromkeys(("mise", "asdf"), _MISE),
         **dict.fromkeys(("gradle", "gradlew"), _GRADLE),
-        "mvn": ("pom.xml", ".mvn/extensions.xml", ".mvn/jvm.config"),
+        "mvn": ("pom.xml", ".mvn/extensions.xml", ".mvn/jvm.config", ".mvn/maven.config"),
         "cmake": ("CMakeLists.txt", "CMakePresets.json"),
         "meson": ("meson.build",),
         "ninja": ("build.ninja",),
-        "bazel": (".bazelrc", "WORKSPACE", "MODULE.bazel"),
-        "just": ("justfile", ".justfile"),
-        "task": ("Taskfile.yml", "Taskfile.yaml"),
+        **dict.fromkeys(("bazel", "bazelisk"), _BAZEL),
+        "just": ("justfile", "Justfile", "JUSTFILE", ".justfile"),
+        "task": _TASK,
         **dict.fromkeys(("pre-commit", "prek"), (".pre-commit-config.yaml",)),
-        "lefthook": ("lefthook.yml", ".lefthook.yml"),
+        "lefthook": ("lefthook.yml", ".lefthook.yml", "lefthook-local.yml", ".lefthook-local.yml"),
         **dict.fromkeys(("nix", "nix-shell", "nix-build"), ("flake.nix", "shell.nix", "default.nix")),
         "vagrant": ("Vagrantfile",),
-        **dict.fromkeys(("vim", "vi", "nvim"), (".vimrc", ".exrc", ".nvimrc")),
+        "devcontainer": (".devcontainer.json", ".devcontainer/devcontainer.json"),
+        "hg": (".hg/hgrc",),
+        **dict.fromkeys(("R", "Rscript"), (".Rprofile", ".Renviron")),
+        **dict.fromkeys(("vim", "vi", "nvim"), (".vimrc", ".exrc", ".nvimrc", ".nvim.lua")),
+        **dict.fromkeys(("emacs", "emacsclient"), (".dir-locals.el", ".dir-locals-2.el")),
         "gdb": (".gdbinit",),
         "lldb": (".lldbinit",),
     }

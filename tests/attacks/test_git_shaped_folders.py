@@ -24,6 +24,9 @@ allow:
 - run: [git, status]
 - run: [cd, "**"]
 - {run: [make, all], unconfined: true}
+- {run: [python3, -m, pytest], unconfined: true}
+- {run: [python3, -mpytest], unconfined: true}
+- {run: [rake], unconfined: true}
 ---
 """
 CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "sh -c id"\n'
@@ -197,10 +200,44 @@ def test_a_program_that_obeys_files_of_its_folder_asks_while_they_are_not_as_com
     assert "make obeys src/GNUmakefile" in said(place, "codex", "Bash", given)[1]
 
 
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("python3 -m pytest", "conftest.py"),
+        ("python3 -mpytest", "pytest.toml"),
+        ("rake", "rakelib/x.rake"),
+    ],
+)
+def test_a_program_is_judged_with_its_files_however_it_is_named(place: Path, command: str, file: str) -> None:
+    (place / file).parent.mkdir(exist_ok=True)
+    assert [said(place, "codex", "Bash", {"command": command})[0] for _ in range(2)] == ["allow", "allow"]
+    (place / file).write_text("x\n")
+    verdict, why = said(place, "codex", "Bash", {"command": command})
+    assert (verdict, f"obeys {file}" in why) == ("deny", True), why
+
+
+UNCOVERED = """
+    .prettierrc .prettierrc.json .prettierrc.toml prettier.config.mjs tox.toml toxfile.py .pytest.ini pytest.toml BUILD
+    BUILD.bazel WORKSPACE.bazel tools/bazel .bazelversion rakefile.rb Rakefile.rb rakelib/x.rake Taskfile.dist.yml
+    taskfile.yml deno.json deno.jsonc gradle.properties init.gradle gradle/wrapper/gradle-wrapper.properties .pnp.cjs
+    .yarn/plugins/x.cjs pnpm-workspace.yaml node_modules/.bin/x vitest.workspace.ts eslint.config.mjs eslint.config.ts
+    .eslintrc .eslintrc.json jest.config.mjs vitest.config.mts .prettierrc.mjs Justfile .mvn/maven.config
+    buildSrc/build.gradle dodo.py tasks.py fabfile.py SConstruct Snakefile build.zig build.sbt Package.swift x.csproj
+    Directory.Build.props playwright.config.ts next.config.js lint-staged.config.js lefthook-local.yml
+    .devcontainer.json .zed/tasks.json .hg/hgrc .nvim.lua .dir-locals.el .Rprofile .pdbrc .curlrc .bashrc
+"""
+
+
+@pytest.mark.parametrize("name", UNCOVERED.split())
+def test_a_file_that_some_program_obeys_asks(name: str) -> None:
+    assert asked_tag(name)
+    assert asked_tag(f"src/{name}")
+
+
 def test_every_file_that_a_program_obeys_is_asked_about_when_it_is_written() -> None:
     for program, names in OBEYED.items():
         for name in names:
-            path = f"src/{name}"
+            path = f"src/{name.replace('*', 'x')}"
             assert asked_tag(path) or secret_by(path), (program, name)
 
 
