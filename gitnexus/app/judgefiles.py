@@ -31,7 +31,7 @@ def reading(court: Court, call: Reads) -> Iterator[Finding]:
             yield Finding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
     reach = Reach(court.here.law, court.place.top)
     for path in map(meant, call.paths):
-        if Path(path).is_dir() and (found := reach.by_search(path, call.patterns)) is not None:
+        if (call.patterns or Path(path).is_dir()) and (found := reach.by_search(path, call.patterns)) is not None:
             yield Finding("deny", words_of(found, court.place.top), found.rule)
     court.look_at(reach.looked_at)
     for pattern in call.patterns:

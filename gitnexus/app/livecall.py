@@ -50,7 +50,8 @@ def settled(desk: RunDesk, call: Call) -> tuple[bool, str] | None:
                 below = os.path.relpath(os.path.realpath(path), desk.place) if _is_inside(desk, path) else "."
                 if below != "." and (rule := why_unreadable(law, below)):
                     return False, f"{rule}: this file is not read"
-                found = Reach(law, str(desk.place)).by_search(path, call.patterns) if Path(path).is_dir() else None
+                is_search = call.patterns or Path(path).is_dir()
+                found = Reach(law, str(desk.place)).by_search(path, call.patterns) if is_search else None
                 if found is not None:
                     return False, words_of(found, str(desk.place))
             return True, ""

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from gitnexus.policy import shell
 
 _LONGEST_WORD = 1000
-# Programs that may look into a folder that they do not name, always or with one of these letters, and so may git.
-_SEARCHERS = frozenset("grep egrep fgrep zgrep rg ag ack fd find tree du tar zip rsync cp scp ctags".split())
-_RECURSIVE = {"ls": "R", "diff": "r"}
-_GIT_SHOWS = frozenset(("grep", "archive", "diff", "show", "stash", "reflog", "-p", "-u", "--patch"))
 # What a shell fills in, zsh with EXTENDED_GLOB too.
 _WILD = frozenset("*?[{#^~")
 
@@ -80,18 +76,14 @@ def _shell(call: Shell, place: Place, plain: dict[str, Any]) -> Known | None:
 def _looks_around(argv: "tuple[str, ...]") -> bool:
     """True for a command that may reach more files than its words name: by a search, a pattern, or another folder."""
     from gitnexus.policy.parts import moves
+    from gitnexus.policy.programs import WRAPPERS, name_of
+    from gitnexus.policy.searches import is_search
 
-    if not argv or moves(argv):
+    if not argv or not argv[0] or moves(argv):
         return bool(argv)
-    name = argv[0].rpartition("/")[2]
-    letter = _RECURSIVE.get(name, "\0")
-    return name in _SEARCHERS or any(
-        word in _GIT_SHOWS
-        or word[:2] in ("-S", "-G", "-L")
-        or (word[:1] == "-" and letter in word)
-        or not _WILD.isdisjoint(word)
-        for word in argv[1:]
-    )
+    if name_of(argv[0]) in WRAPPERS or is_search(argv):
+        return True
+    return any(not _WILD.isdisjoint(word) for word in argv[1:])
 
 
 def _part(command: "shell.Command", cwd: str, place: Place, plain: dict[str, Any]) -> Known | None:

@@ -126,32 +126,34 @@ class _Input(NamedTuple):
     cwd: str
 
     def text(self, *names: str) -> str:
-        """Return the first of these fields that is text; empty text counts."""
-        for name in names:
-            value = self.given.get(name)
-            if isinstance(value, str):
-                return value
-        raise _Missing(names[0])
+        """Return the one of these fields that is text; empty text counts. Which of two a program obeys is not told."""
+        found = dict.fromkeys(value for name in names if isinstance(value := self.given.get(name), str))
+        filled = [value for value in found if value]
+        if not found or len(filled) > 1:
+            raise _Missing(names[0] if not found else f"one {names[0]} alone")
+        return (filled or list(found))[0]
 
     def perhaps(self, *names: str) -> str:
-        """Return the first of these fields; nothing if none is there. One of another type is still no text."""
-        for name in names:
-            value = self.given.get(name)
-            if value is not None and value != "":
-                return self.text(name)
-        return ""
+        """Return the one of these fields that is there; nothing if none is. One of another type is still no text."""
+        there = [name for name in names if self.given.get(name) not in (None, "")]
+        if not all(isinstance(self.given[name], str) for name in there):
+            raise _Missing(there[0])
+        return self.text(*there) if there else ""
 
     def texts(self, *names: str) -> tuple[str, ...]:
-        """Return a text or a list of texts as a list."""
+        """Return the texts and lists of texts of all these fields as one list."""
+        found: list[str] = []
         for name in names:
             value = self.given.get(name)
-            if value is None:
-                continue
-            rows = value if isinstance(value, list) else [value]
+            rows = value if isinstance(value, list) else [] if value is None else [value]
             if not all(isinstance(row, str) for row in rows):
                 raise _Missing(name)
-            return tuple(rows)
-        return ()
+            found += rows
+        return tuple(found)
+
+    def paths(self, *names: str) -> tuple[str, ...]:
+        """Return the paths of all these fields, joined to the folder."""
+        return tuple(dict.fromkeys(self.joined(self.text(name)) for name in names if self.given.get(name)))
 
     def path(self, *names: str) -> str:
         """Return the path in the first of these fields, joined to the folder."""
@@ -169,16 +171,15 @@ _Maker = Callable[[_Input], Call]
 
 
 def _reads(*fields: str) -> _Maker:
-    return lambda given: Reads((given.path(*fields),))
+    return lambda given: Reads(given.paths(*fields) or (given.path(*fields),))
 
 
 def _searches(folder: tuple[str, ...], patterns: tuple[str, ...]) -> _Maker:
     """A search: in a folder, or in the one of the call; each field of `patterns` may hold names."""
 
     def made(given: _Input) -> Call:
-        place = given.perhaps(*folder)
-        names = tuple(word for field in patterns for word in given.texts(field) if word)
-        return Reads((given.joined(place) if place else given.cwd,), names)
+        names = tuple(word for word in given.texts(*patterns) if word)
+        return Reads(given.paths(*folder) or (given.cwd,), names)
 
     return made
 
@@ -219,10 +220,11 @@ def _shell(*fields: str, folder: tuple[str, ...] = (), dialect: str = "sh") -> _
     def made(given: _Input) -> Call:
         place = given.perhaps(*folder) if folder else ""
         cwd = given.joined(place) if place else given.cwd
-        for field_name in fields:
-            words = given.given.get(field_name)
-            if isinstance(words, list) and words:
-                return Shell("", cwd, given.texts(field_name), dialect)
+        lists = [name for name in fields if isinstance(given.given.get(name), list) and given.given[name]]
+        if lists:
+            if any(given.given.get(name) for name in fields if name != lists[0]):
+                raise _Missing(f"one {fields[0]} alone")
+            return Shell("", cwd, given.texts(lists[0]), dialect)
         return Shell(given.text(*fields), cwd, (), dialect)
 
     return made

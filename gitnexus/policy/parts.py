@@ -17,8 +17,10 @@ _MOVES = frozenset(("cd", "chdir", "pushd"))
 _MOST_FOLDERS = 64
 # Programs whose words are no files, and those whose first operand is what they look for.
 _SAYS = frozenset(("echo", "printf", "true", "false", "basename", "dirname", "expr", "test", "["))
-_SEEKS = frozenset("grep egrep fgrep zgrep rg ag ack sed awk gawk mawk nawk jq".split())
-_GIVES_PATTERN = ("-e", "-f", "--regexp", "--file", "--expression", "--from-file")
+_SEEKS = frozenset(
+    "grep egrep fgrep zgrep bzgrep xzgrep rgrep ugrep ug rg ag ack fd fdfind sed awk gawk mawk nawk jq".split()
+)
+_GIVES_PATTERN = ("--regexp", "--file", "--files", "--expression", "--from-file")
 
 
 class Part(NamedTuple):
@@ -76,7 +78,15 @@ def folder_words(argv: Sequence[str]) -> Sequence[str]:
     words = argv[1:]
     if name == "git" and "grep" in words:
         name, words = "grep", words[words.index("grep") + 1 :]
-    if name in _SEEKS and not any(word.startswith(_GIVES_PATTERN) for word in words):
+    if name in _SEEKS and not any(map(_gives_pattern, words)):
         first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
         return (*words[:first], *words[first + 1 :])
     return words
+
+
+def _gives_pattern(word: str) -> bool:
+    """True for an option that says what is sought, or that nothing is: alone, shortened, or among other letters."""
+    if word.startswith("--"):
+        stem = word.partition("=")[0]
+        return len(stem) > 3 and any(option.startswith(stem) for option in _GIVES_PATTERN)
+    return word.startswith("-") and ("e" in word or "f" in word)

@@ -20,6 +20,9 @@ allow:
 - run: [ls, "**"]
 - run: [cd, "**"]
 - run: [git, "**"]
+- run: [find, "**"]
+- run: [diff, "**"]
+- run: [rg, "**"]
 deny:
 - {name: customers, read: ["customers/**"]}
 ---
@@ -35,19 +38,51 @@ SEARCHES: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("LS", {"path": "customers"}),
         ("Read", {"file_path": "link/list.csv"}),
         ("Grep", {"pattern": "x", "path": "link"}),
+        *(
+            (tool, {"pattern": "**/*", "path": path})
+            for tool in ("Grep", "Glob", "LS")
+            for path in ("..", "/", "ABOVE")
+        ),
+        *(
+            ("Glob", {"pattern": one})
+            for one in (
+                *("TOP/customers/*", "../NAME/customers/*", "cust@(omers)/*", "?(x)customers/**", "[^x]ustomers/*"),
+                *("lin*/*", "src/../customers/*", "*/../customers/*", "cust\\omers/*", "cust{n..p}mers/*", "CUST*/*"),
+            )
+        ),
+        ("Glob", {"pattern": "TOP/customers/*", "path": "/nowhere"}),
+        ("Grep", {"pattern": "x", "glob": "*.py,customers/*"}),
     ],
     "gemini-cli": [
+        ("read_many_files", {"include": ["../NAME/customers/*"]}),
+        ("read_many_files", {"include": ["TOP/customers/*"]}),
+        ("read_many_files", {"include": ["src/**"], "paths": ["customers/*"]}),
+        ("read_file", {"file_path": "src/a.py", "absolute_path": "TOP/customers/list.csv"}),
+        ("glob", {"pattern": "*", "dir_path": "src", "path": "customers"}),
         ("grep_search", {"pattern": "x", "dir_path": "customers"}),
         ("search_file_content", {"pattern": "x"}),
         ("glob", {"pattern": "**/list.*"}),
         ("read_many_files", {"include": ["**/*.csv"]}),
         ("read_file", {"file_path": "link/list.csv"}),
+        *(
+            (tool, {"pattern": "**/*", "dir_path": at})
+            for tool in ("grep_search", "glob")
+            for at in ("..", "/", "ABOVE")
+        ),
+        ("run_shell_command", {"command": "grep -r x", "dir_path": "ABOVE"}),
     ],
     "opencode": [
         ("grep", {"pattern": "x", "path": "customers"}),
         ("grep", {"pattern": "x"}),
         ("glob", {"pattern": "*.csv"}),
         ("read", {"filePath": "link/list.csv"}),
+        *((tool, {"pattern": "**/*", "path": path}) for tool in ("grep", "glob", "list") for path in ("..", "ABOVE")),
+        ("bash", {"command": "grep -r x", "workdir": "ABOVE"}),
+    ],
+    "codex": [
+        ("exec_command", {"cmd": "grep -r x", "workdir": "ABOVE"}),
+        ("exec_command", {"cmd": "grep -rhex ..", "workdir": "src"}),
+        ("exec_command", {"cmd": "rg --files ../customers", "workdir": "src"}),
     ],
 }
 SHELL = {"claude-code": "Bash", "codex": "Bash", "gemini-cli": "run_shell_command", "opencode": "bash"}
@@ -76,7 +111,50 @@ TEXTS = [
     "git log -p",
     "git -C customers show HEAD:./list.csv",
     "ls customers",
+    "grep -r x ..",
+    "grep -r x ABOVE",
+    "grep -r x /",
+    "find .. -name list.csv",
+    "diff -r .. src",
+    "ls -R ..",
+    "ls --recursive",
+    "ls --recu ..",
+    "rg x ..",
+    "rg x",
+    "grep -d recurse x .",
+    "grep --directories=recurse x .",
+    "grep -r -e src",
+    "grep -r -A 1 src",
+    "find -newer src",
+    "cat [[:lower:]]ustomers/list.csv",
+    "timeout 5 grep -r x .",
 ]
+
+
+SHOWN = (
+    """
+git log -U3|git log --unified=3|git log --unif=3|git log --binary|git log -U3 -- ':(top,icase)CUST*'
+git log -c|git log -L1,2:src/a.py
+git log -p -- src ':(top)customers'|git log -p -- src 'c*v'|git log -p --full-diff -- src|git log -p --follow src/a.py
+git show|git show --stat -p|git show -s -U3|git show --no-patch --patch|git show -s abcd123|git show main
+git diff --stat -U3|git diff abcd123 -- src|git diff-tree -p HEAD|git status -v|git status -vv|git status --verb
+git commit --dry-run -v|git cat-file -p abcd123|git cat-file blob abcd123|git cat-file --batch|git unpack-file abcd123
+git archive HEAD|git bundle create x HEAD|git fast-export HEAD|git format-patch -1|git stash show -p|git stash list -p
+git blame customers/list.csv|git grep x|git worktree add ../copy|git read-tree --prefix=src/x/ abcd123
+git restore --source=abcd123 list.csv|git checkout abcd123 -- list.csv|git -c alias.x=show x|git x|git add -p
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
+UNSHOWN = (
+    """
+git log|git log --oneline -5 --stat|git log -p -- src|git log -p src|git diff src|git diff HEAD -- src/a.py
+git status -s|git diff --stat|git diff --name-only HEAD|git show --stat HEAD|git branch -vv
+git ls-files -s|git ls-tree -r HEAD|git blame -L 1,2 src/a.py|git rev-parse HEAD|git stash list
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
 
 
 @pytest.fixture
@@ -92,23 +170,33 @@ def place(project: Path, sealed: Path) -> Path:
 
 
 def said(place: Path, harness: str, tool: str, given: dict[str, Any]) -> tuple[str, str]:
+    given = json.loads(
+        json.dumps(given).replace("ABOVE", str(place.parent)).replace("TOP", str(place)).replace("NAME", place.name)
+    )
     told = Happening(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
     answer = judged(told)
     return answer.verdict, answer.reason
 
 
+def is_kept(answer: tuple[str, str]) -> bool:
+    """True for a no by the rule of the scene."""
+    return answer[0] == "deny" and "user.customers" in answer[1]
+
+
 @pytest.mark.parametrize("harness", SEARCHES)
 def test_no_search_of_a_program_reaches_what_is_not_read(place: Path, harness: str) -> None:
-    for tool, given in SEARCHES[harness]:
-        verdict, why = said(place, harness, tool, given)
-        assert (verdict, "user.customers" in why) == ("deny", True), (tool, given, verdict, why)
+    assert not [case for case in SEARCHES[harness] if not is_kept(said(place, harness, *case))]
 
 
 @pytest.mark.parametrize("harness", SHELL)
 def test_no_shell_of_a_program_reaches_what_is_not_read(place: Path, harness: str) -> None:
-    for text in TEXTS:
-        verdict, why = said(place, harness, SHELL[harness], {"command": text})
-        assert (verdict, "user.customers" in why) == ("deny", True), (text, verdict, why)
+    assert not [text for text in TEXTS if not is_kept(said(place, harness, SHELL[harness], {"command": text}))]
+
+
+@pytest.mark.parametrize("harness", ["codex", "claude-code"])
+def test_git_shows_nothing_of_what_is_not_read(place: Path, harness: str) -> None:
+    assert not [text for text in SHOWN if not is_kept(said(place, harness, "Bash", {"command": text}))]
+    assert not [text for text in UNSHOWN if is_kept(said(place, harness, "Bash", {"command": text}))]
 
 
 def test_what_lies_beside_it_is_read_and_searched_as_before(place: Path) -> None:

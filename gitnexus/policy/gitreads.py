@@ -1,0 +1,140 @@
+"""Which commands of git show what files hold, and whether their words keep that to some folders: pure.
+
+What is not known to show names alone is taken to show everything: an option that nobody listed here, an alias, the id
+of an object.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from gitnexus.policy.programs import subcommand
+
+# These show no file, but with one of the words of `_PATCHES`.
+_SILENT = frozenset(
+    "add am apply bisect branch check-attr check-ignore checkout cherry cherry-pick clean commit commit-tree config "
+    "count-objects describe fetch for-each-ref gc hash-object help init ls-files ls-remote ls-tree merge merge-base mv "
+    "name-rev nexus pull push rebase remote reset restore rev-list rev-parse revert rm shortlog show-branch show-ref "
+    "sparse-checkout stash status submodule switch symbolic-ref tag update-index update-ref var verify-commit "
+    "verify-tag version worktree write-tree".split()
+)
+_LISTS = frozenset(("log", "reflog", "whatchanged"))
+_SHOWS = frozenset(("diff", "show", "diff-tree", "diff-index", "diff-files"))
+_PATCHES = ("--patch", "--show-current-patch", "--blob")
+_LOUD_WORDS = {"status": ("--verbose",), "commit": ("--verbose", "--interactive"), "add": ("--interactive", "--edit")}
+_LOUD_LETTERS = {
+    "status": "v",
+    "commit": "vp",
+    "add": "pie",
+    **dict.fromkeys("checkout reset restore stash".split(), "p"),
+}
+# Options of log, show and diff after which there are names, numbers and messages alone.
+_NAMES = frozenset("--stat --shortstat --numstat --name-only --name-status --no-patch -s --summary --raw".split())
+_PLAIN = frozenset(
+    "-- --oneline --graph --all --branches --tags --remotes --decorate --no-decorate --format --pretty --abbrev-commit "
+    "--no-abbrev-commit --abbrev --date --author --committer --grep --since --after --until --before --max-count "
+    "--skip --reverse --merges --no-merges --first-parent --topo-order --date-order --no-color --color --no-pager "
+    "--cached --staged --no-renames --no-ext-diff --no-textconv --exit-code --quiet --left-right --cherry-pick "
+    "--show-signature --simplify-by-decoration --diff-filter --relative-date --no-notes --no-walk -i -z -r -M -q "
+    "-n".split()
+)
+_NUMBER = re.compile(r"-n?[0-9]+")
+_LINES = re.compile(r"-p|-u|--patch|(?:-U|--unified=)[0-9]+|-w|-b")
+_BLAMES = re.compile(r"-L.*|-[bceflnpstw]+|-[MC]+[0-9]*|--(?:line-)?porcelain|--date=.*")
+_KNOWN_COMMIT = re.compile(r"(?:HEAD|@)(?:[~^][0-9]*)*(?:\.\.\.?(?:(?:HEAD|@)(?:[~^][0-9]*)*)?)?")
+_OBJECT = re.compile(r"[0-9a-fA-F]{4,64}(?:[~^:].*)?")
+_SAFE_SETTINGS = ("color.", "user.", "advice.", "core.pager=", "core.quotepath=", "commit.gpgsign=", "init.")
+
+
+def shows_files(argv: Sequence[str]) -> bool:
+    """True for a command of git that may show what files hold."""
+    verb, words = _split(argv)
+    if verb is None:
+        return False
+    if _has_settings(argv[: len(argv) - len(words)]):
+        return True
+    if verb in _LISTS or (verb == "stash" and "list" in words):
+        return not all(_is_quiet(word) for word in _options(words)) or "show-patch" in words
+    if verb in _SHOWS or (verb == "stash" and "show" in words):
+        return _may_show(verb, words)
+    return verb not in _SILENT or _is_loud(verb, words)
+
+
+def kept_to(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the only paths that a command of git can show files of, none where that is not sure."""
+    verb, words = _split(argv)
+    if verb not in ("log", "diff", "blame", "annotate"):
+        return ()
+    if verb in ("blame", "annotate"):
+        is_known = all(_BLAMES.fullmatch(word) for word in _options(words))
+        return tuple(words[-1:]) if is_known and words and _is_plain_path(words[-1]) else ()
+    if not all(_is_quiet(word) or _LINES.fullmatch(word) for word in _options(words)):
+        return ()
+    at = words.index("--") if "--" in words else len(words)
+    before, paths = [word for word in words[:at] if not word.startswith("-")], tuple(words[at + 1 :])
+    if "--" not in words:
+        paths = tuple(word for word in before if not _KNOWN_COMMIT.fullmatch(word))
+    elif verb == "diff" and not all(_KNOWN_COMMIT.fullmatch(word) for word in before):
+        return ()
+    return paths if all(map(_is_plain_path, paths)) else ()
+
+
+def _split(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    verb = subcommand(argv)
+    return verb, argv[list(argv).index(verb, 1) + 1 :] if verb is not None else ()
+
+
+def _options(words: Sequence[str]) -> list[str]:
+    at = list(words).index("--") if "--" in words else len(words)
+    return [word for word in words[:at] if word.startswith("-")]
+
+
+def _has_settings(before: Sequence[str]) -> bool:
+    """True where a setting is given that could make another command of this one."""
+    values = [after for word, after in pairwise(before) if word == "-c"]
+    return any(word.startswith("--config-env") for word in before) or not all(
+        value.lower().startswith(_SAFE_SETTINGS) for value in values
+    )
+
+
+def _is_quiet(word: str) -> bool:
+    stem = word.partition("=")[0]
+    return stem in _NAMES or stem in _PLAIN or _NUMBER.fullmatch(word) is not None
+
+
+def _may_show(verb: str, words: Sequence[str]) -> bool:
+    """True unless an option says that only names are shown, no other one takes that back, and no object is named."""
+    options = _options(words)
+    if not any(word.partition("=")[0] in _NAMES for word in options) or not all(map(_is_quiet, options)):
+        return True
+    named = [word for word in words if not word.startswith("-") and verb == "show"]
+    return not all(_KNOWN_COMMIT.fullmatch(word) for word in named)
+
+
+def _is_loud(verb: str, words: Sequence[str]) -> bool:
+    """True for a command that shows no file by itself, with a word by which it does."""
+    options = _options(words)
+    long = (*_PATCHES, *_LOUD_WORDS.get(verb, ()))
+    if any(len(word) > 3 and any(one.startswith(word.partition("=")[0]) for one in long) for word in options):
+        return True
+    letters = _LOUD_LETTERS.get(verb, "")
+    if any(letter in word for word in options if word[1:2] != "-" for letter in letters):
+        return True
+    # A worktree is a copy of every file where no rule looks; a ref may lead to a file.
+    if (verb == "worktree" and "add" in words) or "%(raw" in " ".join(words):
+        return True
+    if verb == "bisect":
+        return "view" in words or "visualize" in words
+    return verb in ("checkout", "restore", "reset") and _takes_tree(verb, words)
+
+
+def _takes_tree(verb: str, words: Sequence[str]) -> bool:
+    """True for files that are taken out of a tree which only its id tells: it may be a folder of another name."""
+    named = [word for word in words if not word.startswith("-")]
+    sources = [word.partition("=")[2] for word in words if word.startswith("--so")]
+    many = verb == "restore" or len(named) > 1
+    return many and any(_OBJECT.fullmatch(word) or ":" in word for word in (*named, *sources))
+
+
+def _is_plain_path(word: str) -> bool:
+    return bool(word) and word[0] not in ":-" and not any(mark in word for mark in "*?[\\")

@@ -1,0 +1,94 @@
+"""Which commands look into whatever lies below a folder, and which of their words name that folder: pure."""
+
+from collections.abc import Iterator, Sequence
+
+from gitnexus.policy.gitreads import shows_files
+from gitnexus.policy.parts import folder_words
+from gitnexus.policy.programs import name_of
+
+_GREPS = tuple("grep egrep fgrep zgrep bzgrep xzgrep".split())
+# Programs that always do, and the letters by which others do.
+_ALWAYS = frozenset("rg ag ack fd fdfind find bfs tree du tar bsdtar zip 7z rsync cp scp ctags rgrep ugrep ug".split())
+_LETTERS = {**dict.fromkeys(_GREPS, "rRd"), **dict.fromkeys(("ls", "dir", "vdir"), "R"), "diff": "r", "chmod": "R"}
+_WORDS = ("--recursive", "--dereference-recursive", "--directories")
+# Without a file among their words these look where they are. The letters are those that take no value.
+_GREP_LETTERS = "abchiHnlLoqrRsvwxyzEFGIPTUVZ0123456789"
+_LOOK_HERE = {
+    **dict.fromkeys((*_GREPS, "rgrep"), _GREP_LETTERS),
+    **dict.fromkeys(("ls", "dir", "vdir"), "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1"),
+    "rg": "abcFHhiIlLnNoPpqSsUuvwxz0.",
+    "tree": "adflxRqNQpugshDiFvtcUrnACJX",
+    "du": "0abchHklLmPsSDx",
+    "find": "HLP",
+    **dict.fromkeys(("fd", "fdfind"), "HIusigaplL0F1q"),
+    **dict.fromkeys("ag ack bfs ugrep ug ctags".split(), ""),
+}
+_NO_VALUE = frozenset(
+    "-- --recursive --ignore-case --line-number --color --colour --hidden --no-ignore --files --all --follow "
+    "--human-readable --summarize --with-filename --no-filename --count --files-with-matches --word-regexp "
+    "--fixed-strings --extended-regexp --perl-regexp --no-heading --heading --dereference-recursive".split()
+)
+_LEAVES_OUT = ("--exclude", "--ignore")
+# These follow links by themselves; the others if one of the letters or words is there.
+_FOLLOWS = frozenset("diff zip 7z scp cp tar bsdtar rsync".split())
+
+
+def is_search(argv: Sequence[str]) -> bool:
+    """True for a command that looks into whatever lies below a folder."""
+    name = name_of(argv[0])
+    if name in _ALWAYS:
+        return True
+    if name == "git":
+        return shows_files(argv)
+    letters = _LETTERS.get(name, "")
+    return bool(letters) and any(
+        any(letter in word for letter in letters) if _is_letters(word) else _shortens(word, _WORDS) for word in argv[1:]
+    )
+
+
+def follows_links(argv: Sequence[str]) -> bool:
+    """True for a search that may go where links lead."""
+    return name_of(argv[0]) in _FOLLOWS or any(
+        any(letter in word for letter in "RLlH") if _is_letters(word) else word.startswith(("--follow", "--deref"))
+        for word in argv[1:]
+    )
+
+
+def looks_here(argv: Sequence[str]) -> bool:
+    """True for a search that looks in its own folder unless its words name another."""
+    return name_of(argv[0]) in _LOOK_HERE
+
+
+def places_in(argv: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a command that may name a file or a folder, each with whether it is nothing else."""
+    name, before, is_ended = name_of(argv[0]), "", False
+    is_sought = is_search(argv) and name != "git"
+    for word in folder_words(argv):
+        if is_ended or not word.startswith("-"):
+            yield word, is_ended or name not in _LOOK_HERE or not _takes_value(name, before)
+        elif is_sought and not word.startswith(_LEAVES_OUT):
+            value = word.partition("=")[2] if word.startswith("--") else word[2:]
+            if value:
+                yield value, False
+        is_ended = is_ended or word == "--"
+        before = word
+
+
+def _takes_value(name: str, option: str) -> bool:
+    """True where the word after this one may be its value."""
+    if not option.startswith("-") or "=" in option or option in _NO_VALUE:
+        return False
+    if not _is_letters(option) or name in ("find", "bfs"):
+        return option not in ("-H", "-L", "-P")
+    valued = next((at for at, letter in enumerate(option) if at and letter not in _LOOK_HERE[name]), None)
+    return valued == len(option) - 1
+
+
+def _is_letters(word: str) -> bool:
+    return word.startswith("-") and not word.startswith("--")
+
+
+def _shortens(word: str, options: Sequence[str]) -> bool:
+    """True for one of the long options, or for so much of it as a program takes for it."""
+    stem = word.partition("=")[0]
+    return len(stem) > 3 and any(option.startswith(stem) for option in options)
