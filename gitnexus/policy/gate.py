@@ -17,7 +17,7 @@ from gitnexus.policy.patterns import literal_word
 from gitnexus.policy.refuse import named_paths, refusal
 from gitnexus.policy.request import KINDS
 from gitnexus.policy.rules import Rule
-from gitnexus.policy.shell import TooMuch
+from gitnexus.policy.shell import TooMuch, is_opaque
 
 # Tags that a rule may speak for by naming the very file, outside of the modes that act by themselves.
 LIFTED = frozenset({"hooks", "attributes", "ci", "agent_config", "executes_later"})
@@ -116,6 +116,8 @@ def rule_about(request: CommandRequest, law: Law, mode: Mode | None = None, *, w
         found = _denied(case)
         if found is None and asking is not None:
             found = Reason("ask", asking[0].id, _words(*asking), _removal(asking[0]))
+        if found is None and law.deny.has_runs and case.mode != "bypass":
+            found = _unread(request)
     except TooMuch:
         return _unjudged("the text that it hands to a shell is too long or too deep to be looked at")
     except _ERRORS as exc:
@@ -123,6 +125,17 @@ def rule_about(request: CommandRequest, law: Law, mode: Mode | None = None, *, w
     found = found or Reason("allow", "silence", "no rule speaks about it")
     return Decision(
         verdict=found.verdict, rule=found.rule, why=found.why, risk=facts.risk, tags=facts.tags, instead=found.instead
+    )
+
+
+def _unread(request: CommandRequest) -> Reason | None:
+    """Return a question about a text for a shell that does not tell which program it runs, where one may be denied."""
+    opaque = next((part for part in parts_of(request.argv, request.cwd)[1:] if is_opaque(part.argv)), None)
+    if opaque is None:
+        return None
+    words = one_line(" ".join(opaque.argv), 80)
+    return Reason(
+        "ask", "unread", f"which program `{words}` runs only a shell can tell", "name the program in the text"
     )
 
 

@@ -84,6 +84,11 @@ class Rules:
         """Return the path rules about reading, whatever the role."""
         return [rules for subject, _, _, rules in self._paths if subject == "read"]
 
+    @property
+    def has_runs(self) -> bool:
+        """True if there is a rule about commands."""
+        return bool(self._runs)
+
     def runs_for(self, request: CommandRequest, part: tuple[str, ...] = ()) -> Iterator[tuple[Argv, Rule]]:
         """Yield the command rules that match a request, or a `part` of what it hands to a shell."""
         if not self._runs:

@@ -1,5 +1,6 @@
 """What is known of a command line: which of its words are harmless, and which let it run or reach something else."""
 
+import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -22,6 +23,12 @@ _RUN_AFTER: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(GROUPS["packages"][1].split(), _PACKAGES),
     **dict.fromkeys(("docker", "podman", "kubectl", "ssh", "direnv", "mise", "pre-commit", "cargo"), _PACKAGES),
 }
+# Not in the tables, for nothing is known of their options: each rest of the line may be the command.
+_MORE_WRAPPERS = frozenset(
+    "setarch linux32 linux64 i386 x86_64 prlimit chrt taskset setpriv capsh fakeroot fakechroot choom numactl cgexec "
+    "eatmydata proot catchsegv npx pnpx bunx uvx pipx".split()
+)
+_LOADERS = ("ld-linux", "ld-musl", "ld.so", "ld64.so")
 _NAMES_OF_OURS = frozenset(("git-nexus",))
 # In the tables as harmless, and yet they run what lies in the tree.
 _RUN_THE_TREE = frozenset(OBEYED)
@@ -148,8 +155,10 @@ def unwrapped(argv: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the command lines that `argv` may stand for: itself, what a wrapper would run, git without its options."""
     found = [tuple(argv)]
     name = name_of(argv[0])
-    if name in WRAPPERS:
+    if name in WRAPPERS or name in _MORE_WRAPPERS or name.startswith(_LOADERS):
         found += [tuple(argv[at:]) for at in range(1, len(argv))]
+        found += [("bash", *line) for line in found[1:] if name == "capsh" and line[0] == "-c"]
+        found += _split_by_env(argv) if name == "env" else []
     elif name in _RUN_AFTER or name in _NAMES_OF_OURS:
         found += [
             tuple(argv[at + 1 :]) for at, word in enumerate(argv[:-1]) if at and word in _RUN_AFTER.get(name, ("--",))
@@ -157,4 +166,25 @@ def unwrapped(argv: Sequence[str]) -> list[tuple[str, ...]]:
     for line in list(found):
         if name_of(line[0]) == "git" and (verb := subcommand(line)) is not None:
             found.append(("git", *line[line.index(verb, 1) :]))
+            found += [("sh", "-c", word.partition("=!")[2]) for word in line if _is_alias(word)]
+        elif name_of(line[0]).startswith("git-") and name_of(line[0]) not in _NAMES_OF_OURS:
+            found.append(("git", name_of(line[0])[4:], *line[1:]))
     return found
+
+
+def _is_alias(word: str) -> bool:
+    """True for a setting by which git runs a text for a shell under a name of its own."""
+    return word.lower().removeprefix("-c").startswith("alias.") and "=!" in word
+
+
+def _split_by_env(argv: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the lines that `env -S` makes of one word, with what stands behind it."""
+    found: list[tuple[str, ...]] = []
+    for at, word in enumerate(argv[1:], 1):
+        if any(mark in word for mark in " \t\"'"):
+            try:
+                words = tuple(shlex.split(word.removeprefix("--split-string=").removeprefix("-S")))
+            except ValueError:
+                continue
+            found += [(*words[begin:], *argv[at + 1 :]) for begin in range(len(words))]
+    return [line for line in found if line[0]]

@@ -20,6 +20,7 @@ _STRANGE = frozenset("for case select function [[ ((".split())
 _SHELLS = frozenset("sh bash dash zsh ksh ash mksh rbash".split())
 # Where output may go without being a write to anything.
 _NOWHERE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
+_FILLED_IN = frozenset("$`*?[]{}~")
 
 
 class Word(NamedTuple):
@@ -70,10 +71,12 @@ def read(text: str) -> Script:
 
 
 def inner_text(argv: tuple[str, ...]) -> str | None:
-    """Return the text behind `sh -c` and `eval`, None for any other command."""
+    """Return the text behind `sh -c`, `eval` and `trap`, None for any other command."""
     name = argv[0].rpartition("/")[2]
     if name == "eval":
         return " ".join(argv[1:])
+    if name == "trap":
+        return next((word for word in argv[1:] if not word.startswith("-")), None)
     if name not in _SHELLS:
         return None
     for at, word in enumerate(argv[1:], 1):
@@ -83,6 +86,13 @@ def inner_text(argv: tuple[str, ...]) -> str | None:
             rest = [one for one in argv[at + 1 :] if not one.startswith("-")]
             return rest[0] if rest else ""
     return None
+
+
+def is_opaque(argv: tuple[str, ...]) -> bool:
+    """True for a command of a text whose program only a shell can tell: it is filled in, or reads what it is fed."""
+    name = argv[0].rpartition("/")[2] if argv else ""
+    fed = name in _SHELLS and all(word.startswith("-") for word in argv[1:])
+    return fed or name in ("source", ".", "alias") or not _FILLED_IN.isdisjoint(argv[0] if argv else "")
 
 
 class _Reader:
@@ -158,6 +168,9 @@ class _Reader:
 
     def keep(self, words: list[Word], exact: bool, writes: list[str], reads: list[str], before: str) -> None:
         """Put one command on the list, and what it hands to another shell."""
+        if words and words[0].text == "function":
+            self.doubt("it has a function")
+            words = words[2:]
         while words and words[0].text in _BEFORE:
             self.doubt("it has conditions or loops")
             words = words[1:]

@@ -8,9 +8,11 @@ import pytest
 
 from gitnexus.adapters.live.protocol import Asked
 from gitnexus.app import open_nexus
+from gitnexus.app.commandrules import refuse_run_command
 from gitnexus.app.live import Live
 from gitnexus.app.running import Wish, started
 from gitnexus.app.runtools import call
+from gitnexus.base.errors import ApprovalNeeded, DeniedByPolicy
 from gitnexus.runs.definition import of_command
 from tests.conftest import Nexus, trust
 from tests.runs.begun import begun
@@ -175,3 +177,32 @@ def test_an_agents_own_program_is_a_program_too(project: Path, nexus: Nexus, sea
 
     assert done.returncode == 20, done
     assert "user.this denies claude" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(("bash", "-c", text) for text in (
+            "function f { printf x; }; f", "trap 'printf x' EXIT", "$'printf' x", '$"printf" x', "print{f,f} x",
+            "/usr/bin/print[f] x", "bash <<< 'printf x'", 'eval "$(echo printf x)"', "S=sh; $S -c 'printf x'",
+            "echo printf x | sh")),
+        ("env", "-S", 'sh -c "printf x"'), ("npx", "printf"), ("setarch", "-R", "printf", "x"), ("prlimit", "printf"),
+        ("chrt", "-o", "0", "printf", "x"), ("taskset", "1", "printf"), ("setpriv", "printf"),
+        ("capsh", "--", "-c", "printf x"), ("fakeroot", "printf"), ("/lib64/ld-linux-x86-64.so.2", "/usr/bin/printf"),
+        ("git", "-c", "alias.x=!printf x", "x"),
+    ],
+)  # fmt: skip
+def test_a_denied_program_is_not_run_by_a_text_or_wrapper_that_hides_it(
+    project: Path, sealed: Path, line: tuple[str, ...]
+) -> None:
+    _rule(sealed, "deny")
+    with begun(project) as desk, pytest.raises((DeniedByPolicy, ApprovalNeeded)):
+        refuse_run_command(desk, line, "none", "the command")
+
+
+def test_a_verb_of_git_is_denied_by_its_other_name(project: Path, sealed: Path) -> None:
+    _rule(sealed, "deny", '[git, push, "**"]')
+    with begun(project) as desk:
+        with pytest.raises(DeniedByPolicy):
+            refuse_run_command(desk, ("git-push", "origin"), "none", "the command")
+        refuse_run_command(desk, ("sh", "-c", "for x in a b; do echo $x > y; done"), "none", "the command")
