@@ -135,12 +135,18 @@ def meant(path: str) -> str:
     return os.path.realpath(os.path.expanduser(path))
 
 
+def read_paths(call: Reads) -> tuple[str, ...]:
+    """Return the files that a call reads. For some programs `..` is the folder above by name, not by link."""
+    spelled = (os.path.normpath(os.path.expanduser(path)) for path in call.paths)
+    return tuple(dict.fromkeys((*map(meant, call.paths), *map(meant, spelled))))
+
+
 def paths_of(call: Call) -> tuple[str, ...]:
     """Return the files that a call names, as they lie on the disk."""
     if isinstance(call, Writes):
         return (meant(call.path),)
     if isinstance(call, Reads):
-        return tuple(map(meant, call.paths))
+        return read_paths(call)
     return tuple(meant(row.path) for row in call.files) if isinstance(call, Patched) else ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gitnexus.app.court import Court, Finding
-from gitnexus.app.harnessgate import file_text, meant, new_text, text_after
+from gitnexus.app.harnessgate import file_text, meant, new_text, read_paths, text_after
 from gitnexus.app.judgefolder import is_repository
 from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.base.text import one_line
@@ -22,7 +22,7 @@ from gitnexus.policy.words import ANY_FILE
 
 def reading(court: Court, call: Reads) -> Iterator[Finding]:
     """Yield a no for each file or pattern of files that is not read for an agent."""
-    for path in map(meant, call.paths):
+    for path in read_paths(call):
         court.facts.append(("real", path, path))
         inside = court.below(path)
         # Outside of the worktree what is secret by its name is secret still.
@@ -30,7 +30,7 @@ def reading(court: Court, call: Reads) -> Iterator[Finding]:
         if secret:
             yield Finding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
     reach = Reach(court.here.law, court.place.top)
-    for path in map(meant, call.paths):
+    for path in read_paths(call):
         if (call.patterns or Path(path).is_dir()) and (found := reach.by_search(path, call.patterns)) is not None:
             yield Finding("deny", words_of(found, court.place.top), found.rule)
     court.look_at(reach.looked_at)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.adapters.live.protocol import Asked, FileDiff
+from gitnexus.app.harnessgate import read_paths
 from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.app.runact import bench_for
 from gitnexus.app.runcommit import tip_of
@@ -45,7 +46,7 @@ def settled(desk: RunDesk, call: Call) -> tuple[bool, str] | None:
             return True, ""
         case Reads():
             law = desk.keeper().here.law
-            for path in call.paths:
+            for path in read_paths(call):
                 # What lies outside is for the sandbox.
                 below = os.path.relpath(os.path.realpath(path), desk.place) if _is_inside(desk, path) else "."
                 if below != "." and (rule := why_unreadable(law, below)):

@@ -37,6 +37,7 @@ SEARCHES: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("Glob", {"pattern": "{src,customers}/*.csv"}),
         ("LS", {"path": "customers"}),
         ("Read", {"file_path": "link/list.csv"}),
+        ("Read", {"file_path": "deep/../customers/list.csv"}),
         ("Grep", {"pattern": "x", "path": "link"}),
         *(
             (tool, {"pattern": "**/*", "path": path})
@@ -162,6 +163,8 @@ def place(project: Path, sealed: Path) -> Path:
     for name in ("customers/list.csv", "src/a.py"):
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text("x\n")
+    (project / "src" / "deep").mkdir()
+    (project / "deep").symlink_to("src/deep")
     (project / "link").symlink_to("customers")
     (project / "file-link").symlink_to("customers/list.csv")
     (sealed / "nexus").mkdir(exist_ok=True)
