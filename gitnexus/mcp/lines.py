@@ -65,7 +65,7 @@ def refusal_of(line: str) -> types.JSONRPCError | None:
         # An id of another kind would be passed over, and the request taken for one that wants no answer.
         if isinstance(message, types.JSONRPCNotification) and "id" in json.loads(line):
             return _error(None, types.INVALID_REQUEST, "this is no message: its id is neither a whole number nor text")
-    except Exception as exc:  # noqa: BLE001 - whatever the library says, the client must not wait for ever
+    except (ValueError, RecursionError) as exc:  # a ValidationError is one of the first
         errors = cast(Any, exc).errors() if hasattr(exc, "errors") else []
         kinds = [str(one.get("type", "")) for one in errors]
         code = types.PARSE_ERROR if not errors or "json_invalid" in kinds else types.INVALID_REQUEST
