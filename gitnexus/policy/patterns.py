@@ -29,7 +29,7 @@ _ANYWHERE = "^(?:.+/)?"
 FLOATING = "(?:[^/]+/)*"
 _ENDING = re.compile(r"\*\.[^*?\[/]+")
 # One part, or several with none but a middle one being a lone star.
-_PART = r"(?:[a-z0-9_.-]+\*?|\*(?=[a-z0-9_.-]))+"
+_PART = r"\*?[a-z0-9_.-]+(?:\*[a-z0-9_.-]+)*\*?"
 _USUAL = re.compile(rf"(?:\*\*/)?{_PART}(?:(?:/(?:{_PART}|\*(?=/[^*])))*/{_PART}/?)?")
 # More than these make matching slow for whoever writes a path on purpose.
 _MOST_STARS = 6
