@@ -175,7 +175,7 @@ def driven(
         waits: list[str] = []
         failed = ""
         if desk.view().status not in ENDED:
-            agreed_at_its_place(desk, ends=ends)
+            make_agreed_worktree(desk, ends=ends)
             failed = prepared(desk, definition, show, network)
             for node in definition.nodes:
                 failed = failed or _worked(desk, definition, node, show, network)
@@ -303,7 +303,7 @@ def _attempted(
     return ended
 
 
-def agreed_at_its_place(desk: RunDesk, *, ends: bool) -> None:
+def make_agreed_worktree(desk: RunDesk, *, ends: bool) -> None:
     """Make the worktree, and look once more whether its commit was agreed to: from here on nobody else moves it."""
     at_its_place(desk)
     if not ends:

@@ -12,6 +12,8 @@ from gitnexus.app.rundesk import RunDesk
 from gitnexus.app.wire import Wire
 from gitnexus.base.clock import now, stamp
 from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.events.chain import walk
+from gitnexus.events.checkpoint import load
 from gitnexus.events.log import FILE
 from gitnexus.git import Repo
 from gitnexus.git.branches import tip
@@ -73,7 +75,8 @@ def pull_logs(state: State, plan: Plan, said: list[str], pulled: list[str], *, d
     }
     _refuse_large(repo, plan.wire, news, ours)
     counts: dict[str, int] = {}
-    for ref, theirs in sorted(news.items(), key=lambda row: row[0].startswith(LOGS)):  # archives before logs
+    # Archives before logs, and branches last: a log tells where its branch may stand.
+    for ref, theirs in sorted(news.items(), key=lambda row: (row[0].startswith(BRANCHES), row[0].startswith(LOGS))):
         kind = next(kind for kind, prefix in _PREFIXES.items() if ref.startswith(prefix))
         mine = tip(repo, ref)
         why = _why_not(state, ref, mine, theirs)
@@ -140,9 +143,25 @@ def _why_not(state: State, ref: str, mine: str | None, theirs: str) -> str | Non
             return f"the log of {run_id} is kept here, and theirs does not go on from it: it stays"
     elif any(one.head == f"ref: {ref}" and not one.is_run for one in worktrees(repo)):
         return f"{ref.removeprefix('refs/heads/')} is checked out here and stays"
+    elif mine is not None and _is_begun_here(state, run_id) and not _is_committed_by(state, run_id, theirs):
+        return f"the branch of {run_id} there holds {theirs[:12]}, of which its log does not tell: yours stays"
     if mine is None or is_ancestor(repo, mine, theirs):
         return None
     return f"{ref} went another way there; both stay as they are"
+
+
+def _is_begun_here(state: State, run_id: str) -> bool:
+    try:
+        return not RunDesk(state, read(state.latest(), run_id)).foreign
+    except NexusError:
+        return False
+
+
+def _is_committed_by(state: State, run_id: str, commit: str) -> bool:
+    """True if the log of a run, as it is kept here, tells of a commit."""
+    kept = load(state.objects, run_id)
+    events = (link.event for link in walk(kept.raw(), run_id)) if kept is not None else ()
+    return any(event.kind == "run.committed" and event.body["commit"] == commit for event in events)
 
 
 def _went(state: State, ref: str, mine: str | None, theirs: str) -> bool:

@@ -6,7 +6,7 @@ from gitnexus.app.livestage import LiveStage, handed
 from gitnexus.app.runagenda import proposed
 from gitnexus.app.runagent import Show
 from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.running import Ask, Review, agreed_at_its_place, recorded
+from gitnexus.app.running import Ask, Review, make_agreed_worktree, recorded
 from gitnexus.app.runsetup import failed_in_it, prepared
 from gitnexus.app.workflow import workflow_settings
 from gitnexus.base.errors import Failed
@@ -35,7 +35,7 @@ def walked(
             by = short(desk.state.author.name, 200)
             desk.log.append("run.resumed", "user", {"by": by, "definition": desk.run.definition})
         if desk.view().status not in ENDED:
-            agreed_at_its_place(desk, ends=ends)
+            make_agreed_worktree(desk, ends=ends)
             _walk(desk, definition, show, review, network, ask)
         reported(desk, definition)
         kept_beyond(desk, definition, lambda action: handed(desk, action))

@@ -16,8 +16,8 @@ from gitnexus.policy.encoding import encoded, raw_of
 from gitnexus.policy.keys import own_signer
 from gitnexus.runs.message import read
 from tests.attacks.conftest import STATE
-from tests.attacks.test_pinned_project import NEXT, OPEN, land, pin_of, publish, state_of
-from tests.conftest import Nexus, run_git, trust
+from tests.attacks.test_pinned_project import NEXT, land, pin_of, publish, state_of, tighten_policy
+from tests.conftest import Nexus, run_git
 from tests.policy.signing import Key
 from tests.runs.scene import RunScene
 
@@ -57,13 +57,7 @@ def cut_back(project: Path, nexus: Nexus) -> tuple[str, Key, RunScene]:
 def test_a_newcomer_hears_the_one_real_approval_among_forged_ones(
     project: Path, nexus: Nexus, clone: Callable[..., Path]
 ) -> None:
-    (project / ".nexus/policy.md").write_text(OPEN)
-    nexus.ok("status")
-    trust(project)
-    old = state_of(project)
-    (project / ".nexus/policy.md").write_text("---\nversion: 1\n---\n")
-    nexus.ok("status")
-    trust(project)
+    old = tighten_policy(project, nexus)
     scene = RunScene(project)
     scene.commit({"a.txt": "a\n"})
     real = token_of(project, land(project, scene))

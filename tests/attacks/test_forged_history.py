@@ -277,3 +277,19 @@ def _approver(ada: Machine, hub: Path, name: str) -> Machine:
     ada.sync()
     found.sync()
     return found
+
+
+def test_the_branch_of_ones_own_run_goes_only_where_its_log_tells(ada: Machine, mallory: Machine) -> None:
+    run = ada.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"]
+    ada.ok("approve", "--unseen", run)
+    ada.sync()
+    mallory.sync()
+    ours = run_git(ada.place, "rev-parse", f"refs/heads/nexus/{run}").strip()
+    evil = run_git(mallory.place, "commit-tree", f"{ours}^{{tree}}", "-p", ours, "-m", "evil").strip()
+    run_git(mallory.place, "push", "-q", "origin", f"{evil}:refs/heads/nexus/{run}")
+
+    said = ada.sync().said
+
+    assert run_git(ada.place, "rev-parse", f"refs/heads/nexus/{run}").strip() == ours
+    assert any("of which its log does not tell: yours stays" in words for words in said)
+    ada.ok("land", run)

@@ -29,6 +29,18 @@ def state_of(place: Path) -> str:
     return run_git(place, "rev-parse", STATE).strip()
 
 
+def tighten_policy(project: Path, nexus: Nexus) -> str:
+    """Sign a policy that allows much and then one that does not; return the state in between."""
+    (project / ".nexus/policy.md").write_text(OPEN)
+    nexus.ok("status")
+    trust(project)
+    old = state_of(project)
+    (project / ".nexus/policy.md").write_text("---\nversion: 1\n---\n")
+    nexus.ok("status")
+    trust(project)
+    return old
+
+
 def land(project: Path, scene: RunScene) -> str:
     run_git(project, "merge", "-q", "--ff-only", f"nexus/{scene.id}")
     return run_git(project, "rev-parse", "HEAD").strip()
@@ -154,13 +166,7 @@ def test_a_newcomer_notices_an_old_policy_put_back_with_its_old_signature(
     project: Path, nexus: Nexus, clone: Callable[..., Path]
 ) -> None:
     """18.2: the state ref is put back as a whole; what an approver signed on main tells that more was there."""
-    (project / ".nexus/policy.md").write_text(OPEN)
-    nexus.ok("status")
-    trust(project)
-    old = state_of(project)
-    (project / ".nexus/policy.md").write_text("---\nversion: 1\n---\n")
-    nexus.ok("status")
-    trust(project)
+    old = tighten_policy(project, nexus)
     scene = RunScene(project)
     scene.commit({"a.txt": "a\n"})
     land(project, scene)
@@ -184,13 +190,7 @@ def test_a_newcomer_notices_an_old_policy_put_back_with_its_old_signature(
 def test_another_clone_on_the_same_machine_knows_the_newer_policy_too(
     project: Path, nexus: Nexus, server: Path, tmp_path: Path
 ) -> None:
-    (project / ".nexus/policy.md").write_text(OPEN)
-    nexus.ok("status")
-    trust(project)
-    old = state_of(project)
-    (project / ".nexus/policy.md").write_text("---\nversion: 1\n---\n")
-    nexus.ok("status")
-    trust(project)
+    old = tighten_policy(project, nexus)
     run_git(project, "push", "-q", "--force", "origin", f"{old}:{STATE}")
     shutil.rmtree(project)
     place = tmp_path / "again"
@@ -272,13 +272,7 @@ def test_a_newcomer_notices_an_old_policy_committed_on_top_of_the_newer_one(
     project: Path, nexus: Nexus, clone: Callable[..., Path], as_merge: bool
 ) -> None:
     """No push is forced, and no commit on a branch says anything; a merge hides the newer one from a plain git log."""
-    (project / ".nexus/policy.md").write_text(OPEN)
-    nexus.ok("status")
-    trust(project)
-    old = state_of(project)
-    (project / ".nexus/policy.md").write_text("---\nversion: 1\n---\n")
-    nexus.ok("status")
-    trust(project)
+    old = tighten_policy(project, nexus)
     parents = ("-p", old, "-p", state_of(project)) if as_merge else ("-p", state_of(project))
     back = run_git(project, "commit-tree", *parents, "-m", "sync: merge", f"{old}^{{tree}}").strip()
     run_git(project, "push", "-q", "origin", f"{back}:{STATE}")
