@@ -1,22 +1,22 @@
-"""The end of a cycle: what is done besides archiving it."""
+"""Deletes expired notes after a cycle is closed, if the project's settings ask for it."""
 
 from typing import Any
 
-from gitnexus.app.notes import notes_of
+from gitnexus.app.notes import open_notes
 from gitnexus.base.errors import NexusError
 from gitnexus.cycle import Session
-from gitnexus.memory.gc import automatic
+from gitnexus.memory.gc import forget_automatically
 
 
-def after_close(session: Session, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a close with the notes that were forgotten by it, if the project asked for that.
+def forget_notes_after_close(session: Session, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a close, with the notes that it deleted.
 
-    The cycle is closed whatever comes of it: settings that break a rule are told, not raised.
+    The cycle stays closed in any case: invalid settings are reported, not raised.
     """
     if not session.state.exists:
         return answer
     try:
-        did = automatic(notes_of(session.state, session), _observes)
+        did = forget_automatically(open_notes(session.state, session), _observes_reads)
     except (NexusError, OSError) as exc:
         return {**answer, "memoryNotice": exc.message if isinstance(exc, NexusError) else str(exc)}
     if did is None or not did.deleted:
@@ -24,7 +24,7 @@ def after_close(session: Session, answer: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "forgotten": {"notes": list(did.deleted), "commit": did.commit}}
 
 
-def _observes(harness: str) -> bool:
+def _observes_reads(harness: str) -> bool:
     from gitnexus.catalog.harnesses import HARNESSES
 
     return harness in HARNESSES and HARNESSES[harness].observes_reads

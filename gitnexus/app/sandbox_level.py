@@ -1,6 +1,6 @@
-"""The level of the sandbox in force, for a line on a screen: as it was found out since the machine started.
+"""Returns the sandbox level in force for display, cached per machine start.
 
-Only for show. Who runs something tries the levels: what lies in a cache must not decide how well a command is confined.
+For display only: a command that runs tests the levels itself, because a cache must not decide how it is confined.
 """
 
 import contextlib
@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitnexus.base.canonical import document, parse
+from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import NexusError
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
 from gitnexus.state.home import home_folder
 from gitnexus.state.store import State
 
@@ -19,40 +19,42 @@ if TYPE_CHECKING:
     from gitnexus.policy.rules import SandboxLevel
 
 
-def level_told(state: State) -> str:
-    """Return the level at which commands would run now, or why none would. Raises: Invalid for a broken policy."""
-    setting, minimum = _asked(state)
-    key = [setting, minimum, *_machine()]
+def describe_sandbox_level(state: State) -> str:
+    """Return the level of commands started now, or why none would start. Raises: Invalid for a broken policy."""
+    setting, minimum = _requested_level(state)
+    key = [setting, minimum, *_machine_facts()]
     file = home_folder() / "cache" / "sandbox.json"
     with contextlib.suppress(OSError, NexusError, ValueError):
-        known = parse(file.read_bytes())
+        known = parse_json(file.read_bytes())
         if isinstance(known, dict) and known.get("key") == key and isinstance(known.get("level"), str):
             return str(known["level"])
-    from gitnexus.sandbox.levels import chosen  # runs something at each level: 100 ms, once for each start of a machine
+    from gitnexus.sandbox.levels import (
+        choose_level,  # runs something at each level: 100 ms, once for each start of a machine
+    )
 
     try:
-        level: str = chosen(setting, minimum)
+        level: str = choose_level(setting, minimum)
     except NexusError as exc:
         return f"none: {exc.message}"
     with contextlib.suppress(OSError):
-        replace(file, document({"key": key, "level": level}), 0o600)
+        replace_file(file, json_document({"key": key, "level": level}), 0o600)
     return level
 
 
-def _asked(state: State) -> "tuple[SandboxLevel, Level]":
-    """Return what the policies ask for; they are only understood if one of them speaks of it, for that takes time."""
+def _requested_level(state: State) -> "tuple[SandboxLevel, Level]":
+    """Return what the policies require; they are parsed only if one mentions it, because parsing is slow."""
     mine = home_folder() / "policy.md"
     texts = (state.latest().read("policy.md") or b"", mine.read_bytes() if mine.is_file() else b"")
     if not any(b"sandbox" in text for text in texts):
         return "auto", "L0"
-    from gitnexus.app.policy import policy_here
+    from gitnexus.policy.in_force import read_policy_in_force
 
-    law = policy_here(state).law
-    return law.level, law.minimum
+    policy = read_policy_in_force(state).compiled
+    return policy.level, policy.minimum
 
 
-def _machine() -> list[str]:
-    """Return what the answer depends on: this start of the kernel, the user, and whether bubblewrap is there."""
+def _machine_facts() -> list[str]:
+    """Return what the answer depends on: kernel boot, user, and whether bubblewrap exists."""
     found = [os.uname().release, str(os.getuid())]
     with contextlib.suppress(OSError):
         found.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())

@@ -1,9 +1,9 @@
-"""Who claims a task."""
+"""The identity of the person or agent that claims a task."""
 
 from typing import NamedTuple
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.text import visible
+from gitnexus.base.text import make_visible
 
 
 class Claimant(NamedTuple):
@@ -14,16 +14,16 @@ class Claimant(NamedTuple):
     is_agent: bool
 
 
-def agent(name: str) -> Claimant:
+def agent_claimant(name: str) -> Claimant:
     """Return the agent of that name. Raises: Invalid."""
     plain = name.strip()
-    if not plain or len(plain) > 100 or visible(plain, keep="") != plain:
+    if not plain or len(plain) > 100 or make_visible(plain, keep="") != plain:
         raise Invalid(
             f"{name[:40]!r} cannot be the name of an agent", hint="use one plain line of up to 100 characters"
         )
     return Claimant(plain, is_agent=True)
 
 
-def person(name: str) -> Claimant:
+def person_claimant(name: str) -> Claimant:
     """Return the person of that name."""
-    return Claimant(visible(name, keep="")[:100], is_agent=False)
+    return Claimant(make_visible(name, keep="")[:100], is_agent=False)

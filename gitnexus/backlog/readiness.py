@@ -1,15 +1,15 @@
-"""Where a task stands: what it waits for, and whether somebody could start it now."""
+"""Tells what a task waits for, and whether it can be started now. Pure."""
 
 from typing import NamedTuple
 
-from gitnexus.backlog.elsewhere import Elsewhere
+from gitnexus.backlog.elsewhere import ForeignTasks
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.reference import parsed
+from gitnexus.backlog.reference import parse_reference
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.base.errors import BadReference, Invalid
 
 
-class Wait(NamedTuple):
+class OpenDependency(NamedTuple):
     """One dependency that is not done: its reference as stored, its status if it has one, and the reason in words."""
 
     ref: str
@@ -17,11 +17,12 @@ class Wait(NamedTuple):
     why: str
 
 
-def waits(task: BacklogTask, tasks: Tasks, elsewhere: Elsewhere) -> list[Wait]:
+def open_dependencies(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> list[OpenDependency]:
     """Return the dependencies that keep a task from being done: only `done` satisfies."""
     if not task.is_open:
         return []
-    found = (_wait(ref, tasks, elsewhere) for ref in dict.fromkeys(task.depends))
+    known = task.uids or {}
+    found = (_open_dependency(ref, tasks, elsewhere, known.get(ref)) for ref in dict.fromkeys(task.depends))
     return [wait for wait in found if wait is not None]
 
 
@@ -30,39 +31,41 @@ def open_children(task_id: str, tasks: Tasks) -> list[BacklogTask]:
     return [child for child in tasks.children(task_id) if child.is_open]
 
 
-def is_ready(task: BacklogTask, tasks: Tasks, elsewhere: Elsewhere) -> bool:
+def is_ready(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> bool:
     """True if it can be started: pending or active, nothing to wait for, and no open task below it."""
     return (
-        task.status in ("pending", "active") and not waits(task, tasks, elsewhere) and not open_children(task.id, tasks)
+        task.status in ("pending", "active")
+        and not open_dependencies(task, tasks, elsewhere)
+        and not open_children(task.id, tasks)
     )
 
 
-def here(ref: str, elsewhere: Elsewhere) -> str | None:
+def local_id_of_reference(ref: str, elsewhere: ForeignTasks) -> str | None:
     """Return the id that a reference means in this project, None if it means another one. Raises: BadReference."""
-    reference = parsed(ref)
+    reference = parse_reference(ref)
     if reference.project is None or elsewhere.own(reference.project):
         return reference.task
     return None
 
 
-def _wait(ref: str, tasks: Tasks, elsewhere: Elsewhere) -> Wait | None:
+def _open_dependency(ref: str, tasks: Tasks, elsewhere: ForeignTasks, uid: str | None) -> OpenDependency | None:
     try:
-        local = ref if ref in tasks.ids else here(ref, elsewhere)
+        local = ref if ref in tasks.ids else local_id_of_reference(ref, elsewhere)
     except BadReference:
-        return Wait(ref, None, "is no reference to a task")
+        return OpenDependency(ref, None, "is no reference to a task")
     if local is None:
-        return _outside(ref, elsewhere)
+        return _open_foreign_dependency(ref, elsewhere, uid)
     found = tasks.find(local)
     if found is not None:
-        return None if found.status == "done" else Wait(ref, found.status, f"is {found.status}")
+        return None if found.status == "done" else OpenDependency(ref, found.status, f"is {found.status}")
     row = tasks.row(local)
     if isinstance(row, Invalid):
-        return Wait(ref, None, "cannot be read")
-    return Wait(ref, None, "was deleted" if row is not None else "does not exist")
+        return OpenDependency(ref, None, "cannot be read")
+    return OpenDependency(ref, None, "was deleted" if row is not None else "does not exist")
 
 
-def _outside(ref: str, elsewhere: Elsewhere) -> Wait | None:
-    found = elsewhere.seen(parsed(ref))
+def _open_foreign_dependency(ref: str, elsewhere: ForeignTasks, uid: str | None) -> OpenDependency | None:
+    found = elsewhere.seen(parse_reference(ref), uid)
     if found.status == "done":
         return None
-    return Wait(ref, found.status, found.why or f"is {found.status}")
+    return OpenDependency(found.ref, found.status, found.why or f"is {found.status}")

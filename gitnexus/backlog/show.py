@@ -1,21 +1,22 @@
-"""Look at tasks: one with all that matters about it, or many as a tree."""
+"""Builds the views of tasks: one in detail, or many as a tree."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from gitnexus.backlog.elsewhere import Elsewhere
-from gitnexus.backlog.hierarchy import below
+from gitnexus.backlog.binding import bound
+from gitnexus.backlog.elsewhere import ForeignTasks
+from gitnexus.backlog.hierarchy import tasks_below
 from gitnexus.backlog.model import OPEN, BacklogTask
-from gitnexus.backlog.standing import Wait, open_children, waits
+from gitnexus.backlog.readiness import OpenDependency, open_children, open_dependencies
 from gitnexus.backlog.tasks import Tasks
 
 
-class View(NamedTuple):
+class TaskView(NamedTuple):
     """A task as it stands: what it waits for, whether it is free to be started, who has it, and how deep it lies."""
 
     task: BacklogTask
-    waits: list[Wait]
+    waits: list[OpenDependency]
     ready: bool
     holder: str | None
     depth: int = 0
@@ -30,7 +31,7 @@ class View(NamedTuple):
         return bool(self.waits) or self.task.status == "blocked"
 
 
-class Filter(NamedTuple):
+class TaskListFilter(NamedTuple):
     """Which tasks to list: all that are open, if nothing is said."""
 
     statuses: tuple[str, ...] = ()
@@ -39,7 +40,7 @@ class Filter(NamedTuple):
     ready: bool = False
     closed_too: bool = False
 
-    def admits(self, view: View) -> bool:
+    def matches_task(self, view: TaskView) -> bool:
         """True if a task is wanted."""
         wanted = self.statuses or (() if self.closed_too else OPEN)
         return (
@@ -49,17 +50,20 @@ class Filter(NamedTuple):
         )
 
 
-def view(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Elsewhere) -> View:
+def task_view(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: ForeignTasks) -> TaskView:
     """Return a task as it stands."""
-    waiting = waits(task, tasks, elsewhere)
+    task = bound(task, elsewhere) if task.is_open else task
+    waiting = open_dependencies(task, tasks, elsewhere)
     holder = task.held_by(now) if task.is_open else None
     startable = task.status in ("pending", "active") and not waiting and not open_children(task.id, tasks)
-    return View(task, waiting, startable and holder is None, holder)
+    return TaskView(task, waiting, startable and holder is None, holder)
 
 
-def detail(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Elsewhere) -> tuple[View, dict[str, Any]]:
+def task_detail(
+    task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: ForeignTasks
+) -> tuple[TaskView, dict[str, Any]]:
     """Return a task as it stands, and the same for JSON with who is around it."""
-    found = view(task, tasks, now, elsewhere)
+    found = task_view(bound(task, elsewhere), tasks, now, elsewhere)
     around = {
         "waitsFor": [{"ref": wait.ref, "status": wait.status, "why": wait.why} for wait in found.waits],
         "children": [child.id for child in tasks.children(task.id)],
@@ -68,17 +72,17 @@ def detail(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Elsewhere)
     return found, {**found.plain(), **around}
 
 
-def listing(tasks: Tasks, wanted: Filter, now: datetime, elsewhere: Elsewhere) -> list[View]:
+def list_task_views(tasks: Tasks, wanted: TaskListFilter, now: datetime, elsewhere: ForeignTasks) -> list[TaskView]:
     """Return the wanted tasks as a tree: below its parent if that is listed too, else at the left. Raises: NotFound."""
     among: Iterable[BacklogTask] = tasks
     if wanted.parent is not None:
-        among = below(tasks.task(wanted.parent).id, tasks)
-    views = (view(task, tasks, now, elsewhere) for task in among)
-    return list(_tree({found.task.id: found for found in views if wanted.admits(found)}))
+        among = tasks_below(tasks.task(wanted.parent).id, tasks)
+    views = (task_view(task, tasks, now, elsewhere) for task in among)
+    return list(_in_tree_order({found.task.id: found for found in views if wanted.matches_task(found)}))
 
 
-def _tree(views: dict[str, View]) -> Iterator[View]:
-    under: dict[str | None, list[View]] = {}
+def _in_tree_order(views: dict[str, TaskView]) -> Iterator[TaskView]:
+    under: dict[str | None, list[TaskView]] = {}
     for found in views.values():
         parent = found.task.parent_id
         under.setdefault(parent if parent in views and parent != found.task.id else None, []).append(found)

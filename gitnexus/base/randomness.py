@@ -1,13 +1,13 @@
-"""Chance, straight from the system: `secrets` and `random` cost a short command 10 ms and more to import."""
+"""Random values from `os.urandom`. Importing `secrets` or `random` would cost a short command 10 ms or more."""
 
 import os
 
 
-def token(length: int = 12) -> str:
+def random_hex(length: int = 12) -> str:
     """Return `length` hex digits that nobody can guess."""
     return os.urandom((length + 1) // 2).hex()[:length]
 
 
-def fraction() -> float:
+def random_fraction() -> float:
     """Return a number from 0 to 1, for waiting a little out of step with others."""
     return int.from_bytes(os.urandom(2)) / 0xFFFF

@@ -1,4 +1,4 @@
-"""A mark that a text does not hold, and the same for the same text: what frames somebody else's words can rest on."""
+"""Computes a deterministic delimiter that does not occur in a text; used to quote untrusted text in prompts."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 LENGTH = 16
 
 
-def mark_for(texts: Sequence[str]) -> str:
+def fence_mark_for(texts: Sequence[str]) -> str:
     """Return 16 hex digits that stand in none of the texts. Who writes one of them cannot foresee the mark."""
     whole = hashlib.sha256(b"\0".join(text.encode("utf-8", "surrogatepass") for text in texts)).hexdigest()
     turn = 0

@@ -1,7 +1,7 @@
-"""The one door: a request is judged, approved, made again from the world as it is now, and only then executed.
+"""Executes an action through the gate: judge, get approval, recompute the request, spend the token, run, log.
 
-It decides nothing: the gate does. It never executes what it was told, only what it found again: the request that the
-token is spent for is computed anew, from the files as they are, immediately before.
+The gateway decides nothing; the gate does. It never executes the request it was given: the request for which the token
+is spent is recomputed from the present files immediately before.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,78 +10,80 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gitnexus.base.errors import ApprovalNeeded, Conflict, DeniedByPolicy, NexusError
-from gitnexus.base.text import is_text
-from gitnexus.gateway.needs import Ask, Digest, Judge, Mask, Note, Spend, Stream
+from gitnexus.base.text import is_utf8_name
+from gitnexus.gateway.protocols import Ask, Digest, Judge, Mask, MaskingStream, Note, Spend
 from gitnexus.policy.model import CommandRequest, Request
 
 Act = Callable[[], dict[str, Any]]
 
 
-class Deed(Protocol):
-    """Something with an effect, not yet done."""
+class GatedAction(Protocol):
+    """An action with an effect that is not executed yet."""
 
     @property
     def summary(self) -> str:
-        """What it is, in the words of whoever wants it. For the record only."""
+        """The requester's description, for the log only."""
 
     def prepared(self) -> AbstractContextManager[tuple[Request, Act]]:
-        """Return the request as the world is now, and what executes exactly that. Raises: NexusError."""
+        """Return the request for the present state, and the function that executes exactly that. Raises: NexusError."""
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """What stands around every effect. `ask` is None where nobody can be asked now."""
+class ExecutionGate:
+    """The callbacks around every effect. `ask` is None if nobody can be asked."""
 
     judge: Judge
     digest: Digest
     spend: Spend
     mask: Mask
-    stream: Callable[[], Stream]
+    stream: Callable[[], MaskingStream]
     note: Note
     ask: Ask | None = None
 
 
-def passed(door: Door, deed: Deed, token: str = "") -> dict[str, Any]:
-    """Do it, if it may be done, and return its masked answer. `token` is an approval that was given before.
+def execute_through_gate(gate: ExecutionGate, action: GatedAction, token: str = "") -> dict[str, Any]:
+    """Execute an action if allowed and return its masked result. `token` is an earlier approval.
 
-    Raises: DeniedByPolicy, ApprovalNeeded, VerificationFailed, Conflict, and what the deed itself raises.
+    Raises: DeniedByPolicy, ApprovalNeeded, VerificationFailed, Conflict, and errors of the action itself.
     """
     started = False
     try:
-        with deed.prepared() as (request, _):
-            digest = door.digest(request)
-            token = _approved(door, deed, request, digest, token)
-        # What the person looked at may have changed while they looked: everything is made again.
-        with deed.prepared() as (again, act):
-            _refuse_change(door, request, again, digest)
-            door.spend(token, again, digest)
-            # Before it happens: whoever finds this without an outcome knows that it may have happened, and asks.
+        with action.prepared() as (request, _):
+            digest = gate.digest(request)
+            token = _obtain_token(gate, action, request, digest, token)
+        # The files may have changed while the person looked: recompute everything.
+        with action.prepared() as (again, act):
+            _refuse_change(gate, request, again, digest)
+            gate.spend(token, again, digest)
+            # Log before executing: an entry without an outcome means that it may have happened, and somebody must ask.
             level = {"sandbox": again.sandbox} if isinstance(again, CommandRequest) else {}
-            _note(door, "action.started", {"digest": digest, "kind": again.kind, **level})
+            _note_event(gate, "action.started", {"digest": digest, "kind": again.kind, **level})
             started = True
-            answer: dict[str, Any] = masked(door.mask, act())
-            _note(door, "action.completed", {"digest": digest, "kind": again.kind, "answer": answer})
+            answer: dict[str, Any] = mask_value(gate.mask, act())
+            _note_event(gate, "action.completed", {"digest": digest, "kind": again.kind, "answer": answer})
             return answer
     except NexusError as exc:
-        told = {"summary": deed.summary, "error": exc.name, "message": exc.message, "context": exc.context}
+        told = {"summary": action.summary, "error": exc.name, "message": exc.message, "context": exc.context}
         waits = isinstance(exc, ApprovalNeeded)
-        _note(door, "action.failed" if started else "action.waiting" if waits else "action.rejected", told)
+        _note_event(gate, "action.failed" if started else "action.waiting" if waits else "action.rejected", told)
         raise
     except BaseException as exc:
-        _note(door, "action.interrupted", {"summary": deed.summary, "error": type(exc).__name__, "started": started})
+        _note_event(
+            gate, "action.interrupted", {"summary": action.summary, "error": type(exc).__name__, "started": started}
+        )
         raise
 
 
-def _approved(door: Door, deed: Deed, request: Request, digest: str, token: str) -> str:
-    decision = door.judge.decide(request)
+def _obtain_token(gate: ExecutionGate, action: GatedAction, request: Request, digest: str, token: str) -> str:
+    decision = gate.judge.decide(request)
     facts = {"digest": digest, "kind": request.kind, "verdict": decision.verdict, "rule": decision.rule,
              "why": decision.why, "risk": decision.risk, "tags": list(decision.tags)}  # fmt: skip
-    _note(door, "action.proposed", {**facts, "summary": deed.summary, "request": request.plain()})
+    _note_event(gate, "action.proposed", {**facts, "summary": action.summary, "request": request.plain()})
     match decision.verdict:
         case "allow":
-            return token or door.judge.issue(request, digest, decision)
+            return token or gate.judge.issue(request, digest, decision)
         case "ask":
-            found = token or (door.ask(request, digest, decision, deed.summary) if door.ask else None)
+            found = token or (gate.ask(request, digest, decision, action.summary) if gate.ask else None)
             if found:
                 return found
             raise ApprovalNeeded(
@@ -90,14 +92,14 @@ def _approved(door: Door, deed: Deed, request: Request, digest: str, token: str)
                 context=facts,
             )
         case _:
-            # Also whatever is no verdict at all: an approval does not reach over a denial.
+            # Also for an unknown verdict: an approval cannot override a denial.
             raise DeniedByPolicy(
                 f"{decision.rule} denies it: {decision.why}", hint=decision.instead or None, context=facts
             )
 
 
-def _refuse_change(door: Door, before: Request, now: Request, digest: str) -> None:
-    if door.digest(now) != digest:
+def _refuse_change(gate: ExecutionGate, before: Request, now: Request, digest: str) -> None:
+    if gate.digest(now) != digest:
         old, new = before.plain(), now.plain()
         changed = ", ".join(key for key in new if old.get(key) != new[key])
         raise Conflict(
@@ -107,24 +109,24 @@ def _refuse_change(door: Door, before: Request, now: Request, digest: str) -> No
         )
 
 
-def masked(mask: Mask, value: Any) -> Any:
+def mask_value(mask: Mask, value: Any) -> Any:
     """Return a JSON value with the secrets in all its texts hidden, and bytes that are no text as \\xff."""
     if isinstance(value, str):
-        return mask(value if is_text(value) else _spelled(value))
+        return mask(value if is_utf8_name(value) else _spell_bytes(value))
     if isinstance(value, Mapping):
-        return {masked(mask, str(key)): masked(mask, item) for key, item in value.items()}
+        return {mask_value(mask, str(key)): mask_value(mask, item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [masked(mask, item) for item in value]
+        return [mask_value(mask, item) for item in value]
     return value
 
 
-def _spelled(text: str) -> str:
+def _spell_bytes(text: str) -> str:
     try:
         raw = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # halves of pairs that stand for no byte
+    except UnicodeEncodeError:  # surrogates that represent no byte
         raw = text.encode("utf-8", "surrogatepass")
     return raw.decode("utf-8", "backslashreplace")
 
 
-def _note(door: Door, kind: str, fields: Mapping[str, Any]) -> None:
-    door.note(kind, masked(door.mask, fields))
+def _note_event(gate: ExecutionGate, kind: str, fields: Mapping[str, Any]) -> None:
+    gate.note(kind, mask_value(gate.mask, fields))

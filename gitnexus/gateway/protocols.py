@@ -1,54 +1,54 @@
-"""What the door needs of other rooms, each as small as it can be: they are handed in, and tests hand in their own."""
+"""Interfaces that the gateway takes as arguments: gate, secret masking, sandbox and callbacks."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from gitnexus.base.record import Record
-from gitnexus.policy.model import CommandRequest, Decision, Level, Request
+from gitnexus.policy.model import CommandRequest, GateDecision, Level, Request
 
-# A request's digest; policy/request.py has it.
+# The digest of a request (policy/request.py).
 Digest = Callable[[Request], str]
 
-# Asks a person, showing the words of whoever wants it. Returns the token of their approval, None to leave it waiting.
-# Raises: DeniedByPolicy where they said no.
-Ask = Callable[[Request, str, Decision, str], str | None]
+# Asks a person, showing the requester's summary. Returns the approval token, None to leave it waiting.
+# Raises: DeniedByPolicy if they deny it.
+Ask = Callable[[Request, str, GateDecision, str], str | None]
 
-# Checks a token against the request that is about to be executed and burns it. Raises: VerificationFailed.
+# Checks a token against the request to execute, and spends it. Raises: VerificationFailed.
 Spend = Callable[[str, Request, str], None]
 
-# Hides secrets in a text that leaves.
+# Masks secrets in outgoing text.
 Mask = Callable[[str], str]
 
-# Writes down what happens: the kind of event and its fields. It is durable when this returns.
+# Logs an event with its kind and fields; durable when this returns.
 Note = Callable[[str, Mapping[str, Any]], None]
 
-# The rule that denies reading a path, or None.
+# Returns the rule that denies reading a path, or None.
 Denied = Callable[[str], str | None]
 
 
 class Judge(Protocol):
-    """The gate: decides, and makes tokens for what it allows by itself."""
+    """The gate: decides, and issues tokens for what it allows."""
 
-    def decide(self, request: Request) -> Decision:
-        """Return the verdict on a request. It raises nothing: what it does not understand it denies."""
+    def decide(self, request: Request) -> GateDecision:
+        """Return the verdict on a request. Never raises: denies what it does not understand."""
 
-    def issue(self, request: Request, digest: str, decision: Decision) -> str:
-        """Return a token for a request that was allowed."""
+    def issue(self, request: Request, digest: str, decision: GateDecision) -> str:
+        """Return a token for an allowed request."""
 
 
-class Stream(Protocol):
-    """Hides secrets in output that comes in pieces."""
+class MaskingStream(Protocol):
+    """Masks secrets in output that arrives in pieces."""
 
     def feed(self, piece: bytes) -> bytes:
-        """Return what can be let go."""
+        """Return the output that can be released."""
 
     def finish(self) -> bytes:
-        """Return the rest."""
+        """Return the remaining output."""
 
 
-class Ran(Record):
-    """How a program ended; `ended_by` names the limit that did it, `cut` counts the bytes of output that are gone."""
+class CommandResult(Record):
+    """The result of a program; `ended_by` is the limit that ended it, `cut` the number of dropped output bytes."""
 
     status: int | None
     seconds: float
@@ -58,18 +58,18 @@ class Ran(Record):
     cut: int = 0
 
 
-class Confine(Protocol):
-    """The sandbox, with the worktree it confines to."""
+class CommandSandbox(Protocol):
+    """The sandbox of one worktree."""
 
     @property
     def level(self) -> Level:
         """The level that a command started now would run at."""
 
     def environment(self, wanted: Mapping[str, str]) -> dict[str, str]:
-        """Return the whole environment of a command. Raises: NexusError for a name that is not to be set."""
+        """Return the complete environment of a command. Raises: NexusError for a variable that may not be set."""
 
     def resolved(self, name: str, cwd: Path) -> tuple[str, str]:
-        """Return the file that `name` would execute and the digest of its content. Raises: NexusError."""
+        """Return the file that `name` executes and the digest of its content. Raises: NexusError."""
 
-    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> Ran:
-        """Execute exactly this request, its output into `sink` piece by piece. Raises: NexusError."""
+    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> CommandResult:
+        """Execute exactly this request and stream its output into `sink`. Raises: NexusError."""

@@ -1,4 +1,4 @@
-"""The sandbox as the gateway needs it: for one worktree, at the level that the policy asks for."""
+"""`WorktreeSandbox`: runs commands for one worktree at the sandbox level that the policy requires."""
 
 import contextlib
 import os
@@ -6,69 +6,69 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import DeniedByPolicy, Failed
-from gitnexus.base.files import expand_home, replace
-from gitnexus.gateway.needs import Ran
+from gitnexus.base.files import expand_home, replace_file
+from gitnexus.base.randomness import random_hex
+from gitnexus.gateway.protocols import CommandResult
 from gitnexus.git import Repo
-from gitnexus.git.config import of_the_user
-from gitnexus.policy.law import Law, why_unreadable
+from gitnexus.git.config import user_config_value
+from gitnexus.policy.compiled_rules import CompiledPolicy, why_unreadable
 from gitnexus.policy.model import CommandRequest
-from gitnexus.sandbox.around import around_folder
-from gitnexus.sandbox.environment import environment
-from gitnexus.sandbox.levels import chosen
-from gitnexus.sandbox.program import resolved
-from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import Level, Limits, Spec
+from gitnexus.sandbox.environment import command_environment
+from gitnexus.sandbox.levels import choose_level
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.sandbox.runtime_files import runtime_files_in_folder
+from gitnexus.sandbox.spec import Level, SandboxLimits, SandboxSpec
 from gitnexus.state.home import home_folder
 
-# Folders with programs of the user's own, such as those of pyenv or npm, separated by a colon.
+# Folders with the user's own programs, such as pyenv's or npm's, separated by colons.
 TOOLS = "nexus.toolPath"
 _DEEPEST = 200
 _MOST_LOOKED_AT = 200_000
 
 
-def foreseen(law: Law) -> None:
-    """Find out what any sandbox under `law` needs and keep it: who makes one has it at once."""
-    with contextlib.suppress(DeniedByPolicy):  # said to who makes one
-        chosen(law.level, law.minimum)
-    why_unreadable(law, "x")
+def probe_sandbox_early(policy: CompiledPolicy) -> None:
+    """Warm the sandbox-level probe and pattern caches while git checks the worktree out."""
+    with contextlib.suppress(DeniedByPolicy):  # raised again when one is created
+        choose_level(policy.level, policy.minimum)
+    why_unreadable(policy, "x")
 
 
-class Sandbox:
+class WorktreeSandbox:
     """The sandbox of one worktree."""
 
-    def __init__(self, repo: Repo, law: Law) -> None:
+    def __init__(self, repo: Repo, policy: CompiledPolicy) -> None:
         if repo.worktree is None:
             raise Failed("a bare repository has no files to run anything on")
         self._repo = repo
-        self._law = law
+        self._policy = policy
         self._root = os.path.realpath(repo.worktree)
 
     @cached_property
     def level(self) -> Level:
-        """The level that a command started now would run at. Raises: DeniedByPolicy below the policy's minimum."""
-        return chosen(self._law.level, self._law.minimum)
+        """The sandbox level of a command started now. Raises: DeniedByPolicy below the policy's minimum."""
+        return choose_level(self._policy.level, self._policy.minimum)
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
         """The user's own folders on PATH."""
-        named = (of_the_user(self._repo, TOOLS) or "").split(":")
+        named = (user_config_value(self._repo, TOOLS) or "").split(":")
         return tuple(os.path.realpath(expand_home(name)) for name in named if name)
 
     def environment(self, wanted: Mapping[str, str]) -> dict[str, str]:
-        """Return the whole environment of a command. Raises: Invalid, DeniedByPolicy."""
-        return environment(wanted, os.environ, self.folders)
+        """Return the complete environment of a command. Raises: Invalid, DeniedByPolicy."""
+        return command_environment(wanted, os.environ, self.folders)
 
     def resolved(self, name: str, cwd: Path) -> tuple[str, str]:
-        """Return the file that `name` would execute and the digest of its content. Raises: Invalid, NotFound."""
-        found = resolved(name, self.environment({})["PATH"], str(cwd), self._root)
+        """Return the file that `name` executes and the digest of its content. Raises: Invalid, NotFound."""
+        found = resolve_program(name, self.environment({})["PATH"], str(cwd), self._root)
         return found.path, found.digest
 
-    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> Ran:
+    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> CommandResult:
         """Execute exactly this request. Raises: Invalid, DeniedByPolicy, Failed."""
         limits = request.limits
-        spec = Spec(
+        spec = SandboxSpec(
             argv=request.argv,
             program=request.program,
             cwd=request.cwd,
@@ -77,7 +77,7 @@ class Sandbox:
             readable=self.libraries,
             hidden=self.hidden(request.sandbox),
             network=request.network,
-            limits=Limits(
+            limits=SandboxLimits(
                 seconds=limits["seconds"],
                 cpu_seconds=limits["cpuSeconds"],
                 memory=limits["memory"],
@@ -88,17 +88,17 @@ class Sandbox:
             stdin=stdin,
             level=request.sandbox,
         )
-        with self._kept_link():
-            done = run(spec, sink)
+        with self._preserve_git_link():
+            done = run_in_sandbox(spec, sink)
         cut = done.stdout.cut + done.stderr.cut
-        return Ran(status=done.status, seconds=round(done.seconds, 3), level=done.level, signal=done.signal,
+        return CommandResult(status=done.status, seconds=round(done.seconds, 3), level=done.level, signal=done.signal,
                    ended_by=done.ended_by, cut=cut)  # fmt: skip
 
     def hidden(self, level: Level, *kept: Path) -> tuple[str, ...]:
-        """Return what no command may see, whatever folder around it is within reach; the worktree and `kept` are left.
+        """Return the paths that no command may see; the worktree and `kept` stay visible.
 
-        Where one of those lies in a folder that is to be hidden, as a run's worktree does in NEXUS_HOME beside the
-        keys, all that lies beside the way to it is hidden instead.
+        If one of those is inside a hidden folder, as a run's worktree is in NEXUS_HOME beside the keys, everything
+        beside the path to it is hidden instead.
         """
         found = [home_folder(), self._repo.common_dir, Path.home()]
         if level in ("L2", "L3") or not self._repo.is_linked:
@@ -107,11 +107,14 @@ class Sandbox:
             found += [Path(self._root, ".nexus"), *self._denied]
         left = [Path(self._root), *(path.resolve() for path in (*kept, *map(Path, self.libraries)))]
         real = dict.fromkeys(path.resolve() for path in found if path.exists())
-        return tuple(dict.fromkeys(str(one) for path in real for one in _beside(path, left)))
+        return tuple(dict.fromkeys(str(one) for path in real for one in _paths_beside(path, left)))
 
     @cached_property
     def _denied(self) -> list[Path]:
-        """The files of the worktree that nobody reads; links are left out, what they lead to is out of reach anyway."""
+        """The worktree files that nobody may read.
+
+        Links are left out, because their targets are out of reach anyway.
+        """
         found: list[Path] = []
         left = _MOST_LOOKED_AT
         for folder, names, files in os.walk(self._root):
@@ -128,23 +131,23 @@ class Sandbox:
                     f"the worktree is more than {_DEEPEST} folders deep, too deep to look for files that are denied",
                     hint="remove those folders, or git nexus clean the run",
                 )
-            found += [Path(folder, name) for name in files if why_unreadable(self._law, below + name)]
+            found += [Path(folder, name) for name in files if why_unreadable(self._policy, below + name)]
         return [path for path in found if not path.is_symlink()]
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:
-        """What the programs in the user's own folders need."""
+        """The libraries that programs in the user's folders need."""
         path = self.search
-        return tuple(dict.fromkeys(one for folder in self.folders for one in around_folder(folder, path)))
+        return tuple(dict.fromkeys(one for folder in self.folders for one in runtime_files_in_folder(folder, path)))
 
     @property
     def search(self) -> str:
-        """Where the user's own shell would look for a program."""
+        """The search path of the user's shell."""
         return ":".join((*self.folders, os.environ.get("PATH", os.defpath)))
 
     @contextlib.contextmanager
-    def _kept_link(self) -> Iterator[None]:
-        """Keep the file `.git` of a linked worktree as it is: below L2 a command could make it lead elsewhere."""
+    def _preserve_git_link(self) -> Iterator[None]:
+        """Restore the `.git` file of a linked worktree: below L2 a command could redirect it."""
         link = Path(self._root, ".git")
         before = link.read_bytes() if self._repo.is_linked and link.is_file() and not link.is_symlink() else None
         try:
@@ -152,12 +155,12 @@ class Sandbox:
         finally:
             if before is not None and (link.is_symlink() or not link.is_file() or link.read_bytes() != before):
                 if link.is_dir() and not link.is_symlink():
-                    link.rename(link.with_name(f".git-{token(6)}"))
-                replace(link, before)
+                    link.rename(link.with_name(f".git-{random_hex(6)}"))
+                replace_file(link, before)
 
 
-def _beside(path: Path, left: list[Path]) -> Iterator[Path]:
-    """Yield `path`, or what lies in it beside the ways to the folders that are left."""
+def _paths_beside(path: Path, left: list[Path]) -> Iterator[Path]:
+    """Yield `path`, or its content beside the paths to the folders in `left`."""
     if path in left:
         return
     if not any(one.is_relative_to(path) for one in left):
@@ -166,4 +169,4 @@ def _beside(path: Path, left: list[Path]) -> Iterator[Path]:
     with contextlib.suppress(OSError):
         for child in sorted(path.iterdir()):
             if not child.is_symlink():
-                yield from _beside(child, left)
+                yield from _paths_beside(child, left)

@@ -1,7 +1,8 @@
-"""Files as we ourselves put them down: whoever changes one cannot set back when its inode changed.
+"""Reads from a git index the inode change time of each file, and tells whether a file on disk is unchanged since.
 
-Git writes that moment into the index beside the object of each file. Read from an index of our own before anybody else
-could touch the files, it spares reading them again: with thousands of files that is most of what a run costs.
+Git writes that time into the index beside the object id of each file, and no program can set it back. If the index is
+read before anyone else can touch the files, unchanged files need not be read again: with thousands of files that saves
+most of the cost of a run.
 """
 
 import os
@@ -9,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gitnexus.git.rows import TreeEntry
+from gitnexus.git.tree_diff import TreeEntry
 
 # Of an index of version 2: ten numbers of 32 bits, the object, the flags with the length of the name.
 _STAT = struct.Struct(">10I")
@@ -20,26 +21,26 @@ _HALF = 0xFFFFFFFF
 _STEP = 50_000_000
 
 
-class Stamp(NamedTuple):
-    """Which inode a file was and when that last changed, then what it holds."""
+class FileStamp(NamedTuple):
+    """The inode of a file, its change time, and the blob it contains."""
 
     inode: tuple[int, ...]
     mode: int
     oid: bytes
 
 
-Stamps = Mapping[str, Stamp]
+Stamps = Mapping[str, FileStamp]
 
 
-def stamps(index: bytes, width: int, now: int) -> Stamps:
-    """Return the files of an index by their paths, those that were written right before `now` left out.
+def parse_index_stamps(index: bytes, width: int, now: int) -> Stamps:
+    """Return the files of an index by path, without those written right before `now`.
 
-    `width` is how many bytes name an object. Nothing is known of an index in another form, or of files on a disk that
-    counts whole seconds.
+    `width` is the number of bytes of an object id. Returns nothing for an index in another format, or for files on a
+    file system that counts whole seconds.
     """
     if index[:8] != b"DIRC\0\0\0\2":
         return {}
-    found: dict[str, Stamp] = {}
+    found: dict[str, FileStamp] = {}
     at = _HEAD
     for _ in range(int.from_bytes(index[8:12])):
         seconds, fraction, _, _, device, inode, mode, _, _, size = _STAT.unpack_from(index, at)
@@ -48,14 +49,14 @@ def stamps(index: bytes, width: int, now: int) -> Stamps:
         length = int.from_bytes(index[name_at - 2 : name_at]) & _LONG_NAME
         end = index.index(b"\0", name_at) if length == _LONG_NAME else name_at + length
         if fraction and seconds * 1_000_000_000 + fraction + _STEP < now:
-            known = Stamp((seconds, fraction, device, inode, size), mode, index[oid_at : oid_at + width])
+            known = FileStamp((seconds, fraction, device, inode, size), mode, index[oid_at : oid_at + width])
             found[os.fsdecode(index[name_at:end])] = known
         at = end + 8 - (end - at) % 8
     return found
 
 
-def stamped(known: Stamps, path: str, now: os.stat_result) -> TreeEntry | None:
-    """Return the file that was put down at `path`, if what lies there still is that."""
+def entry_if_unchanged(known: Stamps, path: str, now: os.stat_result) -> TreeEntry | None:
+    """Return the known entry of the file at `path`, if the file on disk is unchanged since."""
     stamp = known.get(path)
     if stamp is None:
         return None

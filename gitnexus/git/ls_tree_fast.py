@@ -1,12 +1,12 @@
-"""Rows of a tree for a hook: with no module loaded that would take longer than git itself."""
+"""Lists the entries of a tree for a hook, without importing any module that takes longer to load than git to run."""
 
 import os
 
 _MOST = 64 * 1024
 
 
-def rows_at(git_dir: str, commit: str, paths: tuple[str, ...]) -> str:
-    """Return mode, id and name of these files in a commit, empty if git does not tell."""
+def list_tree_rows(git_dir: str, commit: str, paths: tuple[str, ...]) -> str:
+    """Return mode, id and name of these files in a commit; empty if git fails."""
     argv = ["git", f"--git-dir={git_dir}", "ls-tree", "-z", "--full-tree", commit, "--", *paths]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env = {**kept, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C.UTF-8"}

@@ -1,4 +1,4 @@
-"""The raw difference of two trees, and the rows of one: what git would do, never what a diff's text says."""
+"""Returns the raw difference of two trees, the entries of one tree, and blob contents. Diff text is never parsed."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A file of a tree, whole path; a name that is not UTF-8 keeps its bytes as surrogates."""
+    """A file of a tree with its full path; a name that is not UTF-8 keeps its bytes as surrogates."""
 
     path: str
     mode: str
@@ -25,10 +25,10 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class TreeChange:
-    """One path that differs; modes and blobs are empty on the side that has nothing.
+    """One path that differs; mode and blob are empty on the side where it is absent.
 
-    `link_target` is where a new link leads. `binary` is git's own guess by content. `reveals` names a hidden file
-    whose content the new side would hold.
+    `link_target` is the target of a new link. `binary` is git's own guess by content. `reveals` names a hidden file
+    whose content the new side would contain.
     """
 
     path: str
@@ -41,7 +41,7 @@ class TreeChange:
     reveals: str = ""
 
 
-def files(git: PrivateGit, tree: str) -> Iterator[TreeEntry]:
+def list_tree_files(git: PrivateGit, tree: str) -> Iterator[TreeEntry]:
     """Yield every file, link and submodule of a tree."""
     for line in git.must("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
@@ -49,7 +49,7 @@ def files(git: PrivateGit, tree: str) -> Iterator[TreeEntry]:
         yield TreeEntry(os.fsdecode(path), mode, oid)
 
 
-def indexed(git: PrivateGit) -> Iterator[TreeEntry]:
+def list_index_files(git: PrivateGit) -> Iterator[TreeEntry]:
     """Yield every file of the index."""
     for line in git.must("ls-files", "--stage", "-z").split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
@@ -57,8 +57,8 @@ def indexed(git: PrivateGit) -> Iterator[TreeEntry]:
         yield TreeEntry(os.fsdecode(path), mode, oid)
 
 
-def difference(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
-    """Return what differs between two trees, by the bytes of the path."""
+def diff_trees(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
+    """Return the differences between two trees, ordered by the bytes of the path."""
     said = git.must("diff-tree", "--raw", "--numstat", "-z", "-r", "--no-renames", "--no-abbrev", "--no-ext-diff",
                     "--no-textconv", old, new, "--")  # fmt: skip
     fields = said.split(b"\0")[:-1]
@@ -72,18 +72,18 @@ def difference(git: PrivateGit, old: str, new: str) -> tuple[TreeChange, ...]:
             if added == b"-":
                 binary.add(os.fsdecode(path))
             at += 1
-    rows = [_row(head, path, path in binary) for head, path in raw]
-    return tuple(_with_targets(git, sorted(rows, key=lambda row: os.fsencode(row.path))))
+    rows = [_parse_change(head, path, path in binary) for head, path in raw]
+    return tuple(_with_link_targets(git, sorted(rows, key=lambda row: os.fsencode(row.path))))
 
 
-def blob(git: PrivateGit, oid: str) -> bytes:
+def read_blob(git: PrivateGit, oid: str) -> bytes:
     """Return a blob's bytes. Raises: GitFailed."""
     loose = git.read_loose(oid)
     return loose[1] if loose is not None and loose[0] == "blob" else git.must("cat-file", "blob", oid)
 
 
-def blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
-    """Yield the bytes of many blobs in their order, all held at once. Raises: GitFailed."""
+def read_blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
+    """Yield the bytes of many blobs in order, all held in memory at once. Raises: GitFailed."""
     said = git.must("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode())
     at = 0
     for oid in oids:
@@ -95,22 +95,22 @@ def blobs(git: PrivateGit, oids: list[str]) -> Iterator[bytes]:
         yield said[end + 1 : at - 1]
 
 
-def drop(git: PrivateGit, paths: Iterable[str]) -> None:
-    """Leave some files out of the index."""
+def drop_from_index(git: PrivateGit, paths: Iterable[str]) -> None:
+    """Remove some files from the index."""
     order = b"".join(b"0 %s\t%s\0" % (git.zero.encode(), os.fsencode(path)) for path in paths)
     if order:
         git.must("update-index", "-z", "--index-info", stdin=order)
 
 
-def without(git: PrivateGit, tree: str, paths: Iterable[str]) -> str:
-    """Return `tree` with some files left out."""
+def tree_without_files(git: PrivateGit, tree: str, paths: Iterable[str]) -> str:
+    """Return the id of `tree` without some files."""
     git.must("read-tree", tree)
-    drop(git, paths)
+    drop_from_index(git, paths)
     return git.must("write-tree").decode("ascii").strip()
 
 
-def sizes(git: PrivateGit, oids: list[str]) -> list[int]:
-    """Return the size of each object, -1 for one that is not there."""
+def object_sizes(git: PrivateGit, oids: list[str]) -> list[int]:
+    """Return the size of each object, -1 for a missing one."""
     if not oids:
         return []
     loose = [git.read_loose(oid) for oid in oids] if len(oids) <= _FEW else [None]
@@ -121,7 +121,7 @@ def sizes(git: PrivateGit, oids: list[str]) -> list[int]:
     return [int(row[2]) if len(row) == 3 else -1 for row in rows]
 
 
-def _row(head: str, path: str, binary: bool) -> TreeChange:
+def _parse_change(head: str, path: str, binary: bool) -> TreeChange:
     old_mode, new_mode, old, new, _ = head.split(" ")
     gone, made = not new.strip("0") and new_mode == "000000", not old.strip("0") and old_mode == "000000"
     return TreeChange(
@@ -134,16 +134,16 @@ def _row(head: str, path: str, binary: bool) -> TreeChange:
     )
 
 
-def targets(git: PrivateGit, oids: Iterable[str]) -> dict[str, str]:
-    """Return where links lead, by their blob. One that no system can hold is not read but stands for itself as '/…'."""
+def link_targets(git: PrivateGit, oids: Iterable[str]) -> dict[str, str]:
+    """Return the targets of links by their blob ids. An impossibly long one is not read and is given as '/…'."""
     wanted = sorted(set(oids))
     found = {}
-    for oid, size in zip(wanted, sizes(git, wanted), strict=True):
-        found[oid] = os.fsdecode(blob(git, oid)) if 0 <= size <= _LONGEST_TARGET else "/" * (_LONGEST_TARGET + 1)
+    for oid, size in zip(wanted, object_sizes(git, wanted), strict=True):
+        found[oid] = os.fsdecode(read_blob(git, oid)) if 0 <= size <= _LONGEST_TARGET else "/" * (_LONGEST_TARGET + 1)
     return found
 
 
-def _with_targets(git: PrivateGit, rows: list[TreeChange]) -> Iterator[TreeChange]:
-    found = targets(git, (row.new_blob for row in rows if row.new_mode == LINK))
+def _with_link_targets(git: PrivateGit, rows: list[TreeChange]) -> Iterator[TreeChange]:
+    found = link_targets(git, (row.new_blob for row in rows if row.new_mode == LINK))
     for row in rows:
         yield replace(row, link_target=found[row.new_blob]) if row.new_mode == LINK else row

@@ -1,4 +1,4 @@
-"""The user's own git, in the user's own checkout: for what they asked for there. Their config and hooks count."""
+"""Runs the user's own git in the user's own checkout, with their config, hooks and editor, for what they asked for."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
-from gitnexus.git.child import GitFailed, reason
+from gitnexus.git.child import GitFailed, git_error_line
 from gitnexus.git.discovery import Repo
 
 # Where a hook or an outer git put us must not become where we work.
@@ -22,10 +22,10 @@ _UNDER_WAY = {
 }  # fmt: skip
 
 
-def run(
+def run_user_git(
     place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run the user's git to its end; no editor opens. The caller judges the status."""
+    """Run the user's git to its end without opening an editor. The caller checks the status."""
     fixed = {"LC_ALL": "C.UTF-8", "LANGUAGE": "C", "GIT_EDITOR": "true", "GIT_MERGE_AUTOEDIT": "no"}
     try:
         return subprocess.run(
@@ -34,30 +34,34 @@ def run(
             input=stdin,
             capture_output=True,
             check=False,
-            env={**_kept(), **fixed, **(env or {})},
+            env={**_user_environment(), **fixed, **(env or {})},
         )
     except FileNotFoundError as exc:
         raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
 
 
-def editor(place: Path) -> str:
+def editor_command(place: Path) -> str:
     """Return the editor that git would open here: GIT_EDITOR, core.editor, VISUAL, EDITOR, in that order.
 
-    Raises: Failed where git knows none.
+    Raises: Failed if none is set.
     """
-    asked = subprocess.run(["git", "var", "GIT_EDITOR"], cwd=place, env=_kept(), capture_output=True, check=False)
+    asked = subprocess.run(
+        ["git", "var", "GIT_EDITOR"], cwd=place, env=_user_environment(), capture_output=True, check=False
+    )
     found = asked.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
     if asked.returncode != 0 or not found:
-        raise Failed(f"git knows no editor: {reason(asked.stderr)}", hint="git config --global core.editor NAME")
+        raise Failed(
+            f"git knows no editor: {git_error_line(asked.stderr)}", hint="git config --global core.editor NAME"
+        )
     return found
 
 
-def opened(place: Path, file: Path) -> None:
-    """Let the person's editor work on a file, on the terminal, until they close it. Raises: Failed."""
-    words = editor(place)
+def open_in_editor(place: Path, file: Path) -> None:
+    """Open a file in the user's editor on the terminal and wait until it is closed. Raises: Failed."""
+    words = editor_command(place)
     # As git starts it: a shell reads the words, the file comes after them. Output may be a pipe; the terminal is not.
     argv = ["sh", "-c", f'{words} "$@"', words, str(file)]
-    with subprocess.Popen(argv, cwd=place, env=_kept(), stdout=sys.stderr.fileno()) as going:
+    with subprocess.Popen(argv, cwd=place, env=_user_environment(), stdout=sys.stderr.fileno()) as going:
         while True:
             try:
                 status = going.wait()
@@ -68,37 +72,51 @@ def opened(place: Path, file: Path) -> None:
         raise Failed(f"the editor {one_line(words, 80)} failed with {status}")
 
 
-def _kept() -> dict[str, str]:
+def _user_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _PLACES}
 
 
-def must(place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+def run_user_git_or_raise(place: Path, *argv: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
     """Run the user's git and return its output. Raises: GitFailed."""
-    done = run(place, *argv, stdin=stdin, env=env)
+    done = run_user_git(place, *argv, stdin=stdin, env=env)
     if done.returncode != 0:
-        raise GitFailed(f"git {argv[0]} failed: {reason(done.stderr or done.stdout)}")
+        raise GitFailed(f"git {argv[0]} failed: {git_error_line(done.stderr or done.stdout)}")
     return done.stdout
 
 
-def under_way(repo: Repo) -> str | None:
-    """Return what the checkout is in the middle of, None if nothing."""
+def operation_under_way(repo: Repo) -> str | None:
+    """Return the operation (merge, rebase, …) that the checkout is in the middle of, or None."""
     for name, words in _UNDER_WAY.items():
         if (repo.git_dir / name).exists():
             return words
     return None
 
 
-def uncommitted(place: Path) -> tuple[set[str], set[str]]:
+def uncommitted_paths(place: Path) -> tuple[set[str], set[str]]:
     """Return the tracked paths that differ from HEAD, and those of them that are staged."""
-    fields = must(place, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames").split(b"\0")[:-1]
+    argv = ("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
+    # Killed while it writes down which files are unchanged, it would leave the lock of the index.
+    fields = run_user_git_or_raise(place, *argv, env={"GIT_OPTIONAL_LOCKS": "0"}).split(b"\0")[:-1]
     changed = {os.fsdecode(row[3:]) for row in fields}
     return changed, {os.fsdecode(row[3:]) for row in fields if row[:1] not in (b" ", b"?")}
 
 
-def committed(place: Path, tree: str, parent: str, message: str, author: Mapping[str, str]) -> str:
-    """Return a commit as the user's git makes one, signed if they sign; it moves no ref. Raises: GitFailed."""
-    asked = run(place, "config", "--type=bool", "--get", "commit.gpgSign")
+def create_user_commit(place: Path, tree: str, parent: str, message: str, author: Mapping[str, str]) -> str:
+    """Return a commit made by the user's git, signed if they sign commits; no ref moves. Raises: GitFailed."""
+    asked = run_user_git(place, "config", "--type=bool", "--get", "commit.gpgSign")
     sign = ["-S"] if asked.stdout.strip() == b"true" else []
-    made = must(place, "-c", "i18n.commitEncoding=UTF-8", "commit-tree", *sign, "-p", parent, "-F", "-", tree,
-                stdin=message.encode(), env=author)  # fmt: skip
+    made = run_user_git_or_raise(
+        place,
+        "-c",
+        "i18n.commitEncoding=UTF-8",
+        "commit-tree",
+        *sign,
+        "-p",
+        parent,
+        "-F",
+        "-",
+        tree,
+        stdin=message.encode(),
+        env=author,
+    )
     return made.decode("ascii").strip()

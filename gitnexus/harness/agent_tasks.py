@@ -1,11 +1,11 @@
-"""Which task an agent works on. The tracker may not say it, so it stands in `tasks.extension.json` beside it."""
+"""Reads and writes which task each agent works on: `tasks.extension.json`, beside the tracker with its fixed schema."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from gitnexus.harness.shelf import Shelf
-from gitnexus.harness.standing import Task
+from gitnexus.harness.cycle_status import TaskSummary
+from gitnexus.harness.session_files import SessionFiles
 
 FILE = "tasks.extension.json"
 _EXTENDS = "tasks.json"
@@ -15,33 +15,35 @@ _BY_NUMBER = re.compile(r"\btask\s+(?:#|no\.?\s*)?(\d{1,6})\b", re.IGNORECASE)
 _BY_TITLE = re.compile(r"^\s*TASK:\s*(.+?)\s*$", re.MULTILINE)
 
 
-def links_in(shelf: Shelf) -> dict[str, int]:
-    """Return the task of each agent that has one. Raises: Invalid."""
-    value = shelf.value(FILE)
+def read_agent_tasks(files: SessionFiles) -> dict[str, int]:
+    """Return the task id of each agent that has one. Raises: Invalid."""
+    value = files.value(FILE)
     rows: Any = value.get("agents") if isinstance(value, dict) else None
     if not isinstance(rows, dict):
         return {}
     return {agent: row["task"] for agent, row in rows.items() if isinstance(row, dict) and type(row.get("task")) is int}
 
 
-def put(shelf: Shelf, links: Mapping[str, int]) -> None:
-    """Write them all; none leaves no file."""
+def write_agent_tasks(files: SessionFiles, links: Mapping[str, int]) -> None:
+    """Write all task ids; an empty mapping removes the file."""
     if links:
         rows = {agent: {"task": task} for agent, task in list(links.items())[-_MOST:]}
-        shelf.store(FILE, {"extends": _EXTENDS, "agents": rows})
+        files.store(FILE, {"extends": _EXTENDS, "agents": rows})
     else:
-        shelf.drop(FILE)
+        files.drop(FILE)
 
 
-def task_of(tasks: Sequence[Task], role: str, agent_id: str, brief: str, taken: Collection[int]) -> Task | None:
-    """Return the task that an agent was started for, None where that is not plain.
+def find_task_of_agent(
+    tasks: Sequence[TaskSummary], role: str, agent_id: str, brief: str, taken: Collection[int]
+) -> TaskSummary | None:
+    """Return the task that an agent was started for, or None if it is not clear.
 
-    It is plain if the task names the agent, if the brief names one task, or if one open task alone is for this role.
+    It is clear if the task names the agent, if the brief names one task, or if only one open task is for this role.
     """
     for task in tasks:
         if agent_id and task.owner_agent_id == agent_id:
             return task
-    named = _named(tasks, brief)
+    named = _tasks_named_in_brief(tasks, brief)
     if named:
         return named[0] if len(named) == 1 else None
     done = {task.id for task in tasks if task.status == "completed"}
@@ -53,7 +55,7 @@ def task_of(tasks: Sequence[Task], role: str, agent_id: str, brief: str, taken: 
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _named(tasks: Sequence[Task], brief: str) -> list[Task]:
+def _tasks_named_in_brief(tasks: Sequence[TaskSummary], brief: str) -> list[TaskSummary]:
     titles = {title.casefold() for title in _BY_TITLE.findall(brief[:4000])}
     by_title = [task for task in tasks if task.title.strip().casefold() in titles]
     if by_title:

@@ -1,41 +1,41 @@
-"""Where the cycle stands, read from `plan.json` and `tasks.json` as they lie there.
+"""Reads the status of the cycle from `plan.json` and `tasks.json`, and formats it for an agent.
 
-What is wrong with a file is told and not raised: somebody else wrote it, and an agent must hear of the rest.
+Errors in a file are reported in the result and not raised: others wrote the file, and the agent needs the rest.
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gitnexus.base.errors import NexusError
-from gitnexus.base.text import framed, one_line
-from gitnexus.harness.shelf import Shelf
+from gitnexus.base.text import frame_text, one_line
+from gitnexus.harness.session_files import SessionFiles
 
 _TITLE = 120
 _MOST = 30
 _WIDE = 10_000  # a model has no edge at which a line would break
 
 
-class Issue(NamedTuple):
-    """One question of the plan."""
+class IssueSummary(NamedTuple):
+    """One issue of the plan."""
 
     id: int
     title: str
     decision: str | None
 
 
-class Plan(NamedTuple):
+class PlanSummary(NamedTuple):
     """The open plan."""
 
     topic: str
-    issues: tuple[Issue, ...]
+    issues: tuple[IssueSummary, ...]
 
     @property
-    def pending(self) -> list[Issue]:
+    def pending(self) -> list[IssueSummary]:
         """The issues that are not decided."""
         return [issue for issue in self.issues if issue.decision is None]
 
 
-class Task(NamedTuple):
+class TaskSummary(NamedTuple):
     """One task of the cycle."""
 
     id: int
@@ -50,81 +50,81 @@ class Task(NamedTuple):
     policy: str
 
 
-class Standing(NamedTuple):
-    """What is open, and which file could not be read."""
+class CycleStatus(NamedTuple):
+    """The open plan and tasks, and which files could not be read."""
 
-    plan: Plan | None
+    plan: PlanSummary | None
     goal: str
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskSummary, ...]
     has_tasks: bool
     broken: tuple[str, ...]
 
     @property
-    def open_tasks(self) -> list[Task]:
+    def open_tasks(self) -> list[TaskSummary]:
         """The tasks that are not completed."""
         return [task for task in self.tasks if task.status != "completed"]
 
     @property
-    def ready(self) -> list[Task]:
-        """The tasks that can be begun: pending, and all that they wait for is completed."""
+    def ready(self) -> list[TaskSummary]:
+        """The tasks that can be started: pending, with all dependencies completed."""
         done = {task.id for task in self.tasks if task.status == "completed"}
         return [task for task in self.tasks if task.status == "pending" and set(task.deps) <= done]
 
     @property
     def is_open(self) -> bool:
-        """True if a plan or tasks are there."""
+        """True if there is a plan or a task."""
         return self.plan is not None or self.has_tasks or bool(self.broken)
 
 
-def standing(shelf: Shelf) -> Standing:
-    """Return where things stand."""
+def read_cycle_status(files: SessionFiles) -> CycleStatus:
+    """Return the status of the plan and the tasks."""
     broken = []
     values: dict[str, Any] = {}
     for name in ("plan.json", "tasks.json"):
         try:
-            values[name] = shelf.session_value(name)
+            values[name] = files.load_session_json(name)
         except NexusError as exc:
             broken.append(exc.message)
     plan, tasks = values.get("plan.json"), values.get("tasks.json")
     file = tasks if isinstance(tasks, dict) else {}
-    return Standing(
-        _plan(plan) if isinstance(plan, dict) else None,
-        _text(file, "goal"),
-        tuple(_task(row) for row in _rows(file, "tasks")),
+    return CycleStatus(
+        _parse_plan(plan) if isinstance(plan, dict) else None,
+        _text_field(file, "goal"),
+        tuple(_parse_task(row) for row in _dict_rows(file, "tasks")),
         isinstance(tasks, dict),
         tuple(broken),
     )
 
 
-def plan_line(plan: Plan) -> str:
-    """Return the plan in one line."""
+def format_plan_line(plan: PlanSummary) -> str:
+    """Return the plan as one line."""
     decided = len(plan.issues) - len(plan.pending)
     left = ", ".join(f"{issue.id}" for issue in plan.pending[:_MOST])
     todo = f"; to decide: {left}" if left else "; all decided"
-    return f"Plan {_quoted(plan.topic)}: {decided} of {len(plan.issues)} issues decided{todo}."
+    return f"Plan {_quote_line(plan.topic)}: {decided} of {len(plan.issues)} issues decided{todo}."
 
 
-def tasks_line(found: Standing) -> str:
-    """Return the tasks in one line, with those that can be begun."""
+def format_tasks_line(found: CycleStatus) -> str:
+    """Return the tasks as one line, with those that can be started."""
     done = len(found.tasks) - len(found.open_tasks)
     running = [task for task in found.tasks if task.status == "in_progress"]
     words = f"Tasks: {done} of {len(found.tasks)} completed"
-    words += f"; in progress: {_listed(running)}" if running else ""
-    return words + (f"; ready: {_listed(found.ready)}." if found.ready else "; none ready.")
+    words += f"; in progress: {_join_task_titles(running)}" if running else ""
+    return words + (f"; ready: {_join_task_titles(found.ready)}." if found.ready else "; none ready.")
 
 
-def plan_lines(plan: Plan) -> list[str]:
-    """Return the plan with every issue, a line each."""
+def format_plan_issues(plan: PlanSummary) -> list[str]:
+    """Return the plan with every issue on a line."""
     rows = [
         f"│ {issue.id}. {one_line(issue.title, _TITLE)}: "
         + ("pending" if issue.decision is None else f"decided: {one_line(issue.decision, 2 * _TITLE)}")
         for issue in plan.issues[:_MOST]
     ]
-    return [plan_line(plan), *rows, *_more(len(plan.issues))]
+    return [format_plan_line(plan), *rows, *_remainder_line(len(plan.issues))]
 
 
-def task_lines(found: Standing) -> list[str]:
-    """Return the tasks, a line each."""
+def format_task_list(found: CycleStatus) -> list[str]:
+    """Return the tasks, one line each."""
     goal = [f"│ goal: {one_line(found.goal, 2 * _TITLE)}"] if found.goal else []
     rows = [
         f"│ {task.id}. [{one_line(task.status, 20)}] {one_line(task.title, _TITLE)}"
@@ -132,66 +132,66 @@ def task_lines(found: Standing) -> list[str]:
         + (f" · {one_line(task.owner, 40)}" if task.owner else "")
         for task in found.tasks[:_MOST]
     ]
-    return [tasks_line(found), *goal, *rows, *_more(len(found.tasks))]
+    return [format_tasks_line(found), *goal, *rows, *_remainder_line(len(found.tasks))]
 
 
-def brief(task: Task, most: int = 3000) -> str:
-    """Return what an agent is given of its task; a part that is empty is left out."""
+def format_task_brief(task: TaskSummary, most: int = 3000) -> str:
+    """Return the text of a task for its agent, without empty parts."""
     lines = [f"TASK: {one_line(task.title, 300)}"]
     for word, text in (("CONTEXT", task.context), ("APPROACH", task.approach), ("ACCEPTANCE", task.acceptance)):
         if text:
-            lines += [f"{word}:", *framed(text if len(text) <= most else f"{text[:most]} … (cut here)", _WIDE)]
+            lines += [f"{word}:", *frame_text(text if len(text) <= most else f"{text[:most]} … (cut here)", _WIDE)]
     return "\n".join(lines)
 
 
-def _more(count: int) -> list[str]:
+def _remainder_line(count: int) -> list[str]:
     return [f"│ … and {count - _MOST} more"] if count > _MOST else []
 
 
-def _listed(tasks: list[Task]) -> str:
-    shown = ", ".join(f"{task.id} {_quoted(task.title, 60)}" for task in tasks[:5])
+def _join_task_titles(tasks: list[TaskSummary]) -> str:
+    shown = ", ".join(f"{task.id} {_quote_line(task.title, 60)}" for task in tasks[:5])
     return shown + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
 
 
-def _quoted(text: str, limit: int = _TITLE) -> str:
+def _quote_line(text: str, limit: int = _TITLE) -> str:
     return f"“{one_line(text, limit)}”"
 
 
-def _plan(value: Mapping[str, Any]) -> Plan:
+def _parse_plan(value: Mapping[str, Any]) -> PlanSummary:
     issues = tuple(
-        Issue(_number(row, "id"), _text(row, "title"), (_text(row, "decision") or "(no words)")
+        IssueSummary(_int_field(row, "id"), _text_field(row, "title"), (_text_field(row, "decision") or "(no words)")
               if row.get("status") == "decided" else None)
-        for row in _rows(value, "issues")
+        for row in _dict_rows(value, "issues")
     )  # fmt: skip
-    return Plan(_text(value, "topic"), issues)
+    return PlanSummary(_text_field(value, "topic"), issues)
 
 
-def _task(row: Mapping[str, Any]) -> Task:
+def _parse_task(row: Mapping[str, Any]) -> TaskSummary:
     deps = row.get("deps")
-    return Task(
-        _number(row, "id"),
-        _text(row, "title"),
-        _text(row, "context"),
-        _text(row, "status") or "pending",
+    return TaskSummary(
+        _int_field(row, "id"),
+        _text_field(row, "title"),
+        _text_field(row, "context"),
+        _text_field(row, "status") or "pending",
         tuple(dep for dep in deps if type(dep) is int) if isinstance(deps, list) else (),
-        _text(row, "approach"),
-        _text(row, "acceptance"),
-        _text(row, "owner"),
-        _text(row, "owner_agent_id"),
-        _text(row, "owner_reuse_policy"),
+        _text_field(row, "approach"),
+        _text_field(row, "acceptance"),
+        _text_field(row, "owner"),
+        _text_field(row, "owner_agent_id"),
+        _text_field(row, "owner_reuse_policy"),
     )
 
 
-def _rows(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _dict_rows(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     rows = value.get(key)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _text(row: Mapping[str, Any], key: str) -> str:
+def _text_field(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _number(row: Mapping[str, Any], key: str) -> int:
+def _int_field(row: Mapping[str, Any], key: str) -> int:
     value = row.get(key)
     return value if type(value) is int else 0

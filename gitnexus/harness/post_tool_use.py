@@ -1,24 +1,28 @@
-"""After a tool was used: what is written down of it, and what waited to be said."""
+"""Handles the event after a tool call: logs the call, and answers with pending messages."""
 
-from gitnexus.harness import edits, mail, toollog
-from gitnexus.harness.model import Answer, Happening
-from gitnexus.harness.moment import stamp
-from gitnexus.harness.shelf import shelf_of
-from gitnexus.harness.touched import touched
+from gitnexus.harness import edits, pending_messages, toollog
+from gitnexus.harness.model import HarnessEvent, HookAnswer
+from gitnexus.harness.moment import format_timestamp
+from gitnexus.harness.session_files import find_session_files
+from gitnexus.harness.touched import files_changed_by_call
 
 
-def used(told: Happening) -> Answer:
-    """Note the call, the files that it changed and the notes that it read. Raises: NexusError, OSError."""
-    shelf = shelf_of(told)
-    if shelf is not None:
-        files = touched(told, shelf.place.worktree)
-        toollog.note(shelf, told, files)
+def handle_tool_use(event: HarnessEvent) -> HookAnswer:
+    """Record the call, the files it changed and the notes it read. Raises: NexusError, OSError."""
+    session_files = find_session_files(event)
+    if session_files is not None:
+        files = files_changed_by_call(event, session_files.location.top, toollog.last_at(session_files))
+        toollog.log_tool_call(session_files, event, files)
         if files:
-            edits.note(shelf, files, told.agent_id, stamp())
+            edits.record_file_edits(session_files, files, event.agent_id, format_timestamp())
     # Called after every tool: what cannot be about a note leaves before anything more is imported.
-    if any(".nexus" in str(value) for value in told.given.values()):
-        from gitnexus.harness.reads import observe_reads
+    if any(".nexus" in str(value) for value in event.given.values()):
+        from gitnexus.harness.reads import count_note_reads
 
-        observe_reads(told)
-    waiting = mail.take(shelf, told.reader) if shelf is not None and told.hears else []
-    return Answer(context="\n\n".join(waiting))
+        count_note_reads(event)
+    waiting = (
+        pending_messages.take_pending_messages(session_files, event.reader)
+        if session_files is not None and event.hears
+        else []
+    )
+    return HookAnswer(context="\n\n".join(waiting))

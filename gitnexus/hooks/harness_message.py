@@ -1,17 +1,17 @@
-"""A person wrote a message: its tags are followed, and where the session stands is said beside it."""
+"""Handles a message of the user: follows its tags, and answers with the status of the session."""
 
 import re
 from typing import TYPE_CHECKING
 
-from gitnexus.harness import mail
+from gitnexus.harness import pending_messages
 from gitnexus.harness import sessions as open_sessions
-from gitnexus.harness.guidance import guidance
-from gitnexus.harness.model import MOST_CONTEXT, Answer, Happening
+from gitnexus.harness.guidance import message_guidance
+from gitnexus.harness.model import MOST_CONTEXT, HarnessEvent, HookAnswer
 from gitnexus.harness.moment import seconds_since
-from gitnexus.harness.shelf import Shelf, shelf_of
+from gitnexus.harness.session_files import SessionFiles, find_session_files
 
 if TYPE_CHECKING:
-    from gitnexus.app.harnesstags import Followed
+    from gitnexus.app.message_tags import TagOutcome
 
 # What may be a tag at all: only then is the catalog opened.
 _MAYBE = re.compile(r"^ {0,3}\[[a-z]", re.MULTILINE)
@@ -19,40 +19,43 @@ _LONGEST = 200_000
 _HEARD_OF = 600
 
 
-def spoken_to(told: Happening) -> Answer:
+def handle_user_message(event: HarnessEvent) -> HookAnswer:
     """Follow the tags of a message and return what the model should know with it. Raises: NexusError, OSError."""
-    shelf = shelf_of(told)
-    if shelf is None:
-        return Answer()
-    waiting = mail.take(shelf, told.reader) if told.hears else []
-    if told.agent_id:  # what one agent writes to another is no person's message: its tags mean nothing
-        return Answer(context=_joined(waiting))
-    followed = _followed(shelf, told)
-    _seen(shelf, told.session, followed.skill if followed else "")
+    files = find_session_files(event)
+    if files is None:
+        return HookAnswer()
+    waiting = pending_messages.take_pending_messages(files, event.reader) if event.hears else []
+    if event.agent_id:  # what one agent writes to another is no person's message: its tags mean nothing
+        return HookAnswer(context=_join_context_parts(waiting))
+    followed = _follow_tags(files, event)
+    _record_session_seen(files, event.session, followed.skill if followed else "")
     said = [followed.context] if followed else []
-    return Answer(context=_joined([*said, *waiting, guidance(shelf)]), notice=followed.notice if followed else "")
+    return HookAnswer(
+        context=_join_context_parts([*said, *waiting, message_guidance(files)]),
+        notice=followed.notice if followed else "",
+    )
 
 
-def _followed(shelf: Shelf, told: Happening) -> "Followed | None":
-    message = told.text[:_LONGEST]
+def _follow_tags(files: SessionFiles, event: HarnessEvent) -> "TagOutcome | None":
+    message = event.text[:_LONGEST]
     if not _MAYBE.search(message):
         return None
-    from gitnexus.app.harnesstags import follow
+    from gitnexus.app.message_tags import follow_tags
 
-    return follow(shelf.place, told.harness, message)
+    return follow_tags(files.location, event.harness, message)
 
 
-def _seen(shelf: Shelf, session: str, skill: str) -> None:
+def _record_session_seen(files: SessionFiles, session: str, skill: str) -> None:
     """Note that the session lives, and the skill that it is in from now on."""
-    known = open_sessions.sessions_in(shelf).get(session)
+    known = open_sessions.read_open_sessions(files).get(session)
     if known is not None and skill in ("", known.skill) and seconds_since(known.seen_at) < _HEARD_OF:
         return
-    with shelf.exclusive():
-        sessions = open_sessions.sessions_in(shelf)
-        mine = open_sessions.seen(sessions, session)
-        open_sessions.put(shelf, {**sessions, session: mine._replace(skill=skill or mine.skill)})
+    with files.exclusive():
+        sessions = open_sessions.read_open_sessions(files)
+        mine = open_sessions.session_seen_now(sessions, session)
+        open_sessions.write_open_sessions(files, {**sessions, session: mine._replace(skill=skill or mine.skill)})
 
 
-def _joined(parts: list[str]) -> str:
+def _join_context_parts(parts: list[str]) -> str:
     text = "\n\n".join(part for part in parts if part)
     return text if len(text) <= MOST_CONTEXT else text[: MOST_CONTEXT - 20] + "\n… (cut here)"

@@ -1,9 +1,9 @@
-"""A note in its parts: the fields of its front matter, each with the lines that belong to it, and its sections."""
+"""Splits a note into front matter fields, each with its lines, and sections; merges appended sections. Pure."""
 
 import re
 from dataclasses import dataclass
 
-from gitnexus.memory.count import front_of, with_rev, without_rev
+from gitnexus.memory.count import split_front_matter, with_rev, without_rev
 from gitnexus.state.merge import Unmergeable
 
 _HEADING = re.compile(rb"^## .*$", re.MULTILINE)
@@ -13,7 +13,7 @@ _BLOCK = re.compile(rb"[^:\n]+:[ \t]*\r?\n((?:[ \t]*- [^\n]*\n?)+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class NoteParts:
     """The fields as they are written, by name, and the text below them."""
 
     fields: dict[bytes, bytes]
@@ -41,9 +41,9 @@ class Parts:
         return found
 
 
-def parts_of(raw: bytes) -> Parts:
+def parse_note_parts(raw: bytes) -> NoteParts:
     """Return a note in its parts, without its count. Raises: Unmergeable for a field that stands twice."""
-    front, text = front_of(without_rev(raw))
+    front, text = split_front_matter(without_rev(raw))
     fields: dict[bytes, bytes] = {}
     name = b""
     for line in front.splitlines(keepends=True):
@@ -53,10 +53,10 @@ def parts_of(raw: bytes) -> Parts:
             if name in fields:
                 raise Unmergeable("a field of the front matter stands twice")
         fields[name] = fields.get(name, b"") + line
-    return Parts(fields, text)
+    return NoteParts(fields, text)
 
 
-def listed(field: bytes | None) -> list[bytes] | None:
+def parse_list_field(field: bytes | None) -> list[bytes] | None:
     """Return the items of a field that is a plain list, None for any other."""
     if field is None:
         return None
@@ -67,7 +67,7 @@ def listed(field: bytes | None) -> list[bytes] | None:
     return None
 
 
-def with_items(field: bytes, items: list[bytes]) -> bytes:
+def with_list_items(field: bytes, items: list[bytes]) -> bytes:
     """Return a field that is a list with other items, written as it was."""
     name = field.partition(b":")[0]
     if _FLOW.fullmatch(field):
@@ -75,7 +75,7 @@ def with_items(field: bytes, items: list[bytes]) -> bytes:
     return name + b":\n" + b"".join(b"  - " + item + b"\n" for item in items) if items else name + b": []\n"
 
 
-def appended(before: bytes, one: bytes | None, other: bytes | None) -> bytes | None:
+def merge_appended_sections(before: bytes, one: bytes | None, other: bytes | None) -> bytes | None:
     """Return a section to which both sides only added, with what either added; None where one did more than that."""
     if one is None or other is None or not one.startswith(before) or not other.startswith(before):
         return None

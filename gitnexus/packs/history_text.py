@@ -1,13 +1,13 @@
-"""What was done before, as text that a pack can hold: a commit of the base's history, and a closed cycle."""
+"""Renders earlier work as text for a pack: a commit of the base's history, or a closed cycle."""
 
 import os
 import re
 
 from gitnexus.base.errors import NotFound
 from gitnexus.base.text import one_line
-from gitnexus.cycle.model import Cycle, History
+from gitnexus.cycle.model import Cycle, CycleHistory
 from gitnexus.git.private import PrivateGit
-from gitnexus.packs.model import Source
+from gitnexus.packs.model import LineSource
 from gitnexus.state import Snapshot
 
 HISTORY = "history.json"
@@ -15,7 +15,7 @@ _ID = re.compile(r"[0-9a-f]{7,64}")
 _MOST_PATHS = 200
 
 
-def commit_before(git: PrivateGit, base: str, word: str) -> str:
+def resolve_earlier_commit(git: PrivateGit, base: str, word: str) -> str:
     """Return the whole id of a commit that the base reaches. Raises: NotFound."""
     if not _ID.fullmatch(word):
         raise NotFound("a commit is named by 7 or more digits of its id")
@@ -27,7 +27,7 @@ def commit_before(git: PrivateGit, base: str, word: str) -> str:
     return whole
 
 
-def commit_told(git: PrivateGit, commit: str) -> tuple[str, list[str]]:
+def commit_message_and_paths(git: PrivateGit, commit: str) -> tuple[str, list[str]]:
     """Return the message of a commit, and the paths that it changed against its first parent."""
     message = git.must("log", "-1", "--no-patch", "--no-notes", "--no-color", "--encoding=UTF-8", "--format=%B", commit)
     listed = git.must("diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-z", "-m", "--first-parent",
@@ -36,16 +36,16 @@ def commit_told(git: PrivateGit, commit: str) -> tuple[str, list[str]]:
     return message.decode("utf-8", "replace").strip("\n"), list(dict.fromkeys(paths))[:_MOST_PATHS]
 
 
-def cycles_in(state: Snapshot) -> dict[int, Cycle]:
+def closed_cycles(state: Snapshot) -> dict[int, Cycle]:
     """Return the closed cycles of a project by number, from 1; a close of nothing was no cycle of work."""
     raw = state.read(HISTORY)
     if raw is None:
         return {}
-    cycles = History.from_bytes(raw, HISTORY).cycles
+    cycles = CycleHistory.from_bytes(raw, HISTORY).cycles
     return {number: cycle for number, cycle in enumerate(cycles, 1) if cycle.plan or cycle.tasks}
 
 
-def cycle_told(cycle: Cycle) -> str:
+def render_cycle(cycle: Cycle) -> str:
     """Return a cycle as lines: what it was about, what was decided, what was done and what came of it."""
     plan = cycle.plan
     lines = [f"# {one_line(plan.topic, 300) if plan else 'tasks without a plan'}"]
@@ -56,23 +56,25 @@ def cycle_told(cycle: Cycle) -> str:
         lines.append(f"- issue {issue.id}: {issue.title}" + (f": {issue.decision}" if issue.decision else ""))
     for task in cycle.tasks:
         lines.append(f"- task {task.id}: {task.title} ({task.status})")
-        lines += [f"  {word}: {text}" for word, text in _details(task) if text]
+        lines += [f"  {word}: {text}" for word, text in _details_of_task(task) if text]
     return "\n".join(lines)
 
 
-def _details(task: object) -> list[tuple[str, str | None]]:
+def _details_of_task(task: object) -> list[tuple[str, str | None]]:
     result = getattr(task, "result", None)
     words = ("context", "approach", "acceptance")
     rows: list[tuple[str, str | None]] = [(word, getattr(task, word, None)) for word in words]
     return [*rows, ("result", f"{result.outcome}: {result.summary}" if result else None)]
 
 
-def cycle_of(state: Snapshot, word: str) -> tuple[str, Source]:
+def cycle_by_number(state: Snapshot, word: str) -> tuple[str, LineSource]:
     """Return the cycle of a number, as text, and where it comes from. Raises: NotFound, Invalid."""
-    cycles = cycles_in(state)
+    cycles = closed_cycles(state)
     number = int(word) if word.isascii() and word.isdecimal() and len(word) < 7 else 0
     if number not in cycles:
         raise NotFound("there is no closed cycle of that number")
     blob = state.oid(HISTORY) or ""
-    source = Source(path=f".nexus/{HISTORY}#{number}", blob=blob, first_line=1, last_line=1, commit=state.commit or "")
-    return cycle_told(cycles[number]), source
+    source = LineSource(
+        path=f".nexus/{HISTORY}#{number}", blob=blob, first_line=1, last_line=1, commit=state.commit or ""
+    )
+    return render_cycle(cycles[number]), source

@@ -1,4 +1,4 @@
-"""Which commits carried which approval, in a line of history: an approval proves its change once there. Pure."""
+"""Tracks which commits used which approval along a line of history: an approval proves its change once. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -7,15 +7,15 @@ from typing import NamedTuple
 Earlier = Callable[[], Mapping[bytes, tuple[str, ...]]]
 
 
-class Use(NamedTuple):
-    """A change that was proved in both lines that a merge joins: by `commit` in the one that ends at `parent`."""
+class ApprovalUse(NamedTuple):
+    """A change proved on both sides of a merge: by `commit` on the side that ends at `parent`."""
 
     commit: str
     parent: str
 
 
 class Lineage:
-    """Fed with commits, parents first. `is_ancestor(older, newer)` is asked only about what lies before them."""
+    """Takes commits, parents first. `is_ancestor(older, newer)` is called only for earlier commits."""
 
     def __init__(self, earlier: Earlier, is_ancestor: Callable[[str, str], bool]) -> None:
         self._ask_earlier, self._is_ancestor = earlier, is_ancestor
@@ -25,40 +25,42 @@ class Lineage:
         self._repeated: dict[bytes, None] = {}
 
     def add(self, commit: str, parents: tuple[str, ...], approvals: Iterable[str]) -> None:
-        """Note a commit and the approvals that it carries."""
+        """Add a commit and its approvals."""
         self._parents[commit] = parents
-        for key in map(key_of, approvals):
-            uses = self._uses.setdefault(key, list(self._before_all(key)))
+        for key in map(approval_key, approvals):
+            uses = self._uses.setdefault(key, list(self._earlier_uses(key)))
             if commit not in uses:
                 uses.append(commit)
             if len(uses) > 1:
                 self._repeated[key] = None
 
     def find_earlier_use(self, parents: tuple[str, ...], approval: str) -> str:
-        """Return the commit that carried an approval before one with these parents, empty where none did."""
-        key = key_of(approval)
-        uses = self._uses.get(key) or self._before_all(key)
-        return next((use for use in uses if any(self._reaches(parent, use) for parent in parents)), "")
+        """Return the earlier commit that used an approval before a commit with these parents, "" if none."""
+        key = approval_key(approval)
+        uses = self._uses.get(key) or self._earlier_uses(key)
+        return next((use for use in uses if any(self._is_reachable(parent, use) for parent in parents)), "")
 
-    def find_joined_uses(self, parents: tuple[str, ...]) -> list[Use]:
-        """Return the changes that were proved by one approval in several lines that a merge of `parents` joins."""
+    def find_joined_uses(self, parents: tuple[str, ...]) -> list[ApprovalUse]:
+        """Return changes proved by the same approval on several sides of a merge of `parents`."""
         found = []
-        self._before_all(b"")
+        self._earlier_uses(b"")
         before = [key for key, uses in (self._earlier or {}).items() if len(uses) > 1]
         for key in dict.fromkeys((*self._repeated, *before)):
-            uses_of_it = self._uses.get(key) or self._before_all(key)
-            sides = {parent: frozenset(use for use in uses_of_it if self._reaches(parent, use)) for parent in parents}
+            uses_of_it = self._uses.get(key) or self._earlier_uses(key)
+            sides = {
+                parent: frozenset(use for use in uses_of_it if self._is_reachable(parent, use)) for parent in parents
+            }
             if len({uses for uses in sides.values() if uses}) > 1:
-                found += [Use(min(uses), parent) for parent, uses in sides.items() if uses]
+                found += [ApprovalUse(min(uses), parent) for parent, uses in sides.items() if uses]
         return found
 
-    def _before_all(self, key: bytes) -> tuple[str, ...]:
+    def _earlier_uses(self, key: bytes) -> tuple[str, ...]:
         if self._earlier is None:
             self._earlier = self._ask_earlier()
         return self._earlier.get(key, ())
 
-    def _reaches(self, newer: str, older: str) -> bool:
-        """True if `older` is `newer` or comes before it."""
+    def _is_reachable(self, newer: str, older: str) -> bool:
+        """True if `older` is `newer` or an ancestor of it."""
         seen, waiting = {newer}, [newer]
         while waiting:
             commit = waiting.pop()
@@ -66,7 +68,7 @@ class Lineage:
                 return True
             above = self._parents.get(commit)
             if above is None:
-                # What was looked at does not come before what was not.
+                # A commit in the range is never an ancestor of one outside it.
                 if older not in self._parents and self._is_ancestor(older, commit):
                     return True
                 continue
@@ -75,8 +77,8 @@ class Lineage:
         return False
 
 
-def key_of(approval: str) -> bytes:
-    """Return the name of what a token says: its claims have one spelling, its signature may have several."""
+def approval_key(approval: str) -> bytes:
+    """Return a key of a token's claims, which have one encoding; its signature may have several."""
     import hashlib  # 6 ms, and most commands look at no token
 
     return hashlib.blake2b(

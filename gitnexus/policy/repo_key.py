@@ -1,11 +1,14 @@
-"""The name under which the user's home remembers a repository: by where it lies, since all in it can be rewritten."""
+"""Returns the key under which the user's home stores data about a repository.
+
+By its path, as its content can change.
+"""
 
 import os
 from pathlib import Path
 
 
-def mark(common_dir: Path) -> str:
-    """Return the same word for one repository on this machine, whatever is written in it."""
-    import hashlib  # 6 ms, and most commands ask nothing of the kind
+def repository_key(common_dir: Path) -> str:
+    """Return a stable key for a repository on this machine, whatever its content."""
+    import hashlib  # 6 ms, and most commands do not need it
 
     return hashlib.sha256(os.fsencode(common_dir.resolve())).hexdigest()[:32]

@@ -1,73 +1,73 @@
-"""What the doctor asks of keys, approvers, signatures and the ledger."""
+"""The checks of `git nexus doctor` on keys, approvers, signatures and the ledger, and their repair."""
 
 import contextlib
 from collections.abc import Generator, Iterator
 
-from gitnexus.app.trust import SIGNING_KEY, describe_doubt, signer_of, written
-from gitnexus.app.witness import hear_history
 from gitnexus.base.errors import NexusError, NotFound
-from gitnexus.git.child import must
-from gitnexus.git.config import get_local, of_the_user
+from gitnexus.git.child import run_git_or_raise
+from gitnexus.git.config import local_config_values, user_config_value
 from gitnexus.policy import approvers as chain
-from gitnexus.policy.keys import why_unusable
+from gitnexus.policy.keys import why_key_unusable
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.pins import pinned
-from gitnexus.policy.signed import Signed
+from gitnexus.policy.pins import read_pin
+from gitnexus.policy.signed import SignedFiles
+from gitnexus.policy.trust import SIGNING_KEY, describe_doubt, signer_for_repo, write_signed_files
+from gitnexus.policy.witness import hear_history
 from gitnexus.state import STATE_REF, Snapshot, State
-from gitnexus.state.format import id_of
+from gitnexus.state.format import project_id_of
 
 _MOST = 1000
-# check, state, words, hint: a row of the doctor's
+# check, state, text, hint: one row of the doctor
 Row = tuple[str, str, str, str | None]
 
 
-def examined(state: State) -> Iterator[Row]:
-    """Yield one row a finding, in the order in which things depend on each other."""
-    own = yield from _key(state)
-    yield from _approvers(state, own)
-    for path, why in Signed(state.latest(), state.repo.common_dir).untrusted().items():
+def check_trust(state: State) -> Iterator[Row]:
+    """Yield one row per finding, in order of dependency."""
+    own = yield from _check_own_key(state)
+    yield from _check_approvers(state, own)
+    for path, why in SignedFiles(state.latest(), state.repo.common_dir).untrusted().items():
         yield "signatures", "warning", f"{path} is not in force: {why}", "git nexus policy trust"
     trouble = Ledger(state.repo.common_dir).trouble()
     if trouble is not None and trouble != "there is none yet":
         yield "ledger", "problem", trouble, "all open approvals are void; the next approval starts a new ledger"
 
 
-def bring_back(state: State) -> bool:
-    """Put the list of approvers back that this machine knows, if the one there is not that; False if nothing was done.
+def restore_approvers(state: State) -> bool:
+    """Restore the approver list that this machine has pinned; False if nothing was changed.
 
-    The pin names the last link that was seen, so there is nothing to decide: history holds that list or does not.
+    The pin names the last entry seen, so there is nothing to decide: history has that list or not.
     """
     snapshot, common_dir = state.latest(), state.repo.common_dir
-    pin = pinned(common_dir)
-    if pin is None or pin.project != id_of(snapshot):
+    pin = read_pin(common_dir)
+    if pin is None or pin.project != project_id_of(snapshot):
         return False
     try:
-        Signed(snapshot, common_dir).approvers()
+        SignedFiles(snapshot, common_dir).approvers()
     except NexusError:
-        found = _known_before(state)
+        found = _find_known_approvers(state)
         if found is not None:
-            written(state, snapshot, {chain.FILE: found}, "approvers: bring back")
+            write_signed_files(state, snapshot, {chain.FILE: found}, "approvers: bring back")
         return found is not None
     return False
 
 
-def _known_before(state: State) -> bytes | None:
-    """Return the newest list in the history of the ref that goes on from the pin."""
+def _find_known_approvers(state: State) -> bytes | None:
+    """Return the newest list in the ref's history that extends the pin."""
     asked = ("log", "--format=%H", f"--max-count={_MOST}", STATE_REF, "--", chain.FILE)
-    for commit in must(*asked, git_dir=state.repo.common_dir).decode().split():
+    for commit in run_git_or_raise(*asked, git_dir=state.repo.common_dir).decode().split():
         with contextlib.suppress(NexusError):
-            return Signed(Snapshot(state.objects, commit), state.repo.common_dir).approvers().to_bytes()
+            return SignedFiles(Snapshot(state.objects, commit), state.repo.common_dir).approvers().to_bytes()
     return None
 
 
-def _key(state: State) -> Generator[Row, None, str]:
-    """Yield what is wrong with the key at hand; the generator's value is its id."""
-    if get_local(state.repo, f"^{SIGNING_KEY.lower()}$"):
+def _check_own_key(state: State) -> Generator[Row, None, str]:
+    """Yield the problems of the local key; the generator returns its id."""
+    if local_config_values(state.repo, f"^{SIGNING_KEY.lower()}$"):
         yield ("key", "warning", f"{SIGNING_KEY} in this repository's own config is not heeded",
                f"git config --global {SIGNING_KEY} … is")  # fmt: skip
     try:
-        own = signer_of(state.repo).key_id
-        wrong = None if of_the_user(state.repo, SIGNING_KEY) else why_unusable()
+        own = signer_for_repo(state.repo).key_id
+        wrong = None if user_config_value(state.repo, SIGNING_KEY) else why_key_unusable()
     except NotFound as exc:
         yield "key", "warning", exc.message, exc.hint
         return ""
@@ -81,9 +81,9 @@ def _key(state: State) -> Generator[Row, None, str]:
     return own
 
 
-def _approvers(state: State, own: str) -> Iterator[Row]:
-    view = Signed(state.latest(), state.repo.common_dir)
-    pin = pinned(state.repo.common_dir)
+def _check_approvers(state: State, own: str) -> Iterator[Row]:
+    view = SignedFiles(state.latest(), state.repo.common_dir)
+    pin = read_pin(state.repo.common_dir)
     if pin is None:
         words = "this machine does not know the approvers of this project"
         yield "approvers", "warning", words, "git nexus init"

@@ -1,8 +1,7 @@
-"""What commits say of how far a project's approvers and policy had come: a state that was put back is older than that.
+"""Reads from commits how far a project's approvers and policy had come, to detect a state that was set back.
 
-Every token states it, signed by an approver, and lies on branches: whoever writes the state ref alone cannot change it.
-Whoever writes a branch can put anything beside it, so nothing counts, and nothing is left out for it, before its
-signature holds.
+Every token states it, signed by an approver, on branches: whoever can write only the state ref cannot change it.
+Whoever can write a branch can add anything, so a statement counts only once its signature verifies.
 """
 
 import contextlib
@@ -10,44 +9,44 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gitnexus.base.clock import is_future, now
+from gitnexus.base.clock import is_future, utc_now
 from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
-from gitnexus.git.child import must
-from gitnexus.git.commits import messages_with
-from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.revisions import head_of
+from gitnexus.git.child import run_git_or_raise
+from gitnexus.git.commits import messages_containing
+from gitnexus.git.private import PrivateGit, private_git
+from gitnexus.git.revisions import resolve_head
 from gitnexus.policy import approvers as chain
 from gitnexus.policy import signed
 from gitnexus.policy.approvers import Approvers
+from gitnexus.policy.commit_message import APPROVAL, parse_trailers
 from gitnexus.policy.keys import OURS
-from gitnexus.policy.pins import newest
-from gitnexus.policy.seen import Seen, parse_statement, why_behind
-from gitnexus.policy.signed import Signed
-from gitnexus.policy.tokens import glimpse, parsed, proved
-from gitnexus.runs.lineage import key_of
-from gitnexus.runs.message import APPROVAL, read
+from gitnexus.policy.lineage import approval_key
+from gitnexus.policy.pins import newest_signature_times
+from gitnexus.policy.seen import SeenChain, parse_statement, why_behind
+from gitnexus.policy.signed import SignedFiles
+from gitnexus.policy.tokens import glimpse_token, parse_token, verify_token
 from gitnexus.state import STATE_REF, State
 
-# So many of the newest commits a clone asks, and of so many branches and tags.
+# Limits: newest commits examined, and number of branches and tags.
 MOST_COMMITS = 5000
 _MOST_REFS = 200
-# Of each approver so many different statements, the newest: a key that signs any number uses up only its own.
+# Limit of different statements per approver, newest first: a key that signs many uses up only its own share.
 _MOST_STATEMENTS = 1000
-# So many signatures may fail in one look, some seconds; one that only ssh-keygen can check costs as much as fifty.
+# Limit of failed signatures per search, some seconds; one that needs ssh-keygen costs as much as fifty.
 MOST_FAILED = 10_000
 _SSH_COST = 50
-# So much is read of the lists and signatures that the state ref had; none of them is larger than the second number.
+# Limits for reading the lists and signatures of the state ref: total, and size of each.
 MOST_BYTES = 64 * 2**20
 _LARGEST = 4 * 2**20
 
 
 @dataclass(slots=True)
 class Testimony:
-    """`behind` says in which way the state is older than a commit says, `foreign` names a project that it is not of.
+    """`behind` says how the state is older than a commit states, `foreign` names another project.
 
-    `signed` has the latest signatures that commits tell of; `heard` is whether one of them says anything at all.
-    `unheard` says what was not looked through: then nothing can be ruled out.
+    `signed` has the latest signature times that commits state; `heard` whether any commit states something; `unheard`
+    what was not examined, so that nothing can be ruled out.
     """
 
     behind: str = ""
@@ -58,7 +57,7 @@ class Testimony:
 
 
 class _Failures:
-    """How many signatures may still fail before a look is given up."""
+    """How many more signatures may fail before the search is given up."""
 
     def __init__(self, approvers: Approvers) -> None:
         self._approvers = approvers
@@ -69,38 +68,38 @@ class _Failures:
         return self._left < 0
 
     def add(self, key: str) -> None:
-        """Count one. A key that is unknown or revoked costs nothing: no signature of it is checked."""
+        """Count a failure. An unknown or revoked key costs nothing: its signature is not checked."""
         known = self._approvers.known.get(key)
         if known is not None and not known.revoked:
             self._left -= 1 if known.public.startswith(f"{OURS} ") else _SSH_COST
 
 
 def hear_history(state: State) -> Testimony:
-    """Return what the branches of a clone say about its state; nothing where it has no list that holds."""
-    view = Signed(state.latest(), state.repo.common_dir)
+    """Return what a clone's branches state about its state; empty without a valid approver list."""
+    view = SignedFiles(state.latest(), state.repo.common_dir)
     times: dict[str, str] = {}
     try:
         approvers = view.listed()
     except NexusError:
         return Testimony()
-    with contextlib.suppress(NexusError):  # signatures that cannot be read are none
-        times = {path: entry.at for path, entry in view.signatures().items()}
+    with contextlib.suppress(NexusError):  # unreadable signatures count as none
+        times = {path: entry.at for path, entry in view.read_signatures().items()}
     try:
-        with private(state.repo) as git:
+        with private_git(state.repo) as git:
             head: list[str] = []
             with contextlib.suppress(NotFound):  # a branch without a commit
-                head = [head_of(state.repo, git)]
-            # Two looks: a branch full of new commits must not hide what HEAD says.
-            heard = hear_commits(git, [head, _branches(git)], approvers, times)
+                head = [resolve_head(state.repo, git)]
+            # Two searches: a branch full of new commits must not hide what HEAD states.
+            heard = hear_commits(git, [head, _newest_branch_tips(git)], approvers, times)
         return hear_state(state, approvers, times, heard)
     except NexusError as exc:
         return Testimony(unheard=f"the history cannot be read: {exc.message}")
 
 
 def hear_state(state: State, approvers: Approvers, times: Mapping[str, str] | None, heard: Testimony) -> Testimony:
-    """Add what the state ref's own history says: an old content may have been committed on top of a newer one.
+    """Add what the state ref's own history states: old content may be committed on top of newer content.
 
-    Without `times` only the lists of approvers are asked.
+    Without `times` only the approver lists are examined.
     """
     failures = _Failures(approvers)
     size = 0
@@ -120,13 +119,13 @@ def hear_state(state: State, approvers: Approvers, times: Mapping[str, str] | No
 
 
 def _contents_of(state: State, paths: Sequence[str]) -> Iterator[tuple[str, str, str, int]]:
-    """Yield each content that files of the state ever had, once: the commit, the path, the blob and its size."""
-    # Full history: else git would follow only that parent of a merge which has the same content.
+    """Yield each content that files of the state ever had: commit, path, blob and size."""
+    # Full history: otherwise git follows only the parent of a merge with the same content.
     asked = ("log", "--full-history", "--format=%H", STATE_REF, "--", *paths)
-    commits = must(*asked, git_dir=state.repo.common_dir).decode("ascii").split()
+    commits = run_git_or_raise(*asked, git_dir=state.repo.common_dir).decode("ascii").split()
     rows = [(commit, path) for commit in commits for path in paths]
     listed = "".join(f"{commit}:{path}\n" for commit, path in rows).encode()
-    found = must("cat-file", "--batch-check=%(objecttype) %(objectname) %(objectsize)",
+    found = run_git_or_raise("cat-file", "--batch-check=%(objecttype) %(objectname) %(objectsize)",
                  git_dir=state.repo.common_dir, stdin=listed)  # fmt: skip
     known: set[str] = set()
     for (commit, path), line in zip(rows, found.decode("ascii", "replace").splitlines(), strict=True):
@@ -137,12 +136,12 @@ def _contents_of(state: State, paths: Sequence[str]) -> Iterator[tuple[str, str,
 
 
 def _why_shorter(raw: bytes, approvers: Approvers, failures: _Failures) -> str:
-    """Return that an earlier list goes on from this one, empty if it does not. Raises: VerificationFailed."""
-    earlier, count = chain.read(raw), len(approvers.entries)
+    """Return that an earlier list extends this one, "" if it does not. Raises: VerificationFailed."""
+    earlier, count = chain.parse_chain(raw), len(approvers.entries)
     if len(earlier) <= count or earlier[:count] != approvers.entries:
         return ""
     try:
-        chain.verified(raw, approvers.project, known=count)
+        chain.verify_chain(raw, approvers.project, known=count)
     except NexusError:
         failures.add(earlier[count].by)
         raise
@@ -152,9 +151,9 @@ def _why_shorter(raw: bytes, approvers: Approvers, failures: _Failures) -> str:
 def _why_older(
     raw: bytes, approvers: Approvers, times: Mapping[str, str], heard: Testimony, failures: _Failures
 ) -> str:  # fmt: skip
-    """Return which file an earlier signature is newer of, empty if none; `heard` learns of it. Raises: Invalid."""
-    why, today = "", now()
-    for path, entry in signed.read(raw).items():
+    """Return which file has a newer earlier signature, "" if none; adds it to `heard`. Raises: Invalid."""
+    why, today = "", utc_now()
+    for path, entry in signed.parse_signatures(raw).items():
         if entry.at <= heard.signed.get(path, "") or is_future(entry.at, today):
             continue
         try:
@@ -163,7 +162,7 @@ def _why_older(
             failures.add(entry.key)
             continue
         heard.signed[path] = entry.at
-        why = why or why_behind(approvers, times, Seen(len(approvers.entries), approvers.head, {path: entry.at}))
+        why = why or why_behind(approvers, times, SeenChain(len(approvers.entries), approvers.head, {path: entry.at}))
     return why
 
 
@@ -171,15 +170,15 @@ def hear_commits(
     git: PrivateGit, looks: Sequence[Sequence[str]], approvers: Approvers, times: Mapping[str, str],
     most: int = MOST_COMMITS,
 ) -> Testimony:  # fmt: skip
-    """Return what the newest commits that each of `looks` reaches say about a chain and times of signatures.
+    """Return what the newest commits reached by `looks` state about a chain and signature times.
 
-    With `most` 0 all commits are asked.
+    With `most` 0 all commits are examined.
     """
     hearing = _Hearing(approvers, times)
     for tips in looks:
         failures = _Failures(approvers)
-        for commit, message in messages_with(git, f"{APPROVAL}: ", tips, most=most):
-            said = read(message)
+        for commit, message in messages_containing(git, f"{APPROVAL}: ", tips, most=most):
+            said = parse_trailers(message)
             for token in said.approvals if said is not None else ():
                 hearing.hear(commit, token, failures)
             if failures.are_too_many:
@@ -190,7 +189,7 @@ def hear_commits(
 
 
 class _Hearing:
-    """What the tokens of commits say, each one believed only once its signature holds."""
+    """Collects the statements of tokens, each only once its signature verifies."""
 
     def __init__(self, approvers: Approvers, times: Mapping[str, str]) -> None:
         self.found = Testimony()
@@ -201,8 +200,8 @@ class _Hearing:
         self._forged: set[bytes] = set()
 
     def hear(self, commit: str, token: str, failures: _Failures) -> None:
-        """Take in what one token says."""
-        said = glimpse(token)
+        """Add the statement of one token."""
+        said = glimpse_token(token)
         if said is None:
             return
         if said.project != self._approvers.project:
@@ -218,41 +217,41 @@ class _Hearing:
         self._count[said.approver] += 1
         seen = parse_statement(said.seen)
         if seen is not None:
-            self._weigh(commit, said.approver, seen)
+            self._weigh_statement(commit, said.approver, seen)
 
     def _is_proved(self, token: str, key: str, failures: _Failures) -> bool:
-        name = key_of(token)
+        name = approval_key(token)
         if name in self._forged:
             return False
         try:
-            proved(token, self._approvers)
-        except VerificationFailed:  # of a key that does not count, or forged: then it says nothing
+            verify_token(token, self._approvers)
+        except VerificationFailed:  # key does not count, or forged: ignored
             self._forged.add(name)
             failures.add(key)
             return False
         return True
 
-    def _weigh(self, commit: str, key: str, seen: Seen) -> None:
+    def _weigh_statement(self, commit: str, key: str, seen: SeenChain) -> None:
         found, who = self.found, self._approvers.known[key].name
-        today = now()
-        # What was signed in the future holds nowhere, so nothing is older than that.
+        today = utc_now()
+        # A signature from the future is invalid, so nothing is older than it.
         seen = seen._replace(signed={path: at for path, at in seen.signed.items() if not is_future(at, today)})
         found.heard = True
-        found.signed = newest([found.signed, seen.signed])
+        found.signed = newest_signature_times([found.signed, seen.signed])
         why = why_behind(self._approvers, self._times, seen)
         found.behind = found.behind or (why and f"{commit[:12]}, approved by {one_line(who, 40)}, says that {why}")
 
 
 def _project_of(token: str) -> str:
-    """Return the project that a token names, empty for one that is malformed."""
+    """Return the project that a token names, "" for a malformed one."""
     try:
-        return parsed(token)[0].project
+        return parse_token(token)[0].project
     except VerificationFailed:
         return ""
 
 
-def _branches(git: PrivateGit) -> list[str]:
-    """Return the commits of the newest branches and tags, here and of the remotes."""
+def _newest_branch_tips(git: PrivateGit) -> list[str]:
+    """Return the tips of the newest branches and tags, local and remote."""
     asked = git.must("for-each-ref", f"--count={_MOST_REFS}", "--sort=-creatordate",
                      "--format=%(objecttype) %(objectname) %(*objecttype) %(*objectname)",
                      "refs/heads", "refs/remotes", "refs/tags")  # fmt: skip

@@ -1,19 +1,25 @@
-"""The paths that a word of a command may mean: for what denies, and with nothing loaded that would take time."""
+"""Paths a command-line word may refer to (`--file=x`, `@x`, `a:b`). Over-approximates: for deny rules only.
+
+No heavy imports.
+"""
 
 import posixpath
 from collections.abc import Iterator
 
-# Stands for whatever lies in a folder: denied with it is a folder of which a rule denies all.
+# Stands for everything in a folder: if a rule denies all of it, the folder is denied too.
 ANY_FILE = "-"
 
 
-def paths_in(word: str) -> tuple[str, ...]:
+def paths_in_word(word: str) -> tuple[str, ...]:
     """Return the paths that a word may mean: itself, the value of an option, what follows a revision."""
-    # A sentence is no path: a commit message may speak of server.key.
+    # A sentence is not a path: a commit message may mention server.key.
     if word.split() != [word]:
         return ()
     found = []
-    for text in {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[0] == "-" else ""} - {""}:
+    texts = {word, word.partition("=")[2], word.rpartition(":")[2], word[2:] if word[0] == "-" else ""}
+    # `-d @FILE` and `-F x=@FILE` send a file, as `x=<FILE` does.
+    texts |= {text[1:] for text in texts if text[:1] in ("@", "<")}
+    for text in texts - {""}:
         path = posixpath.normpath(text).lstrip("/")
         while path.startswith("../"):
             path = path[3:]
@@ -21,8 +27,8 @@ def paths_in(word: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def seen_from(cwd: str, worktree: str, path: str) -> Iterator[str]:
-    """Yield a path as it is spelled, and as seen from the top: `x` in a folder, or the whole path from the root."""
+def paths_from_top(cwd: str, worktree: str, path: str) -> Iterator[str]:
+    """Yield a path as written, and relative to the top of the worktree."""
     here = posixpath.normpath(cwd).rstrip("/") + "/"
     top = worktree.rstrip("/") + "/" if worktree else here
     yield path
@@ -30,3 +36,8 @@ def seen_from(cwd: str, worktree: str, path: str) -> Iterator[str]:
         yield f"/{path}".removeprefix(top)
     if here.startswith(top) and here != top:
         yield here.removeprefix(top) + path
+
+
+def assumed_program_path(word: str) -> str:
+    """Return an assumed path for a program that is not installed, so that it can be judged."""
+    return f"/usr/bin/{word.rpartition('/')[2] or 'nothing'}"

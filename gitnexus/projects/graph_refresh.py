@@ -1,15 +1,15 @@
-"""The graph of all projects, brought up to date by whoever asks."""
+"""Updates the task index of all projects, and runs queries on the dependency graph."""
 
 import sqlite3
 from collections.abc import Callable
 from typing import TypeVar
 
 from gitnexus.base.errors import Busy, CacheCorrupt, SyncFailed
-from gitnexus.projects.fragments import refresh
-from gitnexus.projects.index import Index
-from gitnexus.projects.indexfile import with_index
+from gitnexus.projects.index.file import with_index
+from gitnexus.projects.index.model import TaskIndex
+from gitnexus.projects.index.refresh import refresh_index
 from gitnexus.projects.model import Project
-from gitnexus.projects.network import Network
+from gitnexus.projects.network import TaskNetwork
 from gitnexus.projects.standpoint import Standpoint
 from gitnexus.state.home import home_folder
 
@@ -18,43 +18,45 @@ T = TypeVar("T")
 INDEX = "graph.sqlite"
 
 
-def with_network(standpoint: Standpoint, use: Callable[[Network], T], progress: Progress | None = None) -> T:
-    """Let `use` look at the graph as the current project may see it. Raises: Busy, SyncFailed, CacheCorrupt."""
+def with_network(standpoint: Standpoint, use: Callable[[TaskNetwork], T], progress: Progress | None = None) -> T:
+    """Call `use` with the graph that the current project may see. Raises: Busy, SyncFailed, CacheCorrupt."""
     projects = all_projects(standpoint)
     readable = {project.hash for project in standpoint.readable()}
 
-    def look(index: Index) -> T:
-        refresh(index, projects, progress)
-        return use(Network(index, projects, standpoint.current, readable))
+    def look(index: TaskIndex) -> T:
+        refresh_index(index, projects, progress)
+        return use(TaskNetwork(index, projects, standpoint.current, readable))
 
-    return _asked(look)
+    return _use_index(look)
 
 
-def reindexed(standpoint: Standpoint, progress: Progress | None, *, whole: bool) -> dict[str, object]:
-    """Bring the index up to date, from nothing if `whole`; return how much there is and what was read anew."""
+def reindex_projects(standpoint: Standpoint, progress: Progress | None, *, whole: bool) -> dict[str, object]:
+    """Update the index, from scratch if `whole`; return its size and what was read again."""
     projects = all_projects(standpoint)
 
-    def look(index: Index) -> dict[str, object]:
+    def look(index: TaskIndex) -> dict[str, object]:
         if whole:
             with index.changing():
                 index.drop(list(index.contents()))
-        rebuilt = refresh(index, projects, progress)
+        rebuilt = refresh_index(index, projects, progress)
         counts = index.counts()
-        return {"projects": counts["project"], "tasks": counts["task"], "edges": counts["edge"], "rebuilt": rebuilt}
+        told = {"projects": counts["project"], "tasks": counts["task"], "edges": counts["edge"], "rebuilt": rebuilt}
+        left_out = TaskNetwork(index, projects, standpoint.current, {project.hash for project in projects}).left_out()
+        return {**told, **({"unreadable": left_out} if left_out else {})}
 
-    return _asked(look)
+    return _use_index(look)
 
 
 def all_projects(standpoint: Standpoint) -> list[Project]:
-    """Return every registered project, and the current one where it is not registered."""
-    rows = standpoint.registry.sorted()
+    """Return every registered project, and the current one if it is not registered."""
+    rows = standpoint.registry.projects_by_name()
     current = standpoint.current
     if current is not None and current.hash not in standpoint.registry.projects:
         rows.append(current)
     return rows
 
 
-def _asked(look: Callable[[Index], T]) -> T:
+def _use_index(look: Callable[[TaskIndex], T]) -> T:
     path = home_folder() / "cache" / INDEX
     fix = "git nexus index"
     try:

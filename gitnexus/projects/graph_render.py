@@ -1,17 +1,19 @@
-"""The graph on paper: DOT, Mermaid, JSON, and a tree for a terminal. Sorted, escaped, the same every time."""
+"""Renders a dependency graph as DOT, Mermaid, JSON or a text tree; sorted, escaped and deterministic."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitnexus.backlog.model import number_of
+from gitnexus.backlog.model import number_of_id
 from gitnexus.base.text import one_line
 
+_WIDTH = 32  # of a line on a node, in characters
 _MARKS = {"done": "✓", "cancelled": "✗", "active": "▸", "blocked": "■", "pending": "·"}
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """A task in a picture; `external` if it belongs to another project than the one drawn."""
 
     key: str
@@ -27,11 +29,11 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class GraphPicture:
     """Nodes and edges (from what waits to what it waits for), each in its order."""
 
     name: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[str, str], ...]
     cycles: tuple[tuple[str, ...], ...] = ()
 
@@ -61,26 +63,31 @@ class Picture:
         }
 
 
-def dot(picture: Picture) -> str:
+def render_dot(picture: GraphPicture) -> str:
     """Return it for Graphviz."""
     outside = {node.key for node in picture.nodes if node.external}
-    lines = [f"digraph {_quoted('nexus_' + picture.name)} {{", "    rankdir=LR;"]
+    lines = [f"digraph {_quote_dot('nexus_' + picture.name)} {{", "    rankdir=LR;"]
     for node in picture.nodes:
         style = " style=dashed" if node.external else ""
-        label = _quoted(f"{node.id}: {node.title}")
-        lines.append(f"    {_quoted(node.key)} [label={label} project={_quoted(node.project)}{style}];")
+        # Where several projects are drawn, an id alone says nothing and there is much to look at.
+        label = _lines(node) if picture.spans else [f"{node.id}: {node.title}"]
+        more = f" status={_quote_dot(node.status)}" if picture.spans else ""
+        words = r"\n".join(_quote_dot(line)[1:-1] for line in label)
+        lines.append(f'    {_quote_dot(node.key)} [label="{words}" project={_quote_dot(node.project)}{more}{style}];')
     for a, b in picture.edges:
         style = " [style=dashed]" if a in outside or b in outside else ""
-        lines.append(f"    {_quoted(a)} -> {_quoted(b)}{style};")
+        lines.append(f"    {_quote_dot(a)} -> {_quote_dot(b)}{style};")
     return "\n".join([*lines, "}"])
 
 
-def mermaid(picture: Picture) -> str:
+def render_mermaid(picture: GraphPicture) -> str:
     """Return it for Mermaid."""
     names = {node.key: f"n{at}" for at, node in enumerate(picture.nodes)}
     outside = {node.key for node in picture.nodes if node.external}
     lines = ["graph LR"]
-    lines += [f'    {names[node.key]}["{_entities(f"{node.ref}: {node.title}")}"]' for node in picture.nodes]
+    for node in picture.nodes:
+        label = _lines(node) if picture.spans else [f"{node.ref}: {node.title}"]
+        lines.append(f'    {names[node.key]}["{"<br/>".join(map(_escape_mermaid, label))}"]')
     lines += [
         f"    {names[a]} {'-.->' if a in outside or b in outside else '-->'} {names[b]}" for a, b in picture.edges
     ]
@@ -90,7 +97,7 @@ def mermaid(picture: Picture) -> str:
     return "\n".join(lines)
 
 
-def tree(picture: Picture, most: int) -> str:
+def render_tree(picture: GraphPicture, most: int) -> str:
     """Return it as a person reads it: what nothing waits for at the left, what it waits for below it."""
     nodes = {node.key: node for node in picture.nodes}
     below: dict[str, list[str]] = {}
@@ -108,7 +115,7 @@ def tree(picture: Picture, most: int) -> str:
     while pending and len(lines) < most:
         key, lead, rest, above = pending.pop()
         again = key in shown
-        line = _line(nodes[key], whole=picture.spans)
+        line = _node_line(nodes[key], whole=picture.spans)
         lines.append(f"{lead}{line}{' (circle)' if key in above else ' (above)' if again else ''}")
         shown.add(key)
         if again:
@@ -126,37 +133,46 @@ def tree(picture: Picture, most: int) -> str:
     return "\n".join(lines)
 
 
-def _line(node: Node, *, whole: bool) -> str:
+def _node_line(node: GraphNode, *, whole: bool) -> str:
     name = node.ref if whole or node.external else node.id
     return f"{_MARKS.get(node.status, '·')} {name}  {one_line(node.title, 60)}"
 
 
-def _quoted(text: str) -> str:
+def _lines(node: GraphNode) -> list[str]:
+    """Return what stands on a node among several projects: whose it is and its state, then the title in short lines."""
+    return [f"{node.ref} - {node.status}", *textwrap.wrap(one_line(node.title, 200), _WIDTH)]
+
+
+def _quote_dot(text: str) -> str:
     escaped = one_line(text, 400).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def _entities(text: str) -> str:
+def _escape_mermaid(text: str) -> str:
     clean = one_line(text, 200)
     return "".join(ch if ch.isalnum() or ch in " :._-,/" else f"#{ord(ch)};" for ch in clean)
 
 
-def picture(
+def make_picture(
     name: str,
-    nodes: Mapping[str, Node],
+    nodes: Mapping[str, GraphNode],
     edges: Sequence[tuple[str, str]],
     cycles: Sequence[Sequence[str]] = (),
-) -> Picture:
+) -> GraphPicture:
     """Return a picture in its one order."""
-    order = sorted(nodes.values(), key=lambda node: (node.external, node.project, _number(node.id), node.key))
-    return Picture(name, tuple(order), tuple(sorted(set(edges), key=lambda e: (_order(e[0]), _order(e[1])))),
-                   tuple(tuple(cycle) for cycle in cycles))  # fmt: skip
+    order = sorted(nodes.values(), key=lambda node: (node.external, node.project, _task_number(node.id), node.key))
+    return GraphPicture(
+        name,
+        tuple(order),
+        tuple(sorted(set(edges), key=lambda e: (_key_order(e[0]), _key_order(e[1])))),
+        tuple(tuple(cycle) for cycle in cycles),
+    )
 
 
-def _order(key: str) -> tuple[str, int, str]:
+def _key_order(key: str) -> tuple[str, int, str]:
     project, _, id_ = key.partition(":")
-    return project, _number(id_), key
+    return project, _task_number(id_), key
 
 
-def _number(id_: str) -> int:
-    return number_of(id_) if id_[1:].isdecimal() else 0
+def _task_number(id_: str) -> int:
+    return number_of_id(id_) if id_[1:].isdecimal() else 0

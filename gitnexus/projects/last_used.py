@@ -1,10 +1,10 @@
-"""When a project was last used: noted at most once an hour, and only if it costs nobody anything."""
+"""Records when a project was last used, at most once an hour, best effort."""
 
 import contextlib
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from gitnexus.base.clock import read, stamp
+from gitnexus.base.clock import format_timestamp, parse_timestamp
 from gitnexus.base.errors import NexusError
 from gitnexus.projects.model import Project, Registry
 from gitnexus.projects.store import REGISTRY, read_registry
@@ -14,15 +14,15 @@ from gitnexus.state.lock import StateLock
 _OFTEN_ENOUGH = timedelta(hours=1)
 
 
-def touch(home: State, projects: Iterable[Project], now: datetime) -> None:
-    """Note that projects were used. Whatever goes wrong is no matter: the next use notes it."""
+def note_projects_used(home: State, projects: Iterable[Project], now: datetime) -> None:
+    """Record that projects were used. Errors are ignored: the next use records it."""
     stale = [row.hash for row in projects if _is_stale(row, now)]
     if not stale:
         return
 
     def decide(snapshot: Snapshot) -> Change[None]:
         registry = read_registry(snapshot)
-        after = touched(registry, stale, now)
+        after = with_last_use(registry, stale, now)
         # Not through registry_file: nothing about the registry is newer for having been read.
         return Change({REGISTRY: after.to_bytes()} if after != registry else {}, "projects: note what is in use", None)
 
@@ -34,15 +34,15 @@ def touch(home: State, projects: Iterable[Project], now: datetime) -> None:
         lock.close()
 
 
-def touched(registry: Registry, hashes: Iterable[str], now: datetime) -> Registry:
+def with_last_use(registry: Registry, hashes: Iterable[str], now: datetime) -> Registry:
     """Return the registry with the time of last use of some projects. Pure."""
     for key in hashes:
         row = registry.projects.get(key)
         if row is not None and _is_stale(row, now):
-            registry = registry.with_row(row.changed(last_access=stamp(now)))
+            registry = registry.with_row(row.changed(last_access=format_timestamp(now)))
     return registry
 
 
 def _is_stale(row: Project, now: datetime) -> bool:
-    last = read(row.last_access)
+    last = parse_timestamp(row.last_access)
     return last is None or now - last >= _OFTEN_ENOUGH

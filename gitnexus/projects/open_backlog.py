@@ -1,5 +1,6 @@
-"""The backlog of the project that a command is called in: on the state ref, or where CLEO keeps it."""
+"""Open the backlog of this project (on the state ref, or where CLEO keeps it) or, where permitted, of another one."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,36 +8,40 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitnexus.app.open import Nexus, described_at, open_nexus, own_names
 from gitnexus.backlog import Backlog, StateBacklog
-from gitnexus.backlog.elsewhere import Outside
-from gitnexus.backlog.reference import Reference, one
-from gitnexus.backlog.who import Claimant, agent, person
-from gitnexus.base.errors import Failed, NotFound
+from gitnexus.backlog.claimant import Claimant, agent_claimant, person_claimant
+from gitnexus.backlog.elsewhere import ForeignTask
+from gitnexus.backlog.reference import TaskReference, parse_single_reference
+from gitnexus.base.errors import Failed, NexusError, NotFound
 from gitnexus.git import Repo
-from gitnexus.projects.model import real
+from gitnexus.projects.model import real_path
+from gitnexus.projects.open_project import Nexus, describe_project_at, open_nexus, own_names
 from gitnexus.state import State
 
 if TYPE_CHECKING:
-    from gitnexus.app.elsewhere import Projects
+    from gitnexus.projects.other_tasks import OtherProjects
 
 
-class Names:
+class ProjectNames:
     """Knows the names of a project, and whom to ask about others when it comes to that: who stands at `caller`."""
 
     def __init__(self, repo: Repo, caller: Path | None = None) -> None:
         self._repo = repo
-        self._caller = caller or repo.place
-        self._others: Projects | None = None
+        self._caller = caller or repo.folder
+        self._others: OtherProjects | None = None
+        self.met: set[str] = set()  # references that were resolved by their number, since nothing else was known
 
     def own(self, project: str) -> bool:
         return project in self._names
 
-    def admitted(self, reference: Reference) -> str:
-        return self._projects.admitted(reference)
+    def admit_reference(self, reference: TaskReference) -> str:
+        return self._projects.admit_reference(reference)
 
-    def seen(self, reference: Reference) -> Outside:
-        return self._projects.seen(reference)
+    def seen(self, reference: TaskReference, uid: str | None = None) -> ForeignTask:
+        found = self._projects.seen(reference, uid)
+        if uid is None and found.uid is not None:
+            self.met.add(str(reference))
+        return found
 
     def close(self) -> None:
         """Let go of git."""
@@ -44,11 +49,11 @@ class Names:
             self._others.close()
 
     @property
-    def _projects(self) -> "Projects":
+    def _projects(self) -> "OtherProjects":
         if self._others is None:
-            from gitnexus.app.elsewhere import Projects  # most tasks know nothing of other projects
+            from gitnexus.projects.other_tasks import OtherProjects  # most tasks know nothing of other projects
 
-            self._others = Projects(self._caller)
+            self._others = OtherProjects(self._caller)
         return self._others
 
     @cached_property
@@ -62,7 +67,7 @@ class OpenBacklog:
 
     backlog: Backlog
     describe: Callable[[], dict[str, str]]
-    place: Path
+    folder: Path
     nexus: Nexus | None = None
     others: "list[OpenBacklog]" = field(default_factory=list)
 
@@ -79,33 +84,31 @@ class OpenBacklog:
 
     def local(self, text: str) -> str:
         """Return the id that a reference means in this project. Raises: BadReference, Invalid, Failed."""
-        reference = one(text)
+        reference = parse_single_reference(text)
         if reference.project is None or self.backlog.elsewhere.own(reference.project):
             return reference.task
         raise Failed(f"{text} is a task of another project", hint="run this command there")
 
     def seen_from(self, other: "OpenBacklog", text: str) -> str:
         """Return a reference that was given here as another project must store it: a bare id means one of ours."""
-        reference = one(text)
+        reference = parse_single_reference(text)
         if other is self or reference.project is not None:
             return text
         return f"{self.project['name']}:{reference.task}"
 
-    def called(self, other: "OpenBacklog", task_id: str) -> str:
+    def name_task_of(self, other: "OpenBacklog", task_id: str) -> str:
         """Return how people here call a task of `other`."""
         return task_id if other is self else f"{other.project['name']}:{task_id}"
 
-    def reach(self, text: str, operation: str) -> "tuple[OpenBacklog, str]":
+    def reach_task(self, text: str, operation: str) -> "tuple[OpenBacklog, str]":
         """Return the backlog that a reference leads to and the id there, once the operation is permitted and audited.
 
         Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
         """
-        reference = one(text)
+        reference = parse_single_reference(text)
         if reference.project is None or self.backlog.elsewhere.own(reference.project):
             return self, reference.task
-        from gitnexus.app.reach import reached
-
-        found, task = reached(self.place, reference, operation)
+        found, task = open_other_backlog(self.folder, reference, operation)
         self.others.append(found)
         return found, task
 
@@ -113,10 +116,22 @@ class OpenBacklog:
         """Let go of git, here and wherever this reached."""
         for other in self.others:
             other.close()
-        if isinstance(self.backlog.elsewhere, Names):
+        if isinstance(self.backlog.elsewhere, ProjectNames):
+            if self.backlog.elsewhere.met:
+                self._keep_bindings(self.backlog.elsewhere.met)
             self.backlog.elsewhere.close()
         if self.nexus is not None:
             self.nexus.close()
+
+    def _keep_bindings(self, refs: set[str]) -> None:
+        """Note which tasks of other projects were found by their numbers alone, so that they are meant from now on.
+
+        Best effort: who could only look has had the answer.
+        """
+        from gitnexus.backlog.binding import rebound
+
+        with contextlib.suppress(NexusError, OSError):
+            self.backlog.change(lambda tasks: rebound(tasks, refs, self.backlog.elsewhere))
 
 
 def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
@@ -127,19 +142,58 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     """
     from gitnexus.backlog import cleo
 
-    kept_by_cleo = cleo.nearest(Path(real(place))) if place.is_dir() else None
+    kept_by_cleo = cleo.nearest_cleo_folder(Path(real_path(place))) if place.is_dir() else None
     try:
         nexus = open_nexus(place, inherit=caller is None)
     except NotFound:
         if kept_by_cleo is None:
             raise
-        return _cleo(kept_by_cleo)
-    if kept_by_cleo is not None and str(kept_by_cleo).startswith(real(nexus.repo.place) + os.sep):
+        return _open_cleo_backlog(kept_by_cleo)
+    if kept_by_cleo is not None and str(kept_by_cleo).startswith(real_path(nexus.repo.folder) + os.sep):
         nexus.close()
-        return _cleo(kept_by_cleo)  # a project inside the project
+        return _open_cleo_backlog(kept_by_cleo)  # a project inside the project
     return OpenBacklog(
-        StateBacklog(nexus.state, claimant_of(nexus.state), Names(nexus.repo, caller)), nexus.described, place, nexus
+        StateBacklog(nexus.state, claimant_of(nexus.state), ProjectNames(nexus.repo, caller)),
+        nexus.described,
+        place,
+        nexus,
     )
+
+
+def task_of_a_run(start: Path, text: str) -> str:
+    """Return the task that a run is for as people here call it; it is there, and permitted.
+
+    Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
+    """
+    from gitnexus.projects.operations import Operation  # only who names another project pays
+
+    with contextlib.closing(open_backlog(start)) as opened:
+        there, task = opened.reach_task(text, Operation.RUN.value)
+        return opened.name_task_of(there, there.backlog.tasks().task(task).id)
+
+
+def open_other_backlog(start: Path, reference: TaskReference, operation: str) -> tuple[OpenBacklog, str]:
+    """Return another project's backlog and the task. Raises: ProjectNotFound, AmbiguousName, PermissionDenied, …"""
+    from gitnexus.projects.open_registry import open_standpoint  # the registry: only who names another project pays
+    from gitnexus.projects.operations import Operation
+    from gitnexus.projects.place import project_health
+
+    standpoint = open_standpoint(start)
+    try:
+        at = standpoint.locate(reference)
+        how, place = project_health(at.project)
+        standpoint.require_permission(
+            Operation(operation), at.project, at.task
+        )  # before a look: who may not learns nothing
+        if place is None:
+            raise NotFound(
+                f"{at.project.name} is registered at {at.project.path}, and that is {how}",
+                hint="git nexus project move tells where it is now, git nexus prune forgets it",
+                fix=f"git nexus project show {at.project.name}",
+            )
+    finally:
+        standpoint.close()
+    return open_backlog(Path(at.project.path), start), at.task
 
 
 def open_outside(place: Path, why: NotFound) -> OpenBacklog:
@@ -157,12 +211,12 @@ def claimant_of(state: State) -> Callable[[], Claimant]:
 
     def who() -> Claimant:
         name = os.environ.get("NEXUS_AGENT")
-        return agent(name) if name else person(state.author.name)
+        return agent_claimant(name) if name else person_claimant(state.author.name)
 
     return who
 
 
-def _cleo(folder: Path) -> OpenBacklog:
+def _open_cleo_backlog(folder: Path) -> OpenBacklog:
     from gitnexus.backlog.cleo import CleoFolder
 
-    return OpenBacklog(CleoFolder(folder), lambda: described_at(str(folder)), folder)
+    return OpenBacklog(CleoFolder(folder), lambda: describe_project_at(str(folder)), folder)

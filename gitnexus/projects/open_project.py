@@ -4,14 +4,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import Busy, Failed, NexusError
 from gitnexus.git import GitFailed, Repo, discover
+from gitnexus.git.locks import break_locks_of_killed
+from gitnexus.git.maintenance import pack_if_many
 from gitnexus.projects import Project, Registry, hash_of, read_registry
-from gitnexus.projects.model import default_name, real
+from gitnexus.projects.model import default_name, real_path
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
 from gitnexus.state.home import open_home
-from gitnexus.state.intake import Settled, settle
+from gitnexus.state.intake import SettleResult, settle_hand_edits
 
 
 @dataclass
@@ -19,7 +21,8 @@ class Nexus:
     """What a command works with. Closing it lets go of git."""
 
     state: State
-    settled: Settled = field(default_factory=Settled)
+    settled: SettleResult = field(default_factory=SettleResult)
+    opened_at: str | None = None  # the commit of the state before this command
 
     @property
     def repo(self) -> Repo:
@@ -29,19 +32,21 @@ class Nexus:
     @cached_property
     def registered(self) -> Project | None:
         """This project's row in the registry; None also where the registry cannot be read."""
-        return registered_at(self.repo)
+        return registry_row_at(self.repo)
 
     def described(self) -> dict[str, str]:
         """Return the project for an envelope."""
-        return _described(self.repo, self.registered)
+        return _describe_repo(self.repo, self.registered)
 
     @property
     def notices(self) -> list[str]:
         """What a person should hear about `.nexus/`, a line each."""
-        return notices(self.settled)
+        return settle_notices(self.settled)
 
     def close(self) -> None:
-        """Let go of git."""
+        """Let go of git; after a change, pack loose objects where they pile up."""
+        if self.state.snapshot.commit != self.opened_at:
+            pack_if_many(self.repo)
         self.state.close()
 
 
@@ -59,40 +64,42 @@ def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
                     fix="git nexus doctor --fix",
                 )
         state.required()
-        return Nexus(state, settled(state))
+        break_locks_of_killed(repo.common_dir)
+        opened_at = state.snapshot.commit
+        return Nexus(state, settle_or_postpone(state), opened_at)
     except BaseException:
         state.close()
         raise
 
 
-def settled(state: State) -> Settled:
+def settle_or_postpone(state: State) -> SettleResult:
     """Settle, but let one who only reads go on where nothing can be written now."""
     try:
-        return settle(state)
+        return settle_hand_edits(state)
     except (Busy, GitFailed, OSError) as exc:
         why = exc.message if isinstance(exc, NexusError) else exc.strerror or str(exc)
-        return Settled(postponed=why)
+        return SettleResult(postponed=why)
 
 
-def described(repo: Repo) -> dict[str, str]:
+def describe_project(repo: Repo) -> dict[str, str]:
     """Return the project of a repository for an envelope, initialised or not."""
-    return _described(repo, registered_at(repo))
+    return _describe_repo(repo, registry_row_at(repo))
 
 
-def described_at(path: str) -> dict[str, str]:
+def describe_project_at(path: str) -> dict[str, str]:
     """Return the project at a real path for an envelope."""
-    return _named(path, _row(path))
+    return _project_fields(path, _registry_row(path))
 
 
-def registered_at(repo: Repo) -> Project | None:
+def registry_row_at(repo: Repo) -> Project | None:
     """Return a repository's row in the registry; None also where the registry cannot be read."""
-    return _row(real(repo.main_place))
+    return _registry_row(real_path(repo.main_folder))
 
 
 def own_names(repo: Repo) -> frozenset[str]:
     """Return the words that name this project: registered, or by its folder as long as no other one is called so."""
-    path = real(repo.main_place)
-    registry = _registry()
+    path = real_path(repo.main_folder)
+    registry = _read_registry_or_empty()
     row = registry.at(path)
     if row is not None:
         return frozenset([row.name, *row.aliases])
@@ -100,11 +107,11 @@ def own_names(repo: Repo) -> frozenset[str]:
     return frozenset([name] if registry.owner(name) is None else [])
 
 
-def _row(path: str) -> Project | None:
-    return _registry().at(path)
+def _registry_row(path: str) -> Project | None:
+    return _read_registry_or_empty().at(path)
 
 
-def _registry() -> Registry:
+def _read_registry_or_empty() -> Registry:
     """Return the registry, an empty one where it cannot be read: that does not stop work on the own project."""
     home = open_home()
     if home is None:
@@ -117,11 +124,11 @@ def _registry() -> Registry:
         home.close()
 
 
-def _described(repo: Repo, row: Project | None) -> dict[str, str]:
-    return _named(real(repo.main_place), row)
+def _describe_repo(repo: Repo, row: Project | None) -> dict[str, str]:
+    return _project_fields(real_path(repo.main_folder), row)
 
 
-def _named(path: str, row: Project | None) -> dict[str, str]:
+def _project_fields(path: str, row: Project | None) -> dict[str, str]:
     return {"name": row.name if row else default_name(Path(path)), "hash": hash_of(path), "path": path}
 
 
@@ -140,7 +147,7 @@ def lost_tip(state: State) -> str | None:
     return None
 
 
-def notices(settled: Settled) -> list[str]:
+def settle_notices(settled: SettleResult) -> list[str]:
     """Return what happened to `.nexus/` in sentences."""
     said = []
     if settled.tracked:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from gitnexus.app.keepers import open_state
-from gitnexus.app.open import described
 from gitnexus.cycle import Session
 from gitnexus.git import discover
+from gitnexus.projects.open_project import describe_project
+from gitnexus.projects.open_state import open_state
 
 
 class OpenSession(Session):
@@ -13,7 +13,7 @@ class OpenSession(Session):
 
     def described(self) -> dict[str, str]:
         """Return the project for an envelope."""
-        return described(self.repo)
+        return describe_project(self.repo)
 
 
 def open_session(place: Path, harness: str | None) -> OpenSession:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from gitnexus.base.errors import Invalid
 from gitnexus.git import Repo
@@ -10,40 +9,40 @@ from gitnexus.state import Snapshot, State
 from gitnexus.state.store import Keeper
 
 
-def _backlog(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
-    from gitnexus.backlog.intake import kept  # only an edit of the backlog pays
+def _keep_backlog_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
+    from gitnexus.backlog.intake import accept_task_edit  # only an edit of the backlog pays
 
-    return kept(path, mine, theirs)
-
-
-def _memory(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
-    from gitnexus.memory.count import kept  # only an edit of a note pays
-
-    return kept(path, mine, theirs)
+    return accept_task_edit(path, mine, theirs)
 
 
-def _not_by_hand(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
+def _keep_memory_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
+    from gitnexus.memory.count import accept_note_edit  # only an edit of a note pays
+
+    return accept_note_edit(path, mine, theirs)
+
+
+def _refuse_hand_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
     """What signs others in must not be what anybody can type: git nexus writes it itself."""
     raise Invalid("it holds signatures, and git nexus writes it itself; git nexus approver and policy trust change it")
 
 
 KEEPERS: Mapping[str, Keeper] = {
-    "approvers": _not_by_hand,
-    "backlog": _backlog,
-    "memory": _memory,
-    "policy": _not_by_hand,
+    "approvers": _refuse_hand_edit,
+    "backlog": _keep_backlog_edit,
+    "memory": _keep_memory_edit,
+    "policy": _refuse_hand_edit,
 }
 
 
-def _trusts(snapshot: Snapshot, raw: bytes, common_dir: Path) -> bool:
-    from gitnexus.policy.signed import SETTINGS, Signed  # only settings that loosen pay
+def _trusts_settings(snapshot: Snapshot, raw: bytes, common_dir: Path) -> bool:
+    from gitnexus.policy.signed import SETTINGS, SignedFiles  # only settings that loosen pay
 
-    return Signed(snapshot, common_dir).standing(SETTINGS, raw).trusted
+    return SignedFiles(snapshot, common_dir).trust_of(SETTINGS, raw).trusted
 
 
-def open_state(place: Path | Repo, life: Literal["short", "long"] = "short") -> State:
+def open_state(place: Path | Repo) -> State:
     """Return the state at `place`; hand edits are judged by the room that they concern."""
-    state = State.open(place, life)
+    state = State.open(place)
     state.keepers = KEEPERS
-    state.trusts = lambda snapshot, raw: _trusts(snapshot, raw, state.repo.common_dir)
+    state.trusts = lambda snapshot, raw: _trusts_settings(snapshot, raw, state.repo.common_dir)
     return state

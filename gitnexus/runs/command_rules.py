@@ -1,25 +1,26 @@
-"""What the policy says to a command that no agent proposes: of `run -- CMD`, a command node, set-up, or a check.
+"""Applies the policy to commands that a person named: `run -- CMD`, command nodes, set-up commands and checks.
 
-A person named these commands, on the command line, in a workflow or in signed settings: so what no rule speaks about is
-not asked. A rule that denies one holds as everywhere, and one that asks is put to the person who is there.
+A person named them on the command line, in a workflow or in signed settings, so a command without a matching rule is
+allowed without a question. Deny rules apply as everywhere; ask rules are put to the person present.
 """
 
 from collections.abc import Callable
 
-from gitnexus.app.confine import Sandbox
-from gitnexus.app.gatekeeper import Gatekeeper
-from gitnexus.app.gatememo import nowhere
-from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import ApprovalNeeded, DeniedByPolicy, NexusError
 from gitnexus.base.text import one_line
-from gitnexus.events.kinds import short
-from gitnexus.policy.gate import rule_about
-from gitnexus.policy.model import CommandRequest, Network
-from gitnexus.sandbox.program import resolved
+from gitnexus.events.kinds import shorten_text
+from gitnexus.gateway.sandboxed import WorktreeSandbox
+from gitnexus.policy.compiled_rules import CompiledPolicy
+from gitnexus.policy.gate import GateContext, judge_user_command
+from gitnexus.policy.gatekeeper import Gatekeeper
+from gitnexus.policy.model import CommandRequest, GateDecision, Mode, Network
+from gitnexus.policy.word_paths import assumed_program_path
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.sandbox.program import resolve_program
 from gitnexus.sandbox.spec import Level
-from gitnexus.state.format import id_of
+from gitnexus.state.format import project_id_of
 
-# Puts a sentence to a person; True for a yes. None where nobody is there.
+# Asks a person to confirm a sentence; True for yes. None if nobody is present.
 Confirm = Callable[[str], bool]
 _YES = ("y", "yes")
 
@@ -34,7 +35,7 @@ def command_request(
     level: Level,
     role: str = "",
 ) -> CommandRequest:
-    """Return a command as the gate judges it, with nothing set around it."""
+    """Return the request by which the gate judges a command, without surrounding variables."""
     return CommandRequest(
         project=project,
         run=run,
@@ -51,12 +52,24 @@ def command_request(
     )
 
 
-def refuse_ruled_command(keeper: Gatekeeper, request: CommandRequest, what: str, confirm: Confirm | None) -> None:
-    """Refuse a command that a rule denies, or that one asks about and nobody allows.
+def judge_named_command(
+    request: CommandRequest, policy: CompiledPolicy, mode: Mode | None, world: GateContext
+) -> GateDecision:
+    """Return the gate's decision on a command that a person named, by its words and by the files it reaches."""
+    found = judge_user_command(request, policy, mode, world=world)
+    if found.verdict == "deny" or not policy.deny_reads():
+        return found
+    from gitnexus.policy.denied_reads import unreached  # only where such a rule is
 
-    `what` says where the command comes from, such as `the set-up`. Raises: DeniedByPolicy, ApprovalNeeded.
+    return unreached(request, policy, world.worktree, found)
+
+
+def refuse_ruled_command(gatekeeper: Gatekeeper, request: CommandRequest, what: str, confirm: Confirm | None) -> None:
+    """Raise an error if a rule denies the command, or asks about it and nobody confirms.
+
+    `what` names the origin of the command, such as `the set-up`. Raises: DeniedByPolicy, ApprovalNeeded.
     """
-    found = rule_about(request, keeper.here.law, keeper.mode, world=keeper.around)
+    found = judge_named_command(request, gatekeeper.here.compiled, gatekeeper.mode, gatekeeper.around)
     words = one_line(" ".join(request.argv), 200)
     if found.verdict == "deny":
         raise DeniedByPolicy(f"{found.rule} denies {what} {words}: {found.why}", hint=found.instead or None)
@@ -69,44 +82,44 @@ def refuse_ruled_command(keeper: Gatekeeper, request: CommandRequest, what: str,
         raise DeniedByPolicy(f"{said}; nobody said yes")
 
 
-def refuse_ruled_program(keeper: Gatekeeper, request: CommandRequest, what: str) -> None:
-    """Refuse an agent's program that a rule about commands denies. Raises: DeniedByPolicy.
+def refuse_ruled_program(gatekeeper: Gatekeeper, request: CommandRequest, what: str) -> None:
+    """Raise an error if a command rule denies the agent's program. Raises: DeniedByPolicy.
 
-    Its other words are ours: a prompt, or a file that we wrote; they name nothing that the agent chose.
+    Only the program is judged: the other words are a prompt or a file that we wrote, not the agent's choice.
     """
-    rule = next((rule for _, rule in keeper.here.law.deny.runs_for(request)), None)
+    rule = next((rule for _, rule in gatekeeper.here.compiled.deny.runs_for(request)), None)
     if rule is not None:
         hint = f"git nexus policy remove {rule.id}"
         raise DeniedByPolicy(f"{rule.id} denies {what} {request.argv[0]}: {rule.line}", hint=hint)
 
 
 def refuse_run_command(
-    desk: RunDesk, argv: tuple[str, ...], network: Network, what: str, *, role: str = "", program_only: bool = False
+    run: OpenRun, argv: tuple[str, ...], network: Network, what: str, *, role: str = "", program_only: bool = False
 ) -> None:
     """Judge a command that would run in the worktree of a run. Raises: DeniedByPolicy, ApprovalNeeded, Invalid."""
-    keeper = desk.keeper()
-    sandbox, place = Sandbox(desk.worktree, keeper.here.law), str(desk.place)
+    gatekeeper = run.make_gatekeeper()
+    sandbox, place = WorktreeSandbox(run.worktree, gatekeeper.here.compiled), str(run.worktree_path)
     try:
-        program = resolved(argv[0], sandbox.search, place, place).path
+        program = resolve_program(argv[0], sandbox.search, place, place).path
     except NexusError:
-        program = nowhere(argv[0])  # told by who starts it
-    project = id_of(desk.state.snapshot) or "unknown"
-    request = command_request(project, desk.run.id, argv, place, program, network, sandbox.level, role)
+        program = assumed_program_path(argv[0])  # the caller that starts it raises the error
+    project = project_id_of(run.state.snapshot) or "unknown"
+    request = command_request(project, run.record.id, argv, place, program, network, sandbox.level, role)
     if program_only:
-        refuse_ruled_program(keeper, request, what)
+        refuse_ruled_program(gatekeeper, request, what)
     else:
-        refuse_ruled_command(keeper, request, what, _confirm(desk))
+        refuse_ruled_command(gatekeeper, request, what, _confirm_with_person(run))
 
 
-def _confirm(desk: RunDesk) -> Confirm | None:
-    ask = desk.asker
+def _confirm_with_person(run: OpenRun) -> Confirm | None:
+    ask = run.asker
     if ask is None:
         return None
 
     def confirm(words: str) -> bool:
-        yes = ask(desk, "policy", f"{words}. Run it? Type yes, or anything else for no").strip().lower() in _YES
-        text = f"{words}: {desk.state.author.name} said {'yes' if yes else 'no'}"
-        desk.log.append("agent.progress", "nexus", {"text": short(text, 1000)})
+        yes = ask(run, "policy", f"{words}. Run it? Type yes, or anything else for no").strip().lower() in _YES
+        text = f"{words}: {run.state.author.name} said {'yes' if yes else 'no'}"
+        run.log.append("agent.progress", "nexus", {"text": shorten_text(text, 1000)})
         return yes
 
     return confirm

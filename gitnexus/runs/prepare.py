@@ -1,4 +1,4 @@
-"""A run's worktree made ready before its agent comes, as the signed settings say, each step in the log."""
+"""Prepares a run's worktree before its agent starts, as signed settings say: copies files, runs commands, logs each."""
 
 import contextlib
 import os
@@ -6,28 +6,28 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gitnexus.adapters.protocol import Launch, Said
-from gitnexus.app.commandrules import refuse_run_command
-from gitnexus.app.confine import Sandbox
-from gitnexus.app.runagent import Show
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runspec import spec_of
-from gitnexus.base.chance import token
+from gitnexus.adapters.protocol import AgentEvent, AgentLaunch
 from gitnexus.base.errors import Failed, NexusError
-from gitnexus.base.files import make_private_folder, replace
+from gitnexus.base.files import make_private_folder, replace_file
+from gitnexus.base.randomness import random_hex
 from gitnexus.base.text import one_line
-from gitnexus.events.kinds import short
+from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import RunView
-from gitnexus.git.private import private
-from gitnexus.git.untracked import Untracked, untracked
-from gitnexus.policy.law import why_unreadable
+from gitnexus.gateway.sandboxed import WorktreeSandbox
+from gitnexus.git.private import private_git
+from gitnexus.git.untracked import UntrackedFile, list_untracked_files
+from gitnexus.policy.compiled_rules import why_unreadable
 from gitnexus.policy.model import Network
 from gitnexus.redaction.hide import Redactor, mask
-from gitnexus.redaction.stored import known_values
-from gitnexus.runs.definition import Definition
-from gitnexus.runs.setup import SECTION, Chosen, chosen, may_lie_below, settings_of
-from gitnexus.sandbox.run import run
-from gitnexus.state.settings import FILE, loosening, section
+from gitnexus.redaction.stored import known_secret_values
+from gitnexus.runs.agent.launch import sandbox_spec
+from gitnexus.runs.agent.run import Show
+from gitnexus.runs.command_rules import refuse_run_command
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.setup_rules import SECTION, FilesToCopy, choose_files_to_copy, may_lie_below, parse_run_settings
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.state.settings import FILE, loosening_keys_in, settings_section
+from gitnexus.workflow.run_definition import RunDefinition
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 1024 * 1024
@@ -35,74 +35,74 @@ _NAMED = 5
 _OURS = (f"{SECTION}.copy", f"{SECTION}.setup")
 
 
-def prepared(desk: RunDesk, definition: Definition, show: Show, network: Network | None) -> str:
-    """Make the worktree ready unless it is; return why that failed, nothing if it did not."""
-    done = _mark(desk)
+def prepare_worktree(run: OpenRun, definition: RunDefinition, show: Show, network: Network | None) -> str:
+    """Prepare the worktree unless that is done; return why it failed, "" on success."""
+    done = _ready_file(run)
     if done.exists():
         return ""
     try:
-        asked = settings_of(section(desk.state.required(), SECTION, desk.state.trusts))
-        for line in [*_unsigned(desk), *(_copied(desk, asked.copy) if asked.copy else [])]:
-            _tell(desk, show, line)
+        asked = parse_run_settings(settings_section(run.state.required(), SECTION, run.state.trusts))
+        for line in [*_unsigned_settings(run), *(_copy_untracked_files(run, asked.copy) if asked.copy else [])]:
+            _log_setup_line(run, show, line)
         for number, argv in enumerate(asked.setup, 1):
-            _ran(desk, definition, show, number, argv, network)
+            _run_setup_command(run, definition, show, number, argv, network)
     except NexusError as exc:
         return f"the set-up failed: {exc.message}"
-    replace(done, b"")
+    replace_file(done, b"")
     return ""
 
 
-def unprepared(desk: RunDesk) -> None:
-    """Let the next `prepared` begin again: said before the files go away, so that a kill in between does no harm."""
-    _mark(desk).unlink(missing_ok=True)
+def forget_preparation(run: OpenRun) -> None:
+    """Remove the mark of a prepared worktree. Call it before the files go away, so that a kill does no harm."""
+    _ready_file(run).unlink(missing_ok=True)
 
 
-def failed_in_it(view: RunView) -> bool:
-    """True for a run that ended in its set-up: none of its steps came to an end, good or bad."""
+def failed_in_setup(view: RunView) -> bool:
+    """True for a run that ended during its set-up: none of its steps ended."""
     return view.status == "failed" and all(node.status == "started" for node in view.nodes.values())
 
 
-def _mark(desk: RunDesk) -> Path:
-    # Beside the mark of the run: out of an agent's reach, and gone with the worktree, so that a new one is made ready.
-    return desk.worktree.git_dir / "nexus" / "ready"
+def _ready_file(run: OpenRun) -> Path:
+    # Next to the run's mark: out of the agent's reach, and deleted with the worktree, so a new one is prepared again.
+    return run.worktree.git_dir / "nexus" / "ready"
 
 
-def _tell(desk: RunDesk, show: Show, text: str) -> None:
-    words = f"set-up: {mask(text, known_values())}"
-    show(Said(kind="progress", text=words))
-    desk.log.append("agent.progress", "nexus", {"text": short(words)})
+def _log_setup_line(run: OpenRun, show: Show, text: str) -> None:
+    words = f"set-up: {mask(text, known_secret_values())}"
+    show(AgentEvent(kind="progress", text=words))
+    run.log.append("agent.progress", "nexus", {"text": shorten_text(words)})
 
 
-def _unsigned(desk: RunDesk) -> list[str]:
-    """Say which settings about this do not count, so that nobody wonders where the files are."""
-    snapshot = desk.state.required()
+def _unsigned_settings(run: OpenRun) -> list[str]:
+    """Return messages about set-up settings that are ignored because nobody signed them."""
+    snapshot = run.state.required()
     raw = snapshot.read(FILE)
-    if raw is None or not (keys := [key for key in loosening(raw) if key in _OURS]):
+    if raw is None or not (keys := [key for key in loosening_keys_in(raw) if key in _OURS]):
         return []
-    if desk.state.trusts(snapshot, raw):
+    if run.state.trusts(snapshot, raw):
         return []
     return [f"passed over {' and '.join(keys)}, which nobody signed: git nexus policy trust"]
 
 
-def _copied(desk: RunDesk, patterns: tuple[str, ...]) -> list[str]:
-    """Copy what the patterns name from the checkout that the run is driven from; return that in words."""
-    checkout = desk.repo.worktree
+def _copy_untracked_files(run: OpenRun, patterns: tuple[str, ...]) -> list[str]:
+    """Copy the files that match the patterns from the current checkout; return messages about them."""
+    checkout = run.repo.worktree
     if checkout is None:
         return ["there is no checkout to copy from"]
-    law = desk.keeper().here.law
+    policy = run.policy()
     try:
-        with private(desk.repo) as git:
-            found = untracked(git, checkout, desk.run.base, lambda folder: may_lie_below(patterns, folder))
-            taken = chosen(patterns, found, lambda path: why_unreadable(law, path))
+        with private_git(run.repo) as git:
+            found = list_untracked_files(git, checkout, run.record.base, lambda folder: may_lie_below(patterns, folder))
+            taken = choose_files_to_copy(patterns, found, lambda path: why_unreadable(policy, path))
         for one in taken.files:
-            _copy(checkout, desk.place, one)
+            _copy_file(checkout, run.worktree_path, one)
     except OSError as exc:
         name = one_line(str(exc.filename or "a file"), 200)
         raise Failed(f"{name} could not be copied: {exc.strerror}") from exc
-    return _in_words(taken)
+    return _describe_copied(taken)
 
 
-def _in_words(taken: Chosen) -> list[str]:
+def _describe_copied(taken: FilesToCopy) -> list[str]:
     count = len(taken.files)
     words = [f"copied {count} {'file' if count == 1 else 'files'}"]
     words += [f"left out {one_line(path, 200)}: {why}" for path, why in taken.left_out[:_NAMED]]
@@ -111,11 +111,11 @@ def _in_words(taken: Chosen) -> list[str]:
     return [*words, *(f"{one_line(pattern, 200)} names no file" for pattern in taken.idle[:_NAMED])]
 
 
-def _copy(checkout: Path, place: Path, one: Untracked) -> None:
-    """Copy a file or a link by way of plain folders only: a link that the base holds could lead out of the worktree."""
+def _copy_file(checkout: Path, place: Path, one: UntrackedFile) -> None:
+    """Copy a file or a symbolic link through real folders only: a link in the base could lead out of the worktree."""
     *above, name = one.path.split("/")
-    temporary = f".{token(8)}.tmp"
-    with _opened(place, above, make=True) as target, _opened(checkout, above, make=False) as source:
+    temporary = f".{random_hex(8)}.tmp"
+    with _opened_folder(place, above, make=True) as target, _opened_folder(checkout, above, make=False) as source:
         try:
             if one.link is not None:
                 os.symlink(one.link, temporary, dir_fd=target)
@@ -138,12 +138,12 @@ def _copy_bytes(source: int, name: str, target: int, temporary: str) -> None:
         with os.fdopen(writing, "wb") as new:
             while piece := old.read(_PIECE):
                 new.write(piece)
-        # Tools such as make compare times.
+        # Keep the times: tools such as make compare them.
         os.utime(temporary, ns=(about.st_atime_ns, about.st_mtime_ns), dir_fd=target)
 
 
 @contextlib.contextmanager
-def _opened(top: Path, folders: list[str], *, make: bool) -> Iterator[int]:
+def _opened_folder(top: Path, folders: list[str], *, make: bool) -> Iterator[int]:
     fd = os.open(top, _FOLDER)
     try:
         for name in folders:
@@ -158,27 +158,27 @@ def _opened(top: Path, folders: list[str], *, make: bool) -> Iterator[int]:
         os.close(fd)
 
 
-def _ran(
-    desk: RunDesk, definition: Definition, show: Show, number: int, argv: tuple[str, ...], network: Network | None
+def _run_setup_command(
+    run: OpenRun, definition: RunDefinition, show: Show, number: int, argv: tuple[str, ...], network: Network | None
 ) -> None:
-    """Run a command in the run's sandbox, without network unless the person gave the run one. Raises: NexusError."""
+    """Run a command in the run's sandbox, with the network that the run was given. Raises: NexusError."""
     words = one_line(" ".join(argv), 200)
-    refuse_run_command(desk, argv, network or "none", "the set-up")
-    home = desk.private / "home"
+    refuse_run_command(run, argv, network or "none", "the set-up")
+    home = run.private / "home"
     make_private_folder(home)
-    sandbox = Sandbox(desk.worktree, desk.keeper().here.law)
-    redactor, kept = Redactor(known_values()), bytearray()
-    spec = spec_of(desk, sandbox, Launch(argv=argv), desk.private, definition, network)
-    done = run(spec, lambda piece: kept.extend(redactor.feed(piece)))
+    sandbox = WorktreeSandbox(run.worktree, run.policy())
+    redactor, kept = Redactor(known_secret_values()), bytearray()
+    spec = sandbox_spec(run, sandbox, AgentLaunch(argv=argv), run.private, definition, network)
+    done = run_in_sandbox(spec, lambda piece: kept.extend(redactor.feed(piece)))
     kept += redactor.finish()
     if kept:
-        artifact = desk.artifacts.write(f"setup-{number}.log", bytes(kept))
+        artifact = run.artifacts.write(f"setup-{number}.log", bytes(kept))
         body = {"name": artifact.name, "digest": artifact.digest, "size": artifact.size}
-        desk.log.append("artifact.written", "nexus", body)
+        run.log.append("artifact.written", "nexus", body)
     if done.ended_by:
         raise Failed(f"{words} was ended by the limit on {done.ended_by}")
     if done.status != 0:
         how = f"status {done.status}" if done.status is not None else f"signal {done.signal}"
         last = kept.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise Failed(f"{words} left with {how}" + (f": {one_line(last, 200)}" if last else ""))
-    _tell(desk, show, f"{words} ran well")
+    _log_setup_line(run, show, f"{words} ran well")

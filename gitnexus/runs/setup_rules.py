@@ -1,4 +1,4 @@
-"""What a run's worktree gets before its agent comes: which files are copied into it, which commands are run. Pure."""
+"""Parses the `runs` settings and decides which files are copied into a run's worktree. Pure."""
 
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
-from gitnexus.git.untracked import Untracked
-from gitnexus.policy.patterns import Narrow, is_everything, is_literal, path_pattern
+from gitnexus.git.untracked import UntrackedFile
+from gitnexus.policy.patterns import NarrowMatcher, is_everything, is_literal, require_path_pattern
 
 SECTION = "runs"
 MOST_FILES = 50_000
@@ -15,28 +15,28 @@ MOST_BYTES = 2 * 2**30
 
 
 class RunSettings(Record):
-    """The part `runs` of the settings: path patterns of ignored files, and commands as lists of words."""
+    """The `runs` section of the settings: path patterns of ignored files, and commands as lists of words."""
 
     copy: tuple[str, ...] = ()
     setup: tuple[tuple[str, ...], ...] = ()
-    # Before a landing, see there.
+    # Commands run before a landing (see runs/landing/checks).
     checks: tuple[tuple[str, ...], ...] = ()
 
 
-class Chosen(NamedTuple):
-    """What is copied, what is left out and why, and the patterns that name nothing."""
+class FilesToCopy(NamedTuple):
+    """The files to copy, those left out with the reason, and the patterns without a match."""
 
-    files: tuple[Untracked, ...]
+    files: tuple[UntrackedFile, ...]
     left_out: tuple[tuple[str, str], ...]
     idle: tuple[str, ...]
 
 
-def settings_of(value: Any) -> RunSettings:
+def parse_run_settings(value: Any) -> RunSettings:
     """Return the settings in a JSON value. Raises: Invalid."""
     found = RunSettings.from_value(value, f"settings.json: {SECTION}")
     for at, pattern in enumerate(found.copy):
         where = f"settings.json: {SECTION}: copy[{at}]"
-        path_pattern(pattern, where)
+        require_path_pattern(pattern, where)
         if is_everything(pattern):
             raise Invalid(f"{where}: {pattern!r} names everything", hint="name the folders, as in node_modules/**")
     for at, argv in enumerate(found.setup):
@@ -46,14 +46,16 @@ def settings_of(value: Any) -> RunSettings:
 
 
 def may_lie_below(patterns: Sequence[str], folder: str) -> bool:
-    """True if one of the patterns could name a file below `folder`: others need not be looked into."""
-    return any(_reaches(pattern.split("/"), folder.split("/")) for pattern in patterns)
+    """True if a pattern could match a file below `folder`; other folders need not be searched."""
+    return any(_may_match_below(pattern.split("/"), folder.split("/")) for pattern in patterns)
 
 
-def chosen(patterns: Sequence[str], found: Iterable[Untracked], unreadable: Callable[[str], str | None]) -> Chosen:
-    """Return which files are copied. `unreadable` tells the rule that keeps a path from agents. Raises: Invalid."""
-    match = Narrow(patterns)
-    files: list[Untracked] = []
+def choose_files_to_copy(
+    patterns: Sequence[str], found: Iterable[UntrackedFile], unreadable: Callable[[str], str | None]
+) -> FilesToCopy:
+    """Return which files are copied. `unreadable` returns the rule that hides a path from agents. Raises: Invalid."""
+    match = NarrowMatcher(patterns)
+    files: list[UntrackedFile] = []
     left_out: list[tuple[str, str]] = []
     used: set[int] = set()
     size = 0
@@ -62,7 +64,7 @@ def chosen(patterns: Sequence[str], found: Iterable[Untracked], unreadable: Call
         if at is None:
             continue
         used.add(at)
-        why = _why_not(one, unreadable)
+        why = _why_not_copied(one, unreadable)
         if why:
             left_out.append((one.path, why))
             continue
@@ -74,15 +76,15 @@ def chosen(patterns: Sequence[str], found: Iterable[Untracked], unreadable: Call
                 hint="let a command of runs.setup make them",
             )
     idle = tuple(pattern for at, pattern in enumerate(patterns) if at not in used)
-    return Chosen(tuple(files), tuple(left_out), idle)
+    return FilesToCopy(tuple(files), tuple(left_out), idle)
 
 
-def _why_not(one: Untracked, unreadable: Callable[[str], str | None]) -> str:
+def _why_not_copied(one: UntrackedFile, unreadable: Callable[[str], str | None]) -> str:
     rule = unreadable(one.path)
     if rule:
         return f"{rule} keeps it from agents"
     if not one.ignored:
-        # It would come back as a change of the agent's.
+        # A file that is not ignored would show up as the agent's change.
         return "no .gitignore of the base names it"
     if one.link is not None:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(one.path), one.link))
@@ -93,7 +95,7 @@ def _why_not(one: Untracked, unreadable: Callable[[str], str | None]) -> str:
     return ""
 
 
-def _reaches(wanted: Sequence[str], given: Sequence[str]) -> bool:
+def _may_match_below(wanted: Sequence[str], given: Sequence[str]) -> bool:
     for at, name in enumerate(given):
         if wanted[at] == "**":
             return True

@@ -1,60 +1,59 @@
-"""The steps of a run: those of its definition, and one for each handoff that was approved, in the order of the log.
+"""Computes the steps of a run: those of its definition, and one for each approved handoff in log order.
 
-A handoff's step is made of what was approved, the request and the message that it names by its digest: whoever resumes
-makes the same one, and nothing has to be kept for it.
+A handoff step is derived from the approved request and its message, so resuming computes the same step.
 """
 
 from gitnexus.adapters.table import ADAPTERS
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import proposed_request
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.events.fold import step_of
+from gitnexus.events.fold import handoff_step_name
 from gitnexus.policy.model import HandoffRequest
-from gitnexus.runs.definition import Definition, Node
+from gitnexus.runs.actions.propose import read_proposed_request
+from gitnexus.runs.open_run import OpenRun
 from gitnexus.state import State
+from gitnexus.workflow.run_definition import RunDefinition, RunNode
 
-# It is told what to run, not what to do.
+# It receives a command, not a prompt.
 _NO_AGENT = "command"
 
 
-def steps_of(desk: RunDesk, definition: Definition) -> list[Node]:
-    """Return all steps that a run has by now. Raises: NexusError."""
+def steps_of(run: OpenRun, definition: RunDefinition) -> list[RunNode]:
+    """Return all present steps of a run. Raises: NexusError."""
     found = list(definition.nodes)
-    for name, one in desk.view().actions.items():
+    for name, one in run.view().actions.items():
         if one.kind == "handoff" and one.status == "executed" and one.ok:
-            request = proposed_request(desk, name)
+            request = read_proposed_request(run, name)
             if isinstance(request, HandoffRequest):
                 sender = next((node for node in found if node.id == one.node), found[-1])
-                words = desk.artifacts.read(request.message_digest).decode("utf-8", "replace")
-                found.append(next_step(sender, step_of(name), request.receiver, words, desk.run.title))
+                words = run.artifacts.read(request.message_digest).decode("utf-8", "replace")
+                found.append(handoff_step(sender, handoff_step_name(name), request.receiver, words, run.record.title))
     return found
 
 
-def next_step(sender: Node, name: str, receiver: str, words: str, title: str) -> Node:
-    """Return the step in which a receiver takes over: an agent by its name, or a role that the same agent takes on."""
+def handoff_step(sender: RunNode, name: str, receiver: str, words: str, title: str) -> RunNode:
+    """Return the step for a handoff's receiver: a named agent, or a role taken on by the same agent."""
     is_agent = receiver in ADAPTERS
     adapter = receiver if is_agent else sender.adapter
     said = f"You take over from {sender.role or sender.adapter} in this work: {title}\n\nIt tells you:\n\n{words}"
-    return Node(
+    return RunNode(
         id=name,
         adapter=adapter,
         role="" if is_agent else receiver,
         prompt=said,
-        # As on the command line: the scripted agent is told its file first.
+        # As on the command line, the scripted agent takes its file as the first word.
         argv=tuple(words.split()[:1]) if adapter == "scripted" else (),
         way=sender.way,
         model=sender.model if adapter == sender.adapter else "",
     )
 
 
-def refuse_nobody(state: State, sender: Node, receiver: str) -> None:
-    """Refuse to hand over to whom nobody could start. Raises: NotFound, Invalid."""
+def refuse_unknown_receiver(state: State, sender: RunNode, receiver: str) -> None:
+    """Raise an error if the receiver of a handoff cannot be started. Raises: NotFound, Invalid."""
     if receiver == _NO_AGENT:
         raise Invalid("a command cannot be handed over to", hint="propose it with propose_command")
     if receiver in ADAPTERS:
         return
-    roles = _roles(state)
+    roles = _role_names(state)
     if receiver not in roles:
         raise NotFound(
             f"there is no agent and no role {one_line(receiver, 40)!r}",
@@ -65,13 +64,17 @@ def refuse_nobody(state: State, sender: Node, receiver: str) -> None:
 
 
 def refuse_unknown_role(state: State, role: str) -> None:
-    """Refuse a role that is none of the project's. Raises: NotFound."""
-    roles = _roles(state)
+    """Raise an error for a role that the project does not define. Raises: NotFound."""
+    roles = _role_names(state)
     if role not in roles:
-        raise NotFound(f"there is no role {one_line(role, 40)!r}", hint=f"roles: {', '.join(roles)}")
+        from difflib import get_close_matches  # only for who mistyped
+
+        close = get_close_matches(role, roles, n=1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        raise NotFound(f"there is no role {one_line(role, 40)!r}", hint=f"{meant}roles: {', '.join(roles)}")
 
 
-def _roles(state: State) -> list[str]:
-    from gitnexus.catalog import open_catalog  # reads YAML: only who names a role pays
+def _role_names(state: State) -> list[str]:
+    from gitnexus.catalog import open_catalog  # imports YAML: only needed if a role is named
 
-    return list(open_catalog(state.snapshot, state.repo.place, state.trusts).catalog.agents)
+    return list(open_catalog(state.snapshot, state.repo.folder, state.trusts).catalog.agents)

@@ -1,48 +1,48 @@
-"""What a command can reach at each level: folders of the system, the worktree, and nothing of the user's."""
+"""Computes what a command may reach at each sandbox level: system folders, the worktree, and nothing of the user's."""
 
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from gitnexus.sandbox.inner.folders import KERNEL, SETTINGS, SYSTEM, UNREADABLE
-from gitnexus.sandbox.spec import Spec, within
+from gitnexus.sandbox.spec import SandboxSpec, is_within
 
 
-def landlock(spec: Spec, scratch: str) -> dict[str, Any]:
+def landlock_rules(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
     """Return what Landlock is to allow besides the system's folders."""
     # Of /proc all: which processes there will be is not known, and Landlock keeps those outside from being looked into.
     # The program by itself, if it lies elsewhere: not what is beside it. Private at L2 and everybody's below: two more.
     # Not /dev/shm where something of ours lies in it: then it is not covered, and everybody's.
     kept = (spec.root, scratch, *spec.writable, *spec.readable)
-    shared = ["/dev/shm"] if not any(within(path, "/dev/shm") for path in kept) else []  # noqa: S108
+    shared = ["/dev/shm"] if not any(is_within(path, "/dev/shm") for path in kept) else []  # noqa: S108
     private = (*shared, "/tmp") if spec.level == "L2" else ()  # noqa: S108
     return {
         "network": spec.network != "none",
         "readable": ["/proc", spec.program, spec.root, *spec.readable],
-        "writable": [*_writable(spec, scratch), *private],
+        "writable": [*_writable_paths(spec, scratch), *private],
     }
 
 
-def view(spec: Spec, scratch: str) -> dict[str, Any]:
+def mount_view(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
     """Return what the mounts of a namespace of its own have to look like."""
     return {
-        "writable": [path for path in _writable(spec, scratch) if os.path.exists(path)],
+        "writable": [path for path in _writable_paths(spec, scratch) if os.path.exists(path)],
         "tmp": f"{scratch}/tmp",  # noqa: S108 - in a folder that is ours alone
         "kept": [path for path in (spec.root, scratch, *spec.writable, *spec.readable) if os.path.exists(path)],
-        "hidden": list(covered(spec)),
+        "hidden": list(paths_to_hide(spec)),
         "network": spec.network,
     }
 
 
-def covered(spec: Spec) -> Iterator[str]:
+def paths_to_hide(spec: SandboxSpec) -> Iterator[str]:
     """Return what is to be hidden although the folder around it is within reach."""
     around = [*SYSTEM, spec.root, *spec.readable, *spec.writable]
     for path in spec.hidden:
-        if os.path.lexists(path) and any(within(path, folder) for folder in around):
+        if os.path.lexists(path) and any(is_within(path, folder) for folder in around):
             yield path
 
 
-def bubblewrap(spec: Spec, scratch: str, wrapper: str, filter_number: int) -> list[str]:
+def bubblewrap_argv(spec: SandboxSpec, scratch: str, wrapper: str, filter_number: int) -> list[str]:
     """Return the command line that runs `spec` in a view that holds only what it needs."""
     argv = [wrapper, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--seccomp", str(filter_number)]
@@ -59,22 +59,24 @@ def bubblewrap(spec: Spec, scratch: str, wrapper: str, filter_number: int) -> li
         argv += ["--ro-bind-try", path, path]
     if not spec.root_writable:
         argv += ["--ro-bind", spec.root, spec.root]
-    for path in _writable(spec, scratch):
+    for path in _writable_paths(spec, scratch):
         argv += ["--bind-try", path, path]
     granted = (*spec.readable, *spec.writable, spec.root)
-    uncovered = (path for path in UNREADABLE if os.path.isdir(path) and not any(within(one, path) for one in granted))
-    for path in (*uncovered, *covered(spec)):
+    uncovered = (
+        path for path in UNREADABLE if os.path.isdir(path) and not any(is_within(one, path) for one in granted)
+    )
+    for path in (*uncovered, *paths_to_hide(spec)):
         argv += ["--tmpfs", path, "--remount-ro", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
-    link, words = _named(spec)
+    link, words = _program_words(spec)
     return [*argv, *link, "--chdir", spec.cwd, "--", *words]
 
 
-def _writable(spec: Spec, scratch: str) -> tuple[str, ...]:
+def _writable_paths(spec: SandboxSpec, scratch: str) -> tuple[str, ...]:
     root = (spec.root,) if spec.root_writable else ()
     return (*root, scratch, *spec.writable)
 
 
-def _named(spec: Spec) -> tuple[list[str], list[str]]:
+def _program_words(spec: SandboxSpec) -> tuple[list[str], list[str]]:
     """Return the words after the options, and an option that they need: argv[0] as it was asked for, or nearly.
 
     bubblewrap 0.8 executes what it is told and calls it so. A program that goes by many names (busybox) is therefore

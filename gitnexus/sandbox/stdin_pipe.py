@@ -1,4 +1,4 @@
-"""What we say to a command while it runs: a pipe to its standard input, and never longer than it takes to be heard."""
+"""Writes to the standard input of a running command through a pipe, and never blocks longer than a set time."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ _PATIENCE = 60.0
 FAREWELL = 3.0
 
 
-class Voice:
+class StdinPipe:
     """One end is the command's standard input, the other one ours. Who does not listen is talked to no longer."""
 
     def __init__(self, patience: float = _PATIENCE) -> None:
@@ -19,7 +19,7 @@ class Voice:
         self._patience = patience
         self._farewell = float("inf")
 
-    def handed_over(self) -> None:
+    def close_command_end(self) -> None:
         """Close our copy of the command's end, so that its own end is noticed."""
         if self.theirs >= 0:
             os.close(self.theirs)
@@ -42,7 +42,7 @@ class Voice:
                 self.close()
         return self._ours >= 0
 
-    def hang_up(self) -> None:
+    def end_input(self) -> None:
         """Say that this was all: who does not leave by itself then is dismissed."""
         self.close()
         self._farewell = min(self._farewell, time.monotonic() + FAREWELL)
@@ -54,7 +54,7 @@ class Voice:
 
     def close(self) -> None:
         """Say nothing more: the command reads the end of its input."""
-        self.handed_over()
+        self.close_command_end()
         if self._ours >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._ours)

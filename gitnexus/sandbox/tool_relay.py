@@ -1,7 +1,7 @@
-"""A hatch in a sandbox: a command inside reaches one program of ours outside, over pipes, and nothing else.
+"""Lets a sandboxed command reach one program outside the sandbox over named pipes, and nothing else.
 
-Each caller gets a process of its own, started when it calls. What comes through is for that process to judge; here
-nothing is read but names of pipes.
+Each caller gets its own process, started when it calls. That process judges what arrives; this module reads nothing
+but the names of pipes.
 """
 
 import contextlib
@@ -17,60 +17,58 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
+from gitnexus.sandbox.callers import make_folder, remove_folder, remove_left_folders
 from gitnexus.sandbox.inner import relay
 
 MOST_CALLERS = 8
-DOOR = "door"
+REQUEST_PIPE = "door"
 _NAME = re.compile(rb"[0-9a-f]{16}")
 _GRACE = 10.0
 
 
 @contextlib.contextmanager
-def hatch(private: Path, argv: Sequence[str], said: Path) -> Iterator[tuple[str, ...]]:
+def open_tool_relay(private: Path, argv: Sequence[str], said: Path) -> Iterator[tuple[str, ...]]:
     """Yield the command line that, inside, is `argv` outside; `private` is writable inside. Raises: Failed.
 
     What the processes say on standard error goes to the file `said`. At the end they are ended.
     """
-    # A name that nobody inside could know before: what an agent left there earlier, links for instance, is not met.
-    folder = private / f"calls-{token(12)}"
+    remove_left_folders(private)
     try:
-        folder.mkdir(mode=0o700)
+        folder, place = make_folder(private)
         (folder / "relay.py").write_bytes(Path(relay.__file__).read_bytes())
-        os.mkfifo(folder / DOOR, 0o600)
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        os.mkfifo(folder / REQUEST_PIPE, 0o600)
     except OSError as exc:
         raise Failed(f"the tools of a run cannot be offered: {exc.strerror}") from exc
     with said.open("ab") as log:
-        listening = _Listening(place, tuple(argv), log)
+        listening = _RelayListener(place, tuple(argv), log)
         try:
-            yield (interpreter(), "-I", "-S", str(folder / "relay.py"), str(folder))
+            yield (python_interpreter(), "-I", "-S", str(folder / "relay.py"), str(folder))
         finally:
             listening.close()
-            _swept(place, folder)
+            remove_folder(folder, place)
 
 
-def interpreter() -> str:
+def python_interpreter() -> str:
     """Return the Python that runs the inner side: the one below any virtual environment."""
     return os.path.realpath(sys.executable)
 
 
-def libraries() -> tuple[str, ...]:
+def interpreter_libraries() -> tuple[str, ...]:
     """Return the folders that the interpreter needs to be able to read."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in (sys.base_prefix, sys.base_exec_prefix)))
 
 
-class _Listening:
+class _RelayListener:
     """A thread that waits at the door, and the processes of those who came."""
 
     def __init__(self, place: int, argv: tuple[str, ...], log: IO[bytes]) -> None:
         self._place, self._argv, self._log = place, argv, log
         self._callers: list[subprocess.Popen[bytes]] = []
         # For reading and writing: a door without a writer would read as closed.
-        self._door = os.open(DOOR, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
+        self._requests = os.open(REQUEST_PIPE, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
         self._stopped, self._stop = os.pipe()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread = threading.Thread(target=self._accept_callers, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -85,30 +83,30 @@ class _Listening:
             for caller in self._callers:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     caller.wait(max(0.0, until - time.monotonic()))
-        for number in (self._door, self._stopped):
+        for number in (self._requests, self._stopped):
             os.close(number)
 
-    def _listen(self) -> None:
+    def _accept_callers(self) -> None:
         heard = b""
         with selectors.DefaultSelector() as ready:
-            ready.register(self._door, selectors.EVENT_READ)
+            ready.register(self._requests, selectors.EVENT_READ)
             ready.register(self._stopped, selectors.EVENT_READ)
             while not any(key.fd == self._stopped for key, _ in ready.select()):
                 with contextlib.suppress(BlockingIOError):
-                    heard += os.read(self._door, 4096)
+                    heard += os.read(self._requests, 4096)
                 *names, heard = heard.split(b"\n")
                 heard = heard[-64:]  # whoever sends no end of a line calls nobody
                 for name in names:
                     if _NAME.fullmatch(name):
                         with contextlib.suppress(OSError):  # pipes that are none, or gone already
-                            self._let_in(name.decode("ascii"))
+                            self._start_caller(name.decode("ascii"))
 
-    def _let_in(self, name: str) -> None:
+    def _start_caller(self, name: str) -> None:
         self._callers = [caller for caller in self._callers if caller.poll() is None]
         with contextlib.ExitStack() as opened:
-            up = self._pipe(f"{name}.up", os.O_RDONLY)
+            up = self._open_pipe(f"{name}.up", os.O_RDONLY)
             opened.callback(os.close, up)
-            down = self._pipe(f"{name}.down", os.O_WRONLY)
+            down = self._open_pipe(f"{name}.down", os.O_WRONLY)
             opened.callback(os.close, down)
             if len(self._callers) < MOST_CALLERS:  # one too many finds its pipe closed
                 os.write(down, relay.WELCOME)  # at once or not at all: a pipe that was filled before is no caller's
@@ -120,7 +118,7 @@ class _Listening:
                     )
                 )
 
-    def _pipe(self, name: str, way: int) -> int:
+    def _open_pipe(self, name: str, way: int) -> int:
         # The other end is open already, or this fails at once: nobody inside can make us wait.
         number = os.open(name, way | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._place)
         os.unlink(name, dir_fd=self._place)
@@ -128,13 +126,3 @@ class _Listening:
             os.close(number)
             raise OSError("not a pipe")
         return number
-
-
-def _swept(place: int, folder: Path) -> None:
-    """Remove the folder, as far as what is in it is what we know: an agent may have put anything there."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(place):
-            with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=place)
-        folder.rmdir()
-    os.close(place)

@@ -1,20 +1,21 @@
-"""State in a file, for clones that no network joins: git's own bundle, made here and taken in there."""
+"""Writes state, logs and archives to a git bundle file, and applies such a file, for clones without a network."""
 
 import contextlib
 from pathlib import Path
 
-from gitnexus.app.sync import Asked, Synced, synced
-from gitnexus.app.wire import KINDS, Wire, wire_to
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, Invalid, NotFound
-from gitnexus.git.child import must, run
+from gitnexus.base.randomness import random_hex
+from gitnexus.git.child import run_git, run_git_or_raise
+from gitnexus.git.locks import change_refs
 from gitnexus.runs.archive import ARCHIVE, LOGS
 from gitnexus.runs.ids import BRANCHES
 from gitnexus.state import STATE_REF, State
+from gitnexus.sync.remote import KINDS, Remote, resolve_remote
+from gitnexus.sync.sync import SyncOptions, SyncResult, sync_with_remote
 
 
-def created(state: State, file: Path, *, branches: bool, basis: str | None) -> list[str]:
-    """Write state, logs and archives into a bundle, and return the refs in it; `basis` leaves out what a remote has.
+def create_bundle(state: State, file: Path, *, branches: bool, basis: str | None) -> list[str]:
+    """Write state, logs and archives into a bundle; return its refs. `basis` leaves out what a remote has.
 
     Raises: Failed, NotFound.
     """
@@ -22,11 +23,11 @@ def created(state: State, file: Path, *, branches: bool, basis: str | None) -> l
     if file.is_dir():
         raise Invalid(f"{file} is a folder", hint="name a file")
     prefixes = [STATE_REF, LOGS, ARCHIVE, *([BRANCHES] if branches else [])]
-    listed = must("for-each-ref", "--format=%(refname)", *prefixes, git_dir=state.repo.common_dir)
+    listed = run_git_or_raise("for-each-ref", "--format=%(refname)", *prefixes, git_dir=state.repo.common_dir)
     refs = listed.decode("utf-8", "replace").split()
-    without = _known(state, basis) if basis else []
-    aside = file.with_name(f".{file.name}.{token(8)}")
-    done = run("bundle", "create", "--quiet", str(aside.absolute()), "--stdin", git_dir=state.repo.common_dir,
+    without = _basis_commits(state, basis) if basis else []
+    aside = file.with_name(f".{file.name}.{random_hex(8)}")
+    done = run_git("bundle", "create", "--quiet", str(aside.absolute()), "--stdin", git_dir=state.repo.common_dir,
                stdin="\n".join([*refs, *(f"^{one}" for one in without), ""]).encode())  # fmt: skip
     if done.returncode != 0:
         with contextlib.suppress(OSError):
@@ -38,33 +39,34 @@ def created(state: State, file: Path, *, branches: bool, basis: str | None) -> l
     return refs
 
 
-def _known(state: State, remote: str) -> list[str]:
-    tracked = wire_to(state, remote).tracking(STATE_REF)
-    asked = run("rev-parse", "--verify", "--quiet", tracked, git_dir=state.repo.common_dir)
+def _basis_commits(state: State, remote: str) -> list[str]:
+    tracked = resolve_remote(state, remote).tracking_ref(STATE_REF)
+    asked = run_git("rev-parse", "--verify", "--quiet", tracked, git_dir=state.repo.common_dir)
     if asked.returncode != 0:
         raise NotFound(f"nothing is known of the state of {remote}", hint=f"git nexus sync {remote} asks it")
     return [asked.stdout.decode("ascii").strip()]
 
 
-def applied(state: State, file: Path, *, dry_run: bool, adopt: bool) -> Synced:
-    """Take in what a bundle holds, judged like any remote. Raises: NexusError; then nothing changed."""
+def apply_bundle(state: State, file: Path, *, dry_run: bool, adopt: bool) -> SyncResult:
+    """Apply the content of a bundle, checked like a remote's. Raises: NexusError; then nothing changed."""
     if not file.is_file():
         raise NotFound(f"there is no file {file}", hint="git nexus bundle create FILE writes one")
-    checked = run("bundle", "verify", "--quiet", str(file.absolute()), git_dir=state.repo.common_dir)
+    checked = run_git("bundle", "verify", "--quiet", str(file.absolute()), git_dir=state.repo.common_dir)
     if checked.returncode != 0:
         said = checked.stderr.decode("utf-8", "replace").strip().splitlines()
         raise Invalid(f"{file.name} cannot be used here: {said[0][:200] if said else 'it is no bundle'}",
                       hint="a bundle made with --basis needs a clone that has what it was based on")  # fmt: skip
-    wire = Wire(str(file.absolute()), f"bundle-{token(8)}", frozenset(KINDS))
+    wire = Remote(str(file.absolute()), f"bundle-{random_hex(8)}", frozenset(KINDS))
     try:
-        # A file is what it was when it was made: an older one is no rewritten history.
-        return synced(state, wire, Asked(push=False, dry_run=dry_run, adopt=adopt, rewritten=True))
+        # A bundle is a snapshot: an older one is not rewritten history.
+        return sync_with_remote(state, wire, SyncOptions(push=False, dry_run=dry_run, adopt=adopt, rewritten=True))
     finally:
-        _forget(state, wire)
+        _delete_tracking_refs(state, wire)
 
 
-def _forget(state: State, wire: Wire) -> None:
-    """A file is not asked again: nothing is remembered of it."""
-    listed = must("for-each-ref", "--format=delete %(refname)", f"{wire.incoming.rpartition('/')[0]}/",
+def _delete_tracking_refs(state: State, remote: Remote) -> None:
+    """Delete the tracking refs of a bundle, which is not fetched from again."""
+    listed = run_git_or_raise("for-each-ref", "--format=delete %(refname)", f"{remote.incoming.rpartition('/')[0]}/",
                   git_dir=state.repo.common_dir)  # fmt: skip
-    run("update-ref", "--no-deref", "--stdin", git_dir=state.repo.common_dir, stdin=listed)
+    if listed:
+        change_refs("update-ref", "--no-deref", "--stdin", git_dir=state.repo.common_dir, stdin=listed)

@@ -1,25 +1,25 @@
-"""Whether a host takes refs that are no branches, found out by giving it one for a moment."""
+"""Tests whether a remote accepts refs that are not branches, by pushing one and deleting it."""
 
-from gitnexus.app.wire import USUAL_WIRE, Wire
-from gitnexus.base.chance import token
-from gitnexus.git.exchange import Order, pushed
+from gitnexus.base.randomness import random_hex
+from gitnexus.git.exchange import RefUpdate, push_ref_updates
 from gitnexus.state import State
+from gitnexus.sync.remote import USUAL_STATE_BRANCH, Remote
 
 _WHERE = "refs/nexus/probe/"
 
 
-def probed(state: State, wire: Wire) -> tuple[str, bool]:
-    """Return what to say of a remote, and whether it takes our refs. Raises: Unreachable."""
+def probe_remote(state: State, remote: Remote) -> tuple[str, bool]:
+    """Return a message about a remote, and whether it accepts our refs. Raises: Unreachable."""
     commit, _ = state.objects.write_commit(
         parents=[], changes={".gitignore": b""}, message="probe\n", author=state.author
     )
-    ref = f"{_WHERE}{token(12)}"
-    given = pushed(state.repo, wire.remote, [Order(ref, commit, "")])[ref]
+    ref = f"{_WHERE}{random_hex(12)}"
+    given = push_ref_updates(state.repo, remote.remote, [RefUpdate(ref, commit, "")])[ref]
     if given.kind == "done":
-        pushed(state.repo, wire.remote, [Order(ref, None, commit)])
-        return f"{wire.shown} takes refs/nexus/*.", True
-    key = f"remote.{wire.remote}.nexusWireRef" if wire.name == wire.remote else "nexus.wireRef"
-    held = f"; the state goes to {wire.wire} there" if wire.wire else (
-        f". git config {key} {USUAL_WIRE} lets the state go as a branch of its own"
+        push_ref_updates(state.repo, remote.remote, [RefUpdate(ref, None, commit)])
+        return f"{remote.shown} takes refs/nexus/*.", True
+    key = f"remote.{remote.remote}.nexusWireRef" if remote.name == remote.remote else "nexus.wireRef"
+    held = f"; the state goes to {remote.state_branch} there" if remote.state_branch else (
+        f". git config {key} {USUAL_STATE_BRANCH} lets the state go as a branch of its own"
     )  # fmt: skip
-    return f"{wire.shown} does not take refs/nexus/*: {given.why}{held}", False
+    return f"{remote.shown} does not take refs/nexus/*: {given.why}{held}", False

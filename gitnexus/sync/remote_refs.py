@@ -1,37 +1,48 @@
-"""Refs of the other end by our own names: asked for, fetched and pushed, whatever they are called there."""
+"""Lists, fetches and pushes refs of a remote, translating `refs/nexus/*` to the names used there.
+
+The git config `nexus.wireRef` sets those names.
+"""
 
 from collections.abc import Iterable, Sequence
 
-from gitnexus.app.wire import USUAL_WIRE, Wire
 from gitnexus.git import Repo
-from gitnexus.git.exchange import Order, Outcome, fetched, listed, pushed
+from gitnexus.git.exchange import PushOutcome, RefUpdate, fetch_remote_refs, list_remote_refs, push_ref_updates
 from gitnexus.state import STATE_REF
+from gitnexus.sync.remote import USUAL_STATE_BRANCH, Remote
 
 
-def settled(repo: Repo, wire: Wire) -> Wire:
-    """Return the wire as it turns out: a host that holds the state on the usual branch holds the queue there too.
+def resolve_state_branch(repo: Repo, remote: Remote) -> Remote:
+    """Return the remote; if it holds the state on the usual branch, the queue is below that too.
 
     Raises: Unreachable.
     """
-    if wire.wire:
-        return wire
-    found = listed(repo, wire.remote, [STATE_REF, USUAL_WIRE])
-    return wire.on(USUAL_WIRE) if STATE_REF not in found and USUAL_WIRE in found else wire
+    if remote.state_branch:
+        return remote
+    found = list_remote_refs(repo, remote.remote, [STATE_REF, USUAL_STATE_BRANCH])
+    return (
+        remote.with_state_branch(USUAL_STATE_BRANCH)
+        if STATE_REF not in found and USUAL_STATE_BRANCH in found
+        else remote
+    )
 
 
-def known(repo: Repo, wire: Wire, refs: Sequence[str]) -> dict[str, str]:
-    """Return what the other end has of these refs and of all below those that end with a slash. Raises: Unreachable."""
-    found = listed(repo, wire.remote, [wire.there(ref) for ref in refs])
-    return {wire.here(ref): oid for ref, oid in found.items()}
+def find_remote_refs(repo: Repo, remote: Remote, refs: Sequence[str]) -> dict[str, str]:
+    """Return the remote's values of these refs, and of all below those that end with a slash. Raises: Unreachable."""
+    found = list_remote_refs(repo, remote.remote, [remote.there(ref) for ref in refs])
+    return {remote.here(ref): oid for ref, oid in found.items()}
 
 
-def brought(repo: Repo, wire: Wire, refs: Iterable[str]) -> None:
-    """Fetch refs to where they are kept until they were looked at. Raises: Unreachable, Failed."""
-    fetched(repo, wire.remote, {wire.there(ref): wire.tracking(ref) for ref in refs}, most=wire.most)
+def fetch_to_tracking(repo: Repo, remote: Remote, refs: Iterable[str]) -> None:
+    """Fetch refs to their tracking refs. Raises: Unreachable, Failed."""
+    fetch_remote_refs(
+        repo, remote.remote, {remote.there(ref): remote.tracking_ref(ref) for ref in refs}, most=remote.most
+    )
 
 
-def given(repo: Repo, wire: Wire, orders: Sequence[Order], *, atomic: bool = False) -> dict[str, Outcome]:
-    """Push what refs of the other end are to become. Raises: Unreachable."""
-    named = [one._replace(ref=wire.there(one.ref)) for one in orders]
-    found = pushed(repo, wire.remote, named, atomic=atomic)
-    return {one.ref: found[wire.there(one.ref)] for one in orders}
+def push_to_remote(
+    repo: Repo, remote: Remote, orders: Sequence[RefUpdate], *, atomic: bool = False
+) -> dict[str, PushOutcome]:
+    """Push updates to refs of the remote; return the outcome of each. Raises: Unreachable."""
+    named = [one._replace(ref=remote.there(one.ref)) for one in orders]
+    found = push_ref_updates(repo, remote.remote, named, atomic=atomic)
+    return {one.ref: found[remote.there(one.ref)] for one in orders}

@@ -1,162 +1,176 @@
-"""What is found about files that a call reads or writes: by their names, by rules, and by where they lie."""
+"""Judges the files that a tool call reads or writes: by name, by policy rules and by location."""
 
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gitnexus.app.court import Court, Finding
-from gitnexus.app.harnessgate import file_text, meant, new_text, read_paths, text_after
-from gitnexus.app.judgefolder import is_repository
-from gitnexus.app.judgereads import Reach, words_of
 from gitnexus.base.text import one_line
-from gitnexus.git.shape import hook_of, why_git_may_obey, why_git_obeys
-from gitnexus.harness.calls import Patched, Reads, Writes
-from gitnexus.harness.patchform import added_text, sections, updated_text
-from gitnexus.policy.builtin import secret_by
-from gitnexus.policy.law import why_unreadable
-from gitnexus.policy.model import Change, PatchRequest
-from gitnexus.policy.paths import enters_git, why_odd
-from gitnexus.policy.words import ANY_FILE
+from gitnexus.git.shape import folder_of_hook, why_git_may_obey, why_git_obeys
+from gitnexus.harness.call_files import file_text, new_text, read_paths, resolve_path, text_after
+from gitnexus.harness.calls import PatchCall, ReadCall, WriteCall
+from gitnexus.harness.patchform import parse_patch_sections, text_after_hunks, text_of_added_file
+from gitnexus.policy.builtin import secret_pattern_for
+from gitnexus.policy.command_folder import is_repository
+from gitnexus.policy.compiled_rules import why_unreadable
+from gitnexus.policy.denied_reads import DeniedReads, describe_denied_file
+from gitnexus.policy.model import PatchRequest, PatchRow
+from gitnexus.policy.paths import enters_git, why_path_odd
+from gitnexus.policy.word_paths import ANY_FILE
+from gitnexus.toolgate.context import CallFinding, JudgeContext
 
 
-def reading(court: Court, call: Reads) -> Iterator[Finding]:
-    """Yield a no for each file or pattern of files that is not read for an agent."""
+def judge_reads(context: JudgeContext, call: ReadCall) -> Iterator[CallFinding]:
+    """Yield a denial for each file or file pattern that agents may not read."""
     for path in read_paths(call):
-        court.facts.append(("real", path, path))
-        inside = court.below(path)
-        # Outside of the worktree what is secret by its name is secret still.
-        secret = secret_by(path.lstrip("/")) if inside is None else inside and _unreadable(court, inside)
+        context.facts.append(("real", path, path))
+        inside = context.relative_path(path)
+        # Files with secret names stay secret outside the worktree.
+        secret = (
+            secret_pattern_for(path.lstrip("/")) if inside is None else inside and _unreadable_by_rule(context, inside)
+        )
         if secret:
-            yield Finding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
-    reach = Reach(court.here.law, court.place.top)
+            yield CallFinding("deny", f"{one_line(path, 120)} is not read for an agent ({secret})", secret)
+    reach = DeniedReads(context.here.compiled, context.location.top)
     for path in read_paths(call):
-        if (call.patterns or Path(path).is_dir()) and (found := reach.by_search(path, call.patterns)) is not None:
-            yield Finding("deny", words_of(found, court.place.top), found.rule)
-    court.look_at(reach.looked_at)
+        if context.relative_path(path) is None and (found := reach.by_path(path)) is not None:
+            yield CallFinding("deny", describe_denied_file(found, context.location.top), found.rule)
+        if (call.patterns or Path(path).is_dir()) and (found := reach.find_in_search(path, call.patterns)) is not None:
+            yield CallFinding("deny", describe_denied_file(found, context.location.top), found.rule)
+    context.rest_on(reach)
     for pattern in call.patterns:
-        for name in _spelled(pattern):
-            if rule := why_unreadable(court.here.law, name) if why_odd(name) is None else None:
-                yield Finding("deny", f"{one_line(pattern, 120)} finds what is not read for an agent ({rule})", rule)
+        for name in _names_matching_pattern(pattern):
+            if rule := why_unreadable(context.here.compiled, name) if why_path_odd(name) is None else None:
+                yield CallFinding(
+                    "deny", f"{one_line(pattern, 120)} finds what is not read for an agent ({rule})", rule
+                )
 
 
-def _unreadable(court: Court, path: str) -> str | None:
-    """Return the rule that keeps agents from a file, or from all that lies in a folder."""
-    law = court.here.law
-    found = why_unreadable(law, path)
-    return found or (why_unreadable(law, f"{path}/{ANY_FILE}") if Path(court.place.top, path).is_dir() else None)
+def _unreadable_by_rule(context: JudgeContext, path: str) -> str | None:
+    """Return the rule that denies agents a file, or everything in a folder."""
+    policy = context.here.compiled
+    found = why_unreadable(policy, path)
+    return found or (
+        why_unreadable(policy, f"{path}/{ANY_FILE}") if Path(context.location.top, path).is_dir() else None
+    )
 
 
-def _changes(court: Court, call: Writes | Patched) -> Iterator[Change]:
-    rows = [(call.path, "update")] if isinstance(call, Writes) else [(row.path, row.what) for row in call.files]
-    moved = isinstance(call, Patched) and any(row.what == "move" for row in call.files)
+def _written_changes(context: JudgeContext, call: WriteCall | PatchCall) -> Iterator[PatchRow]:
+    rows = [(call.path, "update")] if isinstance(call, WriteCall) else [(row.path, row.what) for row in call.files]
+    moved = isinstance(call, PatchCall) and any(row.what == "move" for row in call.files)
     seen = set()
-    text = "" if isinstance(call, Patched) else new_text(call)
+    text = "" if isinstance(call, PatchCall) else new_text(call)
     for path, what in rows:
-        place = court.below(meant(path))
+        place = context.relative_path(resolve_path(path))
         if not place or place in seen:
             continue
         seen.add(place)
-        old = _mode(meant(path))
+        old = _git_mode(resolve_path(path))
         gone = what == "delete"
         new = "" if gone else old or "100644"
-        yield Change(path=place, old_mode=old or ("100644" if gone or moved else ""), new_mode=new, binary="\0" in text)
+        yield PatchRow(
+            path=place, old_mode=old or ("100644" if gone or moved else ""), new_mode=new, binary="\0" in text
+        )
 
 
-def patch_of(court: Court, call: Writes | Patched) -> PatchRequest:
-    """Return the files of the worktree that a call writes, as the rows of a patch without its trees."""
-    changes = tuple(sorted(_changes(court, call), key=lambda row: os.fsencode(row.path)))
-    return PatchRequest(**court.common(), base="", base_tree="", result_tree="", changes=changes)
+def patch_request_from_call(context: JudgeContext, call: WriteCall | PatchCall) -> PatchRequest:
+    """Return the worktree files that a call writes as a patch request without trees."""
+    changes = tuple(sorted(_written_changes(context, call), key=lambda row: os.fsencode(row.path)))
+    return PatchRequest(**context.common(), base="", base_tree="", result_tree="", changes=changes)
 
 
-def shaped(court: Court, call: Writes | Patched) -> Iterator[Finding]:
-    """Yield a no for each file by which git would take a folder for a repository, a hook or a config: inside or out."""
-    rows = [(call.path, text_after(call, meant(call.path)))] if isinstance(call, Writes) else texts_after(call)
+def judge_git_shapes(context: JudgeContext, call: WriteCall | PatchCall) -> Iterator[CallFinding]:
+    """Yield a denial for each file that makes git see a repository, hook or config, inside or outside the worktree."""
+    rows = (
+        [(call.path, text_after(call, resolve_path(call.path)))] if isinstance(call, WriteCall) else texts_after(call)
+    )
     for path, text in rows:
-        real = meant(path)
+        real = resolve_path(path)
         why = why_git_may_obey(path, text) or why_git_may_obey(real, text)
-        folder = hook_of(real)
+        folder = folder_of_hook(real)
         if why is None and folder and is_repository(Path(folder)):
             why = "it is a hook of a folder that git takes for a repository"
         if why is not None:
-            yield Finding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
+            yield CallFinding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
 
 
-def texts_after(call: Patched) -> Iterator[tuple[str, str | None]]:
-    """Yield each file that a patch leaves with what it will hold, None where that cannot be told."""
-    found = sections(call.text) or ()
-    known: dict[str, str | None] = {}  # what an earlier part of the same patch made of a file
+def texts_after(call: PatchCall) -> Iterator[tuple[str, str | None]]:
+    """Yield each file that a patch writes with its new content, None if that is unknown."""
+    found = parse_patch_sections(call.text) or ()
+    known: dict[str, str | None] = {}  # the result of an earlier part of the same patch
     source = ""
     for at, (row, section) in enumerate(zip(call.files, found, strict=True)):
-        real = meant(row.path)
+        real = resolve_path(row.path)
         if row.what == "delete":
             known[real] = None
             continue
         before = source if row.what == "move" else real
         source = real
         if row.what == "update" and found[at + 1 : at + 2] and found[at + 1].what == "move":
-            continue  # what it holds is judged under its new name
+            continue  # its content is judged under its new name
         if row.what == "add":
-            known[real] = added_text(section)
+            known[real] = text_of_added_file(section)
         else:
-            known[real] = updated_text(section, known[before] if before in known else file_text(before))
+            known[real] = text_after_hunks(section, known[before] if before in known else file_text(before))
         yield row.path, known[real]
 
 
-def writing(court: Court, request: PatchRequest) -> Iterator[Finding]:
-    """Yield what the gate says to such a patch, nothing for an empty one."""
+def judge_patch(context: JudgeContext, request: PatchRequest) -> Iterator[CallFinding]:
+    """Yield the gate's findings on a patch request, nothing for an empty one."""
     if request.changes:
-        yield court.decided(request)
+        yield context.decide_request(request)
 
 
-def outside(court: Court, call: Writes | Patched) -> Iterator[Finding]:
-    """Yield what is found about each file that a call writes outside of the worktree."""
-    for path in [call.path] if isinstance(call, Writes) else [row.path for row in call.files]:
-        real = meant(path)
-        if court.below(real) is None:
-            yield _elsewhere(real)
+def judge_outside_writes(context: JudgeContext, call: WriteCall | PatchCall) -> Iterator[CallFinding]:
+    """Yield a finding for each file that a call writes outside the worktree."""
+    for path in [call.path] if isinstance(call, WriteCall) else [row.path for row in call.files]:
+        real = resolve_path(path)
+        if context.relative_path(real) is None:
+            yield _judge_outside_file(real)
 
 
-def _elsewhere(real: str) -> Finding:
+def _judge_outside_file(real: str) -> CallFinding:
     shown = one_line(real, 120)
-    secret = secret_by(real.lstrip("/"))
+    secret = secret_pattern_for(real.lstrip("/"))
     if secret:
-        return Finding("deny", f"{shown}: {secret} holds secrets", "builtin.secret")
+        return CallFinding("deny", f"{shown}: {secret} holds secrets", "builtin.secret")
     if enters_git(real.lstrip("/")):
-        return Finding("deny", f"{shown}: nothing of an agent's goes into .git", "builtin.git")
-    return Finding("ask", f"{shown} lies outside of the project", "harness.outside")
+        return CallFinding("deny", f"{shown}: nothing of an agent's goes into .git", "builtin.git")
+    return CallFinding("ask", f"{shown} lies outside of the project", "harness.outside")
 
 
-def unplanned(court: Court) -> Iterator[Finding]:
-    """Yield a no where edits need an open task and there is none."""
-    folder = Path(court.place.top, ".nexus", "state")
-    wanted = court.here.law.unplanned
+def judge_missing_task(context: JudgeContext) -> Iterator[CallFinding]:
+    """Yield a denial if edits require an open task and there is none."""
+    folder = Path(context.location.top, ".nexus", "state")
+    wanted = context.here.compiled.unplanned
     if wanted is None:
-        wanted = "require-task" if court.place.run and (folder / "plan.json").exists() else "free"
+        wanted = "require-task" if context.location.run and (folder / "plan.json").exists() else "free"
     if wanted == "require-task" and not (folder / "tasks.json").exists():
         why = "edits need a task here, and none is open: nx_task_add adds one (the policy says edits: require-task)"
-        yield Finding("deny", why, "edits.require-task")
+        yield CallFinding("deny", why, "edits.require-task")
 
 
-def written(court: Court, path: str, cwd: str) -> Finding:
-    """Return what is found about a file that a command writes: a no or a question."""
-    real = meant(posixpath.join(cwd, path) if not path.startswith("~") else path)
-    place = court.below(real)
+def judge_command_write(context: JudgeContext, path: str, cwd: str) -> CallFinding:
+    """Return the finding about a file that a command writes: a denial or a question."""
+    real = resolve_path(posixpath.join(cwd, path) if not path.startswith("~") else path)
+    place = context.relative_path(real)
     if why := why_git_obeys(real, None):
-        return Finding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
+        return CallFinding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
     if place is None:
-        return _elsewhere(real)
+        return _judge_outside_file(real)
     if not place:
-        return Finding("ask", "it writes to the top of the worktree", "harness.shell")
-    old = _mode(real)
-    change = Change(path=place, old_mode=old, new_mode=old or "100644")
-    found = court.decided(PatchRequest(**court.common(), base="", base_tree="", result_tree="", changes=(change,)))
-    # A path that may be written does not make the command one that may be run.
-    return found if found.verdict == "deny" else Finding("ask", found.why, found.rule)
+        return CallFinding("ask", "it writes to the top of the worktree", "harness.shell")
+    old = _git_mode(real)
+    change = PatchRow(path=place, old_mode=old, new_mode=old or "100644")
+    found = context.decide_request(
+        PatchRequest(**context.common(), base="", base_tree="", result_tree="", changes=(change,))
+    )
+    # A writable path does not make the command itself allowed.
+    return found if found.verdict == "deny" else CallFinding("ask", found.why, found.rule)
 
 
-def _mode(path: str) -> str:
-    """Return the kind of a file as git has it, empty if there is none."""
+def _git_mode(path: str) -> str:
+    """Return the git file mode of a file, "" if it does not exist."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -164,8 +178,8 @@ def _mode(path: str) -> str:
     return "100755" if mode & 0o111 else "100644"
 
 
-def _spelled(pattern: str) -> Iterable[str]:
-    """Return names that a pattern of names may find: what it would with nothing or one letter for each wildcard."""
+def _names_matching_pattern(pattern: str) -> Iterable[str]:
+    """Return names that a glob may match: the pattern with zero or one letter for each wildcard."""
     if pattern.startswith("!"):
         return ()
     names = {pattern.translate({ord(mark): letter for mark in "*?"}) for letter in ("", "x")}

@@ -1,196 +1,128 @@
-"""The gate of programs that ask us before each tool: one answer for every call, at once if the same was judged before.
+"""The tool gate: takes one tool call of another program, returns allow, deny or ask, from the cache where possible.
 
-Outside of a project of ours a hook that is installed for all repositories has no opinion, for it must not stop other
-work; one that came with a repository refuses, for somebody counts on it. Two things hold everywhere: the canary is
-refused, and so is what reaches into the user's home of git nexus, for the key of an approver lies there.
+Outside a project, a hook installed for all repositories has no opinion, because it must not stop other work; a hook
+that came with a repository denies, because somebody relies on it. Two rules hold everywhere: the canary is denied, and
+so is access to git nexus's home folder, which holds the approver's key.
 """
 
 import os
 from typing import Any
 
-from gitnexus.app.gatememo import Known, Memo, Place, home, place_of
-from gitnexus.git.shape import is_git_name, why_git_may_obey
+from gitnexus.git.shape import why_git_may_obey
+from gitnexus.harness.call_files import file_mode, new_text, paths_in_call, text_after
 from gitnexus.harness.calls import (
     Call,
-    Harmless,
-    Mcp,
-    Network,
-    Patched,
-    Question,
-    Reads,
-    Shell,
-    Subagent,
-    Writes,
-    call_of,
+    HarmlessCall,
+    McpCall,
+    NetworkCall,
+    QuestionCall,
+    ReadCall,
+    ShellCall,
+    SubagentCall,
+    WriteCall,
+    parse_tool_call,
 )
-from gitnexus.harness.canary import REASON, is_canary
-from gitnexus.harness.model import Answer, Happening
+from gitnexus.harness.canary import REASON, is_canary_call
+from gitnexus.harness.model import HarnessEvent, HookAnswer, answer_no_opinion, session_start_folder
+from gitnexus.state.locate import ProjectLocation, locate_first_project, locate_project
+from gitnexus.toolgate.cache import (
+    AnswerCache,
+    CachedAnswer,
+    nexus_home,
+    question_cache_key,
+)
 
-# Below our home, and yet where runs work.
+# Folders below our home in which runs work.
 WORKTREES = "worktrees"
-_LARGEST_TEXT = 1024 * 1024
 
 
-def judged(told: Happening) -> Answer:
-    """Return the answer to a tool call. Raises: whatever goes wrong, and whoever called keeps the gate shut then."""
-    cwd = os.path.realpath(told.cwd or os.getcwd())
-    call = call_of(told.harness, told.tool, told.given, cwd)
-    if is_canary(call):
-        return Answer(verdict="deny", reason=REASON)
-    paths = paths_of(call)
-    if reached := _in_our_home(paths, call):
-        return Answer(verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there")
-    place = place_of(cwd) or next((found for path in paths if (found := place_of(os.path.dirname(path)))), None)
-    place = place or _began_in()
+def answer_tool_call(event: HarnessEvent) -> HookAnswer:
+    """Return the answer to a tool call. May raise anything; the caller must then deny the call."""
+    cwd = os.path.realpath(event.cwd or os.getcwd())
+    call = parse_tool_call(event.harness, event.tool, event.given, cwd)
+    if is_canary_call(call):
+        return HookAnswer(verdict="deny", reason=REASON)
+    paths = paths_in_call(call)
+    if reached := _path_into_home(paths, call):
+        return HookAnswer(
+            verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there"
+        )
+    place = locate_project(cwd) or next(
+        (found for path in paths if (found := locate_project(os.path.dirname(path)))), None
+    )
+    place = place or locate_first_project(session_start_folder())  # leaving a project does not evade its policy
     if place is None:
-        return _lawless(told, cwd)
-    memo, key = Memo(place.common), _key(told, call, paths, place)
-    # In a run's worktree nothing is taken in by noticing it.
-    law = memo.law() if key and (place.run or memo.is_settled(place.top)) else None
-    if law is not None:
-        known = memo.found(law, key) or memo.waits(law, asking(told, call, key))
-        known = known or _plainly(told, call, place, law.get("plain"))
+        return _answer_without_project(event, cwd)
+    memo, key = AnswerCache(place.common), _answer_cache_key(event, call, paths, place)
+    # In a run's worktree no hand edits are imported.
+    policy = memo.policy_entry() if key and (place.run or memo.is_settled(place.top)) else None
+    if policy is not None:
+        known = memo.found(policy, key) or memo.waits(policy, question_cache_key(event, call, key))
+        known = known or _answer_if_plain(event, call, place, policy.get("plain"))
         if known is not None:
-            return no_opinion(told) if known.verdict == "" else _answer(known.verdict, known.reason)
-    from gitnexus.app.harnessjudge import answered  # the gate itself: all that the lines above are there to spare
+            return answer_no_opinion(event) if known.verdict == "" else _make_answer(known.verdict, known.reason)
+    from gitnexus.toolgate.judge import judge_and_answer  # imports the gate, which the lines above avoid
 
-    return answered(told, call, place, memo, key)
-
-
-def _began_in() -> Place | None:
-    """Return the project in which the session began, where the program tells: to leave it is no way out of its law."""
-    began = os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR") or ""
-    return place_of(began) if os.path.isabs(began) else None
+    return judge_and_answer(event, call, place, memo, key)
 
 
-def _lawless(told: Happening, cwd: str) -> Answer:
-    """Return the answer outside of every project: no opinion, but where somebody counts on the gate."""
-    from gitnexus.app.gateready import why_shut  # in a project nobody asks
+def _answer_without_project(event: HarnessEvent, cwd: str) -> HookAnswer:
+    """Return the answer outside any project: no opinion, unless somebody relies on the gate there."""
+    from gitnexus.toolgate.no_project import why_gate_shut  # not needed inside a project
 
-    reason = why_shut(told.harness, cwd)
-    return Answer(verdict="deny", reason=reason) if reason else no_opinion(told)
+    reason = why_gate_shut(event.harness, cwd)
+    return HookAnswer(verdict="deny", reason=reason) if reason else answer_no_opinion(event)
 
 
-def _plainly(told: Happening, call: Call, place: Place, plain: dict[str, Any] | None) -> Known | None:
-    """Return the answer to a call that the part of the law for plain ones tells, None for all others."""
-    if told.agent or place.run or not plain or not isinstance(call, (Reads, Writes, Shell)):
+def _answer_if_plain(
+    event: HarnessEvent, call: Call, location: ProjectLocation, plain: dict[str, Any] | None
+) -> CachedAnswer | None:
+    """Return the answer to a call that the fast rules decide, None for all others."""
+    if event.agent or location.run or not plain or not isinstance(call, (ReadCall, WriteCall, ShellCall)):
         return None
-    from gitnexus.app.plaincalls import answered  # what was judged before needs no expressions
+    from gitnexus.toolgate.fast_path import answer_plain_call  # cached answers need no regular expressions
 
-    return answered(call, place, plain)
-
-
-def below(place: Place, path: str) -> str | None:
-    """Return a real path from the top of the worktree, None for one outside."""
-    top = place.top.rstrip("/") + "/"
-    return path[len(top) :] if path.startswith(top) else "" if path + "/" == top else None
+    return answer_plain_call(call, location, plain)
 
 
-def new_text(call: Writes) -> str:
-    """Return all that a call says of what the file will hold."""
-    return call.content if call.content is not None else "".join(edit.new for edit in call.edits)
-
-
-def text_after(call: Writes, path: str) -> str | None:
-    """Return what a file will hold after a call; None where that is not told, or not exactly and git would look."""
-    if call.content is not None or not call.edits:
-        return call.content
-    before, exactly = file_text(path), is_git_name(path)
-    if exactly and before is None and os.path.lexists(path):
-        return None
-    text = before or ""
-    for edit in call.edits:
-        # A program may take what is only alike for what it is to replace.
-        if exactly and (text.count(edit.old) != 1 if edit.old else text):
-            return None
-        text = text.replace(edit.old, edit.new) if edit.old and edit.old in text else f"{text}\n{edit.new}"
-    return text
-
-
-def file_text(path: str) -> str | None:
-    """Return what a file holds now, None for one that is not there, is no plain one, or is too large to look at."""
-    if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST_TEXT:
-        return None
-    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
-        return file.read()
-
-
-def no_opinion(told: Happening) -> Answer:
-    """Return an answer that leaves it to the program's own rules. Our plug-in in OpenCode takes only a plain yes."""
-    return Answer(verdict="allow") if told.harness == "opencode" else Answer()
-
-
-def _answer(verdict: str, reason: str) -> Answer:
+def _make_answer(verdict: str, reason: str) -> HookAnswer:
     said = {"allow": "allow", "ask": "ask", "defer": "defer"}.get(verdict, "deny")
-    return Answer(verdict=said, reason=reason)  # type: ignore[arg-type]  # one of the four
+    return HookAnswer(verdict=said, reason=reason)  # type: ignore[arg-type]  # one of the four
 
 
-def asking(told: Happening, call: Call, key: str) -> str:
-    """Return all that the answer to a question depends on besides the law: who asks, and the call to its last word."""
-    return repr((key, told.session, told.headless, os.environ.get("CLAUDE_CODE_ENTRYPOINT"), call))
-
-
-def meant(path: str) -> str:
-    """Return the file that a path leads to, links followed; `~` is the home."""
-    return os.path.realpath(os.path.expanduser(path))
-
-
-def read_paths(call: Reads) -> tuple[str, ...]:
-    """Return the files that a call reads. For some programs `..` is the folder above by name, not by link."""
-    spelled = (os.path.normpath(os.path.expanduser(path)) for path in call.paths)
-    return tuple(dict.fromkeys((*map(meant, call.paths), *map(meant, spelled))))
-
-
-def paths_of(call: Call) -> tuple[str, ...]:
-    """Return the files that a call names, as they lie on the disk."""
-    if isinstance(call, Writes):
-        return (meant(call.path),)
-    if isinstance(call, Reads):
-        return read_paths(call)
-    return tuple(meant(row.path) for row in call.files) if isinstance(call, Patched) else ()
-
-
-def _in_our_home(paths: tuple[str, ...], call: Call) -> str:
-    """Return the path by which a call reaches into our home, empty if it does not. Of a shell only the text is seen."""
-    ours = os.path.realpath(home())
+def _path_into_home(paths: tuple[str, ...], call: Call) -> str:
+    """Return the path by which a call reaches our home folder, "" if none. For a shell only the text is examined."""
+    ours = os.path.realpath(nexus_home())
     for path in paths:
         if f"{path}/".startswith(f"{ours}/") and not f"{path}/".startswith(f"{ours}/{WORKTREES}/"):
             return path
-    text = (call.text or " ".join(call.argv)) if isinstance(call, Shell) else ""
-    for one in {ours, home()}:
+    text = (call.text or " ".join(call.argv)) if isinstance(call, ShellCall) else ""
+    for one in {ours, nexus_home()}:
         if one in text.replace(f"{one}/{WORKTREES}/", ""):
             return one
     return ""
 
 
-def _key(told: Happening, call: Call, paths: tuple[str, ...], place: Place) -> str:
-    """Return all that an answer depends on besides the law; empty for a call whose answer is never kept."""
+def _answer_cache_key(event: HarnessEvent, call: Call, paths: tuple[str, ...], location: ProjectLocation) -> str:
+    """Return what an answer depends on besides the policy; "" for a call whose answer is never cached."""
     subject: tuple[object, ...]
-    if isinstance(call, Writes):
+    if isinstance(call, WriteCall):
         shape = why_git_may_obey(paths[0], text_after(call, paths[0]))
-        subject = ("write", paths, mode_of(paths[0]), "\0" in new_text(call), shape)
-    elif isinstance(call, Reads):
+        subject = ("write", paths, file_mode(paths[0]), "\0" in new_text(call), shape)
+    elif isinstance(call, ReadCall):
         subject = ("read", paths, call.patterns)
-    elif isinstance(call, Shell):
+    elif isinstance(call, ShellCall):
         how = (call.dialect, call.typed, os.environ.get("PATH"))
         subject = ("shell", call.text, call.argv, os.path.realpath(call.cwd), *how)
-    elif isinstance(call, Mcp):
+    elif isinstance(call, McpCall):
         subject = ("mcp", call.server, call.tool, os.environ.get("CLAUDE_PLUGIN_ROOT"))
-    elif isinstance(call, Network):
+    elif isinstance(call, NetworkCall):
         subject = ("network", call.hosts)
-    elif isinstance(call, (Subagent, Question, Harmless)):
+    elif isinstance(call, (SubagentCall, QuestionCall, HarmlessCall)):
         subject = (repr(call),)
     else:
         return ""
     open_work = tuple(
-        os.path.exists(os.path.join(place.top, ".nexus", "state", one)) for one in ("plan.json", "tasks.json")
+        os.path.exists(os.path.join(location.top, ".nexus", "state", one)) for one in ("plan.json", "tasks.json")
     )
-    return repr((told.harness, told.tool, told.agent, place, open_work, subject))
-
-
-def mode_of(path: str) -> int:
-    """Return what `lstat` says of the kind of a file, 0 if there is none."""
-    try:
-        return os.lstat(path).st_mode
-    except OSError:
-        return 0
+    return repr((event.harness, event.tool, event.agent, location, open_work, subject))

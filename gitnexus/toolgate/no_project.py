@@ -1,16 +1,16 @@
-"""A repository that is no project: the gate has no law there, so it is shut where somebody put it up for that place.
+"""Decides whether the gate denies everything in a repository that is not a project.
 
-A hook that a person has in all repositories leaves those alone that are no projects of ours; else no work could be done
-there. Whatever else calls it came with the repository, and whoever put it there counts on it.
+A hook that the user installed for all repositories ignores those that are not projects; otherwise no work would be
+possible there. Any other hook came with the repository, and whoever added it relies on it.
 """
 
 import contextlib
 import json
 import os
 
-from gitnexus.app.gatememo import home
+from gitnexus.toolgate.cache import nexus_home
 
-# Where the gate is called from in a project, from the top of its worktree.
+# Files that call the gate in a project, relative to the top of its worktree.
 _CALLED_FROM = {
     "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
     "codex": (".codex/hooks.json", ".codex/config.toml"),
@@ -20,17 +20,17 @@ _CALLED_FROM = {
 _LARGEST = 1024 * 1024
 
 
-def why_shut(harness: str, folder: str) -> str:
-    """Return why nothing may be done in a folder that lies in no project, empty if that is left alone."""
-    tops = _repositories(os.path.realpath(folder))
+def why_gate_shut(harness: str, folder: str) -> str:
+    """Return why nothing may be done in a folder outside any project, "" if the gate has no opinion."""
+    tops = _enclosing_repositories(os.path.realpath(folder))
     if not tops:
         return ""
-    if any(_calls_us(top, harness) for top in tops):
+    if any(_calls_our_gate(top, harness) for top in tops):
         return (
             "git nexus: this repository has the gate in its files and is no project yet, so every tool is refused: "
             "a person makes it one with git nexus init"
         )
-    if os.environ.get("CLAUDE_PLUGIN_ROOT") or _is_for_all(harness):
+    if os.environ.get("CLAUDE_PLUGIN_ROOT") or _is_installed_for_all(harness):
         return ""
     return (
         "git nexus: this repository is no project, so every tool is refused: a person makes it one with git nexus "
@@ -38,8 +38,8 @@ def why_shut(harness: str, folder: str) -> str:
     )
 
 
-def _repositories(folder: str) -> list[str]:
-    """Return the tops of all worktrees that a folder lies in."""
+def _enclosing_repositories(folder: str) -> list[str]:
+    """Return the tops of all worktrees that contain a folder."""
     found, at = [], folder
     while True:
         if os.path.lexists(os.path.join(at, ".git")):
@@ -50,8 +50,8 @@ def _repositories(folder: str) -> list[str]:
         at = above
 
 
-def _calls_us(top: str, harness: str) -> bool:
-    """True if files of a worktree call our gate for a program. Those in a home do so for all its repositories."""
+def _calls_our_gate(top: str, harness: str) -> bool:
+    """True if files of a worktree call our gate for a program. Those in a home folder do so for all repositories."""
     if top == os.path.realpath(os.path.expanduser("~")):
         return False
     for name in _CALLED_FROM.get(harness, ()):
@@ -61,10 +61,10 @@ def _calls_us(top: str, harness: str) -> bool:
     return False
 
 
-def _is_for_all(harness: str) -> bool:
-    """True if the person has git nexus in all of a program's sessions."""
+def _is_installed_for_all(harness: str) -> bool:
+    """True if the user installed git nexus for all sessions of a program."""
     for name in ("installed.json", "pending.json"):
-        with contextlib.suppress(OSError, ValueError), open(os.path.join(home(), "harness", name), "rb") as file:
+        with contextlib.suppress(OSError, ValueError), open(os.path.join(nexus_home(), "harness", name), "rb") as file:
             value = json.load(file)
             rows = value.get("harnesses") if isinstance(value, dict) else None
             if isinstance(rows, dict) and harness in rows:

@@ -1,8 +1,7 @@
-"""Whether a server that a program calls `nexus` is ours: by the command line in the program's own files.
+"""Decides from a program's configuration files whether the MCP server it calls `nexus` is ours.
 
-A name proves nothing: any project and any plug-in may call a server so. Read are the files in which a program keeps its
-servers, of the project and of the person. One that starts something else under our name makes it nobody's; so does a
-name that stands in none of them.
+A name proves nothing: any project or plug-in may use it. The files of the project and of the user are read in which a
+program lists its servers. If one starts another command under our name, or none lists the name, the server is not ours.
 """
 
 import os
@@ -11,27 +10,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gitnexus.app.gatememo import found_on_path
 from gitnexus.base.text import one_line
-from gitnexus.harness.install.trust import json_at, toml_at
+from gitnexus.harness.install.trust import read_json_or_none, read_toml_or_empty
 from gitnexus.policy.builtin import why_bad_variable
+from gitnexus.toolgate.cache import find_on_path
 
 _NAME = "nexus"
 
 
 def why_not_ours(harness: str, server: str, top: str, *, in_run: bool = False) -> tuple[str, list[str]]:
-    """Return why the tools of a server are not ours, empty if they are, and the files that this rests on.
+    """Return why the tools of a server are not ours, "" if they are, and the files that this depends on.
 
     `in_run` is true in a run of ours, whose agent was started with our server on its command line.
     """
-    files = _plugin_files() if server != _NAME else _files(harness, top)
+    files = _plugin_files() if server != _NAME else _server_files(harness, top)
     found: list[bool] = []
     for file in files:
-        for name, value in _servers(file, top):
+        for name, value in _servers_in_file(file, top):
             if name != _NAME:
                 why = f"the tools of the server {one_line(name, 60)} cannot be told from ours by their names"
                 return f"{why}: give it another name", files
-            found.append(_starts_us(value))
+            found.append(_starts_our_program(value))
     if found and all(found):
         return "", files
     if in_run and not found:
@@ -40,7 +39,7 @@ def why_not_ours(harness: str, server: str, top: str, *, in_run: bool = False) -
     return f"the server {server} {why}, so its tools are not ours: git nexus harness doctor {harness}", files
 
 
-def _files(harness: str, top: str) -> list[str]:
+def _server_files(harness: str, top: str) -> list[str]:
     home, root, environ = Path.home(), Path(top), os.environ
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     opencode = Path(environ.get("OPENCODE_CONFIG_DIR") or config / "opencode")
@@ -64,14 +63,14 @@ def _files(harness: str, top: str) -> list[str]:
 
 
 def _plugin_files() -> list[str]:
-    """Return the servers of the plug-in whose hook this is; without one nobody can tell whose plug-in it is."""
+    """Return the server files of the plug-in that this hook belongs to; empty if it is unknown."""
     root = Path(os.environ.get("CLAUDE_PLUGIN_ROOT", ""))
     return [str(root / ".mcp.json")] if root.is_absolute() else []
 
 
-def _servers(file: str, top: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a file has under our name, and under names that begin like it: programs join server and tool."""
-    value = _value(file)
+def _servers_in_file(file: str, top: str) -> Iterator[tuple[str, Any]]:
+    """Yield a file's servers with our name or with a name that starts like it: programs join server and tool names."""
+    value = _parse_config_file(file)
     if not isinstance(value, dict):
         return
     tables = [value.get(key) for key in ("mcpServers", "mcp_servers", "mcp")]
@@ -84,21 +83,21 @@ def _servers(file: str, top: str) -> Iterator[tuple[str, Any]]:
                 yield str(name), server
 
 
-def _value(file: str) -> Any:
+def _parse_config_file(file: str) -> Any:
     path = Path(file)
-    return toml_at(path) if file.endswith(".toml") else json_at(path)
+    return read_toml_or_empty(path) if file.endswith(".toml") else read_json_or_none(path)
 
 
-def _starts_us(value: Any) -> bool:
-    """True for a server whose command is git nexus itself, with nothing set around it that makes it another program."""
+def _starts_our_program(value: Any) -> bool:
+    """True for a server whose command is git nexus, with no variables that make it run another program."""
     if not isinstance(value, dict) or value.get("url") or value.get("httpUrl") or value.get("cwd"):
         return False
     command, args = value.get("command"), value.get("args") or []
     words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [args])]
-    around = value.get("env") or value.get("environment") or {}
-    if not all(isinstance(word, str) for word in words) or not isinstance(around, dict):
+    context = value.get("env") or value.get("environment") or {}
+    if not all(isinstance(word, str) for word in words) or not isinstance(context, dict):
         return False
-    if any(name == "PATH" or why_bad_variable(str(name), str(text)) for name, text in around.items()):
+    if any(name == "PATH" or why_bad_variable(str(name), str(text)) for name, text in context.items()):
         return False
     if words[:3] == ["git", "nexus", "mcp"]:
         return True
@@ -106,8 +105,8 @@ def _starts_us(value: Any) -> bool:
 
 
 def _is_our_program(word: str) -> bool:
-    """True for the very file that is at work here, or the one that a shell would find."""
+    """True if the word names the running program's file, or the one that a shell would find."""
     if Path(word).name != "git-nexus":
         return False
-    ours = {os.path.realpath(sys.argv[0]), found_on_path("git-nexus")}
+    ours = {os.path.realpath(sys.argv[0]), find_on_path("git-nexus")}
     return "/" not in word or os.path.realpath(word) in ours

@@ -1,27 +1,29 @@
-"""What a role may not do, whatever the rules say: its capabilities, as tools of the program and as commands."""
+"""Denies a tool call that the capabilities of its role exclude, whatever the policy rules say."""
 
-from gitnexus.app.court import Court, Finding
-from gitnexus.app.judgeshell import writes_files
 from gitnexus.base.text import one_line
-from gitnexus.harness.calls import Call, Reads, Shell
+from gitnexus.harness.calls import Call, ReadCall, ShellCall
+from gitnexus.toolgate.context import CallFinding, JudgeContext
+from gitnexus.toolgate.shell import writes_files
 
 
-def limited(court: Court, call: Call) -> Finding | None:
-    """Return the no that a role's capabilities mean for a call, None if they mean none."""
-    if not court.role:
+def refusal_by_role(context: JudgeContext, call: Call) -> CallFinding | None:
+    """Return the denial by a role's capabilities, None if they permit the call."""
+    if not context.role:
         return None
-    from gitnexus.catalog import open_catalog  # roles and skills: only who has a role pays
-    from gitnexus.catalog.effective import denied, effective
+    from gitnexus.catalog import open_catalog  # roles and skills: only needed with a role
+    from gitnexus.catalog.effective import denied_harness_tools, effective_capabilities
     from gitnexus.catalog.harnesses import HARNESSES
 
-    opened = open_catalog(court.state.snapshot, court.state.repo.place, court.state.trusts)
-    if court.role not in opened.catalog.agents or isinstance(call, Reads):
+    opened = open_catalog(context.state.snapshot, context.state.repo.folder, context.state.trusts)
+    if context.role not in opened.catalog.agents or isinstance(call, ReadCall):
         return None
-    held = effective(opened.catalog, court.role, opened.added)
-    harness = HARNESSES.get(court.told.harness)
-    tools = denied(opened.catalog, held, harness) if held and harness else ()
-    if court.told.tool in tools:
-        return Finding("deny", f"the role {court.role} may not use {one_line(court.told.tool, 60)}", "capability")
-    if "no_file_edit" in held and isinstance(call, Shell) and writes_files(call):
-        return Finding("deny", f"the role {court.role} edits no files, by a command neither", "capability")
+    held = effective_capabilities(opened.catalog, context.role, opened.added)
+    harness = HARNESSES.get(context.event.harness)
+    tools = denied_harness_tools(opened.catalog, held, harness) if held and harness else ()
+    if context.event.tool in tools:
+        return CallFinding(
+            "deny", f"the role {context.role} may not use {one_line(context.event.tool, 60)}", "capability"
+        )
+    if "no_file_edit" in held and isinstance(call, ShellCall) and writes_files(call):
+        return CallFinding("deny", f"the role {context.role} edits no files, by a command neither", "capability")
     return None

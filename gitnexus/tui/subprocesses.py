@@ -1,7 +1,7 @@
-"""What the chat has done by others: commands of git nexus, each a process of its own that outlives the terminal.
+"""Runs git nexus commands for the chat, each in its own process that outlives the terminal.
 
-So nothing that takes time stops the conversation, a closed terminal ends no run, and what the chat does is what anybody
-can type.
+So nothing slow stops the conversation, closing the terminal ends no run, and the chat does nothing that a user could
+not type.
 """
 
 import contextlib
@@ -25,23 +25,23 @@ _LEFT: "list[subprocess.Popen[bytes]]" = []
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FinishedCommand:
     """How a command ended: its status, what it printed, and its JSON if that was asked for."""
 
     argv: tuple[str, ...]
     status: int
     out: str
     err: str
-    told: dict[str, Any] = field(default_factory=dict)
+    answer: dict[str, Any] = field(default_factory=dict)
 
     @property
     def failure(self) -> str:
         """Return what went wrong in words, nothing if it did not."""
-        error = self.told.get("error")
+        error = self.answer.get("error")
         if isinstance(error, dict):
             hint = error.get("fix") or ""
             return f"{error.get('message', 'it failed')}{f' (try: {hint})' if hint else ''}"
-        if self.status in (0, _INTERRUPTED) or self.told:
+        if self.status in (0, _INTERRUPTED) or self.answer:
             return ""
         if "--json" in self.argv:
             # What goes by on standard error is what agents say: none of that is ours to say.
@@ -51,38 +51,38 @@ class Done:
 
 
 @dataclass(slots=True)
-class Job:
+class CommandJob:
     """A command that is under way."""
 
     argv: tuple[str, ...]
-    then: Callable[[Done], None]
+    then: Callable[[FinishedCommand], None]
     run: str
     process: "subprocess.Popen[bytes]"
     out: IO[bytes]
     err: IO[bytes]
 
 
-class Hands:
+class CommandRunner:
     """Starts commands of git nexus in a folder, and tells when they are done."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
         # How wide what comes back may be.
         self.columns = 100
-        self.jobs: list[Job] = []
+        self.jobs: list[CommandJob] = []
 
-    def do(self, argv: Sequence[str], then: Callable[[Done], None], run: str = "") -> None:
+    def do(self, argv: Sequence[str], then: Callable[[FinishedCommand], None], run: str = "") -> None:
         """Start a command; `then` hears how it ended, in `collect`."""
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is collected
-        process = self._started(argv, out, err)
-        self.jobs.append(Job(tuple(argv), then, run, process, out, err))
+        process = self._start_process(argv, out, err)
+        self.jobs.append(CommandJob(tuple(argv), then, run, process, out, err))
 
     def collect(self) -> None:
         """Tell of all commands that are done by now."""
         for job in [job for job in self.jobs if job.process.poll() is not None]:
             self.jobs.remove(job)
             with job.out, job.err:
-                job.then(_done(job))
+                job.then(_finished_command(job))
 
     def stop(self, run: str = "") -> bool:
         """End what is being done, for a run if one is named; True if there was something."""
@@ -101,7 +101,7 @@ class Hands:
                 _LEFT.append(job.process)
         self.jobs = []
 
-    def _started(self, argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> "subprocess.Popen[bytes]":
+    def _start_process(self, argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> "subprocess.Popen[bytes]":
         # No colours, no questions and no pager: what comes back is shown by us.
         env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(self.columns)}
         words = [sys.executable, "-m", "gitnexus", "-C", str(self._place), *argv]
@@ -110,7 +110,7 @@ class Hands:
         )
 
 
-def _done(job: Job) -> Done:
+def _finished_command(job: CommandJob) -> FinishedCommand:
     texts = []
     for file in (job.out, job.err):
         file.seek(0)
@@ -121,4 +121,4 @@ def _done(job: Job) -> Done:
             found = json.loads(texts[0])
             told = found if isinstance(found, dict) else {}
     out, err = (visible_bytes(text).rstrip("\n") for text in texts)
-    return Done(job.argv, job.process.returncode, out, err, told)
+    return FinishedCommand(job.argv, job.process.returncode, out, err, told)

@@ -1,4 +1,4 @@
-"""A patch that waits, in the person's own editor. Whatever goes wrong is a sentence, and the old card comes again."""
+"""Opens a waiting patch in the user's editor and returns the edited patch; on a failure the old card is shown again."""
 
 from typing import TYPE_CHECKING
 
@@ -7,26 +7,26 @@ import click
 from gitnexus.base.text import one_line
 
 if TYPE_CHECKING:
-    from gitnexus.app.rundesk import RunDesk
+    from gitnexus.runs.open_run import OpenRun
 
 
-def edited(desk: "RunDesk", action: str, *, shows: str) -> str:
+def edit_waiting_patch(run: "OpenRun", action: str, *, shows: str) -> str:
     """Let a person edit a patch; return the action that was made of it, or the old one if none was.
 
     `shows` says which secrets the card hides: an editor hides nothing, and that is recorded.
     """
-    from gitnexus.app.runcard import revealed
-    from gitnexus.app.runedit import draft, taken
     from gitnexus.base.errors import NexusError
-    from gitnexus.git.users import opened
+    from gitnexus.git.user_git import open_in_editor
+    from gitnexus.runs.actions.card import log_reveal
+    from gitnexus.runs.actions.edit import propose_edited_patch, write_draft
 
     try:
-        file = draft(desk, action)
+        file = write_draft(run, action)
         if shows:
             click.echo(f"{one_line(shows, 200)}; the editor shows it, and that is recorded", err=True)
-            revealed(desk, action, "to edit it")
-        opened(desk.repo.worktree or desk.repo.place, file)
-        new = taken(desk, action)
+            log_reveal(run, action, "to edit it")
+        open_in_editor(run.repo.worktree or run.repo.folder, file)
+        new = propose_edited_patch(run, action)
     except (NexusError, OSError) as exc:
         words = exc.message if isinstance(exc, NexusError) else f"the system said: {exc.strerror or exc}"
         click.echo(f"{action} is as it was: {one_line(words, 400)}", err=True)

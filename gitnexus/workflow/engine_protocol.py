@@ -1,37 +1,36 @@
-"""What an engine needs of the world around it: a log, a shelf, specialists, and a gate that acts."""
+"""Defines what the engine needs from its surroundings: an event log, artifacts, specialists, and a gate for actions."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from gitnexus.events.artifacts import ArtifactRef
-from gitnexus.events.log import Draft
+from gitnexus.events.log import EventDraft
 from gitnexus.events.model import Event
 from gitnexus.prompts.model import Action, Blocked
-from gitnexus.workflow.budget import Plan
+from gitnexus.workflow.budget import CountedPlan
 from gitnexus.workflow.definition import WorkflowNode
-from gitnexus.workflow.packing import Limits, Packed
-from gitnexus.workflow.specialist import Order, Returned
+from gitnexus.workflow.packing import BatchLimits, PackedPlan
+from gitnexus.workflow.specialist import WorkOrder, WorkResult
 
 
-class Change(NamedTuple):
-    """A plan that is to become another one."""
+class PlanReplacement(NamedTuple):
+    """A plan that replaces another one."""
 
     old: str
     new: str
     plan: bytes
 
 
-class Deed(NamedTuple):
-    """One thing to be done for a node once the gate says so: an executor's action, a change of the plan, a handoff.
+class NodeAction(NamedTuple):
+    """One action of a node that needs an approval: an executor's action, a plan change, or a handoff.
 
-    A `handoff` is made of whom (`receiver`) and what they are told (`message`); `tree` is what an agent left in the
-    worktree.
+    A handoff has a `receiver` and a `message`; `tree` is what an agent left in the worktree.
     """
 
     kind: str
     summary: str
     action: Action | None = None
-    change: Change | None = None
+    change: PlanReplacement | None = None
     blocked: Blocked | None = None
     receiver: str = ""
     message: str = ""
@@ -41,40 +40,46 @@ class Stage(Protocol):
     """One run as its engine sees it. Only `call` is used from several threads."""
 
     def events(self, after: int) -> Iterable[Event]:
-        """Return what happened after an event, by its number."""
+        """Return the events after a sequence number."""
 
-    def write(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write events down; they are durable when this returns."""
+    def write(self, drafts: Sequence[EventDraft]) -> list[Event]:
+        """Append events; they are durable when this returns."""
 
     def keep(self, name: str, data: bytes) -> ArtifactRef:
-        """Keep an artifact."""
+        """Store an artifact."""
 
     def read(self, digest: str) -> bytes:
         """Return an artifact."""
 
-    def told(self, action: str) -> tuple[str, str]:
-        """Return whom a handoff names and what they are told."""
+    def handoff_of(self, action: str) -> tuple[str, str]:
+        """Return the receiver and the message of a handoff."""
 
-    def call(self, order: Order) -> Returned:
-        """Let a specialist work, with the pack and the view that belong to the order. Raises: Unfit, NexusError."""
+    def call(self, order: WorkOrder) -> WorkResult:
+        """Call a specialist with the pack and the view of the order. Raises: UnusableAnswer, NexusError."""
 
-    def act(self, node: WorkflowNode, step: str, deed: Deed) -> str:
-        """Propose a deed and do it if that is allowed; return why it is no proposal, nothing if it is one."""
+    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
+        """Propose an action and carry it out if allowed; return why the proposal is invalid, empty if it is valid."""
+
+    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+        """Run commands on the tree that a patch makes; return which one failed and its last lines, empty if none."""
+
+    def retry(self, why: str) -> str:
+        """Return what to tell the specialist that tries a step again, empty if it does not."""
 
     def settle(self, action: str) -> None:
-        """Go on with an action that is not over: carry it out, or ask about it."""
+        """Continue an unfinished action: carry it out, or ask about it."""
 
     def ask(self, question: str, text: str) -> None:
-        """Ask a person who is there what a node wants to know; whoever is not answers later."""
+        """Ask the user a node's question if one is present; otherwise it is answered later."""
 
-    def surprise(self, deed: Deed, files: Sequence[str]) -> str:
-        """Return what nobody expects of a deed for a step that names these files, nothing if all is as planned."""
+    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
+        """Return what is unexpected about an action for a step that names these files, empty if nothing is."""
 
-    def packed(self, plan: Plan, limits: Limits) -> Packed:
-        """Return what is left of a plan in batches, counted in the files as they are now."""
+    def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:
+        """Return the rest of a plan in batches, computed from the current files."""
 
     def show(self, node: str, text: str) -> None:
-        """Tell who watches."""
+        """Show progress to whoever watches."""
 
-    def completed(self, node: WorkflowNode) -> None:
-        """A node is through: what is to be kept beyond the run is kept now."""
+    def on_completed(self, node: WorkflowNode) -> None:
+        """Store what is kept beyond the run, now that a node is completed."""

@@ -1,4 +1,4 @@
-"""What a run is to do, fixed when it starts: a graph of nodes, and the hash that says it is still the same."""
+"""The definition of a run, fixed at its start: a graph of nodes, and the hash that identifies it."""
 
 from collections.abc import Iterator
 from dataclasses import field
@@ -12,8 +12,8 @@ VERSION = 1
 Way = Literal["contained", "proposer"]
 
 
-class Budgets(Record):
-    """How much a run may take; 0 is no limit of its own."""
+class RunBudgets(Record):
+    """The limits of a run; 0 is no limit."""
 
     seconds: int = 3600
     tokens: int = 0
@@ -21,8 +21,8 @@ class Budgets(Record):
     handoffs: int = 10
 
 
-class Node(Record):
-    """One step: which adapter works, as which role, on what."""
+class RunNode(Record):
+    """One node: its adapter, role and prompt."""
 
     id: str
     adapter: str
@@ -37,26 +37,28 @@ class Node(Record):
     live: bool | None = None
 
 
-class Definition(Record):
-    """The whole. `edges` are pairs of node ids: a node waits for those that point at it. `mode`: how much is asked."""
+class RunDefinition(Record):
+    """A run. Each pair of `edges` makes its second node wait for the first. `mode`: how much the user is asked."""
 
     version: int = VERSION
     name: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[RunNode, ...]
     edges: tuple[tuple[str, ...], ...] = ()
-    budgets: Budgets = field(default_factory=Budgets)
+    budgets: RunBudgets = field(default_factory=RunBudgets)
     mode: Mode = "default"
 
 
-def of_command(argv: tuple[str, ...], *, name: str = "", budgets: Budgets | None = None) -> Definition:
-    """Return the workflow of one node that runs any command as the agent. Raises: Invalid."""
+def definition_from_command(
+    argv: tuple[str, ...], *, name: str = "", prompt: str = "", budgets: RunBudgets | None = None
+) -> RunDefinition:
+    """Return the one-node workflow that runs a command as the agent; `prompt` describes it. Raises: Invalid."""
     if not argv or not argv[0]:
         raise Invalid("say what to run", hint="git nexus run -- CMD")
-    node = Node(id="main", adapter="command", argv=argv)
-    return Definition(name=name or argv[0].rpartition("/")[2], nodes=(node,), budgets=budgets or Budgets())
+    node = RunNode(id="main", adapter="command", argv=argv, prompt=prompt)
+    return RunDefinition(name=name or argv[0].rpartition("/")[2], nodes=(node,), budgets=budgets or RunBudgets())
 
 
-def of_prompt(
+def definition_from_prompt(
     prompt: str,
     adapter: str,
     *,
@@ -64,26 +66,26 @@ def of_prompt(
     way: Way = "contained",
     model: str = "",
     argv: tuple[str, ...] = (),
-    budgets: Budgets | None = None,
-) -> Definition:
-    """Return the workflow of one node that gives a prompt to an agent. Raises: Invalid."""
+    budgets: RunBudgets | None = None,
+) -> RunDefinition:
+    """Return the one-node workflow that gives a prompt to an agent. Raises: Invalid."""
     if not prompt.strip():
         raise Invalid("say what is to be done", hint='git nexus run "fix the parser" --agent claude')
-    node = Node(id="main", adapter=adapter, role=role, prompt=prompt, way=way, model=model, argv=argv)
-    return Definition(name=adapter, nodes=(node,), budgets=budgets or Budgets())
+    node = RunNode(id="main", adapter=adapter, role=role, prompt=prompt, way=way, model=model, argv=argv)
+    return RunDefinition(name=adapter, nodes=(node,), budgets=budgets or RunBudgets())
 
 
-def difference(before: Record, now: Record) -> list[str]:
-    """Return what differs, each by its place and in words, for who tries to resume another definition."""
-    return list(_differing("", before.plain(), now.plain()))
+def definition_differences(before: Record, now: Record) -> list[str]:
+    """Return the differences by field as text, for a user who tries to resume another definition."""
+    return list(_differing_values("", before.plain(), now.plain()))
 
 
-def _differing(place: str, old: Any, new: Any) -> Iterator[str]:
+def _differing_values(place: str, old: Any, new: Any) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
-            yield from _differing(f"{place}.{key}" if place else key, old.get(key), new.get(key))
+            yield from _differing_values(f"{place}.{key}" if place else key, old.get(key), new.get(key))
     elif isinstance(old, list | tuple) and isinstance(new, list | tuple) and len(old) == len(new):
         for at, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _differing(f"{place}[{at}]", one, other)
+            yield from _differing_values(f"{place}[{at}]", one, other)
     elif old != new:
         yield f"{place}: {old!r} is now {new!r}"

@@ -225,9 +225,8 @@ def test_hooks_status_says_how_each_is_installed(project: Path, nexus: Nexus) ->
 def test_reading_goes_on_when_edits_cannot_be_taken_in(project: Path, nexus: Nexus) -> None:
     (project / ".nexus" / "memory").mkdir()
     (project / ".nexus" / "memory" / "a.md").write_text("new\n")
-    (project / ".git" / f"{STATE_REF}.lock").touch()
-
-    done = nexus("status")
+    with (project / ".git" / f"{STATE_REF}.lock").open("w"):  # a lock that nobody held would be broken
+        done = nexus("status")
 
     assert done.returncode == 0
     assert "what you changed in .nexus/ is not taken in yet" in done.stderr

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.harness import install
-from gitnexus.app.harnesscheck import examined, in_short
+from gitnexus.app.harness_doctor import examine_harness, summarize_harnesses
+from gitnexus.app.harness_install import install_harness
 from gitnexus.harness.speech.table import NAMES
 from tests.conftest import Nexus
 
@@ -32,7 +32,7 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def canary(place: Path, name: str) -> tuple[str, str]:
-    found = [finding for finding in examined(place, name) if finding.check == "canary"]
+    found = [finding for finding in examine_harness(place, name) if finding.check == "canary"]
     assert len(found) == 1
     return found[0].state, found[0].words
 
@@ -47,11 +47,11 @@ def canary(place: Path, name: str) -> tuple[str, str]:
     ],
 )
 def test_gemini_tells_of_the_server_on_stderr(told: str, state: str, words: str, repository: Path, says: Path) -> None:
-    install(repository, "gemini-cli", "project", None, dry_run=False)
+    install_harness(repository, "gemini-cli", "project", None, dry_run=False)
     (says / "says").write_text("exit 2\n")
     (says / "gemini").write_text(f"#!/bin/sh\necho '{told}' >&2\n")
 
-    found = next(finding for finding in examined(repository, "gemini-cli") if finding.check == "program")
+    found = next(finding for finding in examine_harness(repository, "gemini-cli") if finding.check == "program")
 
     assert (found.state, found.words.startswith(words)) == (state, True)
 
@@ -73,13 +73,13 @@ def test_gemini_tells_of_the_server_on_stderr(told: str, state: str, words: str,
 def test_opencode_is_asked_which_plugins_it_loads(
     told: str, pure: str, state: str, words: str, repository: Path, says: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(repository, "opencode", "project", None, dry_run=False)
+    install_harness(repository, "opencode", "project", None, dry_run=False)
     (says / "says").write_text("exit 2\n")
     # More than a pipe holds comes before it, as the roles do.
     (says / "opencode").write_text(f"#!/bin/sh\nprintf '%200000s' ''\necho '{told}'\n")
     monkeypatch.setenv("OPENCODE_PURE", pure)
 
-    found = examined(repository, "opencode")
+    found = examine_harness(repository, "opencode")
 
     last = [finding for finding in found if finding.check == "program"][-1]
     assert (last.state, last.words.startswith(words)) == (state, True)
@@ -90,7 +90,7 @@ def test_opencode_is_asked_which_plugins_it_loads(
 def test_a_hook_that_refuses_the_canary_is_proved_to_block(name: str, repository: Path, says: Path) -> None:
     if name == "opencode" and NODE is None:
         pytest.skip(NO_NODE)
-    install(repository, name, "project", None, dry_run=False)
+    install_harness(repository, name, "project", None, dry_run=False)
     (says / "says").write_text("echo 'git nexus canary: refused' >&2; exit 2\n")
 
     assert canary(repository, name) == ("ok", "a call that must be refused was refused by the installed hook")
@@ -108,7 +108,7 @@ def test_a_hook_that_refuses_the_canary_is_proved_to_block(name: str, repository
 def test_a_hook_that_lets_the_canary_pass_is_a_problem(name: str, answer: str, repository: Path, says: Path) -> None:
     if name == "opencode" and NODE is None:
         pytest.skip(NO_NODE)
-    install(repository, name, "project", None, dry_run=False)
+    install_harness(repository, name, "project", None, dry_run=False)
     (says / "says").write_text(answer + "\n")
 
     assert canary(repository, name)[0] == "problem"
@@ -121,7 +121,7 @@ def test_where_git_nexus_fails_the_hook_refuses_everything_and_says_so(
 ) -> None:
     if name == "opencode" and NODE is None:
         pytest.skip(NO_NODE)
-    install(repository, name, "project", None, dry_run=False)
+    install_harness(repository, name, "project", None, dry_run=False)
     (says / "says").write_text(answer + "\n")
 
     state, words = canary(repository, name)
@@ -132,25 +132,25 @@ def test_where_git_nexus_fails_the_hook_refuses_everything_and_says_so(
 
 
 def test_a_hook_that_is_gone_is_a_problem(repository: Path, says: Path) -> None:
-    install(repository, "gemini-cli", "project", None, dry_run=False)
+    install_harness(repository, "gemini-cli", "project", None, dry_run=False)
     (says / "says").write_text("exit 2\n")
     (repository / ".gemini" / "settings.json").write_text("{}")
 
-    found = {(finding.check, finding.state): finding.words for finding in examined(repository, "gemini-cli")}
+    found = {(finding.check, finding.state): finding.words for finding in examine_harness(repository, "gemini-cli")}
 
     assert "has no hook of ours for BeforeTool: nothing is stopped" in found["canary", "problem"]
     assert found["files", "problem"] == ".gemini/settings.json: without ours"
 
 
 def test_what_is_not_installed_is_said_with_the_way_to_it(repository: Path) -> None:
-    first = examined(repository, "codex")[0]
+    first = examine_harness(repository, "codex")[0]
 
     assert (first.state, first.words, first.hint) == (
         "problem",
         "Codex: not installed",
         "git nexus harness install codex",
     )
-    assert list(in_short(repository)) == []
+    assert list(summarize_harnesses(repository)) == []
 
 
 def test_the_commands_tell_the_same_in_words_and_as_json(nexus: Nexus) -> None:
@@ -172,7 +172,7 @@ def test_the_commands_tell_the_same_in_words_and_as_json(nexus: Nexus) -> None:
 
 @pytest.mark.skipif(NODE is None, reason=NO_NODE)
 def test_the_plugin_of_opencode_hands_events_on_and_what_is_said_to_the_model(repository: Path, says: Path) -> None:
-    install(repository, "opencode", "project", None, dry_run=False)
+    install_harness(repository, "opencode", "project", None, dry_run=False)
     (says / "says").write_text(
         f"""echo "$4" >> '{says}/events'; echo '{{"context": "look here", "verdict": "allow"}}'\n"""
     )

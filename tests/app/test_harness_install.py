@@ -12,16 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.harness import Client, install, standings, uninstall, write_plugin
-from gitnexus.app.harnesscheck import in_short
+from gitnexus.app.harness_doctor import summarize_harnesses
+from gitnexus.app.harness_install import (
+    ClientConfig,
+    install_harness,
+    install_statuses,
+    uninstall_harness,
+    write_plugin,
+)
 from gitnexus.base.errors import BadUsage, Invalid, NotFound
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.install import transition
-from gitnexus.harness.install.jsontext import parsed
-from gitnexus.harness.install.kit import hook_line
+from gitnexus.harness.install.context import hook_shell_line
+from gitnexus.harness.install.jsontext import parse_json_text
 from gitnexus.harness.install.model import SCOPES, Scope
-from gitnexus.harness.install.trust import codex_hooks
-from gitnexus.harness.speech.table import NAMES, speech_of
+from gitnexus.harness.install.trust import codex_hook_states
+from gitnexus.harness.speech.table import NAMES, load_harness_protocol
 from tests.conftest import Nexus, run_git
 
 PROGRAMS = [*NAMES, "cursor"]
@@ -56,16 +62,16 @@ def lay(root: Path, files: dict[str, str]) -> None:
         path.write_bytes(text.encode())
 
 
-def put(place: Path, name: str, scope: Scope = "project", given: Client | None = None) -> list[str]:
-    return install(place, name, scope, given, dry_run=False).notes
+def put(place: Path, name: str, scope: Scope = "project", given: ClientConfig | None = None) -> list[str]:
+    return install_harness(place, name, scope, given, dry_run=False).notes
 
 
-def take(place: Path, name: str, scope: Scope = "project", given: Client | None = None) -> list[str]:
-    return uninstall(place, name, scope, given, dry_run=False).notes
+def take(place: Path, name: str, scope: Scope = "project", given: ClientConfig | None = None) -> list[str]:
+    return uninstall_harness(place, name, scope, given, dry_run=False).notes
 
 
 def loaded(path: Path) -> dict[str, object]:
-    node = parsed(path.read_text(encoding="utf-8"), str(path))
+    node = parse_json_text(path.read_text(encoding="utf-8"), str(path))
     assert node is not None
     assert isinstance(node.value, dict)
     return node.value
@@ -121,10 +127,10 @@ def test_twice_is_harmless_and_a_dry_run_writes_nothing(repository: Path) -> Non
     lay(repository, SETTINGS)
     before = tree(repository)
 
-    told = install(repository, "claude-code", "project", None, dry_run=True)
+    told = install_harness(repository, "claude-code", "project", None, dry_run=True)
     untouched = tree(repository)
-    first = install(repository, "claude-code", "project", None, dry_run=False)
-    second = install(repository, "claude-code", "project", None, dry_run=False)
+    first = install_harness(repository, "claude-code", "project", None, dry_run=False)
+    second = install_harness(repository, "claude-code", "project", None, dry_run=False)
 
     assert untouched == before
     assert [change.path for change in told.changes] == [change.path for change in first.changes]
@@ -215,7 +221,7 @@ def test_a_kill_in_between_is_known_and_healed(
     lay(repository, SETTINGS)
     before = tree(repository)
     count = 0
-    real = transition.replace
+    real = transition.replace_file
 
     def killed(path: Path, data: bytes) -> None:
         nonlocal count
@@ -225,12 +231,12 @@ def test_a_kill_in_between_is_known_and_healed(
         real(path, data)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(transition, "replace", killed)
+        patched.setattr(transition, "replace_file", killed)
         put(repository, "codex")
-    half = next(one for one in standings(repository, ["codex"]) if one.scope == "project")
+    half = next(one for one in install_statuses(repository, ["codex"]) if one.scope == "project")
     if heal == "install":
         put(repository, "codex")
-        whole = next(one for one in standings(repository, ["codex"]) if one.scope == "project")
+        whole = next(one for one in install_statuses(repository, ["codex"]) if one.scope == "project")
         assert (whole.how, {file.state for file in whole.files}) == ("yes", {"as installed"})
     take(repository, "codex")
 
@@ -249,9 +255,9 @@ def test_in_a_clone_it_is_seen_taken_over_and_taken_out(repository: Path, tmp_pa
     for clone in ("one", "two"):
         run_git(tmp_path, "clone", "-q", str(repository), clone)
 
-    seen = next(one for one in standings(tmp_path / "one", ["codex"]) if one.scope == "project")
+    seen = next(one for one in install_statuses(tmp_path / "one", ["codex"]) if one.scope == "project")
     take(tmp_path / "one", "codex")
-    over = install(tmp_path / "two", "codex", "project", None, dry_run=False)
+    over = install_harness(tmp_path / "two", "codex", "project", None, dry_run=False)
     take(tmp_path / "two", "codex")
 
     assert seen.how == "unrecorded"
@@ -265,9 +271,9 @@ def test_an_older_plan_is_stale_and_is_brought_up_to_date(repository: Path, monk
         patched.setattr(transition, "__version__", "0.0.1")
         put(repository, "claude-code")
 
-    old = next(one for one in standings(repository, ["claude-code"]) if one.scope == "project")
+    old = next(one for one in install_statuses(repository, ["claude-code"]) if one.scope == "project")
     put(repository, "claude-code")
-    new = next(one for one in standings(repository, ["claude-code"]) if one.scope == "project")
+    new = next(one for one in install_statuses(repository, ["claude-code"]) if one.scope == "project")
 
     assert (old.version, old.stale, new.stale) == ("0.0.1", True, False)
 
@@ -277,14 +283,14 @@ def test_every_event_of_a_program_has_its_hook_in_the_programs_own_unit_of_time(
     put(repository, name)
     if name == "opencode":
         text = (repository / ".opencode/plugins/git-nexus.js").read_text()
-        assert set(re.findall(r'"(\w+_\w+)"', text)) >= set(speech_of(name).events)
+        assert set(re.findall(r'"(\w+_\w+)"', text)) >= set(load_harness_protocol(name).events)
         return
     file = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini-cli": ".gemini/settings.json"}
     hooks = loaded(repository / file[name])["hooks"]
     assert isinstance(hooks, dict)
 
-    assert set(hooks) == {own for names in speech_of(name).events.values() for own in names}
-    gate = hooks[speech_of(name).events["pre_tool_use"][0]][0]
+    assert set(hooks) == {own for names in load_harness_protocol(name).events.values() for own in names}
+    gate = hooks[load_harness_protocol(name).events["pre_tool_use"][0]][0]
     assert gate["matcher"] == "*"
     assert gate["hooks"][0]["timeout"] == (30_000 if name == "gemini-cli" else 30)
     assert gate["hooks"][0].get("onFailure") == ("block" if name == "claude-code" else None)
@@ -327,7 +333,7 @@ def test_the_hook_of_the_gate_blocks_where_git_nexus_is_missing_and_no_other_doe
 
     gate, other = (
         subprocess.run(
-            ["sh", "-c", hook_line(("git", "nexus"), "codex", event)],
+            ["sh", "-c", hook_shell_line(("git", "nexus"), "codex", event)],
             env=env, input="{}", capture_output=True, text=True, check=False,
         )
         for event in ("pre_tool_use", "user_message")
@@ -344,7 +350,7 @@ def test_a_refusal_of_the_gate_itself_passes_through_unchanged(tmp_path: Path) -
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
     done = subprocess.run(
-        ["sh", "-c", hook_line(("git", "nexus"), "codex", "pre_tool_use")],
+        ["sh", "-c", hook_shell_line(("git", "nexus"), "codex", "pre_tool_use")],
         env=env, input="not this", capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -370,7 +376,7 @@ def test_opencode_is_late_until_its_own_package_was_fetched(repository: Path, se
     put(repository, "opencode")
 
     def waits() -> list[str]:
-        return next(one for one in standings(repository, ["opencode"]) if one.scope == "project").waits
+        return next(one for one in install_statuses(repository, ["opencode"]) if one.scope == "project").waits
 
     first = waits()
     places = (sealed / ".config" / "opencode", repository / ".opencode")
@@ -394,7 +400,7 @@ def test_codex_hooks_are_untrusted_until_the_person_trusted_just_these(repositor
     path = repository / ".codex" / "hooks.json"
 
     def waits() -> list[str]:
-        return next(one for one in standings(repository, ["codex"]) if one.scope == "project").waits
+        return next(one for one in install_statuses(repository, ["codex"]) if one.scope == "project").waits
 
     def trusted(text: str) -> None:
         (sealed / ".codex").mkdir(exist_ok=True)
@@ -403,7 +409,7 @@ def test_codex_hooks_are_untrusted_until_the_person_trusted_just_these(repositor
     first = waits()
     trusted(f'[projects."{repository}"]\ntrust_level = "trusted"\n')
     second = waits()
-    keys = codex_hooks(path, {})
+    keys = codex_hook_states(path, {})
     assert len(keys) >= 8
     rows = "".join(f'[hooks.state."{key}"]\ntrusted_hash = "sha256:0"\n' for key in keys)
     trusted(f'[projects."{repository}"]\ntrust_level = "trusted"\n{rows}')
@@ -430,17 +436,19 @@ def test_the_hash_of_a_codex_hook_is_the_one_that_codex_takes(tmp_path: Path) ->
     # What codex app-server 0.166 answers to hooks/list for this very file.
     told = "sha256:a2a52345040d5a3829f70c5f01a312f3cdfec6ac9c4cef18196569ac27573f55"
 
-    assert codex_hooks(file, {f"{file}:pre_tool_use:0:0": {"trusted_hash": told}}) == {
+    assert codex_hook_states(file, {f"{file}:pre_tool_use:0:0": {"trusted_hash": told}}) == {
         f"{file}:pre_tool_use:0:0": "trusted"
     }
-    assert codex_hooks(file, {f"{file}:pre_tool_use:0:0": {"enabled": False}}) == {f"{file}:pre_tool_use:0:0": "off"}
+    assert codex_hook_states(file, {f"{file}:pre_tool_use:0:0": {"enabled": False}}) == {
+        f"{file}:pre_tool_use:0:0": "off"
+    }
 
 
 def test_settings_that_claude_code_would_pass_over_are_pointed_out(repository: Path) -> None:
     lay(repository, {".claude/settings.json": "{ // a comment\n}\n"})
 
     notes = put(repository, "claude-code")
-    waits = next(one for one in standings(repository, ["claude-code"]) if one.scope == "project").waits
+    waits = next(one for one in install_statuses(repository, ["claude-code"]) if one.scope == "project").waits
 
     words = "settings.json has a comment or a comma too many: the program passes over the whole file"
     assert [note for note in notes if note.endswith(words)]
@@ -450,12 +458,12 @@ def test_settings_that_claude_code_would_pass_over_are_pointed_out(repository: P
 def test_any_client_by_its_config(repository: Path) -> None:
     lay(repository, {"a.json": '{"servers": {}}', "b.toml": "x = 1"})
     before = tree(repository)
-    given = [Client(repository / "a.json", "servers"), Client(repository / "b.toml", "mcp_servers")]
+    given = [ClientConfig(repository / "a.json", "servers"), ClientConfig(repository / "b.toml", "mcp_servers")]
 
     for one in given:
         put(repository, "mcp", given=one)
     during = (loaded(repository / "a.json"), tomllib.loads((repository / "b.toml").read_text()))
-    both = [one for one in standings(repository, ["mcp"]) if one.scope == "project"]
+    both = [one for one in install_statuses(repository, ["mcp"]) if one.scope == "project"]
     take(repository, "mcp", given=given[0])
     still = (repository / "b.toml").read_text()
     take(repository, "mcp", given=given[1])
@@ -485,21 +493,21 @@ def test_a_plugin_folder_for_claude_code(repository: Path, tmp_path: Path) -> No
 
 
 def test_in_a_repository_that_is_no_project_it_is_said_that_all_is_refused_until_it_is(nexus: Nexus) -> None:
-    done = install(nexus.place, "codex", "project", None, dry_run=False)
-    before = next(standings(nexus.place, ["codex"]))
-    words = [(one.check, one.state, one.hint) for one in in_short(nexus.place)]
+    done = install_harness(nexus.place, "codex", "project", None, dry_run=False)
+    before = next(install_statuses(nexus.place, ["codex"]))
+    words = [(one.check, one.state, one.hint) for one in summarize_harnesses(nexus.place)]
     nexus.ok("init")
 
     assert done.next.startswith("git nexus init, for this repository is no project yet")
     assert (before.lawless, words) == (True, [("harness", "problem", "git nexus init")])
-    assert not next(standings(nexus.place, ["codex"])).lawless
-    assert install(nexus.place, "codex", "project", None, dry_run=False).next.startswith("start codex")
+    assert not next(install_statuses(nexus.place, ["codex"])).lawless
+    assert install_harness(nexus.place, "codex", "project", None, dry_run=False).next.startswith("start codex")
 
 
 def test_the_way_back_can_be_pasted_whatever_a_path_holds(repository: Path) -> None:
     folder = repository / "it's a plugin"
-    given = Client(repository / "a b.json", "servers")
-    client = install(repository, "mcp", "project", given, dry_run=True)
+    given = ClientConfig(repository / "a b.json", "servers")
+    client = install_harness(repository, "mcp", "project", given, dry_run=True)
     plugin = write_plugin(repository, repository / "x" / ".." / folder.name, out=False, dry_run=True)
 
     undo = ["git", "nexus", "harness", "uninstall"]

@@ -3,16 +3,18 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
-from gitnexus.app.open import lost_tip
+from gitnexus.projects.open_project import lost_tip
 from gitnexus.state import State
 from gitnexus.state.home import open_home
 from tests.conftest import Nexus, run_git
+from tests.terminal import at_work
 from tests.terminal import shown as terminal
 
 
@@ -353,3 +355,24 @@ def test_a_home_that_cannot_be_used_is_said_before_anything_changes(
     assert nexus("init", "--name", "p").returncode == 1
     assert refs(nexus.place) == ["refs/heads/main"]
     assert not (nexus.place / ".nexus").exists()
+
+
+def test_a_kill_while_the_home_is_made_leaves_nothing_that_others_could_look_into(
+    nexus: Nexus, sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, killer = shutil.which("git"), tmp_path / "bin" / "git"
+    killer.parent.mkdir()
+    killer.write_text(
+        f'#!/bin/sh\ncase "$*" in\n*"init --quiet --bare"*) "{real}" "$@"; kill -9 0;;\nesac\nexec "{real}" "$@"\n'
+    )
+    killer.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{killer.parent}{os.pathsep}{os.environ['PATH']}")
+        with at_work(nexus.place, "init", "--name", "p") as (command, _):
+            assert command.wait(60) == -9
+
+    left = [path for path in (sealed / "nexus").iterdir() if path.name.startswith(".home.") and path.is_dir()]
+    assert [path.stat().st_mode & 0o077 for path in left] == [0]
+    nexus.ok("init", "--name", "p")
+    assert [path for path in left if path.exists()] == []
+    assert (sealed / "nexus" / "home.git").stat().st_mode & 0o077 == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app import harnesstags
+from gitnexus.app import message_tags
 from gitnexus.catalog import Catalog
 from gitnexus.harness.model import MOST_CONTEXT
 from gitnexus.harness.speech.table import NAMES
@@ -33,8 +33,16 @@ def test_a_decision_is_recorded_at_once_and_told(name: str, program: Programs, p
         "git nexus: [d] is done already (nx_plan_decide); do not do it again. What it answered, as data:\n"
         '│ {"decided": true, "issue": "How to tag?", "allComplete": false, '
     )
-    assert heard.notice == "git nexus: [d] done"
+    assert heard.notice == "git nexus: [d] done: issue 1, How to tag?, is decided"
     assert "1 of 2 issues decided; to decide: 2." in heard.context
+
+
+@pytest.mark.parametrize("words", ["#2 the writer", "issue 2: the writer", "2: the writer", "Issue #2, the writer"])
+def test_an_issue_is_named_in_the_ways_that_people_do(words: str, program: Programs, place: Path) -> None:
+    heard = say(program("claude-code"), f"[d] {words}")
+
+    assert decisions(place) == [None, "the writer"]
+    assert "issue 2, " in heard.notice
 
 
 def test_the_last_open_issue_needs_no_number_and_with_two_open_somebody_must_say(
@@ -165,16 +173,16 @@ def test_only_who_has_settings_pays_for_a_catalog_of_their_own(
     program: Programs, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []
-    whole = harnesstags._catalog
+    whole = message_tags._project_catalog
 
     def counted(where: Path) -> Catalog:
         opened.append(where)
         return whole(where)
 
-    monkeypatch.setattr(harnesstags, "_catalog", counted)
+    monkeypatch.setattr(message_tags, "_project_catalog", counted)
     bare = program("codex")("user_message", prompt="[plan] it").context
-    State.open(place).write({harnesstags.SETTINGS: b"{}"}, why="settings")
+    State.open(place).write({message_tags.SETTINGS: b"{}"}, why="settings")
     settled = program("codex")("user_message", prompt="[plan] it").context
 
     assert (opened, settled) == ([place], bare)
-    assert (harnesstags.FORMAT, harnesstags.SETTINGS) == (FORMAT_FILE, FILE)
+    assert (message_tags.FORMAT, message_tags.SETTINGS) == (FORMAT_FILE, FILE)

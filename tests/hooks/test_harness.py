@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.app.harness import install
-from gitnexus.harness.model import EVENTS, Answer, Event, Happening
+from gitnexus.app.harness_install import install_harness
+from gitnexus.git import discover
+from gitnexus.harness.model import EVENTS, Event, HarnessEvent, HookAnswer
 from gitnexus.harness.speech.table import NAMES
 from gitnexus.hooks import harness as door
-from tests.conftest import Nexus
+from gitnexus.state.locate import locate_first_project, locate_project
+from tests.conftest import Nexus, run_git
 from tests.harness.conftest import Programs
 from tests.harness.payloads import RECORDED, placed
 from tests.harness.programs import Program
@@ -86,10 +89,10 @@ def test_a_handler_that_breaks_shuts_the_gate_even_through_main(
 ) -> None:
     from gitnexus import main
 
-    def broken(told: Happening) -> Answer:
+    def broken(told: HarnessEvent) -> HookAnswer:
         raise failure
 
-    monkeypatch.setattr(door, "_handled", broken)
+    monkeypatch.setattr(door, "_call_handler", broken)
     raw = json.dumps(placed(RECORDED["claude-code"]["post_tool_use"], place)).encode()
     statuses = []
     for event in ("pre_tool_use", "post_tool_use"):
@@ -110,7 +113,7 @@ def test_a_handler_that_never_ends_is_a_no_at_the_gate_and_given_up_elsewhere(pl
         "    while True:\n"
         "        try: time.sleep(60)\n"
         "        except Exception: pass\n"
-        "door._handled = slow\n"
+        "door._call_handler = slow\n"
         "sys.exit(door.run_harness_hook(sys.argv[1:]))\n"
     )
     raw = json.dumps(placed(RECORDED["codex"]["post_tool_use"], place)).encode()
@@ -150,7 +153,7 @@ def test_outside_of_every_project_nothing_is_made_and_only_what_shuts_the_gate_i
 ) -> None:
     harness = Program(name, repository, monkeypatch)
     shut = harness("session_start")
-    install(repository, name, "user", None, dry_run=False)
+    install_harness(repository, name, "user", None, dry_run=False)
 
     assert "no project, so every tool is refused" in shut.context
     for event in RECORDED[name]:
@@ -172,10 +175,6 @@ def test_the_command_says_what_it_takes(nexus: Nexus) -> None:
 def test_a_linked_worktree_and_a_folder_below_are_found_without_git(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gitnexus.git import discover
-    from gitnexus.harness.place import place_of
-    from tests.conftest import run_git
-
     other = place.parent / "other"
     run_git(place, "worktree", "add", "-q", str(other))
     (other / "deep" / "er").mkdir(parents=True)
@@ -183,14 +182,86 @@ def test_a_linked_worktree_and_a_folder_below_are_found_without_git(
     run_git(place, "clone", "-q", "--bare", str(place), str(bare))
     monkeypatch.setenv("PATH", os.devnull)
 
-    found = place_of(str(other / "deep" / "er"))
+    location = locate_project(str(other / "deep" / "er"))
 
     monkeypatch.undo()
     asked = discover(other)
-    assert found is not None
-    assert (found.worktree, found.git_dir, found.common_dir) == (
-        str(asked.worktree), str(asked.git_dir), str(asked.common_dir),
-    )  # fmt: skip
-    assert place_of(str(bare)) is None
-    assert place_of("", "relative", "/\0", "/") is None
-    assert place_of("/", str(place)) is not None
+    assert location is not None
+    assert location[:3] == (str(asked.worktree), str(asked.git_dir), str(asked.common_dir))
+    assert locate_project(str(bare)) is None
+    assert locate_first_project("", "relative", "/\0", "/") is None
+    assert locate_first_project("/", str(place)) is not None
+
+
+def cloned_project(place: Path) -> Path:
+    clone = place.parent / "clone"
+    run_git(place, "clone", "-q", str(place), str(clone))
+    run_git(clone, "fetch", "-q", "origin", "refs/nexus/state:refs/nexus/state")
+    return clone
+
+
+def cloned_project_with_packed_refs(place: Path) -> Path:
+    clone = cloned_project(place)
+    run_git(clone, "pack-refs", "--all")
+    return clone
+
+
+def repository_in_project(place: Path) -> Path:
+    inner = place / "src" / "inner"
+    inner.mkdir(parents=True)
+    run_git(inner, "init", "-q")
+    return inner
+
+
+def folder_behind_link(place: Path) -> Path:
+    link = place.parent / "link"
+    link.symlink_to(place / ".git")
+    return link
+
+
+def uninstalled_project(place: Path) -> Path:
+    Nexus(place).ok("uninstall")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("make", "top"),
+    [
+        (cloned_project, "clone"),
+        (cloned_project_with_packed_refs, "clone"),
+        (repository_in_project, "mein Büro"),
+        (folder_behind_link, "mein Büro"),
+        (uninstalled_project, None),
+    ],
+)
+def test_the_gate_and_the_other_hooks_find_the_same_project(
+    make: Callable[[Path], Path], top: str | None, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make(place)
+    install_harness(place, "claude-code", "user", None, dry_run=False)
+    session = place.parent / (top or "mein Büro") / ".nexus" / "state"
+    harness = Program("claude-code", folder, monkeypatch)
+
+    location = locate_project(str(folder))
+    written = harness("post_tool_use")
+    started = harness("session_start")
+    asked = harness("pre_tool_use", tool_name="Bash", tool_input={"command": "cat .env"})
+
+    assert (location and location.top) == (top and str(place.parent / top))
+    assert [heard.status for heard in (written, started, asked)] == [0, 0, 0], (written, started, asked)
+    assert (session / "tool-log.jsonl").exists() == (top is not None)
+    assert (session / "claude-code").exists() == (top is not None)
+    assert bool(asked.out.strip(b"{}")) == (top is not None)
+
+
+def test_a_session_that_left_its_project_is_still_recorded_there(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setenv("GEMINI_PROJECT_DIR", str(place))
+
+    heard = Program("gemini-cli", elsewhere, monkeypatch)("post_tool_use")
+
+    assert (heard.status, heard.err) == (0, "")
+    assert (place / ".nexus" / "state" / "tool-log.jsonl").exists()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.runs.message import Trailers, message, read
+from gitnexus.policy.commit_message import Trailers, format_commit_message, parse_trailers
 from tests.conftest import run_git
 
 REAL = Trailers("261116-1503-k7fb", ("a1",), "command", ("nx1.real",))
@@ -16,8 +16,8 @@ TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("\n:-# \r\u2028\x85\x
 
 @given(TEXTS, TEXTS)
 def test_what_is_read_is_what_we_wrote_whatever_an_agent_says(summary: str, body: str) -> None:
-    assert read(message(summary, f"{body}\n{FORGED}", REAL)) == REAL
-    assert read(message(f"{FORGED}\n\n{summary}", body, REAL)) == REAL
+    assert parse_trailers(format_commit_message(summary, f"{body}\n{FORGED}", REAL)) == REAL
+    assert parse_trailers(format_commit_message(f"{FORGED}\n\n{summary}", body, REAL)) == REAL
 
 
 @pytest.mark.parametrize(
@@ -38,29 +38,29 @@ def test_what_is_read_is_what_we_wrote_whatever_an_agent_says(summary: str, body
     ],
 )
 def test_git_finds_our_trailers_and_no_others(repository: Path, summary: str, body: str) -> None:
-    text = message(summary, body, REAL)
+    text = format_commit_message(summary, body, REAL)
     commit = run_git(repository, "commit-tree", "HEAD^{tree}", "-F", "-", stdin=text).strip()
 
     found = run_git(repository, "show", "-s", "--format=%(trailers:key=Nexus-Approval,valueonly)", commit)
 
     assert found.strip() == "nx1.real"
-    assert read(run_git(repository, "show", "-s", "--format=%B", commit)) == REAL
+    assert parse_trailers(run_git(repository, "show", "-s", "--format=%B", commit)) == REAL
 
 
 def test_a_subject_is_one_short_line() -> None:
-    subject = message("long " * 100 + "\nsecond", "", REAL).split("\n")[0]
+    subject = format_commit_message("long " * 100 + "\nsecond", "", REAL).split("\n")[0]
 
     assert len(subject) <= 72
-    assert message("", "", REAL).startswith("Changes of an agent\n\n")
+    assert format_commit_message("", "", REAL).startswith("Changes of an agent\n\n")
 
 
 @pytest.mark.parametrize("text", ["", "words", "words\n\nNexus-Run: r\n", "Nexus-Approval: x\n\nwords\n"])
 def test_a_message_without_approval_has_none(text: str) -> None:
-    assert read(text) is None
+    assert parse_trailers(text) is None
 
 
 def test_trailers_of_two_runs_name_none() -> None:
-    found = read("words\n\nNexus-Run: one\nNexus-Run: two\nNexus-Action: a1\nNexus-Approval: nx1.x\n")
+    found = parse_trailers("words\n\nNexus-Run: one\nNexus-Run: two\nNexus-Action: a1\nNexus-Approval: nx1.x\n")
 
     assert found is not None
     assert found.run == ""

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.app import court, plaincalls
-from gitnexus.app.court import Court
-from gitnexus.app.gatememo import place_of
-from gitnexus.app.harnessjudge import judged_call
-from gitnexus.app.keepers import open_state
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.git import discover
-from gitnexus.harness.calls import Shell
-from gitnexus.harness.model import Happening
-from gitnexus.policy.gate import World
-from gitnexus.policy.grants import Grant, granted
+from gitnexus.harness.calls import ShellCall
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.policy.gate import GateContext
+from gitnexus.policy.grants import ApprovalGrant, make_grant
 from gitnexus.policy.model import CommandRequest
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
 from gitnexus.state.home import home_folder
+from gitnexus.state.locate import locate_project
+from gitnexus.toolgate import context, fast_path
+from gitnexus.toolgate.context import JudgeContext
+from gitnexus.toolgate.judge import judge_call
 from tests.conftest import Nexus, run_git
 
 
@@ -124,13 +124,13 @@ def lay_down(law: dict[str, Any], rules: list[tuple[str, dict[str, Any]]], bypas
     (home_folder() / "settings.json").write_text(json.dumps({"policy": {"bypass": bypass}}))
 
 
-def standing(project: str, top: str) -> list[Grant]:
+def standing(project: str, top: str) -> list[ApprovalGrant]:
     """Return a standing yes to a command, as one that a person has given."""
     request = CommandRequest(
         project=project, run="session", argv=("git", "status"), program=os.path.realpath("/usr/bin/git"),
         program_digest="", cwd=top, base="", env={}, limits={}, network="none", sandbox="L0",
     )  # fmt: skip
-    return [granted(request, "argv", now() + timedelta(days=1), World(worktree=top))]
+    return [make_grant(request, "argv", utc_now() + timedelta(days=1), GateContext(worktree=top))]
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -166,23 +166,25 @@ def test_what_the_shortcut_says_to_a_text_the_whole_way_says(
     grants: bool,
     bypass: bool,
 ) -> None:
-    home = scene.repo.place.parent / "home"
+    home = scene.repo.folder.parent / "home"
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("NEXUS_HOME", str(home / "nexus"))
     lay_down(law, rules, bypass)
-    place = place_of(str(scene.repo.place))
+    place = locate_project(str(scene.repo.folder))
     assert place is not None
-    told = Happening("claude-code", "pre_tool_use", "PreToolUse", tool="Bash", given={}, session="s", cwd=place.top)
-    bench = Court(scene, told, place)
+    told = HarnessEvent("claude-code", "pre_tool_use", "PreToolUse", tool="Bash", given={}, session="s", cwd=place.top)
+    bench = JudgeContext(scene, told, place)
     if grants:
-        monkeypatch.setattr(court.Court, "_granted", lambda self: standing(self.common()["project"], place.top))
+        monkeypatch.setattr(
+            context.JudgeContext, "_valid_grants", lambda self: standing(self.common()["project"], place.top)
+        )
     cwd = str(Path(place.top, folder))
-    call = Shell("", cwd, tuple(text.split(" ")), dialect) if as_words else Shell(text, cwd, (), dialect)
-    plain = bench.law().plain()
+    call = ShellCall("", cwd, tuple(text.split(" ")), dialect) if as_words else ShellCall(text, cwd, (), dialect)
+    plain = bench.policy_sources().plain()
     assert plain is not None
 
-    quick = plaincalls.answered(call, place, json.loads(json.dumps(plain)))
-    whole = judged_call(bench, call).finding
+    quick = fast_path.answer_plain_call(call, place, json.loads(json.dumps(plain)))
+    whole = judge_call(bench, call).finding
 
     event(f"quick: {quick and quick.verdict}, whole: {whole.verdict}")
     if quick is not None:

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.app.gatememo import Known, Memo, home, place_of
-from gitnexus.app.harness import install, uninstall
-from gitnexus.app.harnessgate import judged
-from gitnexus.harness.model import Answer, Happening
+from gitnexus.app.harness_install import install_harness, uninstall_harness
+from gitnexus.harness.model import HarnessEvent, HookAnswer
 from gitnexus.state.home import home_folder
+from gitnexus.state.locate import locate_project
+from gitnexus.toolgate.cache import AnswerCache, CachedAnswer, nexus_home
+from gitnexus.toolgate.gate import answer_tool_call
 from tests.conftest import Nexus, run_git, trust
 from tests.prepared import prepare
 
@@ -62,13 +63,13 @@ def ruled(project: Path, nexus: Nexus, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-def told(place: Path, tool: str, given_: dict[str, Any], harness: str = "claude-code", **more: Any) -> Happening:
+def told(place: Path, tool: str, given_: dict[str, Any], harness: str = "claude-code", **more: Any) -> HarnessEvent:
     more = {"session": "s1", "cwd": str(place), **more}
-    return Happening(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given_, **more)
+    return HarnessEvent(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given_, **more)
 
 
 def said(place: Path, tool: str, given_: dict[str, Any], harness: str = "claude-code", **more: Any) -> str:
-    return judged(told(place, tool, given_, harness, **more)).verdict
+    return answer_tool_call(told(place, tool, given_, harness, **more)).verdict
 
 
 def bash(place: Path, text: str, **more: Any) -> str:
@@ -185,7 +186,7 @@ def test_one_who_sits_before_claude_is_asked_by_it_and_nothing_is_written_down(
 def test_a_headless_claude_leaves_the_call_waiting(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
 
-    first, again = (judged(told(ruled, "Bash", {"command": "make"})) for _ in range(2))
+    first, again = (answer_tool_call(told(ruled, "Bash", {"command": "make"})) for _ in range(2))
 
     assert (first.verdict, again.verdict) == ("defer", "defer")
     rows = json.loads(Nexus(ruled).ok("--json", "runs"))["runs"]
@@ -223,14 +224,25 @@ def test_128_a_file_that_changed_since_the_yes_needs_another(ruled: Path) -> Non
     assert said(ruled, "Edit", edit) == "deny"
 
 
+@pytest.mark.parametrize("before", [b"one\r\ntwo\r\n", b"one\ntwo\n\xe4"])
+def test_an_edit_of_a_file_with_other_line_ends_or_bytes_can_be_approved(ruled: Path, before: bytes) -> None:
+    (ruled / "readme.txt").write_bytes(before)
+    edit = {"file_path": "readme.txt", "old_string": "one\ntwo", "new_string": "1\n2"}
+
+    assert said(ruled, "Edit", edit) == "deny"
+    Nexus(ruled).ok("approve", "--unseen", the_run(ruled), "a1")
+
+    assert said(ruled, "Edit", edit) == "allow"
+
+
 def test_a_no_from_another_terminal_is_told_to_the_agent(ruled: Path) -> None:
     assert bash(ruled, "make") == "deny"
     run = the_run(ruled)
     Nexus(ruled).ok("deny", run, "a1", "--reason", "use ninja")
 
-    answer = judged(told(ruled, "Bash", {"command": "make"}))
+    answer = answer_tool_call(told(ruled, "Bash", {"command": "make"}))
 
-    assert answer == Answer(verdict="deny", reason="git nexus: Test Person denied this: use ninja")
+    assert answer == HookAnswer(verdict="deny", reason="git nexus: Test Person denied this: use ninja")
     shown = json.loads(Nexus(ruled).ok("--json", "runs", "--all"))["runs"]
     assert [row["status"] for row in shown] == ["completed"]
 
@@ -250,7 +262,7 @@ def test_a_role_is_held_to_its_capabilities_and_may_still_read(ruled: Path) -> N
         assert said(ruled, "Read", {"file_path": "src/a.py"}, agent=role) == ""
     assert said(ruled, "Write", {"file_path": "src/new.py", "content": "x"}, agent="engineer") == "allow"
     assert said(ruled, "Write", {"file_path": "src/new.py", "content": "x"}, agent="Explore") == "allow"
-    answer = judged(told(ruled, "Bash", {"command": "tee src/x"}, agent="architect"))
+    answer = answer_tool_call(told(ruled, "Bash", {"command": "tee src/x"}, agent="architect"))
     assert answer.verdict == "deny"
     assert "role architect" in answer.reason
 
@@ -266,7 +278,10 @@ def test_edits_need_a_task_where_the_policy_says_so_and_sed_is_an_edit(ruled: Pa
     trust(ruled)
     write = {"file_path": "src/new.py", "content": "x"}
 
-    before = [judged(told(ruled, "Write", write)), judged(told(ruled, "Bash", {"command": "sed -i p src/a.py"}))]
+    before = [
+        answer_tool_call(told(ruled, "Write", write)),
+        answer_tool_call(told(ruled, "Bash", {"command": "sed -i p src/a.py"})),
+    ]
     Nexus(ruled).ok("tool", "task_add", '{"title": "t", "context": "c"}')
     after = said(ruled, "Write", write)
 
@@ -282,7 +297,7 @@ def test_what_is_in_all_repositories_has_no_opinion_outside_of_projects_but_keys
     if is_repository:
         run_git(tmp_path, "init", "-q")
         for name in ("claude-code", "opencode"):
-            install(tmp_path, name, "user", None, dry_run=False)
+            install_harness(tmp_path, name, "user", None, dry_run=False)
 
     assert bash(tmp_path, "make") == ""
     assert said(tmp_path, "write", {"filePath": "x", "content": ""}, "opencode") == "allow"
@@ -300,14 +315,14 @@ def test_a_repository_that_is_no_project_is_shut_unless_the_gate_is_the_persons_
     for place in (clone, other):
         place.mkdir()
         run_git(place, "init", "-q")
-    install(clone, harness, "project", None, dry_run=False)
+    install_harness(clone, harness, "project", None, dry_run=False)
     asked = SHELL[harness]("make")
     left_alone = "allow" if harness == "opencode" else ""
 
     strange = [said(place, *asked, harness) for place in (clone, other)]
-    install(clone, harness, "user", None, dry_run=False)
+    install_harness(clone, harness, "user", None, dry_run=False)
     mine = [said(place, *asked, harness) for place in (clone, clone / ".git", other, tmp_path)]
-    uninstall(clone, harness, "user", None, dry_run=False)
+    uninstall_harness(clone, harness, "user", None, dry_run=False)
     monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", "/plugin")
     plugin = [said(place, *asked, harness) for place in (clone, other)]
 
@@ -319,7 +334,7 @@ def test_a_repository_that_is_no_project_is_shut_unless_the_gate_is_the_persons_
 def test_a_home_that_is_a_repository_does_not_shut_all_that_lies_in_it(sealed: Path) -> None:
     run_git(sealed, "init", "-q")
     (sealed / "notes").mkdir()
-    install(sealed, "claude-code", "user", None, dry_run=False)
+    install_harness(sealed, "claude-code", "user", None, dry_run=False)
 
     assert bash(sealed / "notes", "make") == ""
 
@@ -363,15 +378,15 @@ def test_a_repository_within_a_project_is_no_way_out_of_it(ruled: Path) -> None:
 def test_what_was_judged_is_remembered_until_the_law_or_the_disk_is_another(ruled: Path) -> None:
     def known(text: str) -> bool:
         seen: list[bool] = []
-        found = Memo.found
+        found = AnswerCache.found
 
-        def looked(memo: Memo, law: dict[str, Any], key: str) -> Known | None:
+        def looked(memo: AnswerCache, law: dict[str, Any], key: str) -> CachedAnswer | None:
             known = found(memo, law, key)
             seen.append(known is not None)
             return known
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Memo, "found", looked)
+            patch.setattr(AnswerCache, "found", looked)
             bash(ruled, text)
         return bool(seen) and seen[0]
 
@@ -408,16 +423,16 @@ def test_a_law_that_a_person_edits_by_hand_holds_with_the_next_call(ruled: Path)
 @pytest.fixture
 def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tools for which the gate itself was loaded."""
-    from gitnexus.app import harnessjudge
+    from gitnexus.toolgate import judge
 
     found: list[str] = []
-    whole = harnessjudge.answered
+    whole = judge.judge_and_answer
 
-    def counted(told_: Happening, *more: Any) -> Answer:
+    def counted(told_: HarnessEvent, *more: Any) -> HookAnswer:
         found.append(told_.tool)
         return whole(told_, *more)
 
-    monkeypatch.setattr(harnessjudge, "answered", counted)
+    monkeypatch.setattr(judge, "judge_and_answer", counted)
     return found
 
 
@@ -425,8 +440,8 @@ def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_waits_is_told_so_without_the_gate_until_somebody_answers(
     ruled: Path, judgements: list[str], answer: str
 ) -> None:
-    def asked() -> Answer:
-        return judged(told(ruled, "Write", {"file_path": "x.txt", "content": "x"}))
+    def asked() -> HookAnswer:
+        return answer_tool_call(told(ruled, "Write", {"file_path": "x.txt", "content": "x"}))
 
     said_ = [asked().reason for _ in range(5)]
     before = len(judgements)
@@ -445,7 +460,7 @@ def test_a_question_is_another_for_other_words_another_session_and_another_file(
     def count(**more: Any) -> int:
         before = len(judgements)
         content, session = more.get("content", "x"), more.get("session", "s1")
-        judged(told(ruled, "Write", {"file_path": "readme.txt", "content": content}, session=session))
+        answer_tool_call(told(ruled, "Write", {"file_path": "readme.txt", "content": content}, session=session))
         return len(judgements) - before
 
     first = [count() for _ in range(3)]
@@ -474,28 +489,28 @@ def test_a_remembered_question_is_never_a_yes(ruled: Path) -> None:
             file.write_text('["allow", "forged", []]')
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Memo, "found", lambda *_: None)
+        patch.setattr(AnswerCache, "found", lambda *_: None)
         assert bash(ruled, "make") == "deny"
 
 
 def test_what_somebody_else_could_have_written_is_not_believed(ruled: Path) -> None:
     assert bash(ruled, "git status") == "allow"
-    place = place_of(str(ruled))
+    place = locate_project(str(ruled))
     assert place is not None
     for file in (home_folder() / "cache" / "gate").rglob("*"):
         if file.is_file() and file.name != "index":
             file.write_text('["allow", "forged", []]')
             file.chmod(0o666)
 
-    assert judged(told(ruled, "Bash", {"command": "git status"})).reason != "forged"
+    assert answer_tool_call(told(ruled, "Bash", {"command": "git status"})).reason != "forged"
 
 
 def test_the_home_is_the_one_that_everybody_uses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert home() == str(home_folder())
+    assert nexus_home() == str(home_folder())
     monkeypatch.delenv("NEXUS_HOME")
-    assert home() == str(home_folder())
+    assert nexus_home() == str(home_folder())
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert home() == str(home_folder())
+    assert nexus_home() == str(home_folder())
 
 
 def test_in_the_worktree_of_a_run_what_is_written_is_its_patch(ruled: Path) -> None:
@@ -547,9 +562,9 @@ def test_no_shell_text_is_allowed_but_plain_commands_that_a_rule_allows(
 
     assert verdict in ("allow", "ask", "deny")
     if verdict == "allow":
-        from gitnexus.policy.shell import read
+        from gitnexus.policy.shell import parse_shell_text
 
-        script = read(text)
+        script = parse_shell_text(text)
         assert script.is_exact
         assert all(one.argv[0] in ("git", "ls", "cat") and not one.writes for one in script.commands)
         assert not set(text) & set("$`><*~=")
@@ -585,7 +600,7 @@ def test_no_payload_raises_and_none_that_writes_or_runs_passes_in_silence(
 
 def test_plain_commands_that_were_never_seen_need_no_gate(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bash(ruled, "git status") == "allow"
-    monkeypatch.setitem(sys.modules, "gitnexus.app.harnessjudge", None)
+    monkeypatch.setitem(sys.modules, "gitnexus.toolgate.judge", None)
 
     for text in (
         "git log -7",
@@ -606,7 +621,7 @@ def test_plain_commands_that_were_never_seen_need_no_gate(ruled: Path, monkeypat
 
 def test_plain_paths_that_were_never_seen_need_no_gate(ruled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(ruled, "Write", {"file_path": "src/first.py", "content": ""}) == "allow"
-    monkeypatch.setitem(sys.modules, "gitnexus.app.harnessjudge", None)
+    monkeypatch.setitem(sys.modules, "gitnexus.toolgate.judge", None)
 
     assert said(ruled, "Write", {"file_path": "src/second.py", "content": ""}) == "allow"
     assert said(ruled, "Read", {"file_path": "src/a.py"}) == ""

@@ -114,16 +114,19 @@ def in_process(place: Path, before: str, stdin: str) -> "subprocess.CompletedPro
 @pytest.mark.parametrize(
     "before",
     [
-        pytest.param("import gitnexus.app.gatememo as m; m.place_of = lambda f: 1 / 0", id="crash"),
-        pytest.param("import gitnexus.app.gatememo as m; del m.place_of", id="cannot be loaded"),
-        pytest.param("import gitnexus.app.gatememo as m\ndef f(x): raise SystemExit(0)\nm.place_of = f", id="leaves"),
+        pytest.param("import gitnexus.state.locate as m; m.locate_project = lambda f: 1 / 0", id="crash"),
+        pytest.param("import gitnexus.state.locate as m; del m.locate_project", id="cannot be loaded"),
         pytest.param(
-            "import gitnexus.app.gatememo as m\ndef f(x): raise KeyboardInterrupt\nm.place_of = f", id="interrupt"
+            "import gitnexus.state.locate as m\ndef f(x): raise SystemExit(0)\nm.locate_project = f", id="leaves"
         ),
         pytest.param(
-            "import time, gitnexus.harness.model as m, gitnexus.app.gatememo as g; m.GATE_SECONDS = 0.2\n"
+            "import gitnexus.state.locate as m\ndef f(x): raise KeyboardInterrupt\nm.locate_project = f",
+            id="interrupt",
+        ),
+        pytest.param(
+            "import time, gitnexus.harness.model as m, gitnexus.state.locate as g; m.GATE_SECONDS = 0.2\n"
             "def f(x):\n    while True:\n        try:\n            time.sleep(9)\n        except BaseException:\n"
-            "            pass\ng.place_of = f",
+            "            pass\ng.locate_project = f",
             id="hangs",
         ),
     ],

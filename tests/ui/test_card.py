@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 import pytest
 
-from gitnexus.app.cards import Card, FileRow, card_of
+from gitnexus.gateway.card import Card, FileRow, build_card
 from gitnexus.git import discover
-from gitnexus.policy.gate import decide
-from gitnexus.policy.grants import Around
+from gitnexus.policy.gate import decide_request
+from gitnexus.policy.grants import GrantContext
 from gitnexus.state.home import home_folder
-from gitnexus.ui.card import drawn
+from gitnexus.ui.card import draw_card
 from tests.conftest import Nexus
 from tests.policy.scene import command, law
 from tests.runs.live import ASKED, begun, commits, events, listed, typed
@@ -52,14 +52,14 @@ GOLDEN = """\
 
 
 def test_a_card_is_drawn_as_ever() -> None:
-    assert click.unstyle("\n".join(drawn(CARD, name="r1 a1"))) == GOLDEN
+    assert click.unstyle("\n".join(draw_card(CARD, name="r1 a1"))) == GOLDEN
 
 
 def test_a_long_card_is_folded_and_says_so_and_is_shown_whole_when_asked() -> None:
     long = CARD.__class__(**{name: getattr(CARD, name) for name in CARD.__slots__} | {"body": ("+x",) * 100})
 
-    folded = click.unstyle("\n".join(drawn(long)))
-    whole = click.unstyle("\n".join(drawn(long, whole=True)))
+    folded = click.unstyle("\n".join(draw_card(long)))
+    whole = click.unstyle("\n".join(draw_card(long, whole=True)))
 
     assert "│ 60 more lines are folded; v shows all of it" in folded
     assert (folded.count("│ +x"), whole.count("│ +x")) == (40, 100)
@@ -69,7 +69,7 @@ def test_a_long_card_is_folded_and_says_so_and_is_shown_whole_when_asked() -> No
 def test_no_text_leaves_the_frame(text: str) -> None:
     card = CARD.__class__(**{name: getattr(CARD, name) for name in CARD.__slots__} | {"summary": text, "body": (text,)})
 
-    first, *middle, last = click.unstyle("\n".join(drawn(card))).split("\n")
+    first, *middle, last = click.unstyle("\n".join(draw_card(card))).split("\n")
 
     assert (first[0], last) == ("┌", "└")
     assert all(line.startswith(("│", "┆")) for line in middle)
@@ -117,7 +117,7 @@ def test_enter_alone_answers_nothing(nexus: Nexus, project: Path) -> None:
 def test_a_card_of_a_command_shows_all_that_its_token_binds(project: Path) -> None:
     request = command("make", "check", env={"CI": "1", "LANG": "C"}, base="b" * 40, stdin_digest="sha256:" + "1" * 64)
 
-    card = card_of(discover(project), request, decide(request, law("")), "default", "", Around(""))
+    card = build_card(discover(project), request, decide_request(request, law("")), "default", "", GrantContext(""))
 
     shown = "\n".join([*card.body, *(f"{label} {value}" for label, value in card.facts)])
     bound = ["make check", request.program, request.cwd, "CI=1", "LANG=C", "b" * 12, request.stdin_digest, "seconds 60",
@@ -141,7 +141,7 @@ def test_the_words_of_a_command_stand_each_by_itself_and_secrets_among_them_are_
     token = "ghp_" + "a1B2" * 9
     request = command("echo", "a] [b", "", "--token", token, "x\ty")
 
-    card = card_of(discover(project), request, decide(request, law("")), "default", "", Around(""))
+    card = build_card(discover(project), request, decide_request(request, law("")), "default", "", GrantContext(""))
 
     assert card.argv[:4] == ("echo", "a] [b", "", "--token")
     assert token not in "".join(card.argv)

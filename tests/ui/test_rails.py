@@ -166,7 +166,7 @@ def test_a_bug_is_one_sentence_a_log_and_status_99(nexus: Nexus, sealed: Path) -
         "import sys; sys.argv = ['git-nexus', 'status', 'token=ghp_' + 'a1B2c3' * 6]\n"
         "import gitnexus.ui.run as run\n"
         "class Broken:\n    def make_context(self, *a): raise ZeroDivisionError('by \\x1b[2J nought')\n"
-        "run.root = lambda *rows: Broken()\n"
+        "run.build_root_command = lambda *rows: Broken()\n"
         "from gitnexus.main import main; main()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

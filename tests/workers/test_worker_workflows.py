@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app import walking
-from gitnexus.app.flowing import wish_of
-from gitnexus.app.keepers import open_state
-from gitnexus.app.lease import Lease
-from gitnexus.app.livestage import LiveStage
-from gitnexus.app.queue import order_at, queued, waiting
-from gitnexus.app.running import driven
-from gitnexus.app.wire import wire_to
 from gitnexus.base.errors import Failed
-from gitnexus.runs.order import QUEUE, Order
-from gitnexus.workflow.definition import WorkflowDefinition, node
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.drive import drive_run
+from gitnexus.runs.order import QUEUE, RunOrder
+from gitnexus.runs.workflow import walk
+from gitnexus.runs.workflow.stage import LiveStage
+from gitnexus.runs.workflow.start import workflow_request
+from gitnexus.sync.remote import resolve_remote
+from gitnexus.workers.lease import RunLease
+from gitnexus.workers.queue import enqueue_run, list_queue, read_order
+from gitnexus.workflow.definition import WorkflowDefinition, make_node
 from tests.conftest import Nexus, run_git, trust
-from tests.runs.test_workflow import PROMPT, TODO
-from tests.sync.test_workers import ALLOW, lease, refs, worker_in
+from tests.runs.workflow.test_workflow import PROMPT, TODO
 from tests.sync.two import Clone
+from tests.workers.test_workers import ALLOW, lease, refs, worker_in
 
 NODES = ["research", "plan", "exec"]
 # Its second step asks: the list does not say what to write.
@@ -129,15 +129,15 @@ def test_a_question_of_a_workflow_is_answered_in_another_clone_and_a_worker_goes
     assert json.loads(nexus("review", run, "--json").stdout)["runs"][0]["questions"] == []
 
 
-def killed_at(clone: Clone, run: str, place: object, name: str, monkeypatch: pytest.MonkeyPatch) -> Lease:
+def killed_at(clone: Clone, run: str, place: object, name: str, monkeypatch: pytest.MonkeyPatch) -> RunLease:
     """Let a worker take a run, be killed when it comes to `name`, and have said before how far it was."""
     dead, _ = worker_in(clone)
     held, state = lease(clone, run, "dead")
     assert held.claimed()
-    wire = wire_to(state, None)
-    waiting(state, wire)  # fetches the orders
-    order: Order = order_at(state, wire.tracking(f"{QUEUE}{run}"))
-    desk = dead._arrived(order)
+    wire = resolve_remote(state, None)
+    list_queue(state, wire)  # fetches the orders
+    order: RunOrder = read_order(state, wire.tracking_ref(f"{QUEUE}{run}"))
+    desk = dead._open_ordered_run(order)
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -145,8 +145,8 @@ def killed_at(clone: Clone, run: str, place: object, name: str, monkeypatch: pyt
     with monkeypatch.context() as patched:
         patched.setattr(place, name, killed)
         with pytest.raises(KeyboardInterrupt):
-            driven(desk, lambda said: None, None)
-    assert held.beat(dead._progress(desk)) == "held"
+            drive_run(desk, lambda said: None, None)
+    assert held.beat(dead._progress_pushes(desk)) == "held"
     dead.state.close()
     return held
 
@@ -155,7 +155,7 @@ def test_a_worker_killed_between_nodes_is_taken_over_and_no_node_is_done_twice(
     todo: Clone, bob: Clone, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = put(todo)
-    held = killed_at(todo, run, walking, "reported", monkeypatch)
+    held = killed_at(todo, run, walk, "report_results_to_session", monkeypatch)
 
     said = worked(bob, lease=0.0)
 
@@ -175,10 +175,12 @@ def test_files_that_a_dead_worker_had_and_did_not_propose_are_made_again(
     trust(ada.place)
     ada.sync()
     bob.sync()
-    begin, end = (node(name, "command", argv=("sh", "-c", f"echo {name} > {name}.txt")) for name in ("begin", "end"))
+    begin, end = (
+        make_node(name, "command", argv=("sh", "-c", f"echo {name} > {name}.txt")) for name in ("begin", "end")
+    )
     flow = WorkflowDefinition(name="two", prompt="two files", nodes=(begin, end), edges=(("begin", "end"),))
     state = open_state(ada.place)
-    run = queued(state, wire_to(state, None), wish_of(flow), (), "").id
+    run = enqueue_run(state, resolve_remote(state, None), workflow_request(flow), (), "").id
     state.close()
     killed_at(ada, run, LiveStage, "act", monkeypatch)._state.close()
 
@@ -193,17 +195,17 @@ def test_files_that_a_dead_worker_had_and_did_not_propose_are_made_again(
 
 
 def test_what_is_over_or_still_waits_is_not_put_back_into_the_queue(todo: Clone, bob: Clone, hub: Path) -> None:
-    from gitnexus.app.handback import handed_back
-    from gitnexus.app.rundesk import open_run
+    from gitnexus.runs.open_run import open_run
+    from gitnexus.workers.requeue import requeue_run
 
     run = put(todo)
     worked(bob)
     todo.sync()
     state = open_state(todo.place)
     with pytest.raises(Failed, match="still waits for an answer: a1"):
-        handed_back(open_run(state, run), wire_to(state, None), (), "")
+        requeue_run(open_run(state, run), resolve_remote(state, None), (), "")
     Nexus(todo.place).ok("cancel", run)
     with pytest.raises(Failed, match="is cancelled: there is nothing left to do"):
-        handed_back(open_run(state, run), wire_to(state, None), (), "")
+        requeue_run(open_run(state, run), resolve_remote(state, None), (), "")
     assert refs(hub, "refs/nexus/queue") == []
     state.close()

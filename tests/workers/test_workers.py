@@ -4,39 +4,41 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.keepers import open_state
-from gitnexus.app.lease import Lease
-from gitnexus.app.queue import dropped, queued, waiting
-from gitnexus.app.running import Wish
-from gitnexus.app.wire import wire_to
-from gitnexus.app.worker import Worker
 from gitnexus.base.errors import Busy
-from gitnexus.git.exchange import Order as Push
-from gitnexus.runs.definition import of_command
-from gitnexus.runs.order import ORDER_FILE, QUEUE, Order
+from gitnexus.git.exchange import RefUpdate as Push
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.order import ORDER_FILE, QUEUE, RunOrder
+from gitnexus.runs.start import RunRequest
 from gitnexus.state import State
+from gitnexus.sync.remote import resolve_remote
+from gitnexus.workers.lease import RunLease
+from gitnexus.workers.queue import enqueue_run, list_queue, remove_from_queue
+from gitnexus.workers.worker import QueueWorker
+from gitnexus.workflow.run_definition import definition_from_command
 from tests.conftest import Nexus, run_git, trust
 from tests.policy.signing import Key
+from tests.runs.live import record
 from tests.sync.two import Clone
 
 ALLOW = b"---\nversion: 1\nallow:\n  - write: ['*.txt']\n---\n\n# Policy\n"
 
 
-def wish(*argv: str) -> Wish:
-    return Wish(of_command(argv or ("sh", "-c", "echo one > one.txt")), "make a file")
+def wish(*argv: str, task: str = "") -> RunRequest:
+    definition = definition_from_command(argv or ("sh", "-c", "echo one > one.txt"))
+    return RunRequest(definition, "make a file", task=task)
 
 
-def put(clone: Clone, *labels: str, argv: tuple[str, ...] = ()) -> Order:
+def put(clone: Clone, *labels: str, argv: tuple[str, ...] = (), task: str = "") -> RunOrder:
     state = open_state(clone.place)
     try:
-        return queued(state, wire_to(state, None), wish(*argv), labels, "")
+        return enqueue_run(state, resolve_remote(state, None), wish(*argv, task=task), labels, "")
     finally:
         state.close()
 
 
-def worker_in(clone: Clone, *labels: str, **more: object) -> tuple[Worker, list[str]]:
+def worker_in(clone: Clone, *labels: str, **more: object) -> tuple[QueueWorker, list[str]]:
     state, said = open_state(clone.place), list[str]()
-    found = Worker(state, wire_to(state, None), "w", frozenset(labels), said.append, 5, 0.05, True)
+    found = QueueWorker(state, resolve_remote(state, None), "w", frozenset(labels), said.append, 5, 0.05, True)
     for name, value in more.items():
         setattr(found, name, value)
     return found, said
@@ -65,6 +67,32 @@ def test_a_queued_run_is_carried_out_by_a_worker_and_its_result_comes_home(ada: 
     assert Nexus(ada.place).ok("replay", order.id, "--verify")
 
 
+def test_a_run_whose_worker_died_before_it_told_the_state_is_found_by_its_log(
+    ada: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada.write({"policy.md": ALLOW})
+    trust(ada.place)
+    ada.sync()
+    bob.sync()
+    order = put(ada, task="T7")
+    worker, _ = worker_in(bob, once=True)
+    monkeypatch.setattr(QueueWorker, "_sync_state", lambda self: None)
+
+    worker.work()
+    done = ada.sync()
+
+    nexus = Nexus(ada.place)
+    assert done.said == [f"{order.id} is known by its log: whoever carried it out was stopped before its record"]
+    assert "completed" in nexus.ok("runs")
+    assert "run.finished" in nexus.ok("replay", order.id, "--json")
+    kept = record(ada.place, order.id)
+    assert (kept["onto"], kept["task"], kept["title"]) == ("main", "T7", "make a file")
+    assert f"{order.id} is on main" in nexus.ok("land", order.id)
+    bob.sync()
+    ada.sync()
+    assert "landed" in nexus.ok("runs", "--all")
+
+
 def test_what_a_worker_leaves_waiting_is_approved_in_another_clone_and_comes_back(ada: Clone, bob: Clone) -> None:
     order = put(ada)
     worker, said = worker_in(bob)
@@ -81,9 +109,9 @@ def test_what_a_worker_leaves_waiting_is_approved_in_another_clone_and_comes_bac
     assert (bob.place / "one.txt").read_text() == "one\n"
 
 
-def lease(clone: Clone, run: str, name: str) -> tuple[Lease, State]:
+def lease(clone: Clone, run: str, name: str) -> tuple[RunLease, State]:
     state = open_state(clone.place)
-    return Lease(state, wire_to(state, None), run, name), state
+    return RunLease(state, resolve_remote(state, None), run, name), state
 
 
 def test_one_of_two_has_the_run_and_who_lost_it_cannot_publish(ada: Clone, bob: Clone, hub: Path) -> None:
@@ -127,9 +155,9 @@ def test_the_run_of_a_dead_worker_is_taken_over_and_goes_on_where_its_log_ends(
     dead, _ = worker_in(ada)
     held, state = lease(ada, order.id, "dead")
     assert held.claimed()
-    desk = dead._arrived(order)
+    desk = dead._open_ordered_run(order)
     desk.log.append("node.started", "nexus", {"node": "main", "agent": "x", "adapter": "command", "attempt": 1})
-    assert held.beat(dead._progress(desk)) == "held"
+    assert held.beat(dead._progress_pushes(desk)) == "held"
     worker, said = worker_in(bob, lease=0.0)
 
     worker.work()
@@ -138,7 +166,7 @@ def test_the_run_of_a_dead_worker_is_taken_over_and_goes_on_where_its_log_ends(
     assert said[-1] == f"{order.id}: published, completed"
     log = run_git(hub, "show", f"refs/nexus/runs/{order.id}:events/0001.jsonl")
     assert (log.count('"node.started"'), log.count('"run.finished"')) == (2, 1)
-    assert held.publish([Push(f"refs/heads/nexus/{order.id}", desk.run.base)]) == "lost"
+    assert held.publish([Push(f"refs/heads/nexus/{order.id}", desk.record.base)]) == "lost"
     dead.state.close()
     state.close()
 
@@ -167,17 +195,17 @@ def test_a_worker_leaves_what_wants_more_than_it_has(ada: Clone, bob: Clone) -> 
     without.work()
 
     state = open_state(ada.place)
-    wire = wire_to(state, None)
+    wire = resolve_remote(state, None)
     assert without.done == []
-    assert [(row.run, row.worker) for row in waiting(state, wire)] == [(order.id, "")]
+    assert [(row.run, row.worker) for row in list_queue(state, wire)] == [(order.id, "")]
     held, other = lease(bob, order.id, "w")
     held.claimed()
-    assert [(row.run, row.worker) for row in waiting(state, wire)] == [(order.id, "w")]
+    assert [(row.run, row.worker) for row in list_queue(state, wire)] == [(order.id, "w")]
     with pytest.raises(Busy):
-        dropped(state, wire, order.id)
+        remove_from_queue(state, wire, order.id)
     held.publish([])
-    assert dropped(state, wire, order.id) == order.id
-    assert waiting(state, wire) == []
+    assert remove_from_queue(state, wire, order.id) == order.id
+    assert list_queue(state, wire) == []
     state.close()
     other.close()
 
@@ -185,11 +213,32 @@ def test_a_worker_leaves_what_wants_more_than_it_has(ada: Clone, bob: Clone) -> 
 def test_a_run_that_a_worker_holds_is_not_published_by_a_plain_sync(ada: Clone, hub: Path) -> None:
     order = put(ada)
     worker, _ = worker_in(ada)
-    desk = worker._arrived(order)
+    desk = worker._open_ordered_run(order)
     (desk.folder / "leased").write_text("w\n")
-    desk.checkpointed()
+    desk.write_checkpoint()
 
     ada.sync()
 
     assert refs(hub, "refs/nexus/runs", "refs/heads/nexus") == []
     worker.state.close()
+
+
+def test_what_stands_after_queue_is_the_prompt_where_it_is_no_remote(ada: Clone, hub: Path, nexus: Nexus) -> None:
+    first = nexus("run", "--queue", "mend the parser", "--agent", "scripted", place=ada.place)
+    second = nexus("run", "--queue", "origin", "mend it", "--agent", "scripted", place=ada.place)
+    wrong = nexus("run", "--queue", "orgin", "mend it", "--agent", "scripted", place=ada.place)
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert (wrong.returncode, "there is no remote 'orgin'" in wrong.stderr) == (4, True)
+    assert len(refs(hub, "refs/nexus/queue")) == 2
+
+
+def test_a_run_that_is_named_after_queue_is_not_taken_for_a_remote(ada: Clone) -> None:
+    nexus = Nexus(ada.place)
+    nexus("run", "--", "sh", "-c", "echo made > made.txt")
+    run = refs(ada.place, "refs/heads/nexus")[0].removeprefix("refs/heads/nexus/")
+
+    told = nexus("resume", "--queue", run).stderr
+
+    assert f"{run} still waits for an answer: a1" in told
+    assert nexus("resume", "--queue").returncode == 2

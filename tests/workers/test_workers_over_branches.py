@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.across import settled
-from gitnexus.app.queue import dropped, queued, waiting
-from gitnexus.app.wire import USUAL_WIRE, wire_to
-from gitnexus.app.worker import Worker
 from gitnexus.base.errors import Failed
 from gitnexus.git import config
 from gitnexus.state import STATE_REF
+from gitnexus.sync.remote import USUAL_STATE_BRANCH, resolve_remote
+from gitnexus.sync.remote_refs import resolve_state_branch
+from gitnexus.workers.queue import enqueue_run, list_queue, remove_from_queue
+from gitnexus.workers.worker import QueueWorker
 from tests.conftest import Nexus, run_git, trust
 from tests.sync.conftest import cloned
-from tests.sync.test_workers import ALLOW, lease, put, refs, wish, worker_in
 from tests.sync.two import Clone
+from tests.workers.test_workers import ALLOW, lease, put, refs, wish, worker_in
 
 HOOK = "#!/bin/sh\ncase $1 in refs/nexus*) echo 'only branches here' >&2; exit 1;; esac\n"
 
@@ -27,16 +27,16 @@ def strict(hub: Path, ada: Clone) -> Path:
     run_git(hub, "update-ref", "-d", STATE_REF)
     run_git(hub, "config", "receive.denyNonFastForwards", "true")
     run_git(ada.place, "update-ref", "-d", "refs/nexus-sync/origin/state")
-    run_git(ada.place, "config", "remote.origin.nexusWireRef", USUAL_WIRE)
-    config.rows_of.cache_clear()
+    run_git(ada.place, "config", "remote.origin.nexusWireRef", USUAL_STATE_BRANCH)
+    config.config_rows.cache_clear()
     ada.write({"policy.md": ALLOW})
     trust(ada.place)
     ada.sync()
     return hub
 
 
-def on_branches(worker: Worker) -> Worker:
-    worker.wire = settled(worker.state.repo, worker.wire)
+def on_branches(worker: QueueWorker) -> QueueWorker:
+    worker.remote = resolve_state_branch(worker.state.repo, worker.remote)
     return worker
 
 
@@ -77,10 +77,10 @@ def test_signs_of_life_and_a_takeover_are_steps_forward_and_the_first_still_cann
     assert taker.claimed(claim)
     assert (first.beat(), first.publish([]), taker.beat()) == ("lost", "lost", "held")
 
-    rows = waiting(one, wire_to(one, None))
+    rows = list_queue(one, resolve_remote(one, None))
     assert [(row.run, row.worker) for row in rows] == [(order.id, "taker")]
     assert taker.publish([]) == "held"
-    assert dropped(one, wire_to(one, None), order.id) == order.id
+    assert remove_from_queue(one, resolve_remote(one, None), order.id) == order.id
     assert refs(strict, "refs/heads/nexus-state-queue", "refs/heads/nexus-state-claims") == []
     for state in (one, two, three):
         state.close()
@@ -88,16 +88,18 @@ def test_signs_of_life_and_a_takeover_are_steps_forward_and_the_first_still_cann
 
 def test_a_host_that_refuses_the_queue_is_told_with_the_way_out(strict: Path, ada: Clone) -> None:
     run_git(ada.place, "config", "--unset", "remote.origin.nexusWireRef")
-    config.rows_of.cache_clear()
+    config.config_rows.cache_clear()
     bob, state = lease(ada, "261116-1503-k7fb", "x")
 
     with pytest.raises(Failed, match=r"does not take refs/nexus/queue/.*hook declined") as refused:
-        queued(state, wire_to(state, None), wish(), (), "")
+        enqueue_run(state, resolve_remote(state, None), wish(), (), "")
     with pytest.raises(Failed, match="refuses refs/nexus/claims/"):
         bob.claimed()
 
-    assert refused.value.fix == f"git config remote.origin.nexusWireRef {USUAL_WIRE}"
-    assert settled(state.repo, wire_to(state, None)).wire == USUAL_WIRE  # and a command finds the branch by itself
+    assert refused.value.fix == f"git config remote.origin.nexusWireRef {USUAL_STATE_BRANCH}"
+    assert (
+        resolve_state_branch(state.repo, resolve_remote(state, None)).state_branch == USUAL_STATE_BRANCH
+    )  # and a command finds the branch by itself
     state.close()
 
 

@@ -1,12 +1,13 @@
-"""`git nexus context`: the notes that explain the project."""
+"""`git nexus context list`: list the files."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.text import one_line, visible
-from gitnexus.ui.commands import NexusGroup
-from gitnexus.ui.output import answer, columns, with_nexus
+from gitnexus.base.text import one_line
+from gitnexus.memory.notes import encode_text, read_text_folder
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import format_columns, print_answer, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -14,31 +15,12 @@ if TYPE_CHECKING:
 _NONE = "No context yet.\nNext: write .nexus/context/NAME.md; it is taken in by the next command."
 
 
-@click.group("context", cls=NexusGroup)
-def context() -> None:
-    """What explains the project: files in .nexus/context/, kept by people and by the skill nx-sync."""
-
-
-@context.command("list")
+@click.command("list", cls=NexusCommand)
 @with_nexus
-def list_command(nexus: "Nexus") -> None:
+def list_context(nexus: "Nexus") -> None:
     """List the files."""
-    from gitnexus.memory.notes import shelf_in, written
-
-    found = shelf_in(nexus.state.latest(), "context")
+    found = read_text_folder(nexus.state.latest(), "context")
     rows = [[name, one_line(text.lstrip("# \n").split("\n", 1)[0], 80)] for name, text in found.items()]
-    payload = {"context": [{"name": name, "path": f"context/{name}.md", "size": len(written(text))}
+    payload = {"context": [{"name": name, "path": f"context/{name}.md", "size": len(encode_text(text))}
                            for name, text in found.items()]}  # fmt: skip
-    answer(payload, columns(rows, indent="") if rows else _NONE, nexus.described)
-
-
-@context.command("show")
-@click.argument("name")
-@with_nexus
-def show(nexus: "Nexus", name: str) -> None:
-    """Print one file."""
-    from gitnexus.memory.notes import readable
-    from gitnexus.memory.rules import shown
-
-    text = shown(nexus.state.latest(), "context", name)
-    answer({"name": name, "text": readable(text)}, visible(text).rstrip("\n"), nexus.described)
+    print_answer(payload, format_columns(rows, indent="") if rows else _NONE, nexus.described)

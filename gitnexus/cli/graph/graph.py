@@ -5,9 +5,14 @@ from pathlib import Path
 
 import click
 
-from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, start_folder
-from gitnexus.ui.standpoint import standing
+from gitnexus.base.files import replace_file
+from gitnexus.cli.graph.output import progress_reporter
+from gitnexus.projects import graph_render
+from gitnexus.projects.graph_refresh import with_network
+from gitnexus.projects.operations import Operation
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import print_answer, start_folder
+from gitnexus.ui.standpoint import opened_standpoint
 
 
 @click.command("graph", cls=NexusCommand)
@@ -16,33 +21,29 @@ from gitnexus.ui.standpoint import standing
               show_default=True, help="A tree for people, or a form for other programs.")  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it there.")
 @click.pass_context
-def graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:
+def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:
     """Draw who waits for whom, in all projects that may be read."""
-    from gitnexus.app.network import with_network
-    from gitnexus.base.files import replace
-    from gitnexus.cli.network import progress
-    from gitnexus.projects import drawing
-    from gitnexus.projects.operations import Operation
-
-    asked = invocation(ctx)
+    asked = current_invocation(ctx)
     asked.as_json = asked.as_json or form == "json"
-    with standing() as standpoint:
+    with opened_standpoint() as standpoint:
         project = standpoint.find(name) if name else None
         if project is not None:
-            standpoint.require(Operation.GRAPH, project)
-        picture = with_network(standpoint, lambda network: network.picture(project), progress())
+            standpoint.require_permission(Operation.GRAPH, project)
+        picture = with_network(standpoint, lambda network: network.build_picture(project), progress_reporter())
         told = picture.plain()
-        text = {"dot": drawing.dot, "mermaid": drawing.mermaid}.get(form, lambda p: drawing.tree(p, _screen()))(picture)
+        text = {"dot": graph_render.render_dot, "mermaid": graph_render.render_mermaid}.get(
+            form, lambda p: graph_render.render_tree(p, _screen_height())
+        )(picture)
         if output is not None:
-            from gitnexus.base.canonical import document
+            from gitnexus.base.canonical import json_document
 
-            data = document(told) if asked.as_json else f"{text}\n".encode()
-            replace(start_folder(asked) / output, data)
+            data = json_document(told) if asked.as_json else f"{text}\n".encode()
+            replace_file(start_folder(asked) / output, data)
             told, text = {**told, "output": str(output)}, f"Wrote {len(picture.nodes)} tasks to {output}"
-        answer(told, text or "No task depends on another.", standpoint.described)
+        print_answer(told, text or "No task depends on another.", standpoint.described)
 
 
-def _screen() -> int:
+def _screen_height() -> int:
     import shutil
 
     return max(10, shutil.get_terminal_size().lines - 4) if sys.stdout.isatty() else 10_000

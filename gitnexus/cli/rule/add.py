@@ -1,57 +1,25 @@
-"""`git nexus rule`: what the project's people ask of everybody who works here."""
+"""`git nexus rule add`: add a rule."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.text import one_line, visible
-from gitnexus.ui.commands import NexusGroup
-from gitnexus.ui.output import answer, with_nexus
+from gitnexus.app.notes import open_notes
+from gitnexus.base.text import one_line
+from gitnexus.memory.rules import add_rule
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer_as_stored, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
 
 
-@click.group("rule", cls=NexusGroup)
-def rule() -> None:
-    """Rules of the project: advice that is never forgotten, one file a tag in .nexus/rules/."""
-
-
-@rule.command("add")
+@click.command("add", cls=NexusCommand)
 @click.argument("text")
-@click.option("--tag", metavar="TAG", help="What it is about, one word; general if not said.")
+@click.option("--tag", metavar="TAG", help="Its topic, one word. Default: general.")
 @with_nexus
-def add(nexus: "Nexus", text: str, tag: str | None) -> None:
+def add_project_rule(nexus: "Nexus", text: str, tag: str | None) -> None:
     """Add a rule."""
-    from gitnexus.app.notes import notes_of
-    from gitnexus.memory.rules import add_rule
-
-    name, words = add_rule(notes_of(nexus.state), text, tag)
+    name, words = add_rule(open_notes(nexus.state), text, tag)
     payload = {"tag": name, "rule": words, "path": f"rules/{name}.md"}
-    answer(payload, f"Added to {name}: {one_line(words, 100)}", nexus.described)
-
-
-@rule.command("list")
-@click.option("--tag", metavar="TAG", help="Only the rules of this tag.")
-@with_nexus
-def list_command(nexus: "Nexus", tag: str | None) -> None:
-    """List the rules by tag."""
-    from gitnexus.memory.rules import listed
-
-    found = {name: rules for name, rules in listed(nexus.state.latest()).items() if tag in (None, name)}
-    blocks = [
-        f"{name}\n" + "\n".join(f"  - {one_line(words, 160)}" for words in rules) for name, rules in found.items()
-    ]
-    answer({"rules": found}, "\n".join(blocks) or "No rules yet.\nNext: git nexus rule add TEXT", nexus.described)
-
-
-@rule.command("show")
-@click.argument("tag")
-@with_nexus
-def show(nexus: "Nexus", tag: str) -> None:
-    """Print the whole file of a tag."""
-    from gitnexus.memory.notes import readable
-    from gitnexus.memory.rules import shown
-
-    text = shown(nexus.state.latest(), "rules", tag)
-    answer({"tag": tag, "text": readable(text)}, visible(text).rstrip("\n"), nexus.described)
+    answer_as_stored(payload, f"Added to {name}: {one_line(words, 100)}", nexus.described)

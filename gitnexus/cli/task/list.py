@@ -1,19 +1,22 @@
-"""`git nexus task list`, `show` and `next`."""
+"""`git nexus task list`: list the tasks that are open, as a tree."""
 
 import os
 import sys
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.backlog.show import TaskListFilter, TaskView, list_task_views
+from gitnexus.base.text import one_line
+from gitnexus.cli.task.output import format_status, print_broken_tasks
 from gitnexus.ui.backlog import with_backlog
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, note
+from gitnexus.ui.output import count_of, format_columns, print_answer, print_note
 
 if TYPE_CHECKING:
-    from gitnexus.app.backlog import OpenBacklog
     from gitnexus.backlog.tasks import Tasks
+    from gitnexus.projects.open_backlog import OpenBacklog
 
 _STATUS = click.Choice(["pending", "active", "blocked", "done", "cancelled"])
 
@@ -31,68 +34,55 @@ def list_tasks(
     ready: bool, closed_too: bool, limit: int | None,
 ) -> None:  # fmt: skip
     """List the tasks that are open, as a tree."""
-    from gitnexus.backlog.look import Filter, listing
-    from gitnexus.cli import taskdraw
-
     backlog, tasks = opened.backlog, opened.backlog.tasks()
-    wanted = Filter(statuses, labels, opened.local(parent) if parent else None, ready, closed_too)
-    found = listing(tasks, wanted, backlog.clock(), backlog.elsewhere)
-    _tell_broken(tasks)
+    wanted = TaskListFilter(statuses, labels, opened.local(parent) if parent else None, ready, closed_too)
+    found = list_task_views(tasks, wanted, backlog.clock(), backlog.elsewhere)
+    print_broken_tasks(tasks)
+    if opened.nexus is not None and not tasks.ids:
+        from gitnexus.app.init import offers_import  # only where there is nothing to list
+
+        for line in offers_import(opened.nexus.state):
+            print_note(line)
     shown = found[:limit]
-    answer(
+    print_answer(
         lambda: {"tasks": [opened.named(view.plain()) for view in shown], "total": len(found)},
-        lambda: taskdraw.screen(found, tasks, limit or _screenful(), filtered=wanted != Filter()),
+        lambda: _format_list(found, tasks, limit or _screen_rows(), filtered=wanted != TaskListFilter()),
         lambda: opened.project,
     )
 
 
-@click.command("show", cls=NexusCommand)
-@click.argument("task", metavar="TASK")
-@with_backlog
-def show(opened: "OpenBacklog", task: str) -> None:
-    """Show a task and what is around it.
-
-    TASK is T12, or name:T12 for a task of another project that may be read from here.
-    """
-    from gitnexus.backlog.look import detail
-    from gitnexus.cli import taskdraw
-
-    opened, task_id = opened.reach(task, "show")
-    backlog, tasks = opened.backlog, opened.backlog.tasks()
-    found, plain = detail(tasks.task(task_id), tasks, backlog.clock(), backlog.elsewhere)
-    answer(lambda: opened.named(plain), lambda: taskdraw.sheet(found, plain), lambda: opened.project)
-
-
-@click.command("next", cls=NexusCommand)
-@with_backlog
-def next_task(opened: "OpenBacklog") -> None:
-    """Tell what to do next, and why.
-
-    What you have claimed comes first, then what is ready: by priority, then by the longest chain of open tasks that
-    wait for it, then by how many wait at all.
-    """
-    from gitnexus.backlog.next import outlook, told
-    from gitnexus.cli import taskdraw
-
-    backlog, tasks = opened.backlog, opened.backlog.tasks()
-    found = outlook(tasks, lru_cache(lambda: backlog.claimant().name), backlog.clock(), backlog.elsewhere)
-    _tell_broken(tasks)
-    plain = told(found)
-    best = plain["task"]
-    answer(
-        lambda: {**plain, "task": opened.named(best) if best else None},
-        lambda: taskdraw.choice(plain),
-        lambda: opened.project,
-    )
-
-
-def _tell_broken(tasks: "Tasks") -> None:
-    for why in tasks.broken.values():
-        note(f"left out: {why}")
-
-
-def _screenful() -> int | None:
+def _screen_rows() -> int | None:
     try:
         return max(5, os.get_terminal_size(sys.stdout.fileno()).lines - 3)
     except (OSError, ValueError):
         return None
+
+
+def _format_list(found: "Sequence[TaskView]", tasks: "Tasks", limit: int | None, *, filtered: bool) -> str:
+    """Return the list with a last line of counts."""
+    rows = [_format_row(view) for view in found[:limit]]
+    closed = sum(not task.is_open for task in tasks)
+    ready = sum(view.ready for view in found)
+    none = "no task is like that" if filtered else "no task is open"
+    said = [f"{count_of(len(found), 'task')}, {ready} ready" if found else none]
+    said += [f"{len(found) - len(rows)} more: -n {len(found)} shows them"] if len(found) > len(rows) else []
+    said += [f"{closed} closed, --all shows them"] if closed and not filtered else []
+    said += ["git nexus task add TITLE adds one"] if not tasks.ids else []
+    return "\n".join([*([format_columns(rows, indent="")] if rows else []), "; ".join(said)])
+
+
+def _format_row(view: "TaskView") -> list[str]:
+    task = view.task
+    title = "  " * view.depth + one_line(task.title, 80)
+    labels = " ".join(one_line(label, 20) for label in task.labels[:4])
+    tail = [_format_mark(view), click.style(labels, fg="cyan") if labels else ""]
+    return [task.id, format_status(task.status), task.priority, title, "  ".join(filter(None, tail))]
+
+
+def _format_mark(view: "TaskView") -> str:
+    if view.holder is not None:
+        return f"claimed by {one_line(view.holder, 30)}"
+    if view.waits:
+        more = " …" if len(view.waits) > 3 else ""
+        return f"waits for {', '.join(one_line(wait.ref, 40) for wait in view.waits[:3])}{more}"
+    return click.style("ready", fg="green") if view.ready else ""

@@ -1,4 +1,4 @@
-"""What a plan is made from: the program, the place, the catalog as it holds there, and how we are called."""
+"""The input of an installation plan: the program, the target folder, the catalog, and how to call git nexus."""
 
 import json
 import shlex
@@ -18,10 +18,10 @@ OTHER_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
-    """`root` is the top of the project, or the person's home; `call` is how git nexus is started.
+class InstallContext:
+    """The input of a plan. `root` is the top of the project or the user's home; `call` is how git nexus is started.
 
-    `denied` are the tools of the program that each role may not call; `tools` are all of ours, by their plain names.
+    `denied` are the program's tools that each role may not call; `tools` are all of ours, by their plain names.
     """
 
     harness: Harness
@@ -34,7 +34,7 @@ class Kit:
     environ: Mapping[str, str]
 
     def home(self, variable: str, default: str) -> Path:
-        """Return the folder where a program keeps what is the person's: a variable of its own, or below the home."""
+        """Return the folder of a program's user configuration: from its environment variable, or below the home."""
         given = self.environ.get(variable)
         return expand_home(given) if given else self.root / default
 
@@ -43,16 +43,16 @@ class Kit:
         return [*self.call, "mcp", "--harness", harness]
 
     def hook(self, event: Event) -> str:
-        """Return the shell line for an event. Only the gate may stop anything: it does also where we are missing."""
-        return hook_line(self.call, self.harness.id, event)
+        """Return the shell line for an event. Only the gate may block; it also blocks if git nexus is missing."""
+        return hook_shell_line(self.call, self.harness.id, event)
 
-    def prefixed(self, tool: str) -> str:
-        """Return one of our tools as the program names it."""
-        first = self.harness.denied_by("nexus_task_creation")[0]
+    def prefixed_tool_name(self, tool: str) -> str:
+        """Return the name that one of our tools has in the program."""
+        first = self.harness.tools_of_class("nexus_task_creation")[0]
         return first.removesuffix("nx_task_add") + tool
 
 
-def hook_line(call: tuple[str, ...], harness: str, event: Event) -> str:
+def hook_shell_line(call: tuple[str, ...], harness: str, event: Event) -> str:
     """Return the shell line that a hook runs."""
     line = f"{shlex.join(call)} hook harness {harness} {event}"
     if event != "pre_tool_use":
@@ -64,6 +64,6 @@ def hook_line(call: tuple[str, ...], harness: str, event: Event) -> str:
     return f"{line} || {{ [ $? = 2 ] || echo {shlex.quote(words)} >&2; exit 2; }}"
 
 
-def quoted(text: str) -> str:
-    """Return a text as one line that YAML, TOML and JSON all read as this text."""
+def quote_for_config(text: str) -> str:
+    """Return a text quoted on one line so that YAML, TOML and JSON all parse it to the same text."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""How we know our own things again where nothing was written down: in a clone, or after somebody rearranged a file."""
+"""Recognises our own entries where no record exists: in a clone, or after a user rearranged a file."""
 
 import hashlib
 import json
@@ -9,39 +9,39 @@ _MARK = "made by: git nexus harness install ("
 _MARKED = re.compile(re.escape(_MARK) + r"([0-9a-f]{16})\)")
 
 
-def mark() -> str:
-    """Return the words for a comment in a file that is ours; `signed` fills in the digest."""
+def blank_signature() -> str:
+    """Return the comment text for a file of ours; `with_signature` fills in the digest."""
     return f"{_MARK}{'0' * 16})"
 
 
-def signed(text: str) -> str:
-    """Return a text with the digest of all the rest in its mark."""
-    return text.replace(mark(), f"{_MARK}{_digest(text)})", 1)
+def with_signature(text: str) -> str:
+    """Return a text with the digest of its other content in the signature."""
+    return text.replace(blank_signature(), f"{_MARK}{_signature_digest(text)})", 1)
 
 
-def is_untouched(text: str) -> bool:
-    """True for a file of ours that nobody has changed, of whichever version."""
+def is_unchanged_own_file(text: str) -> bool:
+    """Return True for a file of ours, of any version, that nobody has changed."""
     found = _MARKED.search(text)
-    return found is not None and _digest(text) == found[1]
+    return found is not None and _signature_digest(text) == found[1]
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(_MARKED.sub(mark(), text, count=1).encode()).hexdigest()[:16]
+def _signature_digest(text: str) -> str:
+    return hashlib.sha256(_MARKED.sub(blank_signature(), text, count=1).encode()).hexdigest()[:16]
 
 
 def is_our_hook(value: Any, harness: str) -> bool:
-    """True for a hook that calls us for this program."""
+    """Return True for a hook that calls git nexus for this program."""
     return f"nexus hook harness {harness} " in json.dumps(value, ensure_ascii=False).replace("'", "").replace('\\"', "")
 
 
 def is_our_server(value: Any) -> bool:
-    """True for a server that is `git nexus mcp`, with whatever else a person wrote beside it."""
-    words = list(_words(value))
+    """Return True for a server that runs `git nexus mcp`, whatever else the user added to it."""
+    words = list(_server_command_line(value))
     at = next((index for index, word in enumerate(words) if word == "mcp"), 0)
     return at > 0 and (words[at - 1] == "nexus" or words[at - 1].endswith("git-nexus"))
 
 
-def _words(value: Any) -> list[str]:
+def _server_command_line(value: Any) -> list[str]:
     """Return the command line of a server: one list, or a command and its arguments."""
     if not isinstance(value, dict):
         return []

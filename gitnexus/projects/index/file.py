@@ -1,4 +1,4 @@
-"""The file of the index: opened, made anew where it is broken or of another format."""
+"""Opens the index file, and recreates it if it is broken or of another format."""
 
 import contextlib
 import os
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from gitnexus.base.files import make_private_folder
-from gitnexus.projects.index import Index
+from gitnexus.projects.index.model import TaskIndex
 
-FORMAT = 4
+FORMAT = 5
 _PATIENCE = 30.0
 _HEADER = b"SQLite format 3\0"
 _SCHEMA = """
@@ -18,15 +18,17 @@ CREATE TABLE project (n INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, content 
 CREATE TABLE task (
   n INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL,
   priority TEXT NOT NULL, type TEXT NOT NULL, parent TEXT, grandparent TEXT, labels TEXT NOT NULL, files TEXT NOT NULL,
-  words TEXT NOT NULL, version TEXT NOT NULL, folded TEXT NOT NULL, UNIQUE (project, id)
+  words TEXT NOT NULL, version TEXT NOT NULL, folded TEXT NOT NULL, uid TEXT NOT NULL, aliases TEXT NOT NULL,
+  UNIQUE (project, id)
 );
 CREATE TABLE number (free INTEGER NOT NULL);
 INSERT INTO number VALUES (1);
 CREATE TABLE word (kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (kind, word)) WITHOUT ROWID;
 CREATE TABLE fresh (kind INTEGER, word TEXT, tasks BLOB NOT NULL, PRIMARY KEY (kind, word)) WITHOUT ROWID;
 CREATE TABLE edge (
-  task INTEGER, place INTEGER, name TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (task, place)
+  task INTEGER, place INTEGER, name TEXT NOT NULL, id TEXT NOT NULL, uid TEXT NOT NULL, PRIMARY KEY (task, place)
 ) WITHOUT ROWID;
+CREATE INDEX edge_uid ON edge (uid) WHERE uid != '';
 CREATE INDEX edge_to ON edge (id, name);
 CREATE TABLE relation (
   project TEXT, id TEXT, asked TEXT, answer TEXT NOT NULL, PRIMARY KEY (project, id, asked)
@@ -35,25 +37,25 @@ CREATE TABLE relation (
 T = TypeVar("T")
 
 
-def with_index(path: Path, use: Callable[[Index], T]) -> T:
-    """Let `use` work with the index; one that is broken is made anew, and `use` is asked again.
+def with_index(path: Path, use: Callable[[TaskIndex], T]) -> T:
+    """Call `use` with the index; a broken one is recreated and `use` is called again.
 
-    Raises: sqlite3.Error if a new one is broken too.
+    Raises: sqlite3.Error if the new one is broken too.
     """
     if not is_whole(path):
-        remove(path)
+        remove_index_file(path)
     try:
-        return _used(path, use)
+        return _use_file(path, use)
     except sqlite3.OperationalError as exc:
         if "locked" in str(exc):
             raise
-        remove(path)
+        remove_index_file(path)
     except (sqlite3.DatabaseError, ValueError):  # also a list or a text in it that reads as nothing
-        remove(path)
-    return _used(path, use)
+        remove_index_file(path)
+    return _use_file(path, use)
 
 
-def _used(path: Path, use: Callable[[Index], T]) -> T:
+def _use_file(path: Path, use: Callable[[TaskIndex], T]) -> T:
     make_private_folder(path.parent)
     if not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -62,14 +64,14 @@ def _used(path: Path, use: Callable[[Index], T]) -> T:
         db.execute("PRAGMA synchronous = OFF")
         db.execute("PRAGMA cache_size = -32000")  # 32 MB at most: a new fragment touches pages all over the file
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        index = Index(db)
+        index = TaskIndex(db)
         if version != FORMAT:
             with index.changing():
-                _begin(db)
+                _create_schema(db)
         return use(index)
 
 
-def _begin(db: sqlite3.Connection) -> None:
+def _create_schema(db: sqlite3.Connection) -> None:
     if db.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
         return  # somebody else was first
     for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -96,7 +98,7 @@ def is_whole(path: Path) -> bool:
     return head.startswith(_HEADER) and size >= page * int.from_bytes(head[28:32])
 
 
-def remove(path: Path) -> None:
+def remove_index_file(path: Path) -> None:
     """Delete the index, and what a killed process left beside it."""
     for name in (path, path.with_name(f"{path.name}-journal")):
         with contextlib.suppress(FileNotFoundError):

@@ -1,7 +1,7 @@
-"""The index of all projects' tasks: one fragment a project, in a file that can be deleted at any time.
+"""`TaskIndex`: the SQLite index of all projects' tasks, one fragment per project; deleting the file is safe.
 
-A fragment is keyed by what identifies its content, so a change elsewhere costs nothing and a change here one fragment.
-A dependency keeps the name that was written; names are resolved when it is read, since projects are renamed.
+A fragment is keyed by the id of its content, so that a change costs one fragment. A dependency stores the name as
+written; names are resolved when it is read, since projects are renamed.
 """
 
 import contextlib
@@ -13,15 +13,18 @@ from functools import cached_property
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from gitnexus.backlog.model import number_of
-from gitnexus.projects.postings import FILES, LABELS, WORDS
-from gitnexus.projects.scoring import words
-from gitnexus.projects.wordlists import WordLists
+from gitnexus.backlog.model import number_of_id
+from gitnexus.projects.index.posting_lists import FILES, LABELS, WORDS
+from gitnexus.projects.index.word_lists import WordLists
+from gitnexus.projects.scoring import telling_words
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A task as a fragment is made of; `depends` is as it was written, `version` changes whenever the task does."""
+class IndexEntry:
+    """A task as a fragment is made of; `depends` is as it was written, `version` changes whenever the task does.
+
+    `uids` tells of each dependency which task it means, whatever number that has now; empty where none is noted.
+    """
 
     id: str
     title: str
@@ -34,10 +37,13 @@ class Entry:
     files: tuple[str, ...] = ()
     depends: tuple[str, ...] = ()
     version: str = ""
+    uid: str = ""
+    aliases: tuple[str, ...] = ()
+    uids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Row:
+class IndexRow:
     """A task as the index knows it; `project` is the hash."""
 
     n: int
@@ -76,7 +82,7 @@ class Row:
 
     @property
     def number(self) -> int:
-        return number_of(self.id)
+        return number_of_id(self.id)
 
 
 # The content of a project that could not be read when it was last looked at.
@@ -84,7 +90,7 @@ GONE = "gone"
 _COLUMNS = "task.n, project.hash, task.id, title, status, priority, type, parent, grandparent, labels, files, words"
 
 
-class Index:
+class TaskIndex:
     """An open index. Whoever finds it broken throws it away: `with_index` makes it anew."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -125,13 +131,13 @@ class Index:
         return {hash_ for (hash_,) in self._db.execute("SELECT hash FROM project WHERE content = ?", (GONE,))}
 
     def replace(
-        self, project: str, content: str, seen: str, entries: Iterable[Entry], fold: Callable[[str], str]
+        self, project: str, content: str, seen: str, entries: Iterable[IndexEntry], fold: Callable[[str], str]
     ) -> None:
         """Put a project's fragment in place of the one before; answers that were kept are forgotten."""
         self.drop([project])
         self.update(project, content, seen, entries, (), fold)
 
-    def versions(self, project: str) -> dict[str, str]:
+    def task_versions(self, project: str) -> dict[str, str]:
         """Return the version of each task of a project that is indexed."""
         found = self._db.execute(
             "SELECT id, version FROM task WHERE project = (SELECT n FROM project WHERE hash = ?)", (project,)
@@ -143,7 +149,7 @@ class Index:
         project: str,
         content: str,
         seen: str,
-        entries: Iterable[Entry],
+        entries: Iterable[IndexEntry],
         gone: Iterable[str],
         fold: Callable[[str], str],
     ) -> None:
@@ -157,7 +163,7 @@ class Index:
         n = self._db.execute("SELECT n FROM project WHERE hash = ?", (project,)).fetchone()[0]
         if self._db.execute("SELECT 1 FROM task WHERE project = ? LIMIT 1", (n,)).fetchone():
             self._take_out(n, [*gone, *found])
-        self._insert(n, project, found.values(), fold)
+        self._insert_tasks(n, project, found.values(), fold)
         above = "(SELECT above.parent FROM task above WHERE above.project = task.project AND above.id = task.parent)"
         self._db.execute(
             f"UPDATE task SET grandparent = {above} WHERE project = ? AND grandparent IS NOT {above}",  # noqa: S608
@@ -165,22 +171,23 @@ class Index:
         )
         self._db.execute("DELETE FROM relation")
 
-    def _insert(self, n: int, project: str, entries: Iterable[Entry], fold: Callable[[str], str]) -> None:
+    def _insert_tasks(self, n: int, project: str, entries: Iterable[IndexEntry], fold: Callable[[str], str]) -> None:
         base = self._db.execute("SELECT free FROM number").fetchone()[0]
-        tasks, edges, own, add = [], [], _own(project), self._words.add
+        tasks, edges, own, add = [], [], _own_name(project), self._words.add
         for at, entry in enumerate(entries, base):
-            telling = words(entry.title, entry.description)
+            telling = telling_words(entry.title, entry.description)
             folded = fold("\n".join([entry.id, entry.title, " ".join(entry.labels), entry.description]))
             tasks.append((at, n, entry.id, entry.title, entry.status, entry.priority, entry.type, entry.parent, None,
-                          _list(entry.labels), _list(entry.files), " ".join(telling), entry.version,
-                          folded))  # fmt: skip
+                          _encode_list(entry.labels), _encode_list(entry.files), " ".join(telling), entry.version,
+                          folded, entry.uid, " ".join(entry.aliases)))  # fmt: skip
             for kind, some in ((LABELS, set(entry.labels)), (WORDS, telling), (FILES, set(entry.files))):
                 add(kind, some, at)
             for place, ref in enumerate(entry.depends):
                 name, _, id_ = ref.rpartition(":")
-                edges.append((at, place, own if name in ("", ".") else name, id_))
-        self._db.executemany("INSERT INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tasks)
-        self._db.executemany("INSERT INTO edge VALUES (?, ?, ?, ?)", edges)
+                uid = entry.uids[place] if entry.uids else ""
+                edges.append((at, place, own if name in ("", ".") else name, id_, uid))
+        self._db.executemany("INSERT INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", tasks)
+        self._db.executemany("INSERT INTO edge VALUES (?, ?, ?, ?, ?)", edges)
         self._db.execute("UPDATE number SET free = ?", (base + len(tasks),))
 
     def _take_out(self, n: int, ids: Iterable[str]) -> None:
@@ -190,7 +197,7 @@ class Index:
                 self._db.execute("DELETE FROM task WHERE n = ?", found)
                 self._db.execute("DELETE FROM edge WHERE task = ?", found)
 
-    def seen(self, project: str, seen: str) -> None:
+    def note_seen(self, project: str, seen: str) -> None:
         """Note what was looked at to know that a project's content is unchanged."""
         self._db.execute("UPDATE project SET seen = ? WHERE hash = ?", (seen, project))
 
@@ -199,53 +206,75 @@ class Index:
         for project in projects:
             found = self._db.execute("SELECT n FROM project WHERE hash = ?", (project,)).fetchone()
             if found:
-                self._drop(found[0])
+                self._drop_project(found[0])
         if self._db.execute("SELECT 1 FROM task LIMIT 1").fetchone() is None:
             self._words.clear()
         self._db.execute("DELETE FROM relation")
 
-    def _drop(self, n: int) -> None:
+    def _drop_project(self, n: int) -> None:
         self._db.execute("DELETE FROM edge WHERE task IN (SELECT n FROM task WHERE project = ?)", (n,))
         self._db.execute("DELETE FROM task WHERE project = ?", (n,))
         self._db.execute("DELETE FROM project WHERE n = ?", (n,))
 
-    def rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
+    def rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[IndexRow]:
         """Yield tasks. `where` is ours, never a caller's words."""
         for found in self._db.execute(f"SELECT {_COLUMNS} FROM task JOIN project ON project.n = task.project {where}",  # noqa: S608
                                       values):  # fmt: skip
-            yield Row(*found)
+            yield IndexRow(*found)
 
-    def task(self, project: str, id_: str) -> Row | None:
+    def task(self, project: str, id_: str) -> IndexRow | None:
         """Return one task."""
         return next(self.rows("WHERE project.hash = ? AND task.id = ?", (project, id_)), None)
 
-    def tasks(self, numbers: Iterable[int]) -> list[Row]:
+    def tasks(self, numbers: Iterable[int]) -> list[IndexRow]:
         """Return tasks by their number in the index."""
         wanted = list(numbers)
-        found: list[Row] = []
+        found: list[IndexRow] = []
         for at in range(0, len(wanted), 500):
             some = wanted[at : at + 500]
             found += self.rows(f"WHERE task.n IN ({','.join('?' * len(some))})", some)
         return found
 
-    def depends(self, row: Row) -> list[tuple[str, str]]:
-        """Return what a task depends on as (name, id), the name empty within its own project."""
-        found = self._db.execute("SELECT name, id FROM edge WHERE task = ? ORDER BY place", (row.n,))
-        return [("" if name.startswith("#") else name, id_) for name, id_ in found]
+    def depends(self, row: IndexRow) -> list[tuple[str, str, str]]:
+        """Return what a task depends on as (name, id, uid), the name empty within its own project."""
+        found = self._db.execute("SELECT name, id, uid FROM edge WHERE task = ? ORDER BY place", (row.n,))
+        return [("" if name.startswith("#") else name, id_, uid) for name, id_, uid in found]
 
-    def dependents(self, project: str, names: Sequence[str], id_: str) -> list[Row]:
-        """Return the tasks that depend on one: in its project by id, elsewhere by one of the project's names."""
+    def dependents(self, row: IndexRow, names: Sequence[str]) -> list[IndexRow]:
+        """Return the tasks that depend on one: in its project by id, elsewhere by its `uid` or, where none is noted,
+        by id and one of the project's names."""
+        uid = self._db.execute("SELECT uid FROM task WHERE n = ?", (row.n,)).fetchone()[0]
         marks = ",".join("?" * (len(names) + 1))
-        edges = f"SELECT task FROM edge WHERE id = ? AND name IN ({marks})"  # noqa: S608 - only question marks
-        return list(self.rows(f"WHERE task.n IN ({edges})", (id_, _own(project), *names)))
+        by_id = f"SELECT task FROM edge WHERE id = ? AND name IN ({marks}) AND uid IN ('', ?)"  # noqa: S608 - only question marks
+        by_uid = f"SELECT task FROM edge WHERE uid = ? AND uid != '' AND name IN ({marks})"  # noqa: S608
+        named = (_own_name(row.project), *names)
+        return list(self.rows(f"WHERE task.n IN ({by_id} UNION {by_uid})", (row.id, *named, uid, uid, *named)))
 
-    def edges(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield every dependency as (project, id, name, id of what it depends on)."""
-        for project, id_, name, other in self._db.execute(
-            "SELECT project.hash, task.id, edge.name, edge.id FROM edge JOIN task ON task.n = edge.task "
+    def edges(self) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield every dependency as (project, id, name, id of what it depends on, its `uid` where that is noted)."""
+        for project, id_, name, other, uid in self._db.execute(
+            "SELECT project.hash, task.id, edge.name, edge.id, edge.uid FROM edge JOIN task ON task.n = edge.task "
             "JOIN project ON project.n = task.project ORDER BY edge.task, edge.place"
         ):
-            yield project, id_, "" if name.startswith("#") else name, other
+            yield project, id_, "" if name.startswith("#") else name, other, uid
+
+    def uids(self, project: str) -> dict[str, str]:
+        """Return the id of each task of a project by its `uid`."""
+        found = self._db.execute(
+            "SELECT uid, id FROM task WHERE uid != '' AND project = (SELECT n FROM project WHERE hash = ?)", (project,)
+        )
+        return dict(found.fetchall())
+
+    def once(self) -> dict[tuple[str, str], list[str]]:
+        """Return the tasks that have another number now, by project and the number that each had before."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for project, id_, aliases in self._db.execute(
+            "SELECT project.hash, task.id, aliases FROM task JOIN project ON project.n = task.project "
+            "WHERE aliases != ''"
+        ):
+            for alias in aliases.split():
+                found.setdefault((project, alias), []).append(id_)
+        return found
 
     def statuses(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield every task as (project, id, title, status)."""
@@ -290,10 +319,10 @@ class Index:
             )
 
 
-def _own(project: str) -> str:
+def _own_name(project: str) -> str:
     """Return how a project names itself in its edges; no name of a project begins so."""
     return f"#{project}"
 
 
-def _list(some: Iterable[str]) -> str:
+def _encode_list(some: Iterable[str]) -> str:
     return f"[{', '.join(map(encode_basestring_ascii, dict.fromkeys(some)))}]"  # json.dumps takes three times as long

@@ -1,4 +1,4 @@
-"""Which tasks have a word: one packed list for each word."""
+"""Packs and unpacks the list of tasks for each word of the index."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ _SIZE = (1 << _SHIFT) - 1
 BYTES = 8  # of one mark
 
 
-class Lists:
+class PostingLists:
     """The marks of tasks by kind and word."""
 
     def __init__(self) -> None:
@@ -31,27 +31,27 @@ class Lists:
         """Yield every kind and word with its marks as they are kept, in the order in which they are kept."""
         for kind, lists in self._kinds.items():
             for word in sorted(lists):
-                yield kind, word, packed(lists[word])
+                yield kind, word, pack_marks(lists[word])
 
 
-def packed(marks: Iterable[int]) -> bytes:
+def pack_marks(marks: Iterable[int]) -> bytes:
     """Return marks as they are kept."""
     return array("Q", marks).tobytes()
 
 
-def unpacked(raw: bytes) -> "array[int]":
+def unpack_marks(raw: bytes) -> "array[int]":
     """Return the marks that were kept."""
     return array("Q", raw)
 
 
-def counted(lists: Iterable[bytes]) -> Mapping[int, int]:
+def count_marks(lists: Iterable[bytes]) -> Mapping[int, int]:
     """Return for each mark in how many of the lists it stands."""
     found: Counter[int] = Counter()
     for raw in lists:
-        found.update(unpacked(raw))
+        found.update(unpack_marks(raw))
     return found
 
 
-def read(mark: int) -> tuple[int, int]:
+def split_mark(mark: int) -> tuple[int, int]:
     """Return a mark's task, and how many words it has."""
     return mark >> _SHIFT, mark & _SIZE

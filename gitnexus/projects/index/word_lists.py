@@ -1,7 +1,7 @@
-"""The lists of words in the index: which tasks share some, without a look at any task.
+"""Stores the word lists of the index, and finds tasks that share words without reading a task.
 
-There is one list for each word of all projects. Tasks that arrive later are noted beside it, and the number of a task
-that is gone stays there: numbers are never given again, so it finds nothing. When much has come, all are made anew.
+There is one list per word over all projects. New tasks are noted beside it, and the number of a deleted task stays:
+numbers are never reused, so it finds nothing. After many additions all lists are rebuilt.
 """
 
 import json
@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-from gitnexus.projects.postings import BYTES, FILES, LABELS, WORDS, Lists, counted, read
+from gitnexus.projects.index.posting_lists import BYTES, FILES, LABELS, WORDS, PostingLists, count_marks, split_mark
 
 # A word of so many tasks tells little, and is looked up only where it must be.
 _MANY = 2000
@@ -26,7 +26,7 @@ class WordLists:
 
     def forget(self) -> None:
         """Let go of what was added and not published."""
-        self._arriving = Lists()
+        self._arriving = PostingLists()
         self.add = self._arriving.add
 
     def publish(self) -> None:
@@ -34,11 +34,11 @@ class WordLists:
         arriving = self._arriving
         self.forget()
         if self._db.execute("SELECT 1 FROM word LIMIT 1").fetchone() is None:
-            self._write(arriving)
-        elif arriving.count + self._beside() > self._most():
-            self._renew()
+            self._write_lists(arriving)
+        elif arriving.count + self._count_fresh() > self._most_fresh():
+            self._rebuild_lists()
         else:
-            self._append(arriving)
+            self._append_lists(arriving)
 
     def clear(self) -> None:
         """Forget every list: no task is left."""
@@ -52,51 +52,53 @@ class WordLists:
         a part t of their union share one of any n - ceil(t·n) + 1 words of the first. What was not looked up counts as
         shared, so nothing is missed.
         """
-        by_frequency = sorted((self._frequency(kind, word), word) for word in some)
+        by_frequency = sorted((self._word_frequency(kind, word), word) for word in some)
         size, part = len(by_frequency), max(least, 1e-9)
-        needed = max(size - _ceil(part * size) + 1, 1)
+        needed = max(size - _round_up(part * size) + 1, 1)
         looked = [word for at, (many, word) in enumerate(by_frequency) if at < needed or many < _MANY]
         rest = size - len(looked)
         found: set[int] = set()
-        for mark, shared in counted(raw for word in looked for (raw,) in self._lists("tasks", kind, word)).items():
-            task, other = read(mark)
+        for mark, shared in count_marks(
+            raw for word in looked for (raw,) in self._select_lists("tasks", kind, word)
+        ).items():
+            task, other = split_mark(mark)
             most = min(shared + rest, size, other)
             if most / (size + other - most) >= part - 1e-9:
                 found.add(task)
         return found
 
-    def _frequency(self, kind: int, word: str) -> int:
-        lengths: list[int] = [length for (length,) in self._lists("LENGTH(tasks)", kind, word)]
+    def _word_frequency(self, kind: int, word: str) -> int:
+        lengths: list[int] = [length for (length,) in self._select_lists("LENGTH(tasks)", kind, word)]
         return sum(lengths) // BYTES
 
-    def _lists(self, what: str, kind: int, word: str) -> list[tuple[Any]]:
+    def _select_lists(self, what: str, kind: int, word: str) -> list[tuple[Any]]:
         tables = [f"SELECT {what} FROM {table} WHERE kind = ?1 AND word = ?2" for table in ("word", "fresh")]  # noqa: S608
         return self._db.execute(" UNION ALL ".join(tables), (kind, word)).fetchall()
 
-    def _beside(self) -> int:
+    def _count_fresh(self) -> int:
         found: int = self._db.execute("SELECT COALESCE(SUM(LENGTH(tasks)), 0) FROM fresh").fetchone()[0]
         return found // BYTES
 
-    def _most(self) -> int:
+    def _most_fresh(self) -> int:
         ever: int = self._db.execute("SELECT free FROM number").fetchone()[0]
         return max(_BESIDE, _BESIDE_A_TASK * ever)
 
-    def _write(self, lists: Lists) -> None:
+    def _write_lists(self, lists: PostingLists) -> None:
         self._db.executemany("INSERT INTO word VALUES (?, ?, ?)", lists.rows())
 
-    def _append(self, lists: Lists) -> None:
+    def _append_lists(self, lists: PostingLists) -> None:
         for kind, word, raw in lists.rows():
             found = self._db.execute("SELECT tasks FROM fresh WHERE kind = ? AND word = ?", (kind, word)).fetchone()
             self._db.execute("INSERT OR REPLACE INTO fresh VALUES (?, ?, ?)", (kind, word, (found or (b"",))[0] + raw))
 
-    def _renew(self) -> None:
-        lists = Lists()
+    def _rebuild_lists(self) -> None:
+        lists = PostingLists()
         for n, labels, telling, files in self._db.execute("SELECT n, labels, words, files FROM task"):
             for kind, some in ((LABELS, json.loads(labels)), (WORDS, telling.split()), (FILES, json.loads(files))):
                 lists.add(kind, some, n)
         self.clear()
-        self._write(lists)
+        self._write_lists(lists)
 
 
-def _ceil(number: float) -> int:
+def _round_up(number: float) -> int:
     return -int(-(number - 1e-9) // 1)  # rather one word too many than one too few

@@ -1,73 +1,75 @@
-"""What an agent asks for while it works: written down and judged at once, done if it may be, else left waiting."""
+"""Takes an agent's patches, commands, handoffs and questions, has the gate judge them, and logs them as actions."""
 
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.app.runact import bench_for
-from gitnexus.app.runapproval import allowed
-from gitnexus.app.runcommit import tip_of
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import next_action, propose, request_of, role_at
-from gitnexus.app.runready import refuse_unready
-from gitnexus.app.runsteps import next_step, refuse_nobody, steps_of
-from gitnexus.base.argvtext import drawn_words
+from gitnexus.base.argvtext import format_words
 from gitnexus.base.errors import Busy, Conflict, Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.events.kinds import LONGEST_TEXT, short
-from gitnexus.gateway.commanding import CommandDeed
-from gitnexus.gateway.patching import checked
-from gitnexus.git.private import private
+from gitnexus.events.kinds import LONGEST_TEXT, shorten_text
+from gitnexus.gateway.commanding import CommandAction
+from gitnexus.gateway.patching import check_any_patch
+from gitnexus.git.private import private_git
 from gitnexus.policy.model import HandoffRequest, Request
-from gitnexus.policy.request import digest
+from gitnexus.policy.request import request_digest
 from gitnexus.redaction.hide import mask
-from gitnexus.redaction.stored import holds_secret, known_values
+from gitnexus.redaction.stored import holds_secret, known_secret_values
+from gitnexus.runs.actions.approve import execute_if_allowed
+from gitnexus.runs.actions.commit import branch_tip
+from gitnexus.runs.actions.propose import log_proposal, next_action_name, patch_request, role_of_node
+from gitnexus.runs.actions.tool_context import tool_context_for
 from gitnexus.runs.model import ENDED
-from gitnexus.state.format import id_of
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.preflight import require_startable_agents
+from gitnexus.runs.steps import handoff_step, refuse_unknown_receiver, steps_of
+from gitnexus.state.format import project_id_of
 
-# What waits is read by a person: more of it than this is noise.
+# Limit of waiting actions: a person has to read them.
 MOST_WAITING = 50
 MOST_QUESTIONS = 20
 _LARGEST_MESSAGE = 256 * 1024
 
 
-def patch(desk: RunDesk, text: bytes, summary: str, replaces: str = "", node: str = "") -> str:
-    """Propose a unified diff on the run's branch; return the action. `replaces` is one that waits, and is given up.
+def propose_patch(run: OpenRun, text: bytes, summary: str, replaces: str = "", node: str = "") -> str:
+    """Propose a change of files on the run's branch, in any form that models write; return the action name.
+
+    `replaces` names a waiting action to withdraw.
 
     Raises: Invalid, Conflict, DeniedByPolicy.
     """
-    bench = bench_for(desk)
-    with desk.proposing(), private(desk.worktree) as git:
-        waits = [name for name, one in desk.view().actions.items() if one.kind == "patch" and one.status == "waiting"]
+    context = tool_context_for(run)
+    with run.proposing(), private_git(run.worktree) as git:
+        waits = [name for name, one in run.view().actions.items() if one.kind == "patch" and one.status == "waiting"]
         if replaces and replaces not in waits:
             raise NotFound(f"no patch {one_line(replaces, 40)} waits", hint=f"waiting: {', '.join(waits) or 'none'}")
-        done = checked(git, tip_of(desk), text, bench.rule_on)
+        done = check_any_patch(git, branch_tip(run), text, context.rule_on)
         git.keep(done.result_tree)
-        role = role_at(desk, node or _node(desk))
-        request = request_of(desk, done.base, done.base_tree, done.result_tree, done.changes, role)
-        of = digest(request)
-        known = next((name for name, one in desk.view().actions.items() if one.digest == of), None)
+        role = role_of_node(run, node or _calling_node(run))
+        request = patch_request(run, done.base, done.base_tree, done.result_tree, done.changes, role)
+        of = request_digest(request)
+        known = next((name for name, one in run.view().actions.items() if one.digest == of), None)
         if known is not None:
             return known
         left = [name for name in waits if name != replaces]
         if left:
-            # Both are made from one commit, so a yes to the first would make the second unfit.
+            # Both are based on the same commit, so approving the first would make the second outdated.
             raise Conflict(
                 f"{left[0]} still waits for an answer, and this patch would not fit after it",
                 hint=f"wait for it, or propose one patch for both with replaces: {left[0]}",
             )
-        action = _proposed(desk, request, summary, replaces, node)
-    return _done_if_allowed(desk, action)
+        action = _propose_next_action(run, request, summary, replaces, node)
+    return _execute_if_allowed(run, action)
 
 
-def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, Any], node: str = "") -> str:
-    """Propose one program with its arguments; return the action. Raises: Invalid, NotFound, DeniedByPolicy."""
-    stdin = _bytes(given.get("stdin", ""))
+def propose_command(run: OpenRun, argv: list[str], summary: str, given: Mapping[str, Any], node: str = "") -> str:
+    """Propose a program with arguments; return the action name. Raises: Invalid, NotFound, DeniedByPolicy."""
+    stdin = _encode_stdin(given.get("stdin", ""))
     _refuse_secrets(argv)
     _refuse_secrets([f"{name}={value}" for name, value in given.get("env", {}).items()])
     _refuse_secrets([given.get("stdin", "")])
-    deed = CommandDeed(
-        bench_for(desk, role_at(desk, node or _node(desk))),
+    node_action = CommandAction(
+        tool_context_for(run, role_of_node(run, node or _calling_node(run))),
         argv,
         summary,
         cwd=given.get("cwd", ""),
@@ -76,116 +78,122 @@ def command(desk: RunDesk, argv: list[str], summary: str, given: Mapping[str, An
         limits={"seconds": given["seconds"]} if "seconds" in given else {},
         network=given.get("network", "none"),
     )
-    with desk.proposing(), deed.prepared() as (request, _):
+    with run.proposing(), node_action.prepared() as (request, _):
         if stdin:
-            desk.artifacts.write("stdin", stdin, exact=True)
-        action = _proposed(desk, request, summary or one_line(drawn_words(argv), 200), node=node)
-    return _done_if_allowed(desk, action)
+            run.artifacts.write("stdin", stdin, exact=True)
+        action = _propose_next_action(run, request, summary or one_line(format_words(argv), 200), node=node)
+    return _execute_if_allowed(run, action)
 
 
-def handoff(desk: RunDesk, receiver: str, message: str, summary: str) -> str:
-    """Propose that another role or agent goes on; return the action. Raises: Invalid, NotFound."""
-    raw = mask(message, known_values()).encode("utf-8", "replace")
+def propose_handoff(run: OpenRun, receiver: str, message: str, summary: str) -> str:
+    """Propose that another role or agent continues; return the action name. Raises: Invalid, NotFound."""
+    raw = mask(message, known_secret_values()).encode("utf-8", "replace")
     if len(raw) > _LARGEST_MESSAGE:
         raise Invalid(f"the message is longer than {_LARGEST_MESSAGE // 1024} KiB")
-    definition = desk.definition()
-    steps = steps_of(desk, definition)
-    present = next((node for node in steps if node.id == _node(desk)), steps[-1])
-    refuse_nobody(desk.state, present, receiver)
-    step = next_step(present, "next", receiver, message, desk.run.title)
-    refuse_unready(desk.state, definition.changed(nodes=(step,)))
+    definition = run.definition()
+    steps = steps_of(run, definition)
+    present = next((node for node in steps if node.id == _calling_node(run)), steps[-1])
+    refuse_unknown_receiver(run.state, present, receiver)
+    step = handoff_step(present, "next", receiver, message, run.record.title)
+    require_startable_agents(run.state, definition.changed(nodes=(step,)))
     sender = present.role or present.adapter
-    with desk.proposing():
-        made = sum(one.kind == "handoff" for one in desk.view().actions.values())
+    with run.proposing():
+        made = sum(one.kind == "handoff" for one in run.view().actions.values())
         if definition.budgets.handoffs and made >= definition.budgets.handoffs:
             raise Busy(f"this run has made its {made} handoffs", hint="finish, or ask a person")
         request = HandoffRequest(
-            project=id_of(desk.state.snapshot) or "",
-            run=desk.run.id,
+            project=project_id_of(run.state.snapshot) or "",
+            run=run.record.id,
             role=present.role,
-            workflow=desk.run.definition,
+            workflow=run.record.definition,
             sender=sender,
             receiver=receiver,
             message_digest=f"sha256:{hashlib.sha256(raw).hexdigest()}",
         )
-        kept = desk.artifacts.write("handoff.txt", raw, exact=True)
-        action = _proposed(desk, request, summary or f"handoff to {one_line(receiver, 80)}")
+        kept = run.artifacts.write("handoff.txt", raw, exact=True)
+        action = _propose_next_action(run, request, summary or f"handoff to {one_line(receiver, 80)}")
         written = {"name": kept.name, "digest": kept.digest, "size": kept.size, "action": action}
-        desk.log.append("artifact.written", present.adapter, written)
-    return _done_if_allowed(desk, action)
+        run.log.append("artifact.written", present.adapter, written)
+    return _execute_if_allowed(run, action)
 
 
-def other(desk: RunDesk, request: Request, summary: str, node: str) -> str:
-    """Propose what is neither a patch nor a command, for a node of a workflow; return the action."""
-    with desk.proposing():
-        action = _proposed(desk, request, summary, node=node)
-    return _done_if_allowed(desk, action)
+def propose_request(run: OpenRun, request: Request, summary: str, node: str) -> str:
+    """Propose any other request for a workflow node; return the action name."""
+    with run.proposing():
+        action = _propose_next_action(run, request, summary, node=node)
+    return _execute_if_allowed(run, action)
 
 
-def ask(desk: RunDesk, text: str) -> str:
-    """Write down a question to a person; return its name. The same open question again is that one. Raises: Busy."""
-    words = short(mask(text, known_values()))
+def ask_question(run: OpenRun, text: str) -> str:
+    """Log a question to a person; return its name. An equal open question is reused. Raises: Busy."""
+    words = shorten_text(mask(text, known_secret_values()))
     if not words.strip():
         raise Invalid("say what you want to know")
-    with desk.proposing():
-        view = desk.view()
-        _refuse_ended(desk)
+    with run.proposing():
+        view = run.view()
+        _refuse_ended_run(run)
         known = next((name for name, one in view.questions.items() if one == words), None)
         if known is not None:
             return known
         if len(view.questions) >= MOST_QUESTIONS:
             raise Busy(f"{len(view.questions)} questions are open already", hint="wait for an answer")
-        number = sum(event.kind == "question.asked" for event in desk.log.read()) + 1
-        body = {"question": f"q{number}", "text": words, **({"node": _node(desk)} if _node(desk) else {})}
-        desk.log.append("question.asked", desk.agent_at(_node(desk)), body)
+        number = sum(event.kind == "question.asked" for event in run.log.read()) + 1
+        body = {
+            "question": f"q{number}",
+            "text": words,
+            **({"node": _calling_node(run)} if _calling_node(run) else {}),
+        }
+        run.log.append("question.asked", run.agent_of_node(_calling_node(run)), body)
     return f"q{number}"
 
 
-def answered(desk: RunDesk, text: str, question: str = "", by: str = "") -> str:
-    """Answer an open question, the only one if none is named; return its name. Raises: NotFound, Invalid."""
-    with desk.deciding():
-        found = desk.view().questions
+def answer_question(run: OpenRun, text: str, question: str = "", by: str = "") -> str:
+    """Answer an open question, by default the only one; return its name. Raises: NotFound, Invalid."""
+    with run.deciding():
+        found = run.view().questions
         if question not in found:
             if question or not found:
-                raise NotFound(f"{desk.run.id} asks no question{' ' + question if question else ''}")
+                raise NotFound(f"{run.record.id} asks no question{' ' + question if question else ''}")
             if len(found) > 1:
-                raise Invalid(f"{desk.run.id} asks {', '.join(found)}", hint="name one with --question")
+                raise Invalid(f"{run.record.id} asks {', '.join(found)}", hint="name one with --question")
             question = next(iter(found))
         if not text.strip() or len(text) > LONGEST_TEXT:
             raise Invalid(f"an answer has 1 to {LONGEST_TEXT} characters")
-        body = {"question": question, "text": short(text), "by": short(by or desk.state.author.name, 200)}
-        desk.log.append("question.answered", "user", body)
+        body = {"question": question, "text": shorten_text(text), "by": shorten_text(by or run.state.author.name, 200)}
+        run.log.append("question.answered", "user", body)
     return question
 
 
-def _proposed(desk: RunDesk, request: Request, summary: str, replaces: str = "", node: str = "") -> str:
-    _refuse_ended(desk)
-    waiting = sum(one.status == "waiting" for one in desk.view().actions.values())
-    if waiting >= MOST_WAITING:
+def _propose_next_action(run: OpenRun, request: Request, summary: str, replaces: str = "", node: str = "") -> str:
+    _refuse_ended_run(run)
+    waiting = sum(one.status == "waiting" for one in run.view().actions.values())
+    if waiting >= MOST_WAITING and not replaces:  # a replacement does not add to the count
         raise Busy(f"{waiting} actions wait for an answer already", hint="wait for a person")
-    action = next_action(desk)
-    propose(desk, action, request, mask(summary, known_values()), node or _node(desk), replaces=replaces)
+    action = next_action_name(run)
+    log_proposal(
+        run, action, request, mask(summary, known_secret_values()), node or _calling_node(run), replaces=replaces
+    )
     return action
 
 
-def _refuse_ended(desk: RunDesk) -> None:
-    status = desk.view().status
+def _refuse_ended_run(run: OpenRun) -> None:
+    status = run.view().status
     if status in ENDED:
-        raise Conflict(f"{desk.run.id} is {status}: nothing is proposed to it any more")
+        raise Conflict(f"{run.record.id} is {status}: nothing is proposed to it any more")
 
 
-def _done_if_allowed(desk: RunDesk, action: str) -> str:
-    if desk.view().actions[action].verdict == "allow":
-        allowed(desk, action)
+def _execute_if_allowed(run: OpenRun, action: str) -> str:
+    if run.view().actions[action].verdict == "allow":
+        execute_if_allowed(run, action)
     return action
 
 
-def _node(desk: RunDesk) -> str:
-    """Return the step whose agent calls, or else the first that is at work."""
-    return desk.caller or next((name for name, node in desk.view().nodes.items() if node.status == "started"), "")
+def _calling_node(run: OpenRun) -> str:
+    """Return the step of the calling agent, else the first running step."""
+    return run.caller or next((name for name, node in run.view().nodes.items() if node.status == "started"), "")
 
 
-def _bytes(text: str) -> bytes:
+def _encode_stdin(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
@@ -193,7 +201,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _refuse_secrets(words: list[str]) -> None:
-    """Refuse what would be written into the log as it is, and is a secret."""
+    """Raise an error if a word that would be logged contains a secret."""
     if holds_secret(words):
         raise Invalid(
             "a word of the command looks like a secret, and would be kept in the log",

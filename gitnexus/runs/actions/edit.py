@@ -1,21 +1,28 @@
-"""A person's own edit of a patch that waits: what they save is a new proposal in its place, judged like any other."""
+"""Lets a person edit a waiting patch: writes a draft file, and proposes the saved draft as a replacement."""
 
 from pathlib import Path
 
-from gitnexus.app.runact import bench_for
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import GATE, action_of, next_action, proposal, propose, request_of
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NexusError
-from gitnexus.base.files import replace
-from gitnexus.events.kinds import short
-from gitnexus.gateway.patching import checked
-from gitnexus.git.merging import patch_between, recounted
+from gitnexus.base.files import replace_file
+from gitnexus.events.kinds import shorten_text
+from gitnexus.gateway.patching import check_patch
+from gitnexus.git.merging import patch_between, recount_patch
 from gitnexus.git.patchtext import LARGEST_PATCH
-from gitnexus.git.private import private
+from gitnexus.git.private import private_git
 from gitnexus.policy.model import PatchRequest
-from gitnexus.policy.request import digest
+from gitnexus.policy.request import request_digest
+from gitnexus.runs.actions.propose import (
+    GATE,
+    find_action,
+    judge_proposed_action,
+    log_proposal,
+    next_action_name,
+    patch_request,
+)
+from gitnexus.runs.actions.tool_context import tool_context_for
+from gitnexus.runs.open_run import OpenRun
 
-# Editors obey words in the first and last lines of a file. Those are ours, not an agent's.
+# Editors obey modelines in the first and last lines of a file: write those lines ourselves.
 _ABOVE = """\
 # {action} of {run}, as a patch. What you save is proposed in its place, and you are asked again.
 #
@@ -27,74 +34,76 @@ _ABOVE = """\
 _BELOW = "#\n" * 6
 
 
-def draft(desk: RunDesk, action: str) -> Path:
-    """Return the file to edit: the patch, or an edit of it that was not taken before. Raises: NexusError."""
-    file = _file(desk, action)
+def write_draft(run: OpenRun, action: str) -> Path:
+    """Return the draft file: the patch, or an earlier edit that was not accepted. Raises: NexusError."""
+    file = _draft_file(run, action)
     if not file.exists():
-        request = _waiting(desk, action)
-        with private(desk.repo) as git:
+        request = _waiting_patch_request(run, action)
+        with private_git(run.repo) as git:
             patch = patch_between(git, request.base_tree, request.result_tree)
         if len(patch) > LARGEST_PATCH:
             raise Invalid("the patch is too large to be edited", hint="deny it, and say what should be otherwise")
-        words = _ABOVE.format(action=action, run=desk.run.id) + "\0" + _BELOW
-        replace(file, patch.join(part.encode() for part in words.split("\0")), 0o600)
+        words = _ABOVE.format(action=action, run=run.record.id) + "\0" + _BELOW
+        replace_file(file, patch.join(part.encode() for part in words.split("\0")), 0o600)
     return file
 
 
-def taken(desk: RunDesk, action: str, by: str = "") -> str:
-    """Propose what the draft of an action holds by now in its place; return the new action.
+def propose_edited_patch(run: OpenRun, action: str, by: str = "") -> str:
+    """Propose the draft of an action as its replacement; return the new action name.
 
-    What is not taken stays in the draft; what is empty or unchanged does not. Raises: NexusError.
+    A rejected draft is kept; an empty or unchanged one is deleted. Raises: NexusError.
     """
-    file = _file(desk, action)
-    # By line feeds alone: a carriage return in a line ends no line of a patch.
+    file = _draft_file(run, action)
+    # Split at line feeds only: a carriage return does not end a line of a patch.
     text = b"\n".join(line for line in file.read_bytes().split(b"\n") if not line.startswith(b"#"))
     if not text.strip():
         file.unlink()
         raise Invalid("nothing is left of the patch, so nothing happened", hint="d denies it")
-    with desk.deciding(), desk.proposing():
-        request = _waiting(desk, action)
+    with run.deciding(), run.proposing():
+        request = _waiting_patch_request(run, action)
         try:
-            edited = _made(desk, request, text)
-            if digest(edited) == digest(request):
+            edited = _edited_request(run, request, text)
+            if request_digest(edited) == request_digest(request):
                 file.unlink()
                 raise Invalid("nothing was changed")
-            known, name, who = action_of(desk, action), next_action(desk), by or desk.state.author.name
-            decision = desk.keeper(name).decide(edited)
+            known, name, who = find_action(run, action), next_action_name(run), by or run.state.author.name
+            decision = run.make_gatekeeper(name).decide(edited)
             if decision.verdict == "deny":
                 raise DeniedByPolicy(f"{decision.rule} denies it: {decision.why}", hint=decision.instead or None)
         except NexusError as exc:
-            if file.exists():  # somebody tried, and that is worth knowing
-                desk.log.append("action.rejected", GATE, {"action": "edit", "why": short(f"{action}: {exc.message}")})
+            if file.exists():  # log the attempt
+                run.log.append(
+                    "action.rejected", GATE, {"action": "edit", "why": shorten_text(f"{action}: {exc.message}")}
+                )
             raise
-        propose(desk, name, edited, known.summary, known.node, replaces=action, by=who)
+        log_proposal(run, name, edited, known.summary, known.node, replaces=action, by=who)
     file.unlink()
     return name
 
 
-def _made(desk: RunDesk, request: PatchRequest, text: bytes) -> PatchRequest:
-    """Return the request of an edited patch. It takes the same way as one that an agent sends."""
+def _edited_request(run: OpenRun, request: PatchRequest, text: bytes) -> PatchRequest:
+    """Return the request for an edited patch, built like one from an agent."""
     if len(text) > LARGEST_PATCH:
         raise Invalid(f"the patch is larger than {LARGEST_PATCH // 2**20} MiB")
-    bench = bench_for(desk)
-    with private(desk.worktree) as git:
-        patch = recounted(git, request.base_tree, text)
+    context = tool_context_for(run)
+    with private_git(run.worktree) as git:
+        patch = recount_patch(git, request.base_tree, text)
         if not patch:
             raise Invalid("what is left changes nothing", hint="d denies it")
-        done = checked(git, request.base, patch, bench.rule_on)
+        done = check_patch(git, request.base, patch, context.rule_on)
         git.keep(done.result_tree)
-        return request_of(desk, done.base, done.base_tree, done.result_tree, done.changes, request.role)
+        return patch_request(run, done.base, done.base_tree, done.result_tree, done.changes, request.role)
 
 
-def _waiting(desk: RunDesk, action: str) -> PatchRequest:
-    known = action_of(desk, action)
+def _waiting_patch_request(run: OpenRun, action: str) -> PatchRequest:
+    known = find_action(run, action)
     if known.status != "waiting":
-        raise Conflict(f"{action} is {known.status} by now", hint=f"git nexus replay {desk.run.id} tells by whom")
-    request = proposal(desk, action).request
+        raise Conflict(f"{action} is {known.status} by now", hint=f"git nexus replay {run.record.id} tells by whom")
+    request = judge_proposed_action(run, action).request
     if not isinstance(request, PatchRequest):
         raise Invalid(f"{action} is no patch, and only patches are edited", hint="deny it, and say what you want")
     return request
 
 
-def _file(desk: RunDesk, action: str) -> Path:
-    return desk.folder / f"edit-{action}.diff"
+def _draft_file(run: OpenRun, action: str) -> Path:
+    return run.folder / f"edit-{action}.diff"

@@ -1,40 +1,40 @@
-"""A command that waits and was proposed in the worktree of another machine: proposed anew in the one that is here."""
+"""Re-proposes a waiting command from another machine's worktree for the worktree on this machine."""
 
 from pathlib import Path
 
-from gitnexus.app.runact import bench_for
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.running import at_its_place
-from gitnexus.app.runproposal import action_of, next_action, propose, proposed_request
-from gitnexus.gateway.commanding import found_again
+from gitnexus.gateway.commanding import refresh_command_request
 from gitnexus.policy.model import CommandRequest
+from gitnexus.runs.actions.propose import find_action, log_proposal, next_action_name, read_proposed_request
+from gitnexus.runs.actions.tool_context import tool_context_for
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.worktree import ensure_worktree
 
 
-def moved(desk: RunDesk, action: str) -> str:
-    """Return the action that stands for one here: itself, or the same command in this machine's worktree.
+def repropose_command_here(run: OpenRun, action: str) -> str:
+    """Return the action for this machine: itself, or the same command proposed in the local worktree.
 
-    That is a proposal of its own: judged by the policy, and approved, for what it would do here. Raises: NexusError.
+    The replacement is a new proposal, judged and approved for its effect here. Raises: NexusError.
     """
-    known = action_of(desk, action)
-    request = proposed_request(desk, action)
-    if known.status != "waiting" or not isinstance(request, CommandRequest) or desk.run.session:
+    known = find_action(run, action)
+    request = read_proposed_request(run, action)
+    if known.status != "waiting" or not isinstance(request, CommandRequest) or run.record.session:
         return action
-    if Path(request.cwd).is_relative_to(desk.place.resolve()):
+    if Path(request.cwd).is_relative_to(run.worktree_path.resolve()):
         return action
-    below = _below(request.cwd, desk.run.id)
+    below = _path_below_worktree(request.cwd, run.record.id)
     if below is None:
         return action
-    with desk.driving():
-        at_its_place(desk)
-    with desk.deciding(), desk.proposing():
-        bench = bench_for(desk)
-        here = request.changed(cwd=str(Path(bench.worktree.resolve(), *below)), env=bench.confine.environment({}))
-        name = next_action(desk)
-        propose(desk, name, found_again(bench, here), known.summary, known.node, replaces=action)
+    with run.driving():
+        ensure_worktree(run)
+    with run.deciding(), run.proposing():
+        context = tool_context_for(run)
+        here = request.changed(cwd=str(Path(context.worktree.resolve(), *below)), env=context.confine.environment({}))
+        name = next_action_name(run)
+        log_proposal(run, name, refresh_command_request(context, here), known.summary, known.node, replaces=action)
     return name
 
 
-def _below(cwd: str, run: str) -> tuple[str, ...] | None:
-    """Return the folder below a run's worktree, wherever that lies: it is called like its run."""
+def _path_below_worktree(cwd: str, run: str) -> tuple[str, ...] | None:
+    """Return the path below the run's worktree, recognized by the run id in the path; None if outside."""
     parts = Path(cwd).parts
     return parts[parts.index(run) + 1 :] if run in parts and ".." not in parts else None

@@ -1,15 +1,15 @@
-"""What an agent may still spend: budgets less what is gone of them, held against its own account while it works."""
+"""Computes what an agent may still spend, and checks its reported usage against that. Pure."""
 
 from typing import NamedTuple, Protocol
 
-from gitnexus.adapters.protocol import Ended
+from gitnexus.adapters.protocol import AgentEnd
 from gitnexus.base.errors import Failed
 
 _MILLION = 1_000_000
 
 
 class Allowance(Protocol):
-    """A budget of a run or of a node; 0 is no limit."""
+    """The budget of a run or node; 0 means no limit."""
 
     @property
     def tokens(self) -> int: ...
@@ -18,8 +18,8 @@ class Allowance(Protocol):
     def cents(self) -> int: ...
 
 
-class Purse(NamedTuple):
-    """One budget, and what is gone of it; money in millionths of a dollar."""
+class SpendingLimit(NamedTuple):
+    """A budget and the amount already spent; money in millionths of a dollar."""
 
     tokens: int = 0
     money: int = 0
@@ -27,7 +27,7 @@ class Purse(NamedTuple):
     money_gone: int = 0
 
     def over(self, tokens: int, money: int) -> str:
-        """Return why that is too much on top of what is gone, nothing if it is not."""
+        """Return why this exceeds the budget on top of what is spent, "" if it does not."""
         tokens, money = self.tokens_gone + tokens, self.money_gone + money
         if self.tokens and tokens > self.tokens:
             return f"{tokens:,} tokens of {self.tokens:,} are used up"
@@ -37,25 +37,25 @@ class Purse(NamedTuple):
 
 
 class OverBudget(Failed):
-    """An agent took more than it was given, and is ended."""
+    """Raised when an agent exceeds its budget and is stopped."""
 
 
-def purse(budget: Allowance, tokens_gone: int = 0, money_gone: int = 0) -> Purse:
-    """Return a purse with a budget, of which so much is gone."""
-    return Purse(budget.tokens, budget.cents * 10_000, tokens_gone, money_gone)
+def limit_from_budget(budget: Allowance, tokens_gone: int = 0, money_gone: int = 0) -> SpendingLimit:
+    """Return a spending limit for a budget and the amount already spent."""
+    return SpendingLimit(budget.tokens, budget.cents * 10_000, tokens_gone, money_gone)
 
 
-def over(purses: tuple[Purse, ...], tokens: int, usd: float | None) -> str:
-    """Return why one of the purses cannot pay that, nothing if all can."""
+def why_over_budget(budgets: tuple[SpendingLimit, ...], tokens: int, usd: float | None) -> str:
+    """Return why one of the limits is exceeded, "" if none is."""
     money = int((usd or 0.0) * _MILLION)
-    return next(filter(None, (one.over(tokens, money) for one in purses)), "")
+    return next(filter(None, (one.over(tokens, money) for one in budgets)), "")
 
 
-def usd_left(purses: tuple[Purse, ...]) -> float | None:
-    """Return the money that is left, None for no limit."""
-    return min((max(0, one.money - one.money_gone) / _MILLION for one in purses if one.money), default=None)
+def usd_left(budgets: tuple[SpendingLimit, ...]) -> float | None:
+    """Return the remaining money in dollars, None without a limit."""
+    return min((max(0, one.money - one.money_gone) / _MILLION for one in budgets if one.money), default=None)
 
 
-def cut_short(ended: Ended, why: str) -> Ended:
-    """Return the end of an agent that took more than it was given: its work is looked at, but it did not succeed."""
+def ended_over_budget(ended: AgentEnd, why: str) -> AgentEnd:
+    """Return the end of an agent that exceeded its budget: its work is kept, but it counts as failed."""
     return ended.changed(ok=False, reason="limit", message=why)

@@ -1,4 +1,4 @@
-"""Files in the private folder of a run. Its agent writes there too, so no link of its making is followed."""
+"""Writes and deletes files in a run's private folder; follows no links, because the agent can write there too."""
 
 import contextlib
 import os
@@ -6,52 +6,52 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
+from gitnexus.base.randomness import random_hex
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGEST = 1024 * 1024
 
 
-def put(private: Path, name: str, data: bytes) -> None:
-    """Write a file below the private folder, for its owner alone. Raises: Failed."""
+def write_private_file(private: Path, name: str, data: bytes) -> None:
+    """Write a file below the private folder, readable by its owner only. Raises: Failed."""
     try:
-        with _folder(private, PurePosixPath(name).parent.parts) as place:
+        with _opened_private_folder(private, PurePosixPath(name).parent.parts) as place:
             last = PurePosixPath(name).name
-            beside = f".{token(8)}"
+            beside = f".{random_hex(8)}"
             number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=place)
             with os.fdopen(number, "wb") as file:
                 file.write(data)
-            _out_of_the_way(place, last, folder=False)
+            _set_aside_other_kind(place, last, folder=False)
             os.rename(beside, last, src_dir_fd=place, dst_dir_fd=place)
     except OSError as exc:
         raise Failed(f"{name} of the agent's own settings cannot be written: {exc.strerror}") from exc
 
 
-def drop(private: Path, name: str) -> None:
-    """Delete a file below the private folder, if it is there."""
-    with contextlib.suppress(OSError), _folder(private, PurePosixPath(name).parent.parts) as place:
+def delete_private_file(private: Path, name: str) -> None:
+    """Delete a file below the private folder, if it exists."""
+    with contextlib.suppress(OSError), _opened_private_folder(private, PurePosixPath(name).parent.parts) as place:
         os.unlink(PurePosixPath(name).name, dir_fd=place)
 
 
 @contextlib.contextmanager
-def lent(private: Path, home: Path, login: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, ...]]:
-    """Copy sign-ins of the person's home into the private folder; yield which. At the end the copies are deleted.
+def lent_sign_ins(private: Path, home: Path, login: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, ...]]:
+    """Copy the user's sign-in files into the private folder; yield their names; delete the copies at the end.
 
-    What the program does to its copy does not come back. Raises: Failed.
+    Changes to a copy are not written back. Raises: Failed.
     """
-    there = [(source, place, data) for source, place in login if (data := _sign_in(home / source)) is not None]
+    there = [(source, place, data) for source, place in login if (data := _read_sign_in(home / source)) is not None]
     try:
         for _, place, data in there:
-            put(private, place, data)
+            write_private_file(private, place, data)
         yield tuple(source for source, _, _ in there)
     finally:
         for _, place, _ in there:
-            drop(private, place)
+            delete_private_file(private, place)
 
 
-def _sign_in(path: Path) -> bytes | None:
-    """Return what a file holds that is the user's own; a link is one of theirs, and followed."""
+def _read_sign_in(path: Path) -> bytes | None:
+    """Return the content of the user's own file; follows a link, which is the user's too."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             about = os.fstat(file.fileno())
@@ -62,12 +62,12 @@ def _sign_in(path: Path) -> bytes | None:
 
 
 @contextlib.contextmanager
-def _folder(private: Path, names: tuple[str, ...]) -> Iterator[int]:
-    """Open a folder below the private one, made where it is missing; what is no folder is set aside."""
+def _opened_private_folder(private: Path, names: tuple[str, ...]) -> Iterator[int]:
+    """Open a folder below the private one, creating it if necessary; anything else there is set aside."""
     at = os.open(private, _FOLDER)
     try:
         for name in names:
-            _out_of_the_way(at, name, folder=True)
+            _set_aside_other_kind(at, name, folder=True)
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=at)
             below = os.open(name, _FOLDER, dir_fd=at)
@@ -78,9 +78,9 @@ def _folder(private: Path, names: tuple[str, ...]) -> Iterator[int]:
         os.close(at)
 
 
-def _out_of_the_way(place: int, name: str, *, folder: bool) -> None:
-    """Set aside what lies under a name and is of another kind than what is to come."""
+def _set_aside_other_kind(place: int, name: str, *, folder: bool) -> None:
+    """Move away an entry of another kind than the expected one."""
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
         if stat.S_ISDIR(mode) != folder:
-            os.rename(name, f".aside-{token(8)}", src_dir_fd=place, dst_dir_fd=place)
+            os.rename(name, f".aside-{random_hex(8)}", src_dir_fd=place, dst_dir_fd=place)

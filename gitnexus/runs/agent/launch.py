@@ -1,43 +1,49 @@
-"""How a program is started in the worktree of a run: which file it is, what it needs around it, what it may reach."""
+"""Builds the sandbox specification of an agent's program: its file, environment, readable folders and hosts."""
 
 import os
 import sys
 from pathlib import Path
 
-from gitnexus.adapters.protocol import Launch
-from gitnexus.app.confine import Sandbox
-from gitnexus.app.rundesk import RunDesk
+import gitnexus
+from gitnexus.adapters.protocol import AgentLaunch
 from gitnexus.base.errors import DeniedByPolicy, NotFound
+from gitnexus.gateway.sandboxed import WorktreeSandbox
 from gitnexus.policy.model import Network, NetworkRequest
-from gitnexus.runs.definition import Definition
-from gitnexus.sandbox.around import around
-from gitnexus.sandbox.environment import environment
-from gitnexus.sandbox.hatch import libraries
-from gitnexus.sandbox.program import resolved
-from gitnexus.sandbox.spec import Limits, Spec
-from gitnexus.state.format import id_of
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.sandbox.environment import command_environment
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.runtime_files import runtime_files_of
+from gitnexus.sandbox.spec import SandboxLimits, SandboxSpec
+from gitnexus.sandbox.tool_relay import interpreter_libraries
+from gitnexus.state.format import project_id_of
+from gitnexus.workflow.run_definition import RunDefinition
 
 MOST_OUTPUT = 8 * 1024 * 1024
 
 
-def spec_of(
-    desk: RunDesk, sandbox: Sandbox, launch: Launch, private: Path, definition: Definition, network: Network | None
-) -> Spec:
-    """Return how a program runs in the worktree of a run. Raises: NotFound, Invalid."""
-    root, level = str(desk.place), sandbox.level
-    program = _program(launch.argv[0], root, sandbox.search)
-    needs = around(program, sandbox.search)
-    readable = _readable(program, needs.readable, sandbox.libraries)
-    env = environment({}, os.environ, (*needs.path, *sandbox.folders)) | dict(launch.env)
+def sandbox_spec(
+    run: OpenRun,
+    sandbox: WorktreeSandbox,
+    launch: AgentLaunch,
+    private: Path,
+    definition: RunDefinition,
+    network: Network | None,
+) -> SandboxSpec:
+    """Return the sandbox specification for a program in a run's worktree. Raises: NotFound, Invalid."""
+    root, level = str(run.worktree_path), sandbox.level
+    program = _resolve_program(launch.argv[0], root, sandbox.search)
+    needs = runtime_files_of(program, sandbox.search)
+    readable = _readable_folders(program, needs.readable, sandbox.libraries)
+    env = command_environment({}, os.environ, (*needs.path, *sandbox.folders)) | dict(launch.env)
     for name in launch.keys:
         if name in os.environ:
             env[name] = os.environ[name]
     place = root
-    if launch.place == "empty":
+    if launch.start_in == "empty":
         (private / "empty").mkdir(exist_ok=True, mode=0o700)
         place = str(private / "empty")
-    seconds = definition.budgets.seconds or Limits().seconds
-    return Spec(
+    seconds = definition.budgets.seconds or SandboxLimits().seconds
+    return SandboxSpec(
         argv=launch.argv,
         program=program,
         cwd=place,
@@ -47,48 +53,48 @@ def spec_of(
         writable=(str(private),),
         hidden=sandbox.hidden(level, private, *map(Path, readable)),
         network=network or launch.network,
-        limits=Limits(seconds=seconds, cpu_seconds=seconds, output=MOST_OUTPUT),
+        limits=SandboxLimits(seconds=seconds, cpu_seconds=seconds, output=MOST_OUTPUT),
         stdin=launch.stdin,
         level=level,
         home=str(private / "home"),
     )
 
 
-def _program(name: str, root: str, search: str) -> str:
-    """Return the file that the user's own command means: looked up on their PATH, never in the worktree."""
+def _resolve_program(name: str, root: str, search: str) -> str:
+    """Return the file of a command on the user's PATH, never in the worktree."""
     try:
-        return resolved(name, search, root, root).path
+        return resolve_program(name, search, root, root).path
     except NotFound as exc:
         raise NotFound(f"there is no program {name[:80]}", hint="is it on your PATH? a path works too") from exc
 
 
-def _readable(program: str, needs: tuple[str, ...], folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what has to be within reach beside the system's folders."""
+def _readable_folders(program: str, needs: tuple[str, ...], folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders that must be readable besides the system's."""
     homes = [*needs, *folders]
     if program == os.path.realpath(sys.executable):
-        homes += [sys.prefix, str(Path(__file__).resolve().parents[2])]
-    homes += libraries()  # for the way to our tools
+        homes += [sys.prefix, str(Path(gitnexus.__file__).resolve().parents[1])]
+    homes += interpreter_libraries()  # to reach our tools
     return tuple(dict.fromkeys(os.path.realpath(home) for home in homes if home not in ("", "/")))
 
 
-def refuse_hosts(desk: RunDesk, launch: Launch, agent: str, network: Network | None, role: str) -> None:
-    """Refuse an agent whose model may not be reached. Raises: DeniedByPolicy.
+def refuse_denied_hosts(run: OpenRun, launch: AgentLaunch, agent: str, network: Network | None, role: str) -> None:
+    """Raise an error if the policy denies the hosts of the agent's model. Raises: DeniedByPolicy.
 
-    Whoever starts an agent means it to reach its model, so what no rule speaks about is not asked again. A rule that
-    asks is answered by `--network full`, said for this run.
+    Starting an agent implies access to its model, so hosts without a rule are not asked about. An ask rule is answered
+    by `--network full` for this run.
     """
     if not launch.hosts or (network or launch.network) == "none":
         return
     request = NetworkRequest(
-        project=id_of(desk.state.snapshot) or "unknown",
-        run=desk.run.id,
+        project=project_id_of(run.state.snapshot) or "unknown",
+        run=run.record.id,
         role=role,
         hosts=launch.hosts,
         purpose=f"{agent} asks its model",
     )
-    keeper = desk.keeper()
-    found = keeper.decide(request)
-    asks = found.verdict == "ask" and any(rule.id == found.rule for rule in keeper.here.law.rules)
+    gatekeeper = run.make_gatekeeper()
+    found = gatekeeper.decide(request)
+    asks = found.verdict == "ask" and any(rule.id == found.rule for rule in gatekeeper.here.compiled.rules)
     if found.verdict == "deny" or (asks and network != "full"):
         raise DeniedByPolicy(
             f"{agent} would talk to {', '.join(launch.hosts)}, which {found.rule} "

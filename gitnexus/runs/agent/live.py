@@ -1,187 +1,205 @@
-"""A program that asks before each call: each becomes an action, is judged, and waits for a person if it has to.
+"""Answers a program that asks before each call: proposes each call as an action, and waits for a person if needed.
 
-Nothing hangs: who does not answer within the patience is not there, and the program is told no with the reason. What it
-asked for is left waiting then like any other action, and whoever approves it later carries it out.
+If nobody answers in time, the program gets a denial with the reason. The action stays waiting, and whoever approves it
+later executes it.
 """
 
 import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from gitnexus.adapters.live.protocol import Asked, Heard, Wire
-from gitnexus.adapters.protocol import Ended, Said
-from gitnexus.app import runapproval, runproposal
-from gitnexus.app.livecall import call_asked, command_of, patch_of, refused_part, settled
-from gitnexus.app.rundesk import RunDesk
+from gitnexus.adapters.live.protocol import LineOutcome, LiveConversation, PendingCall
+from gitnexus.adapters.protocol import AgentEnd, AgentEvent
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
-from gitnexus.events.kinds import short
-from gitnexus.git.config import of_the_user
-from gitnexus.harness.calls import Shell
+from gitnexus.events.kinds import shorten_text
+from gitnexus.git.config import user_config_value
+from gitnexus.harness.calls import ShellCall
 from gitnexus.policy.model import CommandRequest, Network, Request
-from gitnexus.policy.request import digest
+from gitnexus.policy.request import request_digest
 from gitnexus.redaction.hide import mask
-from gitnexus.redaction.stored import known_values
-from gitnexus.sandbox.voice import Voice
+from gitnexus.redaction.stored import known_secret_values
+from gitnexus.runs.actions import approve, propose
+from gitnexus.runs.actions.execute_patch import write_committed_patch
+from gitnexus.runs.agent.live_request import (
+    answer_without_person,
+    command_request_for_shell,
+    parse_asked_call,
+    patch_request_for_files,
+    refused_inner_command,
+)
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.sandbox.stdin_pipe import StdinPipe
 
 PATIENCE = "nexus.approvalWait"
 _PATIENCE = 300
 _LOOK_EVERY = 0.2
-# A program that never stops asking must not fill the disk.
+# Limit of requests: a program in a loop must not fill the disk.
 _MOST_ASKED = 2000
 _NOBODY = "nobody has answered yet; {} waits for a person, and is carried out when one says yes. Go on without it."
 
 
-class Live:
-    """Stands in for the reader of a program's lines: hears what it says, and answers what it asks."""
+class LiveReader:
+    """Wraps the reader of a program's output: passes its lines on, and answers its requests."""
 
-    def __init__(self, desk: RunDesk, node: str, harness: str, wire: Wire, network: Network) -> None:
-        self.voice = Voice()
-        self._desk, self._node, self._harness, self._wire, self._network = desk, node, harness, wire, network
-        self._patience = _seconds(of_the_user(desk.repo, PATIENCE))
+    def __init__(self, run: OpenRun, node: str, harness: str, conversation: LiveConversation, network: Network) -> None:
+        self.stdin_pipe = StdinPipe()
+        self._run, self._node, self._harness, self._conversation, self._network = (
+            run,
+            node,
+            harness,
+            conversation,
+            network,
+        )
+        self._patience = _parse_patience(user_config_value(run.repo, PATIENCE))
         self._asked = 0
-        # By the program's id of a call: the action that it does now, and what lets go of it.
+        # By call id: the action being executed, and the function that releases it.
         self._doing: dict[str, tuple[str, bool, contextlib.ExitStack]] = {}
 
-    def feed(self, line: bytes) -> list[Said]:
-        """Take in a line; what is asked in it is answered when this returns. Raises: NexusError."""
-        heard: Heard = self._wire.feed(line)
+    def feed(self, line: bytes) -> list[AgentEvent]:
+        """Process a line; a request in it is answered when this returns. Raises: NexusError."""
+        heard: LineOutcome = self._conversation.feed(line)
         if heard.out:
-            self.voice.say(heard.out)
+            self.stdin_pipe.say(heard.out)
         for said in heard.said:
             if said.kind == "tool_result" and said.call in self._doing:
-                self._done(said.call, said.ok, said.text)
+                self._finish_call(said.call, said.ok, said.text)
         for asked in heard.asked:
-            yes, why = self._answer(asked)
-            self.voice.say(self._wire.answered(asked, yes=yes, why=why))
+            yes, why = self._answer_or_refuse(asked)
+            self.stdin_pipe.say(self._conversation.answered(asked, yes=yes, why=why))
         if heard.over:
-            self.voice.hang_up()
+            self.stdin_pipe.end_input()
         return list(heard.said)
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         """Return how the program ended."""
-        return self._wire.end(status)
+        return self._conversation.end(status)
 
     @contextlib.contextmanager
-    def conversation(self) -> Iterator[None]:
-        """Begin to talk, and let go of everything at the end."""
+    def open_conversation(self) -> Iterator[None]:
+        """Start the conversation, and release everything at the end."""
         try:
-            self._taken_up()
-            self.voice.say(self._wire.opened())
+            self._finish_last_patch()
+            self.stdin_pipe.say(self._conversation.opened())
             yield
         finally:
-            self.voice.close()
+            self.stdin_pipe.close()
             for call in list(self._doing):
-                self._done(call, False, "the program ended before it told what came of it")
+                self._finish_call(call, False, "the program ended before it told what came of it")
 
-    def _taken_up(self) -> None:
-        """Bring the last patch into the files, if its program was killed between the yes and its writing."""
-        done = [name for name, one in self._desk.view().actions.items() if one.kind == "patch" and one.commit]
+    def _finish_last_patch(self) -> None:
+        """Write the last approved patch to the files, if its program was killed before it did."""
+        done = [name for name, one in self._run.view().actions.items() if one.kind == "patch" and one.commit]
         if done:
-            runapproval.written(self._desk, done[-1])
+            write_committed_patch(self._run, done[-1])
 
-    def _answer(self, asked: Asked) -> tuple[bool, str]:
+    def _answer_or_refuse(self, pending: PendingCall) -> tuple[bool, str]:
         self._asked += 1
         if self._asked > _MOST_ASKED:
             return False, "too much was asked in this run; end here"
         try:
-            return self._judged(asked)
+            return self._judge_call(pending)
         except NexusError as exc:
-            # Never an action, so it has no name of its own; but somebody tried, and that is worth knowing.
-            why = mask(f"{exc.message}; {exc.hint}" if exc.hint else exc.message, known_values())
-            body = {"action": one_line(asked.tool, 80) or "unknown", "why": short(why, 1000)}
-            self._desk.log.append("action.rejected", runproposal.GATE, body)
+            # Not an action, so it has no name; but the attempt is logged.
+            why = mask(f"{exc.message}; {exc.hint}" if exc.hint else exc.message, known_secret_values())
+            body = {"action": one_line(pending.tool, 80) or "unknown", "why": shorten_text(why, 1000)}
+            self._run.log.append("action.rejected", propose.GATE, body)
             return False, why
 
-    def _judged(self, asked: Asked) -> tuple[bool, str]:
-        call = call_asked(self._desk, self._harness, asked)
+    def _judge_call(self, pending: PendingCall) -> tuple[bool, str]:
+        call = parse_asked_call(self._run, self._harness, pending)
         if isinstance(call, dict):
-            patch = patch_of(self._desk, call, runproposal.role_at(self._desk, self._node))
+            patch = patch_request_for_files(self._run, call, propose.role_of_node(self._run, self._node))
             if patch is None:
-                return True, ""  # the files are so already
+                return True, ""  # the files already have this content
             names = ", ".join(change.path for change in patch.changes)
-            return self._put(asked, patch, f"{asked.tool}: {names}")
-        if (found := settled(self._desk, call)) is not None or not isinstance(call, Shell):
+            return self._propose_and_settle(pending, patch, f"{pending.tool}: {names}")
+        if (found := answer_without_person(self._run, call)) is not None or not isinstance(call, ShellCall):
             return found or (False, "")
-        command = command_of(self._desk, call, self._network, runproposal.role_at(self._desk, self._node))
-        return self._put(asked, command, call.text or " ".join(call.argv))
+        command = command_request_for_shell(self._run, call, self._network, propose.role_of_node(self._run, self._node))
+        return self._propose_and_settle(pending, command, call.text or " ".join(call.argv))
 
-    def _put(self, asked: Asked, request: Request, summary: str) -> tuple[bool, str]:
-        """Propose a request, have it answered, and tell what that means for the program."""
-        desk, words = self._desk, one_line(mask(summary, known_values()), 200)
-        refused = refused_part(desk, request) if isinstance(request, CommandRequest) else None
+    def _propose_and_settle(self, pending: PendingCall, request: Request, summary: str) -> tuple[bool, str]:
+        """Propose a request and have it decided; return whether it is allowed, and the message for the program."""
+        run, words = self._run, one_line(mask(summary, known_secret_values()), 200)
+        refused = refused_inner_command(run, request) if isinstance(request, CommandRequest) else None
         with contextlib.ExitStack() as held:
-            with desk.proposing():
-                known = self._known(request)
-                action = known or runproposal.next_action(desk)
-                if known is None or not desk.is_asked_live(action):
-                    held.enter_context(desk.asking(action))
+            with run.proposing():
+                known = self._find_same_patch(request)
+                action = known or propose.next_action_name(run)
+                if known is None or not run.is_asked_live(action):
+                    held.enter_context(run.asking(action))
                 if known is None:
-                    runproposal.propose(desk, action, request, words, self._node, refused=refused)
-            status = self._settled(action, held.close)
+                    propose.log_proposal(run, action, request, words, self._node, refused=refused)
+            status = self._settle_action(action, held.close)
             if status == "approved":
-                runapproval.handed_over(desk, action)
+                approve.spend_token_for_caller(run, action)
             if status in ("approved", "executed"):
-                self._begun(asked, action, request, held.pop_all())
+                self._begin_call(pending, action, request, held.pop_all())
                 return True, ""
         if status == "denied":
-            one = desk.view().actions[action]
+            one = run.view().actions[action]
             return False, f"{one.by or 'git nexus'} said no to {action}{': ' + one.why if one.why else ''}"
         return False, _NOBODY.format(action)
 
-    def _known(self, request: Request) -> str | None:
-        """Return the action that a patch is already: the same trees are the same action. A command is done anew."""
+    def _find_same_patch(self, request: Request) -> str | None:
+        """Return the existing action of an equal patch (same trees). Commands are always new actions."""
         if isinstance(request, CommandRequest):
             return None
-        of = digest(request)
-        return next((name for name, one in self._desk.view().actions.items() if one.digest == of), None)
+        of = request_digest(request)
+        return next((name for name, one in self._run.view().actions.items() if one.digest == of), None)
 
-    def _settled(self, action: str, let_go: Callable[[], None]) -> str:
-        """Return what became of an action: by the policy, by whoever sits here, or by somebody elsewhere in time."""
-        desk = self._desk
-        one = desk.view().actions[action]
+    def _settle_action(self, action: str, let_go: Callable[[], None]) -> str:
+        """Return the status of an action, decided by the policy, the user here, or somebody elsewhere in time."""
+        run = self._run
+        one = run.view().actions[action]
         if one.verdict == "allow" and one.status == "approved":
-            runapproval.allowed(desk, action)
-        elif one.status == "waiting" and desk.reviewer is not None:
-            desk.reviewer(desk, action)
+            approve.execute_if_allowed(run, action)
+        elif one.status == "waiting" and run.reviewer is not None:
+            run.reviewer(run, action)
         elif one.status == "waiting":
-            self._waited(action)
-        return runapproval.left_waiting(desk, action, let_go)
+            self._wait_for_answer(action)
+        return approve.release_if_waiting(run, action, let_go)
 
-    def _waited(self, action: str) -> None:
-        """Wait for somebody to answer in another terminal, as long as the patience is."""
+    def _wait_for_answer(self, action: str) -> None:
+        """Wait until somebody answers in another terminal, or the timeout."""
         until = time.monotonic() + self._patience
         seen = -1
         while time.monotonic() < until:
-            last = self._desk.log.last()
+            last = self._run.log.last()
             if last is not None and last.seq != seen:
                 seen = last.seq
-                view = self._desk.view()
+                view = self._run.view()
                 if view.actions[action].status != "waiting" or view.status == "cancelled":
                     return
             time.sleep(_LOOK_EVERY)
 
-    def _begun(self, asked: Asked, action: str, request: Request, held: contextlib.ExitStack) -> None:
-        """The program does it now; a file that it asks us to write is written here."""
+    def _begin_call(self, pending: PendingCall, action: str, request: Request, held: contextlib.ExitStack) -> None:
+        """Mark that the program executes the action; write the file here if it asks us to."""
         is_command = isinstance(request, CommandRequest)
-        if asked.performs or not asked.call:
+        if pending.performs or not pending.call:
             held.close()
             if not is_command:
-                runapproval.written(self._desk, action)
+                write_committed_patch(self._run, action)
             return
-        if asked.call in self._doing:
-            self._done(asked.call, False, "the program went on without telling what came of it")
-        self._doing[asked.call] = (action, is_command, held)
+        if pending.call in self._doing:
+            self._finish_call(pending.call, False, "the program went on without telling what came of it")
+        self._doing[pending.call] = (action, is_command, held)
 
-    def _done(self, call: str, ok: bool, told: str) -> None:
+    def _finish_call(self, call: str, ok: bool, told: str) -> None:
         action, is_command, held = self._doing.pop(call)
         with held:
             if not is_command:
-                runapproval.written(self._desk, action)
+                write_committed_patch(self._run, action)
                 return
-            body = {"action": action, "tool": "cmd.run", "ok": ok, "result": short(mask(told, known_values()), 2000)}
-            self._desk.log.append("tool.executed", self._desk.run.agent, body)
+            body = {
+                "action": action,
+                "tool": "cmd.run",
+                "ok": ok,
+                "result": shorten_text(mask(told, known_secret_values()), 2000),
+            }
+            self._run.log.append("tool.executed", self._run.record.agent, body)
 
 
-def _seconds(said: str | None) -> float:
+def _parse_patience(said: str | None) -> float:
     return float(said) if said and said.isdecimal() else _PATIENCE

@@ -1,17 +1,17 @@
-"""What an agent that is started again has to know: what was answered, and what became of what it proposed."""
+"""Renders the note for a restarted agent: answers to its questions, and the outcome of its proposals."""
 
-from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.text import one_line
+from gitnexus.runs.open_run import OpenRun
 
 
-def news(desk: RunDesk) -> str:
-    """Return a paragraph for the prompt of a later attempt; nothing for the first."""
-    view = desk.view()
+def render_resume_note(run: OpenRun) -> str:
+    """Return a paragraph for the prompt of a later attempt; "" for the first."""
+    view = run.view()
     if not any(node.attempts > 1 for node in view.nodes.values()):
         return ""
     asked: dict[str, str] = {}
     lines = []
-    for event in desk.log.read():
+    for event in run.log.read():
         if event.kind == "question.asked":
             asked[event.body["question"]] = event.body["text"]
         elif event.kind == "question.answered":

@@ -1,201 +1,178 @@
-"""The tools of one run, written by hand: what its agent reads, proposes and asks."""
+"""Table of the tools that a run's agent can call: to read, propose and ask."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.app import proposing
-from gitnexus.app.runact import GATE, bench_for
-from gitnexus.app.rundesk import RunDesk
 from gitnexus.base.errors import Busy, Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.base.tool import Param, Tool, checked
-from gitnexus.events.kinds import short
+from gitnexus.base.tool import Tool, check_parameters
+from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import ActionView
 from gitnexus.gateway.table import TOOLS as GATEWAY
 from gitnexus.redaction.hide import mask
-from gitnexus.redaction.stored import known_values
+from gitnexus.redaction.stored import known_secret_values
+from gitnexus.runs.actions import ask
+from gitnexus.runs.actions.tool_context import GATE, tool_context_for
+from gitnexus.runs.open_run import OpenRun
 
 MOST_PATIENCE = 50
-# Every call leaves an event behind; an agent that never stops calling must not fill the disk.
+# Limit of calls: each is logged, and an agent in a loop must not fill the disk.
 MOST_EVENTS = 20_000
 _OUTPUT = 32 * 1024
 
-_SUMMARY = Param("summary", "text", "What it is for, in a line. Shown to whoever approves, and not believed.")
-_PATIENCE = Param("wait", "number", f"How many seconds to wait for a person if one has to answer, at most "
-                  f"{MOST_PATIENCE}; none if not said.")  # fmt: skip
 
-
-def _patch(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
+def _call_propose_patch(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         raw = given["patch"].encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as exc:
         raise Invalid("patch holds half of a surrogate pair") from exc
-    return told(desk, proposing.patch(desk, raw, given.get("summary", ""), given.get("replaces", "")))
+    return action_or_question_state(
+        run, ask.propose_patch(run, raw, given.get("summary", ""), given.get("replaces", ""))
+    )
 
 
-def _command(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
-    return told(desk, proposing.command(desk, given["argv"], given.get("summary", ""), given))
+def _call_propose_command(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return action_or_question_state(run, ask.propose_command(run, given["argv"], given.get("summary", ""), given))
 
 
-def _handoff(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
-    return told(desk, proposing.handoff(desk, given["to"], given["message"], given.get("summary", "")))
+def _call_propose_handoff(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return action_or_question_state(
+        run, ask.propose_handoff(run, given["to"], given["message"], given.get("summary", ""))
+    )
 
 
-def _ask(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
-    return told(desk, proposing.ask(desk, given["question"]))
+def _call_ask_person(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return action_or_question_state(run, ask.ask_question(run, given["question"]))
 
 
-def _read(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
+def _call_read_file(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
     path = given.get("path", "")
     rest = {name: value for name, value in given.items() if name != "path"}
     if path and not path.endswith("/"):
-        return GATEWAY["repo.read_file"].run(bench_for(desk), given)
+        return GATEWAY["repo.read_file"].run(tool_context_for(run), given)
     below = path.rstrip("/")
-    return GATEWAY["repo.list_tree"].run(bench_for(desk), {**rest, **({"path": below} if below else {})})
+    return GATEWAY["repo.list_tree"].run(tool_context_for(run), {**rest, **({"path": below} if below else {})})
 
 
-def _search(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
-    return GATEWAY["repo.search"].run(bench_for(desk), given)
+def _call_search_files(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return GATEWAY["repo.search"].run(tool_context_for(run), given)
 
 
-def _diff(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
-    return GATEWAY["git.diff"].run(bench_for(desk), given)
+def _call_show_diff(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return GATEWAY["git.diff"].run(tool_context_for(run), given)
 
 
-def _status(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
+def _call_run_status(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("id"):
-        return told(desk, given["id"])
-    view = desk.view()
+        return action_or_question_state(run, given["id"])
+    view = run.view()
     return {
-        "run": desk.run.id,
+        "run": run.record.id,
         "status": view.status,
-        "actions": [_short(name, one) for name, one in view.actions.items()],
+        "actions": [_action_summary(name, one) for name, one in view.actions.items()],
         "questions": [{"question": name, "text": text} for name, text in view.questions.items()],
     }
 
 
-def _wait(desk: RunDesk, given: Mapping[str, Any]) -> dict[str, Any]:
-    return told(desk, given["id"])
+def _call_wait_for(run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    return action_or_question_state(run, given["id"])
 
 
-_ALL: tuple[Tool[RunDesk], ...] = (
+_FORMS = "gitnexus.runs.agent.parameters"
+
+_ALL: tuple[Tool[OpenRun], ...] = (
     Tool(
         "propose_patch",
-        "Propose a change of files: a unified diff on the last commit of this run's branch. Approved, it is committed "
-        "there and brought into the files. One patch waits at a time.",
-        (
-            Param("patch", "text", "The diff, as git writes it.", required=True),
-            _SUMMARY,
-            Param("replaces", "text", "A patch of yours that waits, such as a2: it is given up for this one."),
-            _PATIENCE,
-        ),
-        _patch,
+        "Propose a change of files, as a diff, search/replace blocks or whole files, on the last commit of this run's "
+        "branch. Approved, it is committed there and brought into the files. One patch waits at a time.",
+        f"{_FORMS}:ProposePatchParameters",
+        _call_propose_patch,
         destructive=True,
     ),
     Tool(
         "propose_command",
         "Propose to run one program in the sandbox, on the files of this run. There is no shell.",
-        (
-            Param("argv", "texts", "The program and its arguments, each as it is.", required=True),
-            Param("cwd", "text", "The folder to run in, from the top of the worktree."),
-            Param("env", "text map", "Variables to set, by names that are allowed."),
-            Param("stdin", "text", "What it reads."),
-            Param("seconds", "number", "When to end it; the policy's own limit holds if it is lower."),
-            Param("network", "text", "What it may reach; none if not said.", choices=("none", "loopback", "full")),
-            _SUMMARY,
-            _PATIENCE,
-        ),
-        _command,
+        f"{_FORMS}:ProposeCommandParameters",
+        _call_propose_command,
         destructive=True,
     ),
     Tool(
         "handoff",
         "Propose that another agent or role goes on from here, in the same worktree, once you have ended and all "
         "that you proposed is answered.",
-        (
-            Param(
-                "to",
-                "text",
-                "An agent by its name, such as claude, or a role that your own program takes on.",
-                required=True,
-            ),
-            Param("message", "text", "What it has to do and to know: its prompt.", required=True),
-            _SUMMARY,
-            _PATIENCE,
-        ),
-        _handoff,
+        f"{_FORMS}:HandoffParameters",
+        _call_propose_handoff,
     ),
     Tool(
         "ask",
-        "Ask a person. Without an answer yet, go on with what does not need it and look again with wait.",
-        (Param("question", "text", "The question, in full.", required=True), _PATIENCE),
-        _ask,
+        "Ask a person. Until there is an answer, continue with other work and check again with wait.",
+        f"{_FORMS}:RunAskParameters",
+        _call_ask_person,
     ),
     Tool(
         "read",
         "Read lines of a file with secrets hidden; a path that ends in /, or none, lists files.",
-        (
-            Param("path", "text", "The file or the folder, from the top of the repository."),
-            *(one for one in GATEWAY["repo.read_file"].params if one.name != "path"),
-        ),
-        _read,
+        f"{_FORMS}:RunReadParameters",
+        _call_read_file,
         reads_only=True,
     ),
-    Tool("search", GATEWAY["repo.search"].words, GATEWAY["repo.search"].params, _search, reads_only=True),
-    Tool("diff", GATEWAY["git.diff"].words, GATEWAY["git.diff"].params, _diff, reads_only=True),
+    Tool(
+        "search", GATEWAY["repo.search"].words, GATEWAY["repo.search"].parameters, _call_search_files, reads_only=True
+    ),
+    Tool("diff", GATEWAY["git.diff"].words, GATEWAY["git.diff"].parameters, _call_show_diff, reads_only=True),
     Tool(
         "status",
         "Tell what became of what you proposed and asked.",
-        (Param("id", "text", "One action or question, such as a2 or q1; all if not said."),),
-        _status,
+        f"{_FORMS}:RunStatusParameters",
+        _call_run_status,
         reads_only=True,
     ),
     Tool(
         "wait",
         "Wait until a person has answered.",
-        (Param("id", "text", "The action or the question, such as a2 or q1.", required=True), _PATIENCE),
-        _wait,
+        f"{_FORMS}:RunWaitParameters",
+        _call_wait_for,
         reads_only=True,
     ),
 )
 
-TOOLS: dict[str, Tool[RunDesk]] = {tool.name: tool for tool in _ALL}
+TOOLS: dict[str, Tool[OpenRun]] = {tool.name: tool for tool in _ALL}
 
 
-def call(desk: RunDesk, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a tool as an agent calls it. Raises: NexusError."""
+def call_run_tool(run: OpenRun, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Call a tool as an agent does. Raises: NexusError."""
     tool = TOOLS.get(name)
     if tool is None:
         raise NotFound(f"there is no tool {one_line(name, 40)!r}", hint=f"there are: {', '.join(TOOLS)}")
-    last = desk.log.last()
+    last = run.log.last()
     if last is not None and last.seq > MOST_EVENTS:
-        raise Busy(f"the log of {desk.run.id} is full", hint="end here; a person can begin another run")
+        raise Busy(f"the log of {run.record.id} is full", hint="end here; a person can begin another run")
     try:
-        return tool.run(desk, checked(tool, given))
+        return tool.run(run, check_parameters(tool, given))
     except (Invalid, Conflict, DeniedByPolicy) as exc:
         if not tool.reads_only:
-            # Never an action, so it has no name of its own; but somebody tried, and that is worth knowing.
-            why = short(mask(exc.message, known_values()), 1000)
-            desk.log.append("action.rejected", GATE, {"action": name, "why": why, "error": exc.name})
+            # Not an action, so it has no name; but the attempt is logged.
+            why = shorten_text(mask(exc.message, known_secret_values()), 1000)
+            run.log.append("action.rejected", GATE, {"action": name, "why": why, "error": exc.name})
         raise
 
 
-def told(desk: RunDesk, name: str) -> dict[str, Any]:
-    """Return what became of an action or a question, for the agent. Raises: NotFound."""
-    view = desk.view()
+def action_or_question_state(run: OpenRun, name: str) -> dict[str, Any]:
+    """Return the state of an action or question for the agent. Raises: NotFound."""
+    view = run.view()
     one = view.actions.get(name)
     if one is not None:
-        return {**_short(name, one), **_result(desk, name)}
+        return {**_action_summary(name, one), **_action_result(run, name)}
     if name in view.questions:
         return {"question": name, "status": "waiting"}
-    for event in desk.log.read():
+    for event in run.log.read():
         if event.kind == "question.answered" and event.body["question"] == name:
             return {"question": name, "status": "answered", "answer": event.body["text"]}
     raise NotFound(f"there is no action and no question {one_line(name, 40)!r}", hint="status without an id lists them")
 
 
-def _short(name: str, one: ActionView) -> dict[str, Any]:
+def _action_summary(name: str, one: ActionView) -> dict[str, Any]:
     found: dict[str, Any] = {"action": name, "kind": one.kind, "status": one.status, "summary": one.summary}
     for key, value in (("why", one.why), ("commit", one.commit)):
         if value:
@@ -203,10 +180,10 @@ def _short(name: str, one: ActionView) -> dict[str, Any]:
     return found
 
 
-def _result(desk: RunDesk, action: str) -> dict[str, Any]:
-    """Return the gate's reason, and how a command ended with the end of its output."""
+def _action_result(run: OpenRun, action: str) -> dict[str, Any]:
+    """Return the gate's reason, and a command's result with the end of its output."""
     found: dict[str, Any] = {}
-    for event in desk.log.read():
+    for event in run.events():
         if event.kind == "action.proposed" and event.body.get("replaces") == action:
             found["why"] = f"{event.body['action']} replaces it"
         if event.body.get("action") != action:
@@ -220,7 +197,7 @@ def _result(desk: RunDesk, action: str) -> dict[str, Any]:
             found.pop("rule", None)
             found["ok"] = event.body["ok"]
             for of in event.body.get("artifacts", ())[:1]:
-                whole = json.loads(desk.artifacts.read(of))
+                whole = json.loads(run.artifacts.read(of))
                 output = whole.pop("output", "")
                 found |= {"exit": whole.get("status"), "output": output[-_OUTPUT:]}
                 if len(output) > _OUTPUT or whole.get("cut"):

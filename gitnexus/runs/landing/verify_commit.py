@@ -1,4 +1,4 @@
-"""Which commits were approved: proved from the commits and the approvers' keys alone. Pure; git is handed in."""
+"""Proves which commits were approved, from the commits and the approvers' keys. Pure; git access is passed in."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -6,18 +6,18 @@ from typing import Literal, NamedTuple
 
 from gitnexus.base.errors import VerificationFailed
 from gitnexus.base.record import Record
-from gitnexus.policy.tokens import Claims
-from gitnexus.runs.lineage import Lineage, Use
-from gitnexus.runs.message import Trailers, read
+from gitnexus.policy.commit_message import Trailers, parse_trailers
+from gitnexus.policy.lineage import ApprovalUse, Lineage
+from gitnexus.policy.tokens import TokenClaims
 
-# Each costs a signature to check: a message of a million lines must not cost an hour.
+# Limit of tokens per commit: each costs a signature check.
 MOST_APPROVALS = 1000
 CLEAN = "a clean merge, it adds nothing of its own"
-Standing = Literal["approved", "unapproved", "invalid"]
+ApprovalStatus = Literal["approved", "unapproved", "invalid"]
 
 
-class Commit(NamedTuple):
-    """What is needed of one commit; `parent_trees` in the order of its parents."""
+class CommitToVerify(NamedTuple):
+    """The data of one commit that verification needs; `parent_trees` in the order of its parents."""
 
     id: str
     tree: str
@@ -27,53 +27,53 @@ class Commit(NamedTuple):
 
 
 class Proof(Record):
-    """What is known of a commit, and why."""
+    """The verification result of a commit, with the reason."""
 
     commit: str
-    status: Standing
+    status: ApprovalStatus
     reason: str
     run: str = ""
     action: str = ""
     approver: str = ""
-    # Whoever approved it had not been shown it, and the token says so.
+    # The approver had not been shown the change, and the token records that.
     unseen: bool = False
 
 
-class Tools(NamedTuple):
-    """What verification asks of git: whether a token is an approver's, what a commit changes, what a merge would be.
+class VerificationTools(NamedTuple):
+    """Callbacks for verification: token signatures, the change of a commit, the tree of a merge.
 
-    `brings_back` says whether a merge has again what a line undid after it had been proved there.
+    `brings_back` tells whether a merge restores a proved change that was undone on one of its sides.
     """
 
-    proved: Callable[[str], Claims]
-    patch_id: Callable[[Commit], str]
-    clean_merge: Callable[[Commit], str | None]
-    brings_back: Callable[[Commit, Use], bool]
+    proved: Callable[[str], TokenClaims]
+    patch_id: Callable[[CommitToVerify], str]
+    clean_merge: Callable[[CommitToVerify], str | None]
+    brings_back: Callable[[CommitToVerify, ApprovalUse], bool]
     lineage: Lineage
     empty_tree: str
 
 
-def verified(commits: Iterable[Commit], tools: Tools) -> Iterator[Proof]:
-    """Yield a proof for each commit, in one pass; parents come before their children."""
+def verify_commits(commits: Iterable[CommitToVerify], tools: VerificationTools) -> Iterator[Proof]:
+    """Yield a proof for each commit in one pass; parents must come before children."""
     for commit in commits:
-        found = read(commit.message)
-        yield _proof(commit, found, tools)
-        # What a merge says of approvals uses up none: they are those of the commits that it joins, or of itself alone.
+        found = parse_trailers(commit.message)
+        yield _prove_commit(commit, found, tools)
+        # A merge's trailers use up no approval: they belong to the merged commits, or to the merge alone.
         carried = found is not None and len(commit.parents) < 2
         tools.lineage.add(commit.id, commit.parents, found.approvals[:MOST_APPROVALS] if found and carried else ())
 
 
-def merge_request(run: str, parents: Sequence[str], tree: str) -> str:
-    """Return the digest by which a token approves one merge: of these very commits, with this very tree."""
+def merge_request_digest(run: str, parents: Sequence[str], tree: str) -> str:
+    """Return the digest by which a token approves one merge: its parents and its tree."""
     import hashlib  # 6 ms, and most commands sign nothing
 
     return f"sha256:{hashlib.sha256(chr(0).join(('merge', run, *parents, tree)).encode()).hexdigest()}"
 
 
-def _proof(commit: Commit, found: Trailers | None, tools: Tools) -> Proof:
+def _prove_commit(commit: CommitToVerify, found: Trailers | None, tools: VerificationTools) -> Proof:
     if found is None:
         reason = _why_no_merge(commit, tools) if len(commit.parents) > 1 else "it carries no approval"
-        status: Standing = "unapproved" if reason else "approved"
+        status: ApprovalStatus = "unapproved" if reason else "approved"
         return Proof(commit=commit.id, status=status, reason=reason or CLEAN)
     if len(found.approvals) > MOST_APPROVALS:
         return Proof(commit=commit.id, status="invalid", reason="it carries more approvals than any run has")
@@ -81,10 +81,10 @@ def _proof(commit: Commit, found: Trailers | None, tools: Tools) -> Proof:
         claims = [tools.proved(token) for token in found.approvals]
     except VerificationFailed as exc:
         return Proof(commit=commit.id, status="invalid", reason=exc.message, run=found.run)
-    reason = _why_other(found, claims)
+    reason = _why_unrelated_claims(found, claims)
     deciding = None
     if not reason:
-        reason, deciding = (_bind_merge if len(commit.parents) > 1 else _bind)(commit, found, claims, tools)
+        reason, deciding = (_bind_merge if len(commit.parents) > 1 else _bind_change)(commit, found, claims, tools)
     return Proof(
         commit=commit.id,
         status="approved" if deciding is not None else "invalid",
@@ -96,8 +96,8 @@ def _proof(commit: Commit, found: Trailers | None, tools: Tools) -> Proof:
     )
 
 
-def _why_other(found: Trailers, claims: list[Claims]) -> str:
-    """Return why the claims are not those of one patch of the run that the trailers name; empty if they are."""
+def _why_unrelated_claims(found: Trailers, claims: list[TokenClaims]) -> str:
+    """Return why the claims do not belong to a patch of the run in the trailers, "" if they do."""
     for claim in claims:
         if claim.kind != "patch" or claim.scope != "once":
             return "its token approves something else than one patch"
@@ -106,10 +106,12 @@ def _why_other(found: Trailers, claims: list[Claims]) -> str:
     return ""
 
 
-def _bind(commit: Commit, found: Trailers, claims: list[Claims], tools: Tools) -> tuple[str, Claims | None]:
-    """Return how a claim is bound to what the commit does, and which; None with the reason where none is.
+def _bind_change(
+    commit: CommitToVerify, found: Trailers, claims: list[TokenClaims], tools: VerificationTools
+) -> tuple[str, TokenClaims | None]:
+    """Return how a token is bound to the commit's change, and its claims; None with the reason if no token is.
 
-    A token that a commit before this one carried proves nothing again: what it proved may have been undone since.
+    A token used by an earlier commit proves nothing again: its change may have been undone since.
     """
     uses = [tools.lineage.find_earlier_use(commit.parents, token) for token in found.approvals]
     unused = [claim for claim, use in zip(claims, uses, strict=True) if not use]
@@ -120,7 +122,9 @@ def _bind(commit: Commit, found: Trailers, claims: list[Claims], tools: Tools) -
     return reason, deciding
 
 
-def _bind_claims(commit: Commit, claims: list[Claims], tools: Tools) -> tuple[str, Claims | None]:
+def _bind_claims(
+    commit: CommitToVerify, claims: list[TokenClaims], tools: VerificationTools
+) -> tuple[str, TokenClaims | None]:
     before = commit.parent_trees[0] if commit.parent_trees else tools.empty_tree
     for claim in claims:
         if (claim.base, claim.result) == (before, commit.tree):
@@ -136,9 +140,11 @@ def _bind_claims(commit: Commit, claims: list[Claims], tools: Tools) -> tuple[st
     return "what it changes is not what was approved", None
 
 
-def _bind_merge(commit: Commit, found: Trailers, claims: list[Claims], tools: Tools) -> tuple[str, Claims | None]:
-    """As `_bind`, for a merge: its tree says nothing without all of its parents."""
-    request = merge_request(found.run, commit.parents, commit.tree)
+def _bind_merge(
+    commit: CommitToVerify, found: Trailers, claims: list[TokenClaims], tools: VerificationTools
+) -> tuple[str, TokenClaims | None]:
+    """Like `_bind_change` for a merge, whose tree means nothing without all of its parents."""
+    request = merge_request_digest(found.run, commit.parents, commit.tree)
     for claim in claims:
         if (claim.request, claim.result) == (request, commit.tree):
             return "it is the very merge that was approved", claim
@@ -146,8 +152,8 @@ def _bind_merge(commit: Commit, found: Trailers, claims: list[Claims], tools: To
     return reason or CLEAN, None if reason else claims[-1]
 
 
-def _why_no_merge(commit: Commit, tools: Tools) -> str:
-    """Return why a merge adds something of its own, empty if it does not: then each side is looked at by itself."""
+def _why_no_merge(commit: CommitToVerify, tools: VerificationTools) -> str:
+    """Return why a merge adds changes of its own, "" if it does not: then each side is verified separately."""
     if tools.clean_merge(commit) != commit.tree:
         return "it is not what git makes of all its parents, and no approval is for this very merge"
     for use in tools.lineage.find_joined_uses(commit.parents):

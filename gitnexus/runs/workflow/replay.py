@@ -1,43 +1,43 @@
-"""A run's workflow walked once more by its log, here or in any clone that has the run's ref."""
+"""Replays a run's workflow from its log, here or in any clone with the run's ref."""
 
-from gitnexus.app.rundesk import WORKFLOW, RunDesk
-from gitnexus.app.runstory import events_of
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import NotFound, VerificationFailed
-from gitnexus.events.checkpoint import load
-from gitnexus.workflow.definition import WorkflowDefinition, definition_of, hash_of
-from gitnexus.workflow.replay import Replayed, replayed
+from gitnexus.events.checkpoint import load_checkpoint
+from gitnexus.runs.open_run import WORKFLOW, OpenRun
+from gitnexus.runs.story import read_events
+from gitnexus.workflow.definition import WorkflowDefinition, parse_workflow, workflow_hash
+from gitnexus.workflow.replay import ReplayResult, replay_log
 
 
-def redriven(desk: RunDesk) -> Replayed | None:
-    """Return what the engine comes to by the log alone, None for a run of one agent. Raises: VerificationFailed."""
-    definition = _definition(desk)
+def replay_workflow(run: OpenRun) -> ReplayResult | None:
+    """Return the engine's result from the log alone, None for a run with one agent. Raises: VerificationFailed."""
+    definition = _workflow_definition(run)
     if definition is None:
         return None
-    kept = load(desk.state.objects, desk.run.id)
+    kept = load_checkpoint(run.state.objects, run.record.id)
 
     def fetch(digest: str) -> bytes:
         try:
-            return desk.artifacts.read(digest)
+            return run.artifacts.read(digest)
         except NotFound:
             if kept is None:
                 raise
             return kept.artifact(digest)
 
-    return replayed(definition, list(events_of(desk)), fetch)
+    return replay_log(definition, list(read_events(run)), fetch)
 
 
-def _definition(desk: RunDesk) -> WorkflowDefinition | None:
+def _workflow_definition(run: OpenRun) -> WorkflowDefinition | None:
     try:
-        return desk.workflow()
+        return run.workflow()
     except NotFound:
-        kept = load(desk.state.objects, desk.run.id)
+        kept = load_checkpoint(run.state.objects, run.record.id)
         if kept is None:
             raise
-    value = parse(kept.workflow())
-    if not isinstance(value, dict) or value.get("version") == 1:
+    value = parse_json(kept.workflow())
+    if not isinstance(value, dict) or (value.get("version") == 1 and type(value["version"]) is int):
         return None
-    found = definition_of(value, WORKFLOW)
-    if hash_of(found) != desk.run.definition:
-        raise VerificationFailed(f"the definition of {desk.run.id} is not the one that it was started with")
+    found = parse_workflow(value, WORKFLOW)
+    if workflow_hash(found) != run.record.definition:
+        raise VerificationFailed(f"the definition of {run.record.id} is not the one that it was started with")
     return found

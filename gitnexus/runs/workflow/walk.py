@@ -1,83 +1,84 @@
-"""A workflow being walked: driven by one process, kept as it goes, and left where a person has to answer."""
+"""Drives a run's workflow in one process until it ends or a person has to answer; writes its log and record."""
 
-from gitnexus.app.cyclerun import reported
-from gitnexus.app.keeping import kept_beyond
-from gitnexus.app.livestage import LiveStage, handed
-from gitnexus.app.runagenda import proposed
-from gitnexus.app.runagent import Show
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.running import Ask, Review, make_agreed_worktree, recorded
-from gitnexus.app.runsetup import failed_in_it, prepared
-from gitnexus.app.workflow import workflow_settings
 from gitnexus.base.errors import Failed
-from gitnexus.events.kinds import short
+from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import RunView
 from gitnexus.policy.model import Network
+from gitnexus.runs.actions.agenda import propose_agenda_changes
+from gitnexus.runs.agent.run import Show
 from gitnexus.runs.model import ENDED
+from gitnexus.runs.open_run import Ask, OpenRun, Review
+from gitnexus.runs.prepare import failed_in_setup, prepare_worktree
+from gitnexus.runs.record import refresh_run_record
+from gitnexus.runs.workflow.cycle_tasks import report_results_to_session
+from gitnexus.runs.workflow.papers import save_papers
+from gitnexus.runs.workflow.routing import workflow_settings
+from gitnexus.runs.workflow.stage import LiveStage, receiver_and_message
+from gitnexus.runs.worktree import make_agreed_worktree
 from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine import Engine
-from gitnexus.workflow.flow import Verdict
+from gitnexus.workflow.flow import WorkflowVerdict
 
 _OPEN = ("proposed", "waiting", "approved", "unknown")
 
 
-def walked(
-    desk: RunDesk, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None,
+def drive_workflow(
+    run: OpenRun, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None,
     *, ends: bool = False,
 ) -> RunView:  # fmt: skip
-    """Bring a workflow as far as it comes now. Raises: NexusError."""
-    definition = desk.workflow()
+    """Drive a workflow as far as possible; return the run's view. Raises: NexusError."""
+    definition = run.workflow()
     if definition is None:
-        raise Failed(f"{desk.run.id} is no workflow")
-    with desk.driving():
-        view = desk.view()
-        if failed_in_it(view):
-            by = short(desk.state.author.name, 200)
-            desk.log.append("run.resumed", "user", {"by": by, "definition": desk.run.definition})
-        if desk.view().status not in ENDED:
-            make_agreed_worktree(desk, ends=ends)
-            _walk(desk, definition, show, review, network, ask)
-        reported(desk, definition)
-        kept_beyond(desk, definition, lambda action: handed(desk, action))
-        desk.checkpointed()
-    return recorded(desk)
+        raise Failed(f"{run.record.id} is no workflow")
+    with run.driving():
+        view = run.view()
+        if failed_in_setup(view):
+            by = shorten_text(run.state.author.name, 200)
+            run.log.append("run.resumed", "user", {"by": by, "definition": run.record.definition})
+        if run.view().status not in ENDED:
+            make_agreed_worktree(run, ends=ends)
+            _run_engine(run, definition, show, review, network, ask)
+        report_results_to_session(run, definition)
+        save_papers(run, definition, lambda action: receiver_and_message(run, action))
+        run.write_checkpoint()
+    return refresh_run_record(run)
 
 
-def _walk(
-    desk: RunDesk, definition: WorkflowDefinition, show: Show, review: Review | None, network: Network | None,
+def _run_engine(
+    run: OpenRun, definition: WorkflowDefinition, show: Show, review: Review | None, network: Network | None,
     ask: Ask | None,
 ) -> None:  # fmt: skip
-    if failed := _made_ready(desk, definition, show, network):
-        _finish(desk, Verdict(False, failed))
+    if failed := _prepare_if_needed(run, definition, show, network):
+        _log_run_finished(run, WorkflowVerdict(False, failed))
         return
 
-    def completed(node: WorkflowNode) -> None:
-        desk.checkpointed()
-        reported(desk, definition)
+    def on_completed(node: WorkflowNode) -> None:
+        run.write_checkpoint()
+        report_results_to_session(run, definition)
 
-    weights = workflow_settings(desk.state).weights
-    stage = LiveStage(desk, definition, show, review, network, weights, ask, completed)
-    engine = Engine(definition, stage, desk.run.task)
+    weights = workflow_settings(run.state).weights
+    stage = LiveStage(run, definition, show, review, network, weights, ask, on_completed)
+    engine = Engine(definition, stage, run.record.task)
     verdict = engine.walk()
-    if verdict is not None and (not verdict.ok or _left_behind(stage, engine)):
-        _finish(desk, verdict)
+    if verdict is not None and (not verdict.ok or _settle_agenda_changes(stage, engine)):
+        _log_run_finished(run, verdict)
 
 
-def _left_behind(stage: LiveStage, engine: Engine) -> bool:
-    """Propose what the run changes in the agenda; False while that waits for an answer. A no to it ends nothing."""
-    desk = stage.desk
-    for action in proposed(desk, engine.titles_done()):
-        if desk.view().actions[action].status not in ("executed", "denied"):
+def _settle_agenda_changes(stage: LiveStage, engine: Engine) -> bool:
+    """Propose the run's document changes; False while they wait for an answer. A denial ends nothing."""
+    run = stage.run
+    for action in propose_agenda_changes(run, engine.titles_of_done_steps()):
+        if run.view().actions[action].status not in ("executed", "denied"):
             stage.settle(action)
-    return not any(one.status in _OPEN for one in desk.view().actions.values())
+    return not any(one.status in _OPEN for one in run.view().actions.values())
 
 
-def _made_ready(desk: RunDesk, definition: WorkflowDefinition, show: Show, network: Network | None) -> str:
-    """Make the worktree ready where something will run in it."""
+def _prepare_if_needed(run: OpenRun, definition: WorkflowDefinition, show: Show, network: Network | None) -> str:
+    """Prepare the worktree if something will run in it; return why it failed, "" on success."""
     runs = any(one.type in ("exec", "command") for one in definition.nodes)
-    return prepared(desk, desk.definition(), show, network) if runs else ""
+    return prepare_worktree(run, run.definition(), show, network) if runs else ""
 
 
-def _finish(desk: RunDesk, verdict: Verdict) -> None:
-    body = {"ok": verdict.ok, **({"why": short(verdict.why)} if verdict.why else {})}
-    desk.log.append("run.finished", "nexus", body)
+def _log_run_finished(run: OpenRun, verdict: WorkflowVerdict) -> None:
+    body = {"ok": verdict.ok, **({"why": shorten_text(verdict.why)} if verdict.why else {})}
+    run.log.append("run.finished", "nexus", body)

@@ -1,11 +1,11 @@
-"""What a question is about, by its letters: words as they stand, files it names, and stems of the rest. Pure."""
+"""Extracts the terms of a question: exact words, the files it names, and stems of the other words. Pure."""
 
 import re
 from bisect import bisect_left
 from collections.abc import Collection
 from typing import NamedTuple
 
-from gitnexus.memory.words import STOP, asked, folded
+from gitnexus.memory.words import STOP, fold_text, stems_of_query
 from gitnexus.workflow.words import ASKING, FILLERS, QUESTIONS, VERBS
 
 MOST_TERMS = 24
@@ -44,8 +44,8 @@ OUTSIDE = re.compile(
 )
 
 
-class Asked(NamedTuple):
-    """A question taken apart: `literals` are sought as they stand, `words` by their stems, `paths` are files."""
+class QuestionTerms(NamedTuple):
+    """The parts of a question: `literals` are searched exactly, `words` by their stems, `paths` are files."""
 
     text: str
     literals: tuple[str, ...]
@@ -55,17 +55,17 @@ class Asked(NamedTuple):
     said: tuple[str, ...] = ()
 
     def shown(self, term: str) -> str:
-        """Return a term as the question writes it."""
+        """Return a term as spelled in the question."""
         return dict(zip(self.words, self.said, strict=True)).get(term, term)
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """All that is sought."""
+        """All terms to search for."""
         return (*self.literals, *self.words)
 
 
-def asked_of(text: str, known: Collection[str] = ()) -> Asked:
-    """Return what a text asks about; `known` are the files that there are."""
+def parse_question(text: str, known: Collection[str] = ()) -> QuestionTerms:
+    """Return the terms of a question; `known` are the existing files."""
     prose = _SCHEME.sub(" ", _FENCE.sub(" ", text))
     paths = named_paths(prose, known)
     quoted = [next(filter(None, found.groups())).strip() for found in _QUOTED.finditer(prose)]
@@ -77,14 +77,16 @@ def asked_of(text: str, known: Collection[str] = ()) -> Asked:
     rest = prose
     for one in sorted([*literals, *paths], key=len, reverse=True):
         rest = rest.replace(one, " ")
-    stems = {asked(word)[0]: word for word in reversed(_words(rest, bool(literals or paths))[:MOST_TERMS])}
+    stems = {
+        stems_of_query(word)[0]: word for word in reversed(_telling_words(rest, bool(literals or paths))[:MOST_TERMS])
+    }
     words = dict(reversed(stems.items()))
-    return Asked(text, tuple(literals[:MOST_TERMS]), tuple(paths), tuple(words), tuple(words.values()))
+    return QuestionTerms(text, tuple(literals[:MOST_TERMS]), tuple(paths), tuple(words), tuple(words.values()))
 
 
 def named_paths(text: str, known: Collection[str]) -> list[str]:
-    """Return the files that a text names: those that there are, and those that only look like one."""
-    found = _with_blanks(text, known)
+    """Return the files that a text names: existing ones, and words that look like a file name."""
+    found = _paths_with_blanks(text, known)
     for one in found:
         text = text.replace(one, " ")
     for match in _PATH.finditer(text):
@@ -95,7 +97,7 @@ def named_paths(text: str, known: Collection[str]) -> list[str]:
             path in known
             or any(one.startswith(path) for one in known if path.endswith("/"))
             or "/" in path.rstrip("/")
-            or _is_file(path)
+            or _has_file_ending(path)
         ):
             found.append(path)
     # Makefile, LICENSE: without an ending a file is only one that there is.
@@ -103,8 +105,8 @@ def named_paths(text: str, known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(one for one in found if one))
 
 
-def _with_blanks(text: str, known: Collection[str]) -> list[str]:
-    """Return the files of a name with blanks that a text names, each as long as it can be."""
+def _paths_with_blanks(text: str, known: Collection[str]) -> list[str]:
+    """Return the existing files with blanks in their names that a text names, longest match first."""
     found: list[str] = []
     for line in text.splitlines():
         begins = [match.start() for match in _BEGIN.finditer(line)]
@@ -115,20 +117,20 @@ def _with_blanks(text: str, known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _is_file(path: str) -> bool:
-    """True for a name with an ending that files have; `os.path` and `v1.2` are none."""
+def _has_file_ending(path: str) -> bool:
+    """Return True for a name with a usual file extension; `os.path` and `v1.2` have none."""
     stem, _, ending = path.rpartition(".")
     return bool(stem) and ending.lower() in _ENDINGS
 
 
-def _words(rest: str, more: bool) -> list[str]:
-    """Return the words that say something; where none does and there is nothing `more` to look for, all of them."""
+def _telling_words(rest: str, more: bool) -> list[str]:
+    """Return the significant words; all of them if none is and there is nothing `more` to search for."""
     plain = [word for word in re.findall(r"[^\W_]+", rest) if len(word) > 2 or word.isdigit()]
     # A verb that the request begins with says what to do, not what it is about.
     told = plain[1:] if plain and plain[0].lower() in VERBS and len(plain) > 1 else plain
-    content = [word for word in told if not {folded(word), word.lower()} & _EMPTY and asked(word)]
-    content = [word for word in content if folded(word) not in STOP]
-    return content or ([] if more else [word for word in told or plain if asked(word)])
+    content = [word for word in told if not {fold_text(word), word.lower()} & _EMPTY and stems_of_query(word)]
+    content = [word for word in content if fold_text(word) not in STOP]
+    return content or ([] if more else [word for word in told or plain if stems_of_query(word)])
 
 
 _ENDINGS = frozenset(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.runapproval import approve
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runedit import draft, taken
-from gitnexus.app.runtools import call
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NexusError
-from gitnexus.git.users import editor, opened
+from gitnexus.git.user_git import editor_command, open_in_editor
+from gitnexus.runs.actions.approve import approve_action
+from gitnexus.runs.actions.edit import propose_edited_patch, write_draft
+from gitnexus.runs.agent.tools import call_run_tool
+from gitnexus.runs.open_run import OpenRun
 from tests.conftest import Nexus, run_git, trust
 from tests.runs.begun import begun, new_file, patch_of
 from tests.runs.live import MORE, commits, events, folder, listed, typed
@@ -20,16 +20,16 @@ GREET = patch_of("readme.txt", "hello", "goodbye")
 
 
 @pytest.fixture
-def desk(project: Path) -> Iterator[RunDesk]:
+def desk(project: Path) -> Iterator[OpenRun]:
     with begun(project) as found:
-        call(found, "propose_patch", {"patch": GREET + new_file("other.txt"), "summary": "greet"})
+        call_run_tool(found, "propose_patch", {"patch": GREET + new_file("other.txt"), "summary": "greet"})
         yield found
 
 
-def changed(desk: RunDesk, old: str, new: str, action: str = "a1") -> str:
-    file = draft(desk, action)
+def changed(desk: OpenRun, old: str, new: str, action: str = "a1") -> str:
+    file = write_draft(desk, action)
     file.write_text(file.read_text().replace(old, new))
-    return taken(desk, action)
+    return propose_edited_patch(desk, action)
 
 
 def test_an_edit_on_the_terminal_is_another_card_and_what_is_committed(nexus: Nexus, project: Path) -> None:
@@ -100,13 +100,13 @@ def without_effect(text: str) -> str:
     ],
 )
 def test_an_edit_that_is_none_is_not_taken_and_the_old_proposal_waits(
-    desk: RunDesk, edit: Callable[[str], str], words: str
+    desk: OpenRun, edit: Callable[[str], str], words: str
 ) -> None:
-    file = draft(desk, "a1")
+    file = write_draft(desk, "a1")
     file.write_text(edit(file.read_text()))
 
     with pytest.raises(NexusError, match=words):
-        taken(desk, "a1")
+        propose_edited_patch(desk, "a1")
 
     assert [(name, one.status) for name, one in desk.view().actions.items()] == [("a1", "waiting")]
 
@@ -118,45 +118,45 @@ def test_an_editor_that_fails_is_named_with_its_status(
     monkeypatch.setenv("GIT_EDITOR", program)
 
     with pytest.raises(Failed, match=f"failed with {status}"):
-        opened(project, project / "readme.txt")
+        open_in_editor(project, project / "readme.txt")
 
 
-def test_hunks_need_not_count_and_a_file_can_be_left_out(desk: RunDesk, project: Path) -> None:
+def test_hunks_need_not_count_and_a_file_can_be_left_out(desk: OpenRun, project: Path) -> None:
     new = changed(desk, "+goodbye\n", "+good\n+bye\n")
-    file = draft(desk, new)
+    file = write_draft(desk, new)
     above, *parts = file.read_text().split("diff --git ")
     file.write_text("diff --git ".join([above, *(part for part in parts if "other.txt" not in part)]))
-    last = taken(desk, new)
+    last = propose_edited_patch(desk, new)
 
-    approve(desk, last)
+    approve_action(desk, last)
 
     view = desk.view()
     assert [(name, one.status, one.why) for name, one in view.actions.items()][:2] == [
         ("a1", "denied", "a2 replaces it"), ("a2", "denied", "a3 replaces it")
     ]  # fmt: skip
     assert view.odd == ()
-    assert (desk.place / "readme.txt").read_text() == "good\nbye\n"
-    assert not (desk.place / "other.txt").exists()
+    assert (desk.worktree_path / "readme.txt").read_text() == "good\nbye\n"
+    assert not (desk.worktree_path / "other.txt").exists()
     assert run_git(project, "diff", "--name-only", "HEAD", desk.branch) == "readme.txt\n"
 
 
-def test_an_edit_back_to_what_it_was_is_an_action_of_its_own(desk: RunDesk) -> None:
+def test_an_edit_back_to_what_it_was_is_an_action_of_its_own(desk: OpenRun) -> None:
     changed(desk, "+goodbye", "+ciao")
     changed(desk, "+ciao", "+goodbye", "a2")
 
-    assert approve(desk, "a3") == "executed"
+    assert approve_action(desk, "a3") == "executed"
     assert desk.view().odd == ()
-    assert (desk.place / "readme.txt").read_text() == "goodbye\n"
+    assert (desk.worktree_path / "readme.txt").read_text() == "goodbye\n"
 
 
-def test_what_was_not_taken_is_in_the_draft_the_next_time(desk: RunDesk) -> None:
+def test_what_was_not_taken_is_in_the_draft_the_next_time(desk: OpenRun) -> None:
     with pytest.raises(Conflict):
         changed(desk, "-hello", "-another")
-    again = draft(desk, "a1")
+    again = write_draft(desk, "a1")
 
     assert "-another" in again.read_text()
     again.write_text(again.read_text().replace("-another", "-hello").replace("+goodbye", "+ciao"))
-    assert taken(desk, "a1") == "a2"
+    assert propose_edited_patch(desk, "a1") == "a2"
     assert not again.exists()
 
 
@@ -164,7 +164,7 @@ def test_an_edit_that_the_policy_denies_leaves_the_old_one_waiting(nexus: Nexus,
     nexus.ok("policy", "add", "deny", "--write", "secret/**")
     trust(project)
     with begun(project) as desk:
-        call(desk, "propose_patch", {"patch": new_file("other.txt")})
+        call_run_tool(desk, "propose_patch", {"patch": new_file("other.txt")})
 
         with pytest.raises(DeniedByPolicy):
             changed(desk, "other.txt", "secret/other.txt")
@@ -173,39 +173,39 @@ def test_an_edit_that_the_policy_denies_leaves_the_old_one_waiting(nexus: Nexus,
         assert [event.body["action"] for event in desk.log.read() if event.kind == "action.rejected"] == ["edit"]
 
 
-def test_who_was_answered_meanwhile_is_not_edited_any_more(desk: RunDesk) -> None:
-    file = draft(desk, "a1")
+def test_who_was_answered_meanwhile_is_not_edited_any_more(desk: OpenRun) -> None:
+    file = write_draft(desk, "a1")
     file.write_text(file.read_text().replace("+goodbye", "+ciao"))
-    approve(desk, "a1")
+    approve_action(desk, "a1")
 
     with pytest.raises(NexusError, match="a1 is executed by now"):
-        taken(desk, "a1")
+        propose_edited_patch(desk, "a1")
 
     assert "+ciao" in file.read_text()
     assert list(desk.view().actions) == ["a1"]
 
 
-def test_a_carriage_return_in_a_line_hides_nothing_behind_it(desk: RunDesk) -> None:
-    file = draft(desk, "a1")
+def test_a_carriage_return_in_a_line_hides_nothing_behind_it(desk: OpenRun) -> None:
+    file = write_draft(desk, "a1")
     file.write_bytes(file.read_bytes().replace(b"+goodbye\n", b"+good\r# bye\n"))
 
-    approve(desk, taken(desk, "a1"))
+    approve_action(desk, propose_edited_patch(desk, "a1"))
 
-    assert (desk.place / "readme.txt").read_bytes() == b"good\r# bye\n"
+    assert (desk.worktree_path / "readme.txt").read_bytes() == b"good\r# bye\n"
 
 
-def test_only_patches_are_edited(desk: RunDesk) -> None:
-    call(desk, "propose_command", {"argv": ["true"]})
+def test_only_patches_are_edited(desk: OpenRun) -> None:
+    call_run_tool(desk, "propose_command", {"argv": ["true"]})
 
     with pytest.raises(Invalid):
-        draft(desk, "a2")
+        write_draft(desk, "a2")
 
 
-def test_the_first_and_last_lines_of_a_draft_are_ours(desk: RunDesk) -> None:
-    lines = draft(desk, "a1").read_text().splitlines()
+def test_the_first_and_last_lines_of_a_draft_are_ours(desk: OpenRun) -> None:
+    lines = write_draft(desk, "a1").read_text().splitlines()
 
     assert all(line.startswith("#") for line in (*lines[:5], *lines[-5:]))
-    assert draft(desk, "a1").stat().st_mode & 0o777 == 0o600
+    assert write_draft(desk, "a1").stat().st_mode & 0o777 == 0o600
 
 
 def test_the_editor_is_the_one_that_git_would_open(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_the_editor_is_the_one_that_git_would_open(project: Path, monkeypatch: p
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
     with pytest.raises(Failed, match="no editor"):
-        editor(project)
+        editor_command(project)
 
     found = []
     for name in ("EDITOR", "config", "GIT_EDITOR"):
@@ -221,6 +221,6 @@ def test_the_editor_is_the_one_that_git_would_open(project: Path, monkeypatch: p
             run_git(project, "config", "core.editor", name)
         else:
             monkeypatch.setenv(name, f"{name} -w")
-        found.append(editor(project))
+        found.append(editor_command(project))
 
     assert found == ["EDITOR -w", "config", "GIT_EDITOR -w"]

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app import runapproval
-from gitnexus.app.runcard import run_card
-from gitnexus.app.runtools import call
 from gitnexus.base.errors import Busy, Invalid, NotFound
+from gitnexus.runs.actions import approve
+from gitnexus.runs.actions.card import action_card
+from gitnexus.runs.agent.tools import call_run_tool
 from tests.conftest import Nexus, run_git, trust
+from tests.runs.agent.test_agent_at_work import propose, the_run, until, view_of
 from tests.runs.begun import begun
 from tests.runs.live import ASKED, commits, events, listed
-from tests.runs.test_agent_at_work import propose, the_run, until, view_of
 from tests.terminal import at_work
 
 HAND = propose("handoff", to="scripted", message="second.json and mind the gap")
@@ -126,7 +126,7 @@ def test_who_was_handed_over_to_may_ask_and_goes_on_when_it_is_answered(nexus: N
 
 def test_a_handoff_that_was_begun_and_not_seen_to_end_is_brought_to_its_end(project: Path) -> None:
     with begun(project) as desk:
-        call(desk, "handoff", {"to": "scripted", "message": "second.json"})
+        call_run_tool(desk, "handoff", {"to": "scripted", "message": "second.json"})
         torn = desk.log.append
 
         def killed(kind: str, *rest: Any) -> Any:
@@ -136,11 +136,11 @@ def test_a_handoff_that_was_begun_and_not_seen_to_end_is_brought_to_its_end(proj
 
         desk.log.append = killed  # type: ignore[method-assign]
         with pytest.raises(KeyboardInterrupt):
-            runapproval.approve(desk, "a1")
+            approve.approve_action(desk, "a1")
         desk.log.append = torn  # type: ignore[method-assign]
         before = desk.view().actions["a1"].status
 
-        runapproval.unknown(desk, "a1")
+        approve.finish_interrupted(desk, "a1")
 
         assert (before, desk.view().actions["a1"].status, desk.view().status) == ("unknown", "executed", "blocked")
         assert desk.view().odd == ()
@@ -150,7 +150,7 @@ def test_a_handoff_that_was_begun_and_not_seen_to_end_is_brought_to_its_end(proj
 def test_nobody_is_handed_over_to_who_could_not_be_started(project: Path, to: str, error: type[Exception]) -> None:
     with begun(project) as desk:
         with pytest.raises(error):
-            call(desk, "handoff", {"to": to, "message": "go on"})
+            call_run_tool(desk, "handoff", {"to": to, "message": "go on"})
 
         assert desk.view().actions == {}
 
@@ -158,17 +158,17 @@ def test_nobody_is_handed_over_to_who_could_not_be_started(project: Path, to: st
 def test_handoffs_are_bounded(project: Path) -> None:
     with begun(project) as desk:
         for _ in range(10):
-            call(desk, "handoff", {"to": "scripted", "message": "second.json"})
+            call_run_tool(desk, "handoff", {"to": "scripted", "message": "second.json"})
 
         with pytest.raises(Busy):
-            call(desk, "handoff", {"to": "scripted", "message": "second.json"})
+            call_run_tool(desk, "handoff", {"to": "scripted", "message": "second.json"})
 
 
 def test_the_card_of_a_handoff_shows_the_message(project: Path) -> None:
     with begun(project) as desk:
-        call(desk, "handoff", {"to": "scripted", "message": "second.json\nmind the \x1b[2Jgap"})
+        call_run_tool(desk, "handoff", {"to": "scripted", "message": "second.json\nmind the \x1b[2Jgap"})
 
-        card, _ = run_card(desk, "a1")
+        card, _ = action_card(desk, "a1")
 
     assert card.body[0] == "second.json"
     assert "\x1b" not in "".join(card.body)

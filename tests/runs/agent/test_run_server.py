@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.runapproval import approve
-from gitnexus.app.rundesk import RunDesk
-from gitnexus.app.runtools import TOOLS
+from gitnexus.runs.actions.approve import approve_action
+from gitnexus.runs.agent.tools import TOOLS
+from gitnexus.runs.open_run import OpenRun
 from tests.conftest import Nexus
 from tests.forked import ForkedServer
 from tests.runs.begun import begun, new_file, patch_of
@@ -18,7 +18,7 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 
 
 @pytest.fixture
-def desk(project: Path) -> Iterator[RunDesk]:
+def desk(project: Path) -> Iterator[OpenRun]:
     with begun(project) as found:
         yield found
 
@@ -26,8 +26,8 @@ def desk(project: Path) -> Iterator[RunDesk]:
 class Agent:
     """The agent's side of one connection."""
 
-    def __init__(self, desk: RunDesk) -> None:
-        self.child = ForkedServer("-C", str(desk.repo.place), "mcp", "--run", desk.run.id)
+    def __init__(self, desk: OpenRun) -> None:
+        self.child = ForkedServer("-C", str(desk.repo.folder), "mcp", "--run", desk.record.id)
         self._asked = 0
         self.ask("initialize", HELLO)
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -66,28 +66,28 @@ def told(answer: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
     return not result.get("isError", False), json.loads(result["content"][0]["text"])
 
 
-def test_it_lists_the_tools_of_the_table_and_ends_with_its_caller(desk: RunDesk) -> None:
+def test_it_lists_the_tools_of_the_table_and_ends_with_its_caller(desk: OpenRun) -> None:
     agent = Agent(desk)
 
     assert [tool["name"] for tool in agent.ask("tools/list", {})["result"]["tools"]] == list(TOOLS)
     assert agent.close() == 0
 
 
-def test_a_call_that_waits_is_answered_when_a_person_answers_and_holds_up_no_other(desk: RunDesk) -> None:
+def test_a_call_that_waits_is_answered_when_a_person_answers_and_holds_up_no_other(desk: OpenRun) -> None:
     agent = Agent(desk)
     number = agent.begin("tools/call", {"name": "propose_patch", "arguments": {
         "patch": patch_of("readme.txt", "hello", "goodbye"), "wait": 50}})  # fmt: skip
     # Answered in between, so the first call is waiting and has been taken in.
     while "a1" not in desk.view().actions:
         agent.call("status")
-    approve(desk, "a1")
+    approve_action(desk, "a1")
 
     taken, done = told(agent.heard(number))
     assert (taken, done["action"], done["status"], done["ok"]) == (True, "a1", "executed", True)
     assert agent.close() == 0
 
 
-def test_without_patience_the_answer_is_that_it_waits(desk: RunDesk) -> None:
+def test_without_patience_the_answer_is_that_it_waits(desk: OpenRun) -> None:
     agent = Agent(desk)
 
     taken, first = agent.call("ask", question="which?")
@@ -98,7 +98,7 @@ def test_without_patience_the_answer_is_that_it_waits(desk: RunDesk) -> None:
     agent.close()
 
 
-def test_garbage_is_survived_and_a_line_without_end_takes_no_memory(desk: RunDesk) -> None:
+def test_garbage_is_survived_and_a_line_without_end_takes_no_memory(desk: OpenRun) -> None:
     agent = Agent(desk)
     for line in (b"", b"{", b"\xff\xfe\0", b"[]", b"null", b'{"jsonrpc": "2.0"}', b"[" * 100_000, b"x" * 40_000_000,
                  b'{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":7}}',
@@ -114,7 +114,7 @@ def test_garbage_is_survived_and_a_line_without_end_takes_no_memory(desk: RunDes
     assert agent.close() == 0
 
 
-def test_two_agents_at_once_never_get_one_name_for_two_actions(desk: RunDesk) -> None:
+def test_two_agents_at_once_never_get_one_name_for_two_actions(desk: OpenRun) -> None:
     agents = [Agent(desk), Agent(desk)]
     argv = {"name": "propose_command", "arguments": {"argv": ["true"]}}
     numbers = [(agent, agent.begin("tools/call", argv)) for _ in range(5) for agent in agents]
@@ -126,7 +126,7 @@ def test_two_agents_at_once_never_get_one_name_for_two_actions(desk: RunDesk) ->
         agent.close()
 
 
-def test_a_killed_server_leaves_the_log_whole_and_the_next_one_goes_on(desk: RunDesk) -> None:
+def test_a_killed_server_leaves_the_log_whole_and_the_next_one_goes_on(desk: OpenRun) -> None:
     agent = Agent(desk)
     agent.call("propose_patch", patch=new_file("new.txt"))
     agent.child.kill()
@@ -135,7 +135,7 @@ def test_a_killed_server_leaves_the_log_whole_and_the_next_one_goes_on(desk: Run
     taken, found = (again := Agent(desk)).call("status")
 
     assert (taken, [one["action"] for one in found["actions"]]) == (True, ["a1"])
-    approve(desk, "a1")
+    approve_action(desk, "a1")
     assert again.call("wait", id="a1")[1]["status"] == "executed"
     again.close()
 

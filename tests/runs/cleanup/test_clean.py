@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from gitnexus.base.clock import now, stamp
-from gitnexus.runs.trash import Thrown, Trash
+from gitnexus.base.clock import format_timestamp, utc_now
+from gitnexus.runs.cleanup.trash import Trash, TrashEntry
 from tests.conftest import Nexus, run_git
+from tests.runs.live import approved
 from tests.runs.scene import RUN, RunScene, commit_file, prepared, tree_of
 
 RESCUE = f"refs/nexus/rescue/{RUN}"
@@ -74,7 +76,9 @@ def test_a_tip_that_is_nowhere_else_is_held(run: RunScene, nexus: Nexus) -> None
     assert f"git branch rescued-{RUN} {RESCUE}" in text
 
 
-@pytest.mark.parametrize("way", ["--merge", "--rebase", "--squash"])
+@pytest.mark.parametrize(
+    "way", ["--squash", *(pytest.param(way, marks=pytest.mark.slow) for way in ("--merge", "--rebase"))]
+)
 def test_what_landed_needs_no_ref(run: RunScene, nexus: Nexus, way: str) -> None:
     run.commit({"b.txt": "b\n"})
     run.end()
@@ -204,8 +208,8 @@ def test_what_fits_into_no_commit_keeps_the_folder_for_good(run: RunScene, nexus
     done = cleaned(nexus, RUN)
 
     assert done["odd"] == ["inner"]
-    later = now() + timedelta(days=400)
-    assert [row.run for row in Trash(run.project / ".git").expired(later)] == [f"{RUN}-admin"]
+    later = utc_now() + timedelta(days=400)
+    assert [row.run for row in Trash(run.project / ".git").list_expired(later)] == [f"{RUN}-admin"]
 
 
 def test_the_trash_is_deleted_after_a_week_and_nothing_else_is(run: RunScene, nexus: Nexus, tmp_path: Path) -> None:
@@ -215,17 +219,17 @@ def test_the_trash_is_deleted_after_a_week_and_nothing_else_is(run: RunScene, ne
     precious.mkdir()
     (Path(done["trash"]) / "link").symlink_to(precious)
     old = datetime(2020, 1, 1, tzinfo=UTC)
-    forged = Thrown(name="forged", run=RUN, at=stamp(old), place=str(precious))
+    forged = TrashEntry(name="forged", run=RUN, at=format_timestamp(old), place=str(precious))
     (trash.folder / "forged.json").write_bytes(forged.to_bytes())
-    assert trash.expired(now()) == []
-    for row in trash.thrown():
-        (trash.folder / f"{row.name}.json").write_bytes(row.changed(at=stamp(old)).to_bytes())
+    assert trash.list_expired(utc_now()) == []
+    for row in trash.list_entries():
+        (trash.folder / f"{row.name}.json").write_bytes(row.changed(at=format_timestamp(old)).to_bytes())
 
     nexus.ok("clean")
 
     assert not Path(done["trash"]).exists()
     assert precious.is_dir()
-    assert trash.thrown() == []
+    assert trash.list_entries() == []
 
 
 def test_a_worktree_on_another_disk_stays_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,8 +246,8 @@ def test_a_worktree_on_another_disk_stays_on_it(tmp_path: Path, monkeypatch: pyt
     place = trash.put(folder, RUN, datetime(2020, 1, 1, tzinfo=UTC))
 
     assert place.parent == tmp_path / "far"
-    assert [Path(row.place) for row in trash.expired(now())] == [place]
-    assert trash.delete(trash.expired(now())[0])
+    assert [Path(row.place) for row in trash.list_expired(utc_now())] == [place]
+    assert trash.delete(trash.list_expired(utc_now())[0])
     assert not place.exists()
 
 
@@ -286,15 +290,15 @@ def test_killed_at_any_point_and_cleaned_again_nothing_is_lost(run: RunScene, ne
         "        return real(*args, **kw)\n"
         "    return call\n"
         "from gitnexus.git.plumbing import PlumbingObjects\n"
-        "from gitnexus.runs import archive, parked\n"
+        "from gitnexus.runs import archive\nfrom gitnexus.runs.cleanup import rescue_ref\n"
         "PlumbingObjects.swap = dying(PlumbingObjects.swap)\n"
         "Path.rename = dying(Path.rename)\n"
         "Path.replace = dying(Path.replace)\n"
-        "archive.run = dying(archive.run)\n"
-        "parked.write = dying(parked.write)\n"
+        "archive.run_git = dying(archive.run_git)\n"
+        "rescue_ref.write_commit_object = dying(rescue_ref.write_commit_object)\n"
         "from gitnexus.app import open_nexus\n"
-        "from gitnexus.app.cleaning import clean_up\n"
-        "clean_up(open_nexus(Path.cwd()).state, sys.argv[2])\n"
+        "from gitnexus.runs.cleanup.clean_runs import clean_runs\n"
+        "clean_runs(open_nexus(Path.cwd()).state, sys.argv[2])\n"
     )
     subprocess.run([sys.executable, "-c", killer, str(at), RUN], cwd=run.project, check=False, capture_output=True,
                    env={**os.environ})  # fmt: skip
@@ -308,3 +312,20 @@ def test_killed_at_any_point_and_cleaned_again_nothing_is_lost(run: RunScene, ne
     assert not run.worktree.exists()
     assert tree_of(run.project, "HEAD") == tree_of(run.project, run.base)
     run_git(run.project, "fsck", "--strict")
+
+
+def test_one_child_tells_for_all_runs_what_the_users_branch_holds(
+    nexus: Nexus, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = approved(nexus)
+    nexus.ok("land", run)
+    log, bin_ = tmp_path / "calls", tmp_path / "bin"
+    bin_.mkdir()
+    (bin_ / "git").write_text(f'#!/bin/sh\necho "$*" >> "{log}"\nexec "{shutil.which("git")}" "$@"\n')
+    (bin_ / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_}{os.pathsep}{os.environ['PATH']}")
+
+    said = nexus.ok("clean", "--dry-run")
+
+    assert "it is in refs/heads/main" in said
+    assert [line for line in log.read_text().splitlines() if "--contains" in line] == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.runs.message import Trailers, message
+from gitnexus.policy.commit_message import Trailers, format_commit_message
 from tests.conftest import Nexus, run_git
 from tests.runs.scene import RUN, RunScene, commit_tree, prepared, raw_message, tree_of
 
@@ -39,7 +39,7 @@ def test_an_approval_of_something_else_approves_nothing(
     tree = tree_of(run.project, run.commit({"a.txt": "a\n"}))
     token = run.token("a1", tree_of(run.project, run.base), tree, **claims)
     said = Trailers(RUN, ("a1",), "scripted", (token,))._replace(**trailers)  # type: ignore[arg-type]
-    made = commit_tree(run.project, tree, [run.base], message("x", "", said))
+    made = commit_tree(run.project, tree, [run.base], format_commit_message("x", "", said))
     run_git(run.project, "update-ref", f"refs/heads/nexus/{RUN}", made)
     run.end()
 

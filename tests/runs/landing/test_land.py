@@ -4,9 +4,11 @@ import json
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.conftest import Nexus, run_git, trust
 from tests.policy.signing import Key
@@ -14,6 +16,11 @@ from tests.runs.live import typed
 from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, point, prepared, raw_message, tree_of
 
 WAYS = ["--merge", "--rebase", "--squash"]
+
+
+def slow_ways(*ways: str) -> Iterator[ParameterSet]:
+    """Yield ways that are tried with the slow tests; another one is in the fast set."""
+    return (pytest.param(way, marks=pytest.mark.slow) for way in ways)
 
 
 def lines(**changed: str) -> str:
@@ -71,7 +78,7 @@ def test_it_lands_on_a_base_that_moved_elsewhere_and_verifies(run: RunScene, nex
     nexus.ok("verify", f"{moved}..HEAD", "--require-approval")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["--rebase", *slow_ways("--merge", "--squash")])
 def test_twice_is_harmless_also_when_the_record_was_lost_in_between(run: RunScene, nexus: Nexus, way: str) -> None:
     commit_file(run.project, "other.txt", "x\n")
     first = landed(nexus, way)
@@ -105,7 +112,7 @@ def test_a_base_that_moved_under_the_change_needs_a_new_approval(
     assert run.record().status == "completed"
 
 
-@pytest.mark.parametrize("way", ["--merge", "--squash"])
+@pytest.mark.parametrize("way", ["--merge", *slow_ways("--squash")])
 def test_at_a_terminal_what_it_would_be_now_is_shown_approved_and_verified(
     run: RunScene, nexus: Nexus, way: str
 ) -> None:
@@ -154,7 +161,7 @@ def test_uncommitted_work_in_the_way_is_named_and_left_alone(run: RunScene, nexu
     assert head(run.project) == before
 
 
-@pytest.mark.parametrize("way", ["--merge", "--squash"])
+@pytest.mark.parametrize("way", ["--squash", *slow_ways("--merge")])
 def test_an_ignored_file_is_not_written_over_and_other_work_stays(run: RunScene, nexus: Nexus, way: str) -> None:
     (run.project / ".git" / "info" / "exclude").write_text("new/\n*.log\n")
     (run.project / "a.log").write_text("mine\n")
@@ -328,16 +335,16 @@ def test_killed_at_any_point_it_is_before_or_after(run: RunScene, nexus: Nexus, 
         "        if left < 0: os.kill(os.getpid(), 9)\n"
         "        return real(*args, **kw)\n"
         "    return call\n"
-        "from gitnexus.git import users\n"
+        "from gitnexus.git import user_git\n"
         "from gitnexus.policy.ledger import Ledger\n"
         "from gitnexus.runs import store\n"
-        "users.run = dying(users.run)\n"
-        "store.changed = dying(store.changed)\n"
+        "user_git.run_user_git = dying(user_git.run_user_git)\n"
+        "store.update_run = dying(store.update_run)\n"
         "Ledger.spend = dying(Ledger.spend)\n"
         "from gitnexus.app import open_nexus\n"
-        "from gitnexus.app.checks import in_sandbox\n"
-        "from gitnexus.app.landing import land\n"
-        "land(open_nexus(Path.cwd()).state, sys.argv[2], sys.argv[3], in_sandbox)\n"
+        "from gitnexus.runs.landing.checks import run_check_sandboxed\n"
+        "from gitnexus.runs.landing.land import land_run\n"
+        "land_run(open_nexus(Path.cwd()).state, sys.argv[2], sys.argv[3], run_check_sandboxed)\n"
     )
     argv = [sys.executable, "-c", killer, str(at), RUN, way]
     subprocess.run(argv, cwd=run.project, check=False, capture_output=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.runapproval import approve
-from gitnexus.app.runproposal import proposed_tree
-from gitnexus.app.runtools import call
 from gitnexus.gateway.testrun.commandline import runner_of
+from gitnexus.runs.actions.approve import approve_action
+from gitnexus.runs.actions.propose import propose_worktree_changes
+from gitnexus.runs.agent.tools import call_run_tool
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun
@@ -115,14 +115,14 @@ def test_it_tells_which_tests_were_run_and_how_they_ended(nexus: Nexus, project:
     commit_file(project, ".gitignore", "__pycache__/\n")
     (home_folder() / "settings.json").write_text('{"runs": {"checks": [["true"]]}}')
     with begun(project) as desk:
-        (desk.place / "test_it.py").write_text(case)
-        proposed_tree(desk, "a test", "main")
-        call(desk, "propose_command", {"argv": ["python3", "-m", "unittest"]})
-        approve(desk, "a2")
-        approve(desk, "a1")
-        run, place = desk.run.id, desk.place
-        call(desk, "propose_command", {"argv": ["true"]})
-        approve(desk, "a3")
+        (desk.worktree_path / "test_it.py").write_text(case)
+        propose_worktree_changes(desk, "a test", "main")
+        call_run_tool(desk, "propose_command", {"argv": ["python3", "-m", "unittest"]})
+        approve_action(desk, "a2")
+        approve_action(desk, "a1")
+        run, place = desk.record.id, desk.worktree_path
+        call_run_tool(desk, "propose_command", {"argv": ["true"]})
+        approve_action(desk, "a3")
     nexus.ok("tool", "tests.run", '{"runner": "unittest"}', place=place)
     nexus.ok("resume", run)
 

@@ -1,13 +1,17 @@
 """A landing that was killed inside the user's git is undone by the next one, and what the user did since stays."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from gitnexus.app.unfinished_landing import LandingNote, noted_landing
 from gitnexus.git import discover
+from gitnexus.runs.landing.unfinished import LandingNote, noted_landing
 from tests.conftest import Nexus, run_git
 from tests.runs.scene import RUN, RunScene, commit_file, tree_of
+from tests.waiting import age_lock
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def leave_note(run: RunScene) -> None:
     head = run_git(run.project, "rev-parse", "HEAD").strip()
     note = LandingNote(run=RUN, head=head, target=run.tip, result=tree_of(run.project, run.tip))
     file = run.project / ".git" / "nexus" / "landing.json"
-    with noted_landing(repo, note):
+    with noted_landing(repo, run.project, note):
         kept = file.read_bytes()
     file.write_bytes(kept)
 
@@ -51,6 +55,7 @@ def test_files_that_a_killed_git_wrote_are_no_uncommitted_work(run: RunScene, ne
     (run.project / "long.txt").write_text("one\ntwo\nthree\n")
     (run.project / "readme.txt").unlink()
     (run.project / ".git/index.lock").write_bytes(b"")
+    age_lock(run.project / ".git/index.lock")
 
     assert landed_whole(run, nexus, way)
 
@@ -83,3 +88,20 @@ def test_a_note_whose_landing_was_done_is_forgotten(run: RunScene, nexus: Nexus)
 
     assert (run.project / "long.txt").read_text() == "one\ntwo\nthree\n!\n"
     assert not (run.project / ".git/nexus/landing.json").exists()
+
+
+def test_the_git_that_git_nexus_was_typed_to_is_not_taken_for_another_at_work(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from gitnexus.runs.landing.unfinished import _is_git_writing; "
+        "from gitnexus.git import discover; "
+        "sys.exit(_is_git_writing(Path.cwd(), discover(Path.cwd())))"
+    )
+    run_git(tmp_path, "init", "-q")
+    script = tmp_path / "git-nexus"
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{code}'\n")
+    script.chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+    typed = subprocess.run(["git", "nexus", "land", "x"], cwd=tmp_path, env=env, check=False)
+
+    assert typed.returncode == 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.policy.commit_message import Trailers, format_commit_message
 from gitnexus.policy.keys import own_signer
-from gitnexus.runs.message import Trailers, message
 from tests.conftest import Nexus, run_git
 from tests.policy.signing import Key
 from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, prepared, raw_message, tree_of
@@ -75,8 +75,8 @@ def test_a_squash_of_all_tokens_on_the_same_base_is_approved(run: RunScene, nexu
     for name in ("a.txt", "b.txt", "c.txt"):
         made = run.commit({name: name})
         tokens.append(raw_message(run.project, made).split("Nexus-Approval: ")[1].strip())
-    squashed = message("all", "", Trailers(RUN, ("a1", "a2", "a3"), "scripted", tuple(tokens)))
-    part = message("all", "", Trailers(RUN, ("a1", "a2"), "scripted", tuple(tokens[:2])))
+    squashed = format_commit_message("all", "", Trailers(RUN, ("a1", "a2", "a3"), "scripted", tuple(tokens)))
+    part = format_commit_message("all", "", Trailers(RUN, ("a1", "a2"), "scripted", tuple(tokens[:2])))
     good = commit_tree(run.project, tree_of(run.project, run.tip), [run.base], squashed)
     less = commit_tree(run.project, tree_of(run.project, run.tip), [run.base], part)
 
@@ -224,3 +224,26 @@ def test_without_a_range_it_is_what_is_ahead_and_else_the_last_commits(run: RunS
 
     assert told(nexus, place=run.worktree) == (0, {made: "approved"})
     assert len(told(nexus)[1]) == 2
+
+
+@pytest.mark.parametrize("text", ["", " ", "..", "HEAD..HEAD", "main..main"])
+def test_a_range_without_commits_is_an_error(run: RunScene, nexus: Nexus, text: str) -> None:
+    refused = nexus("verify", text)
+
+    assert refused.returncode == 6
+    assert "no commits" in refused.stderr
+
+
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+def test_a_range_that_cannot_be_read_is_an_error(run: RunScene, nexus: Nexus, how: str) -> None:
+    commit_file(run.project, "one.txt", "1\n")
+    middle = commit_file(run.project, "two.txt", "2\n")
+    commit_file(run.project, "three.txt", "3\n")
+    file = run.project / ".git" / "objects" / middle[:2] / middle[2:]
+    file.chmod(0o600)
+    file.unlink() if how == "missing" else file.write_bytes(b"damaged")
+
+    refused = nexus("verify", "HEAD~1..HEAD"), nexus("verify", "HEAD")
+
+    assert all(done.returncode not in (0, 99) for done in refused)
+    assert [done.stdout for done in refused] == ["", ""]

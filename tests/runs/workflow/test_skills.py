@@ -6,24 +6,26 @@ from pathlib import Path
 import pytest
 
 from gitnexus.app import open_nexus
-from gitnexus.app.flowing import begun
-from gitnexus.app.nodepack import with_pack
-from gitnexus.workflow.briefing import briefed, sent_to_work
-from gitnexus.workflow.definition import NodeInputs, WorkflowDefinition, node
-from gitnexus.workflow.specialist import Order
-from gitnexus.workflow.typed import given_to
+from gitnexus.runs.workflow.context import with_context_pack
+from gitnexus.runs.workflow.start import start_workflow
+from gitnexus.workflow.briefing import brief_for_answer, brief_for_editing
+from gitnexus.workflow.definition import NodeInputs, WorkflowDefinition, make_node
+from gitnexus.workflow.model_specialist import inputs_for_function
+from gitnexus.workflow.specialist import WorkOrder
 from tests.runs.live import events
 
 
-def given(place: Path, *refs: str, adapter: str = "", kib: int = 0) -> tuple[Order, list[str]]:
+def given(place: Path, *refs: str, adapter: str = "", kib: int = 0) -> tuple[WorkOrder, list[str]]:
     """Return the order of a planner who is given references, and what the log tells about it."""
-    one = node("plan", "plan", adapter=adapter, inputs=NodeInputs(refs=refs))
+    one = make_node("plan", "plan", adapter=adapter, inputs=NodeInputs(refs=refs))
     one = one.changed(budget=one.budget.changed(ctx_kib=kib))
     definition = WorkflowDefinition(name="x", prompt="the release", nodes=(one,))
     with closing(open_nexus(place)) as nexus:
-        desk = begun(nexus.state, definition.changed(nodes=(one.changed(adapter=""),)))
-        made = with_pack(desk, definition, Order(node=one, goal="the release", prompt="the release"), "HEAD")
-        return made, [str(body["text"]) for body in events(place, desk.run.id, "agent.progress")]
+        desk = start_workflow(nexus.state, definition.changed(nodes=(one.changed(adapter=""),)))
+        made = with_context_pack(
+            desk, definition, WorkOrder(node=one, goal="the release", prompt="the release"), "HEAD"
+        )
+        return made, [str(body["text"]) for body in events(place, desk.record.id, "agent.progress")]
 
 
 def test_the_text_of_a_skill_is_given_besides_the_pack_and_not_as_material(project: Path) -> None:
@@ -34,10 +36,10 @@ def test_the_text_of_a_skill_is_given_besides_the_pack_and_not_as_material(proje
     assert "hello" in order.pack
     assert "nx-plan" not in order.pack
     assert order.node.inputs.refs == ("file:readme.txt",), "rules look up what is left"
-    before = briefed(order).index("What stands between <<<")
-    assert briefed(order).index(order.skill) < before
-    assert order.skill in sent_to_work(order)
-    assert order.skill in given_to(order)["goal"]
+    before = brief_for_answer(order).index("What stands between <<<")
+    assert brief_for_answer(order).index(order.skill) < before
+    assert order.skill in brief_for_editing(order)
+    assert order.skill in inputs_for_function(order)["goal"]
 
 
 @pytest.mark.parametrize(("adapter", "words"), [("claude", "## In Claude Code"), ("", "## In git nexus")])
@@ -64,13 +66,13 @@ def test_a_skill_that_nobody_has_is_told_and_does_no_harm(project: Path) -> None
 
 
 def test_what_a_call_is_given_twice_after_a_kill_is_told_once(project: Path) -> None:
-    one = node("plan", "plan", inputs=NodeInputs(refs=("skill:nx-plan", "file:readme.txt")))
+    one = make_node("plan", "plan", inputs=NodeInputs(refs=("skill:nx-plan", "file:readme.txt")))
     definition = WorkflowDefinition(name="x", prompt="the release", nodes=(one,))
     with closing(open_nexus(project)) as nexus:
-        desk = begun(nexus.state, definition)
-        order = Order(node=one, goal="the release", prompt="the release")
+        desk = start_workflow(nexus.state, definition)
+        order = WorkOrder(node=one, goal="the release", prompt="the release")
 
-        first, again = (with_pack(desk, definition, order, "HEAD") for _ in range(2))
+        first, again = (with_context_pack(desk, definition, order, "HEAD") for _ in range(2))
 
     assert first == again
-    assert [body["name"] for body in events(project, desk.run.id, "artifact.written")] == ["skill.md", "pack.json"]
+    assert [body["name"] for body in events(project, desk.record.id, "artifact.written")] == ["skill.md", "pack.json"]
