@@ -11,6 +11,8 @@ SCRATCH := $(shell test -w /dev/shm && df -Pk /dev/shm | awk 'NR == 2 && $$4 < 4
 PATIENCE := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 PYTEST = PATH="$(CURDIR)/$(BIN):$$PATH" TMPDIR="$(SCRATCH)" $(BIN)/python -m pytest -n auto -p tests.times $(PATIENCE)
 SEED ?= $(shell date -u +%Y%m%d)
+# Where commands are killed in tests/slow/test_crash_points.py and test_killed_landings.py: everywhere, or a sample.
+CRASH_POINTS ?= all
 # What else pytest or benchmarks/run.py is given: make test FLAGS="-x --slowest 20"
 FLAGS :=
 
@@ -46,6 +48,7 @@ style: $(READY)
 
 types: $(READY)
 	@$(BIN)/mypy
+	@cd benchmarks && ../$(BIN)/mypy --config-file ../pyproject.toml *.py
 
 floors: $(READY)
 	@$(BIN)/lint-imports --no-logo
@@ -55,7 +58,7 @@ peers: $(READY) ## fetch the programs of others that the slow tests need, once, 
 
 slow: $(READY) ## run the tests that need peers, a network or minutes, and those by example with many of them
 	@echo "SEED=$(SEED) make slow repeats what chance chooses in this run"
-	@SEED=$(SEED) EXAMPLES=many $(PYTEST) -p tests.order --maxschedchunk=1 -m "slow or hypothesis" $(FLAGS)
+	@SEED=$(SEED) EXAMPLES=many CRASH_POINTS=$(CRASH_POINTS) $(PYTEST) -p tests.order --maxschedchunk=1 -m "slow or hypothesis" $(FLAGS)
 
 bench: $(READY) ## print every measured ratio
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/run.py $(FLAGS)

@@ -71,8 +71,8 @@ class Result:
         return self.status == 0 and not self.why
 
 
-def make(target: str, *, tests: bool = False, flags: str = "", limit: float = 30 * MINUTE) -> Part:
-    return Part(target, ("make", target, *([f"FLAGS={flags}"] if flags else [])), tests, limit)
+def make(target: str, *words: str, tests: bool = False, flags: str = "", limit: float = 30 * MINUTE) -> Part:
+    return Part(target, ("make", target, *words, *([f"FLAGS={flags}"] if flags else [])), tests, limit)
 
 
 STAGES = (
@@ -81,7 +81,7 @@ STAGES = (
     Stage((make("types"), make("floors"), make("demo")), must=True, beside=(make("peers"),)),
     Stage((make("test", tests=True),)),
     # A test whose peer is still being fetched waits for that one alone.
-    Stage((make("slow", tests=True),)),
+    Stage((make("slow", "CRASH_POINTS=sample", tests=True, limit=45 * MINUTE),)),
     # Nothing runs beside the benchmarks: they would measure that too.
     Stage((make("bench", flags="--quick"),), after=True),
 )

@@ -105,14 +105,14 @@ def frames(place: Path, number: int) -> tuple[float, float]:
 
 def said(place: Path, run: str) -> None:
     """Let an agent say its lines: a log that grows, as any run's."""
-    from gitnexus.events.log import Draft, RunLog
+    from gitnexus.events.log import EventDraft, RunLog
 
     log = RunLog(place / ".git" / "nexus" / "runs" / run)
     begun = {"run": run, "definition": "sha256:" + "0" * 64, "task": "talk", "agent": "codex"}
     log.append("workflow.started", "user", begun)
     for at in range(0, LINES, 100):
         lines = [f"{n}: " + "what an agent says " * 4 for n in range(at, at + 100)]
-        log.append_many([Draft("agent.progress", "codex", {"text": line}) for line in lines])
+        log.append_many([EventDraft("agent.progress", "codex", {"text": line}) for line in lines])
         time.sleep(0.02)
 
 

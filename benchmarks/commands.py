@@ -60,9 +60,9 @@ def ratios() -> Iterator[Ratio]:
         for command in (["status"], ["log"], ["hooks", "status"], *tasks, ["agents"], ["agents", "engineer"]):
             ours = child(project, "git", "nexus", *command)
             yield compare(f"git nexus {' '.join(command)}", ours, "import click, pydantic", pydantic, 1.5, ROUNDS)
-        for command, limit in (("doctor", 6.0), ("init", 2.0)):  # not on anybody's path all day; doctor tries sandboxes
-            ours = child(project, "git", "nexus", command)
-            yield compare(f"git nexus {command}", ours, "import click, pydantic", pydantic, limit, ROUNDS)
+        for word, limit in (("doctor", 6.0), ("init", 2.0)):  # not on anybody's path all day; doctor tries sandboxes
+            ours = child(project, "git", "nexus", word)
+            yield compare(f"git nexus {word}", ours, "import click, pydantic", pydantic, limit, ROUNDS)
         yield compare("git commit with our hooks", committer(project), "without hooks", committer(plain), 3.0, 60)
         empty = ("git", "commit", "-q", "--allow-empty", "-m", "x")
         yield compare(

@@ -49,7 +49,8 @@ def compare(
     before: Callable[[], object] = lambda: None,
 ) -> Ratio:
     """Run both alternately and compare the medians; `before` sets the scene for ours and is not counted."""
-    mine, other = [], []
+    mine: list[float] = []
+    other: list[float] = []
     for function in (ours, theirs):
         function()
     for _ in range(rounds_of(rounds)):

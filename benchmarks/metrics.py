@@ -8,10 +8,10 @@ from pathlib import Path
 from events import HASH, story
 from measure import Ratio, compare
 
-from gitnexus.app.metrics import put_together
 from gitnexus.events import RunLog
-from gitnexus.events.log import Draft
-from gitnexus.events.measure import measure
+from gitnexus.events.log import EventDraft
+from gitnexus.events.measure import measure_run
+from gitnexus.runs.metrics import sum_measures
 
 RUNS, EVENTS = 50, 2000
 
@@ -22,7 +22,7 @@ def ratios() -> Iterator[Ratio]:
         for number in range(RUNS):
             run = f"261116-{number:04d}-k7fb"
             log = RunLog(Path(scratch, run))
-            first = Draft("workflow.started", "person:ann", {"run": run, "definition": HASH, "agent": "claude"})
+            first = EventDraft("workflow.started", "person:ann", {"run": run, "definition": HASH, "agent": "claude"})
             log.append_many([first, *list(story(EVENTS))[1:]])
             paths.append(log.path)
 
@@ -33,7 +33,7 @@ def ratios() -> Iterator[Ratio]:
                         json.loads(line)
 
         def ours() -> None:
-            found = put_together([measure(path.read_bytes()) for path in paths], [])
+            found = sum_measures([measure_run(path.read_bytes()) for path in paths], [])
             assert found.total.applied == RUNS * (EVENTS // 10)
 
         what = f"metrics of {RUNS} runs, {RUNS * EVENTS:,} events"

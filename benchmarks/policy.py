@@ -6,34 +6,36 @@ from collections.abc import Callable, Iterator, Sequence
 
 from measure import Ratio, compare
 
-from gitnexus.policy.gate import decide
-from gitnexus.policy.law import Law, law_of
-from gitnexus.policy.model import Change, CommandRequest, PatchRequest
-from gitnexus.policy.patterns import narrow
-from gitnexus.policy.rules import policy_of
+from gitnexus.policy.compiled_rules import CompiledPolicy, compile_policy
+from gitnexus.policy.gate import decide_request
+from gitnexus.policy.model import CommandRequest, PatchRequest, PatchRow
+from gitnexus.policy.patterns import narrow_regex
+from gitnexus.policy.rules import parse_policy
 
 RULES = 200
 # Often enough that one round is milliseconds. Each decision is about names that were never seen before.
 TIMES = 50
 
 
-def _law() -> tuple[Law, list[re.Pattern[str]]]:
+def _law() -> tuple[CompiledPolicy, list[re.Pattern[str]]]:
     paths = [f"part{number}/module*/**" for number in range(RULES // 2)]
     denied = [f"part{number}/secret?/*.bin" for number in range(RULES // 4)]
     front = ["---", "version: 1", "allow:", *(f'  - write: ["{path}"]' for path in paths)]
     front += [f'  - run: ["tool{number}", "check", "{{path}}"]' for number in range(RULES // 4)]
     front += ["deny:", *(f'  - write: ["{path}"]' for path in denied), "---", ""]
     patterns = [*paths, *denied, *(f"tool{number}/check/*" for number in range(RULES // 4))]
-    law = law_of(policy_of("\n".join(front).encode(), "user"))
+    law = compile_policy(parse_policy("\n".join(front).encode(), "user"))
     assert len(law.rules) == len(patterns) == RULES
-    return law, [re.compile(narrow(pattern)) for pattern in patterns]
+    return law, [re.compile(narrow_regex(pattern)) for pattern in patterns]
 
 
 def _patches(files: int, numbers: Iterator[int]) -> list[PatchRequest]:
     found = []
     for _ in range(TIMES):
         rows = [f"part{RULES // 2 - 1}/module{next(numbers)}/deep/file{next(numbers)}.py" for _ in range(files)]
-        changes = [Change(path=path, old_mode="100644", new_mode="100644", old_blob="a", new_blob="b") for path in rows]
+        changes = [
+            PatchRow(path=path, old_mode="100644", new_mode="100644", old_blob="a", new_blob="b") for path in rows
+        ]
         found.append(
             PatchRequest(project="p", run="r", base="c", base_tree="a", result_tree="b", changes=tuple(changes))
         )
@@ -68,7 +70,7 @@ def ratios() -> Iterator[Ratio]:
     for what, make in makers.items():
         fresh: list[PatchRequest | CommandRequest] = [*make()]
         words = [word for request in fresh for word in _words(request)]
-        assert {decide(request, law).verdict for request in fresh} == {"allow"}
+        assert {decide_request(request, law).verdict for request in fresh} == {"allow"}
 
         def renew(
             fresh: list[PatchRequest | CommandRequest] = fresh,
@@ -78,7 +80,7 @@ def ratios() -> Iterator[Ratio]:
 
         def ours(fresh: list[PatchRequest | CommandRequest] = fresh) -> None:
             for request in fresh:
-                decide(request, law)
+                decide_request(request, law)
 
         def loop(words: list[str] = words) -> int:
             return sum(1 for word in words for one in patterns if one.fullmatch(word))

@@ -13,13 +13,13 @@ import pygit2
 from commands import child, sealed
 from measure import Ratio, compare
 
-from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.store import path_of
-from gitnexus.base.clock import now
+from gitnexus.backlog.model import BacklogTask, Status
+from gitnexus.backlog.store import task_path
+from gitnexus.base.clock import utc_now
 from gitnexus.git import discover
-from gitnexus.projects.place import state_of
-from gitnexus.projects.register import Wanted, register
-from gitnexus.state.format import new_tree
+from gitnexus.projects.place import open_project_state
+from gitnexus.projects.register import RegisterRequest, register_project
+from gitnexus.state.format import new_state_files
 from gitnexus.state.home import home_folder, make_home
 
 FEW, MANY = 20, 200
@@ -31,7 +31,7 @@ subprocess.run(["git", "nexus", "index"], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 LARGE = "NEXUS_BENCH_LARGE"
-STATUSES = ("pending", "pending", "active", "blocked", "done", "done", "done", "cancelled")
+STATUSES: tuple[Status, ...] = ("pending", "pending", "active", "blocked", "done", "done", "done", "cancelled")
 
 
 class Writer:
@@ -78,9 +78,9 @@ class Writer:
 
 def _project(place: Path, records: list[BacklogTask]) -> None:
     pygit2.init_repository(str(place))
-    state = state_of(discover(place))
-    files = {path_of(record.id): record.to_bytes() for record in records}
-    state.write({**new_tree("project", now()), **files}, why="begin")
+    state = open_project_state(discover(place))
+    files = {task_path(record.id): record.to_bytes() for record in records}
+    state.write({**new_state_files("project", utc_now()), **files}, why="begin")
     state.close()
 
 
@@ -90,7 +90,7 @@ def built(scratch: Path, count: int) -> Writer:
     home = make_home()
     for name in [*writer.names, "empty"]:
         _project(scratch / name, [writer.task(number, name) for number in range(1, TASKS + 1) if name != "empty"])
-        register(home, Wanted(os.path.realpath(scratch / name), name), now())
+        register_project(home, RegisterRequest(os.path.realpath(scratch / name), name), utc_now())
     home.close()
     return writer
 
@@ -101,8 +101,8 @@ def _changer(scratch: Path, writer: Writer) -> Callable[[], object]:
 
     def change() -> None:
         record = writer.task(7, name)
-        state = state_of(discover(scratch / name))
-        state.write({path_of(record.id): record.to_bytes()}, why="backlog: change T7")
+        state = open_project_state(discover(scratch / name))
+        state.write({task_path(record.id): record.to_bytes()}, why="backlog: change T7")
         state.close()
 
     return change

@@ -11,32 +11,34 @@ from collections.abc import Callable, Iterator
 
 from measure import Ratio, compare
 
-from gitnexus.sandbox.environment import PATH, environment
-from gitnexus.sandbox.levels import available
-from gitnexus.sandbox.program import resolved
-from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import Level, Spec
+from gitnexus.sandbox.environment import PATH, command_environment
+from gitnexus.sandbox.levels import available_levels
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.sandbox.spec import Level, SandboxSpec
 
 # A fork of a small Python and twenty system calls; at L2 one more and a dozen mounts; at L3 a program does the same.
 LIMITS: dict[Level, float] = {"L0": 8.0, "L1": 8.0, "L2": 16.0, "L3": 35.0}
 
 
 def sandboxed(place: str, program: str, level: Level) -> Callable[[], object]:
-    spec = Spec(argv=("true",), program=program, cwd=place, root=place, env=environment({}, os.environ), level=level)
-    return lambda: run(spec)
+    spec = SandboxSpec(
+        argv=("true",), program=program, cwd=place, root=place, env=command_environment({}, os.environ), level=level
+    )
+    return lambda: run_in_sandbox(spec)
 
 
 def ratios() -> Iterator[Ratio]:
     with tempfile.TemporaryDirectory() as folder:
         place = os.path.realpath(folder)
-        program = resolved("true", PATH, place, place).path
+        program = resolve_program("true", PATH, place, place).path
 
         def bare() -> object:
             return subprocess.run(
                 [program], cwd=place, env={}, stdin=subprocess.DEVNULL, capture_output=True, check=True
             )
 
-        for row in available():
+        for row in available_levels():
             if not row.there:
                 print(f"     {row.level} is not measured: {row.why}")
                 continue

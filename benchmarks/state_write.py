@@ -9,10 +9,10 @@ from pathlib import Path
 import pygit2
 from measure import Ratio, compare
 
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.state import Change, State
-from gitnexus.state.format import new_tree
-from gitnexus.state.intake import settle
+from gitnexus.state.format import new_state_files
+from gitnexus.state.intake import settle_hand_edits
 
 REF = "refs/nexus/state"
 
@@ -39,7 +39,7 @@ def bare_writer(place: Path, count: int) -> Callable[[], object]:
         number = version % count
         tip = git.references[REF].target
         tree = git[tip].tree
-        below = git.TreeBuilder(git[tree["backlog"].id])
+        below = git.TreeBuilder(tree["backlog"].id)
         below.insert(f"T{number}.json", git.create_blob(record(number, version)), 0o100644)
         top = git.TreeBuilder(tree)
         top.insert("backlog", below.write(), 0o040000)
@@ -52,8 +52,8 @@ def our_writer(place: Path, count: int, *, bare: bool) -> Callable[[], object]:
     subprocess.run(["git", "init", "-q", *(["--bare"] if bare else []), str(place)], check=True)
     state = State.open(place, "long")
     records = {f"backlog/T{number}.json": record(number, 0) for number in range(count)}
-    state.write({**new_tree("project", now()), **records}, why="begin")
-    settle(state)
+    state.write({**new_state_files("project", utc_now()), **records}, why="begin")
+    settle_hand_edits(state)
     versions = itertools.count(1)
 
     def write() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from measure import Ratio, compare
 
-from gitnexus.app.mergers import mergers
-from gitnexus.app.sync import met
-from gitnexus.base.canonical import document
-from gitnexus.base.clock import now
+from gitnexus.base.canonical import json_document
+from gitnexus.base.clock import utc_now
 from gitnexus.state import State
-from gitnexus.state.format import new_tree
+from gitnexus.state.format import new_state_files
+from gitnexus.sync.merge_table import merger_table
+from gitnexus.sync.sync import merge_states
 
 TASKS, CHANGED = 10_000, 500
 
@@ -25,7 +25,7 @@ def record(number: int, title: str = "A task of ordinary length", rev: int = 1) 
         "id": f"T{number}", "title": title, "rev": rev, "uid": f"{number:016x}", "status": "pending",
         "priority": "medium", "type": "task", "description": "x" * 200, "labels": ["one", "two"],
     }  # fmt: skip
-    return document(value)
+    return json_document(value)
 
 
 def two_sides(place: Path) -> tuple[State, str, str]:
@@ -33,7 +33,7 @@ def two_sides(place: Path) -> tuple[State, str, str]:
     subprocess.run(["git", "init", "-q", "--bare", str(place)], check=True)
     state = State.open(place, "long")
     tasks = {f"backlog/T{number}.json": record(number) for number in range(1, TASKS + 1)}
-    state.write({**new_tree("project", now()), **tasks}, why="begin")
+    state.write({**new_state_files("project", utc_now()), **tasks}, why="begin")
     base = state.snapshot.commit or ""
     sides = []
     for start, word in ((1, "mine"), (5001, "theirs")):
@@ -49,10 +49,10 @@ def two_sides(place: Path) -> tuple[State, str, str]:
 def ratios() -> Iterator[Ratio]:
     with tempfile.TemporaryDirectory() as scratch:
         state, mine, theirs = two_sides(Path(scratch, "state.git"))
-        table = mergers(state.repo, now(), lambda _: None, adopt=False)
+        table = merger_table(state.repo, utc_now(), lambda _: None, adopt=False)
 
         def ours() -> None:
-            change = met(state.repo, state.objects, state.author, (mine, theirs), table, "x", False)
+            change = merge_states(state.repo, state.objects, state.author, (mine, theirs), table, "x", False)
             state.objects.write_commit(
                 parents=[mine, theirs], changes=change.files, message="join\n", author=state.author
             )

@@ -9,11 +9,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from measure import Ratio, compare
 
-from gitnexus.policy.approvers import founded
-from gitnexus.policy.encoding import encoded
+from gitnexus.policy.approvers import start_chain
+from gitnexus.policy.encoding import encode_base64
 from gitnexus.policy.keys import key_id
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.tokens import Claims, Expected, approved, checked, issue, redeemed
+from gitnexus.policy.tokens import ExpectedAction, TokenClaims, check_token, issue_token, make_claims, redeem_token
 
 AT_ONCE = 50
 
@@ -23,7 +23,7 @@ class Key:
 
     def __init__(self) -> None:
         self.private = Ed25519PrivateKey.generate()
-        self.public = f"ed25519 {encoded(self.private.public_key().public_bytes_raw())}"
+        self.public = f"ed25519 {encode_base64(self.private.public_key().public_bytes_raw())}"
         self.key_id = key_id(self.public)
 
     def sign(self, message: bytes) -> bytes:
@@ -33,10 +33,10 @@ class Key:
 class Open:
     """A ledger that knows of nothing spent: what the disk costs is measured by itself."""
 
-    def refuse_spent(self, claims: Claims) -> None:
+    def refuse_spent(self, claims: TokenClaims) -> None:
         pass
 
-    def spend(self, claims: Claims, now: datetime) -> None:
+    def spend(self, claims: TokenClaims, now: datetime) -> None:
         pass
 
 
@@ -55,17 +55,17 @@ def fsynced(place: Path) -> None:
 
 def ratios() -> Iterator[Ratio]:
     key, moment = Key(), datetime.now(UTC)
-    approvers = founded("0123456789abcdef", "bench", key, moment)
-    expected = Expected(
+    approvers = start_chain("0123456789abcdef", "bench", key, moment)
+    expected = ExpectedAction(
         project="0123456789abcdef", run="r1", action="a1", kind="patch", request="sha256:" + "1" * 64, mode="default",
         base="b" * 40, result="c" * 40, patch_id="d" * 40, role="engineer",
     )  # fmt: skip
 
     def token(ledger: str) -> str:
-        claims = approved(
+        claims = make_claims(
             expected, scope="once", ledger=ledger, approver=key.key_id, now=moment, lasts=timedelta(hours=1)
         )
-        return issue(claims, key)
+        return issue_token(claims, key)
 
     message = token("x").encode()
     public = key.private.public_key()
@@ -76,7 +76,7 @@ def ratios() -> Iterator[Ratio]:
 
     def ours() -> None:
         for _ in range(AT_ONCE):
-            checked(token("x"), expected, approvers, moment, Open())
+            check_token(token("x"), expected, approvers, moment, Open())
 
     yield compare(f"{AT_ONCE} tokens issued and verified", ours, "bare Ed25519 sign and verify", bare, 3.0, 40)
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def ratios() -> Iterator[Ratio]:
         tokens = [token(book) for _ in range(60)]
         yield compare(
             "a token redeemed, on the disk",
-            lambda: redeemed(tokens.pop(), expected, approvers, moment, ledger),
+            lambda: redeem_token(tokens.pop(), expected, approvers, moment, ledger),
             "two small files written and synced",
             lambda: fsynced(Path(folder)),
             6.0,

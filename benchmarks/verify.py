@@ -11,14 +11,15 @@ from pathlib import Path
 from measure import Ratio, compare
 from tokens import Key
 
-from gitnexus.app.verifying import proofs_of
 from gitnexus.git import Author, discover
-from gitnexus.git.commits import Range, log
+from gitnexus.git.commits import CommitRange, iterate_commits
 from gitnexus.git.patchid import patch_ids
-from gitnexus.git.private import PrivateGit, private
-from gitnexus.policy.approvers import Approvers, founded
-from gitnexus.policy.tokens import Expected, approved, issue
-from gitnexus.runs.message import Trailers, message
+from gitnexus.git.private import PrivateGit
+from gitnexus.git.private import private_git as private_private_git
+from gitnexus.policy.approvers import Approvers, start_chain
+from gitnexus.policy.commit_message import Trailers, format_commit_message
+from gitnexus.policy.tokens import ExpectedAction, issue_token, make_claims
+from gitnexus.runs.landing.verify_range import prove_commits
 
 COMMITS = 1000
 PROJECT = "0123456789abcdef"
@@ -47,11 +48,15 @@ def history(place: Path, key: Key, ids: dict[tuple[str, str], str], made: list[s
     moment, stream, ref = datetime.now(UTC), [], "moved" if rebased else "straight"
     for at, (old, new) in enumerate(pairwise(made)):
         other = "0" * 40
-        expected = Expected(project=PROJECT, run=RUN, action=f"a{at}", kind="patch", request="sha256:" + "1" * 64,
+        expected = ExpectedAction(project=PROJECT, run=RUN, action=f"a{at}", kind="patch", request="sha256:" + "1" * 64,
                             mode="default", base=other if rebased else old, result=other if rebased else new,
                             patch_id=ids[old, new])  # fmt: skip
-        claims = approved(expected, scope="once", ledger="x", approver=key.key_id, now=moment, lasts=timedelta(hours=1))
-        text = message("a step", "", Trailers(RUN, (f"a{at}",), "bench", (issue(claims, key),))).encode()
+        claims = make_claims(
+            expected, scope="once", ledger="x", approver=key.key_id, now=moment, lasts=timedelta(hours=1)
+        )
+        text = format_commit_message(
+            "a step", "", Trailers(RUN, (f"a{at}",), "bench", (issue_token(claims, key),))
+        ).encode()
         who = Author("bench", "bench@localhost", 1_700_000_000 + at).ident.encode()
         parent = b"" if at else b"from refs/heads/start^0\n"
         stream.append(b"commit refs/heads/%s\ncommitter %s\n" % (ref.encode(), who))
@@ -62,14 +67,14 @@ def history(place: Path, key: Key, ids: dict[tuple[str, str], str], made: list[s
 
 
 def verified(private_git: PrivateGit, tip: str, start: str, approvers: Approvers) -> None:
-    proofs = list(proofs_of(private_git, log(private_git, Range(tip, (start,))), approvers))
+    proofs = list(prove_commits(private_git, iterate_commits(private_git, CommitRange(tip, (start,))), approvers))
     assert len(proofs) == COMMITS, len(proofs)
     assert all(proof.status == "approved" for proof in proofs), proofs[0]
 
 
 def ratios() -> Iterator[Ratio]:
     key = Key()
-    approvers = founded(PROJECT, "bench", key, datetime.now(UTC))
+    approvers = start_chain(PROJECT, "bench", key, datetime.now(UTC))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NEXUS_HOME"] = str(Path(folder, "home"))
         place = Path(folder, "repo")
@@ -80,7 +85,7 @@ def ratios() -> Iterator[Ratio]:
         git(place, "update-ref", "refs/heads/start", start)
         git(place, "symbolic-ref", "HEAD", "refs/heads/start")
         repo = discover(place)
-        with private(repo) as quiet, patch_ids(quiet) as asked:
+        with private_private_git(repo) as quiet, patch_ids(quiet) as asked:
             ids = {pair: asked.of(*pair) for pair in pairwise(made)}
         straight, moved = (history(place, key, ids, made, rebased) for rebased in (False, True))
         git(place, "gc", "-q")
@@ -92,7 +97,7 @@ def ratios() -> Iterator[Ratio]:
                 public.verify(signature, b"x" * 700)
 
         def ours(tip: str) -> None:
-            with private(repo) as quiet:
+            with private_private_git(repo) as quiet:
                 verified(quiet, tip, start, approvers)
 
         yardstick = f"git log --format=%B and {COMMITS} bare Ed25519 checks"

@@ -9,15 +9,15 @@ from measure import Ratio, compare
 
 from gitnexus.events import Artifacts, RunLog
 from gitnexus.events.artifacts import ArtifactRef
-from gitnexus.events.log import Draft
+from gitnexus.events.log import EventDraft
 from gitnexus.events.model import Event
 from gitnexus.prompts.model import Claim, ResearchBundle
-from gitnexus.workflow.budget import Plan, Weights
-from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, hash_of, node
+from gitnexus.workflow.budget import CostWeights, CountedPlan
+from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, make_node, workflow_hash
 from gitnexus.workflow.engine import Engine
-from gitnexus.workflow.packing import Limits, Packed, packed
-from gitnexus.workflow.specialist import Order, Returned
-from gitnexus.workflow.stage import Deed
+from gitnexus.workflow.engine_protocol import NodeAction
+from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
+from gitnexus.workflow.specialist import WorkOrder, WorkResult
 
 NODES = 100
 
@@ -28,13 +28,13 @@ class FileStage:
     def __init__(self, folder: Path, definition: WorkflowDefinition) -> None:
         self.log, self.shelf = RunLog(folder), Artifacts(folder)
         self.written: list[Callable[[RunLog, Artifacts], object]] = []
-        first = {"run": folder.name, "definition": hash_of(definition)}
+        first = {"run": folder.name, "definition": workflow_hash(definition)}
         self.log.append("workflow.started", "user", first)
 
     def events(self, after: int) -> Iterable[Event]:
         return [event for event in self.log.read() if event.seq > after]
 
-    def write(self, drafts: Sequence[Draft]) -> list[Event]:
+    def write(self, drafts: Sequence[EventDraft]) -> list[Event]:
         self.written.append(lambda log, shelf: log.append_many(drafts))
         return self.log.append_many(drafts)
 
@@ -45,34 +45,40 @@ class FileStage:
     def read(self, digest: str) -> bytes:
         return self.shelf.read(digest)
 
-    def call(self, order: Order) -> Returned:
+    def call(self, order: WorkOrder) -> WorkResult:
         claim = Claim(text=f"{order.node.id} is so", citations=("file:a.py#L1-L2",), confidence=90)
-        return Returned(output=ResearchBundle(question=order.prompt, summary=f"by {order.node.id}", claims=(claim,)))
+        return WorkResult(output=ResearchBundle(question=order.prompt, summary=f"by {order.node.id}", claims=(claim,)))
 
-    def told(self, action: str) -> tuple[str, str]:
+    def handoff_of(self, action: str) -> tuple[str, str]:
         return "", ""
 
-    def act(self, node: WorkflowNode, step: str, deed: Deed) -> str:
+    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
         return "nothing is done here"
+
+    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+        return ""
+
+    def retry(self, why: str) -> str:
+        return why
 
     def settle(self, action: str) -> None: ...
 
     def ask(self, question: str, text: str) -> None: ...
 
-    def surprise(self, deed: Deed, files: Sequence[str]) -> str:
+    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
         return ""
 
-    def packed(self, plan: Plan, limits: Limits) -> Packed:
-        return packed(plan, {}, Weights(), limits)
+    def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:
+        return pack_plan(plan, {}, CostWeights(), limits)
 
     def show(self, node: str, text: str) -> None: ...
 
-    def completed(self, node: WorkflowNode) -> None: ...
+    def on_completed(self, node: WorkflowNode) -> None: ...
 
 
 def ratios() -> Iterator[Ratio]:
     ids = [f"n{at}" for at in range(NODES)]
-    nodes = tuple(node(id_, "research") for id_ in ids)
+    nodes = tuple(make_node(id_, "research") for id_ in ids)
     definition = WorkflowDefinition(name="chain", prompt="look", nodes=nodes, edges=tuple(pairwise(ids)))
     with tempfile.TemporaryDirectory() as scratch:
         count = iter(range(10**6))

@@ -1,26 +1,30 @@
 """Write conformance/schemas and the catalog's from the records: `python conformance/generate.py`.
 
-A record says which fields there are and of what type. A field that may be None is left out of a file when it is, so
-all others are required. What a type cannot say (a time, a number from 1 on, a text that is not empty) is in the tables
-here. People write the files of a catalog: there a field with a default may be left out, and others may be added.
+pydantic reads from a record which fields there are and of what type. A field that may be None is left out of a file
+when it is, so all others are required. What a type cannot say (a time, a number from 1 on, a text that is not empty) is
+in the tables here. People write the files of a catalog: there a field with a default may be left out, and others may
+be added.
 """
 
 import dataclasses
 import json
-import types
 import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from pydantic import TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
+from gitnexus.base.document import SCHEMA_DIALECT, DocumentSchema
 from gitnexus.base.record import Record
 from gitnexus.catalog import manifest, model
 from gitnexus.catalog.builtin import FOLDER as CATALOG
 from gitnexus.cycle.agents import AgentEntry
-from gitnexus.cycle.model import Cycle, History, Plan, TaskFile
-from gitnexus.memory.model import Access
+from gitnexus.cycle.model import Cycle, CycleHistory, PlanFile, TaskFile
+from gitnexus.memory.model import AccessLogRow
 
 FOLDER = Path(__file__).parent / "schemas"
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _TIME = {"format": "date-time"}
 _WORDS = {"minLength": 1}
@@ -48,7 +52,7 @@ _OF_CATALOG: dict[str, dict[str, Any]] = {
 }
 _IDS: dict[type[Record], dict[str, Any]] = {
     **dict.fromkeys((model.Agent, model.Skill, model.Tag), _NAME),
-    **dict.fromkeys((model.Capability, model.Category, manifest.ResumeTier, manifest.Invocation), _WORD),
+    **dict.fromkeys((model.Capability, model.Category, manifest.ResumeTier, manifest.PromptInvocation), _WORD),
     manifest.MemoryCategory: _WORD,
     manifest.TaskException: {"pattern": "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)?$"},
 }
@@ -61,17 +65,17 @@ _BESIDES: dict[type[Record], dict[str, Any]] = {
     }
 }
 # A plan inside a cycle does not say its version a second time: the contract has no field for it there.
-_LEFT_OUT_INSIDE: dict[type[Record], tuple[str, ...]] = {Plan: ("schema_version",)}
+_LEFT_OUT_INSIDE: dict[type[Record], tuple[str, ...]] = {PlanFile: ("schema_version",)}
 # A cycle outlives the version that wrote it and must say which that was; it says null where it had no plan.
 _ALWAYS_WRITTEN: dict[type[Record], tuple[str, ...]] = {Cycle: ("plan", "schema_version")}
 
 
 _TITLES: dict[type[Record], str] = {
-    Plan: "The open plan of a session, .nexus/state/plan.json.",
+    PlanFile: "The open plan of a session, .nexus/state/plan.json.",
     TaskFile: "The tasks of a session, .nexus/state/tasks.json.",
-    History: "All closed cycles, .nexus/history.json.",
+    CycleHistory: "All closed cycles, .nexus/history.json.",
     AgentEntry: "The agents of one harness, .nexus/state/<harness>/agent-tracker.json.",
-    Access: "One line of .nexus/state/<harness>/memory-access.jsonl.",
+    AccessLogRow: "One line of .nexus/state/<harness>/memory-access.jsonl.",
     manifest.Manifest: "The manifest of a catalog, manifest.json.",
     model.Agent: "The metadata of a role, agents/<id>/meta.yml.",
     model.Skill: "The metadata of a skill, skills/<id>/meta.yml.",
@@ -85,11 +89,11 @@ _TITLES: dict[type[Record], str] = {
 def schemas() -> dict[str, dict[str, Any]]:
     """Return every schema by the name of its file."""
     return {
-        "plan.schema.json": _document(Plan, "plan"),
+        "plan.schema.json": _document(PlanFile, "plan"),
         "tasks.schema.json": _document(TaskFile, "tasks"),
-        "history.schema.json": _document(History, "history"),
+        "history.schema.json": _document(CycleHistory, "history"),
         "agent-tracker.schema.json": _document(AgentEntry, "agent-tracker", rows=True),
-        "memory-access.schema.json": _document(Access, "memory-access"),
+        "memory-access.schema.json": _document(AccessLogRow, "memory-access"),
     }
 
 
@@ -112,36 +116,49 @@ def text(schema: dict[str, Any]) -> str:
 
 
 def _document(record: type[Record], name: str, *, rows: bool = False, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    used: dict[str, dict[str, Any]] = {}
-    body = _object(record, used, without)
+    class Whole(_RecordSchema):
+        top, left_out = record, without
+
+    body = TypeAdapter(record).json_schema(schema_generator=Whole)
+    used = body.pop("$defs", {})
     room = "catalog" if _by_people(record) else "state"
-    head = {"$schema": DRAFT, "$id": f"urn:git-nexus:{room}:{name}:1", "title": _TITLES[record]}
+    head = {"$schema": SCHEMA_DIALECT, "$id": f"urn:git-nexus:{room}:{name}:1", "title": _TITLES[record]}
     whole = {**head, "type": "array", "items": body} if rows else {**head, **body}
     return {**whole, "$defs": {key: used[key] for key in sorted(used)}} if used else whole
 
 
-def _object(record: type[Record], used: dict[str, dict[str, Any]], without: tuple[str, ...] = ()) -> dict[str, Any]:
-    hints = typing.get_type_hints(record)
-    there = [field for field in dataclasses.fields(record) if field.name not in ("unknown", *without)]  # type: ignore[arg-type]
-    return {
-        "type": "object",
-        **({} if _by_people(record) else {"additionalProperties": False}),
-        "required": [field.name for field in there if _required(record, field, hints[field.name])],
-        "properties": {field.name: _field(record, field.name, hints[field.name], used) for field in there},
-        **_BESIDES.get(record, {}),
-    }
+class _RecordSchema(DocumentSchema):
+    """What pydantic says of a record's types, with what only the tables here can say."""
+
+    top: ClassVar[type[Record]]
+    left_out: ClassVar[tuple[str, ...]]
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
+        record = schema["cls"]
+        without = self.left_out if record is self.top else _LEFT_OUT_INSIDE.get(record, ())
+        there = [field for field in dataclasses.fields(record) if field.name not in ("unknown", *without)]
+        hints, said = typing.get_type_hints(record), super().dataclass_schema(schema)["properties"]
+        return {
+            "type": "object",
+            **({} if _by_people(record) else {"additionalProperties": False}),
+            "required": [field.name for field in there if _required(record, field, hints[field.name])],
+            "properties": {field.name: _field(record, field.name, said[field.name]) for field in there},
+            **_BESIDES.get(record, {}),
+        }
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        return value
 
 
 def _required(record: type[Record], field: "dataclasses.Field[Any]", hint: Any) -> bool:
     if _by_people(record):
         return field.default is dataclasses.MISSING
-    return field.name in _ALWAYS_WRITTEN.get(record, ()) or not _optional(hint)
+    return field.name in _ALWAYS_WRITTEN.get(record, ()) or type(None) not in typing.get_args(hint)
 
 
-def _field(record: type[Record], name: str, hint: Any, used: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    real = next(one for one in typing.get_args(hint) if one is not type(None)) if _optional(hint) else hint
-    schema = {**_typed(real, used), **_limits(record, name)}
-    nullable = _optional(hint) and name == "plan" and name in _ALWAYS_WRITTEN.get(record, ())
+def _field(record: type[Record], name: str, said: dict[str, Any]) -> dict[str, Any]:
+    schema = {**{key: said[key] for key in ("type", *said) if key in said}, **_limits(record, name)}
+    nullable = name == "plan" and name in _ALWAYS_WRITTEN.get(record, ())
     return {"oneOf": [schema, {"type": "null"}]} if nullable else schema
 
 
@@ -153,26 +170,6 @@ def _limits(record: type[Record], name: str) -> dict[str, Any]:
 
 def _by_people(record: type[Record]) -> bool:
     return issubclass(record, model.CatalogRecord)
-
-
-def _typed(hint: Any, used: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return {"type": "string", "enum": list(inner)}
-    if origin is tuple:
-        return {"type": "array", "items": _typed(inner[0], used)}
-    if origin is dict:
-        return {"type": "object", "additionalProperties": _typed(inner[1], used)}
-    if isinstance(hint, type) and issubclass(hint, Record):
-        if hint.__name__ not in used:
-            used[hint.__name__] = {}  # its name is taken before its fields are looked at
-            used[hint.__name__] = _object(hint, used, without=_LEFT_OUT_INSIDE.get(hint, ()))
-        return {"$ref": f"#/$defs/{hint.__name__}"}
-    return {"type": {str: "string", int: "integer", bool: "boolean"}[hint]}
-
-
-def _optional(hint: Any) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType) and type(None) in typing.get_args(hint)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """A sealed home for every test: no user config, no GIT_*, no registry of the person who runs them."""
 
+import gc
 import itertools
 import os
 import re
@@ -28,6 +29,26 @@ def examples(most: int) -> int:
 
 # Whoever starts tests in the background of a shell has Ctrl-C ignored, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Nearly all that is made while tests are collected stays to the end; looking for garbage in it finds none.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, but only in what the tests make."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """End the launchers that wait for a command, and then the processes that they and commands are forked from."""
+    if forker.cache_info().currsize:
+        from gitnexus.sandbox import launcher
+
+        launcher._stop_idle_launchers()
+        forker().close()
+
 
 Git = Callable[..., str]
 # HEAD, a full ref or a full id, and what hangs on them: nothing that two readers could take for different things.
@@ -87,12 +108,17 @@ def copy_project(template: Path, place: Path, home: Path) -> None:
 
 def copy_with_home(old_place: Path, old_home: Path, place: Path, home: Path) -> None:
     """Copy a repository and the home that belongs to it; what names the place of the old one names the new one."""
-    from gitnexus.policy.place import mark
-    from gitnexus.projects.model import hash_of
-
     copy_tree(old_place, place)
     copy_tree(old_home, home)
-    old, new = mark(old_place / ".git"), mark(place / ".git")
+    name_new_place(old_place, place, home)
+
+
+def name_new_place(old_place: Path, place: Path, home: Path) -> None:
+    """Have what `home` keeps by the path of a repository, and git of its worktrees, name `place` instead."""
+    from gitnexus.policy.repo_key import repository_key
+    from gitnexus.projects.model import hash_of
+
+    old, new = repository_key(old_place / ".git"), repository_key(place / ".git")
     for kept in [*home.glob(f"*/{old}.*")]:
         kept.rename(kept.with_name(new + kept.suffix))
     for began in home.glob("runs/*/*.place"):
@@ -115,12 +141,12 @@ def _make_repository(folder: Path) -> None:
 
 
 def _make_project(folder: Path, templates: Templates) -> None:
-    from gitnexus.app.init import initialise
+    from gitnexus.app.init import init_project
 
     place = copy_tree(templates.get("repository", _make_repository), folder / "repository")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NEXUS_HOME", str(folder / "home"))
-        initialise(place, name=None, aliases=(), with_hooks=True, local=False).nexus.close()
+        init_project(place, name=None, aliases=(), with_hooks=True, local=False).nexus.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -129,7 +155,7 @@ def pygit2_in_this_process() -> Iterator[None]:
 
     Commands take the way that they take everywhere; tests/state and tests/git try both.
     """
-    from gitnexus.git.objects import open_objects
+    from gitnexus.git.object_access import open_objects
 
     with pytest.MonkeyPatch.context() as patch:
         for user in ("state.store", "state.home", "projects.place"):
@@ -199,11 +225,11 @@ def _revision(place: Path, name: str) -> str | None:
 def trust(place: Path) -> None:
     """Sign what waits for a signature, as a person would with git nexus policy trust."""
     from gitnexus.app import open_nexus
-    from gitnexus.app.trust import trust as sign
-    from gitnexus.app.trust import waiting
+    from gitnexus.policy.trust import files_to_sign
+    from gitnexus.policy.trust import sign_guarded_files as sign
 
     nexus = open_nexus(place)
-    files = waiting(nexus.state)
+    files = files_to_sign(nexus.state)
     if files:
         sign(nexus.state, files)
     nexus.close()

@@ -21,11 +21,14 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
+
+from tests.warm import warm_up
 
 # libgit2 reads HOME when it is loaded; the others are large and few commands need them.
 _NOT_BEFORE = ("pygit2", "git", "mcp", "textual", "baml_py", "pydantic_ai")
@@ -46,10 +49,12 @@ _PROGRAM = str(Path(sys.executable).with_name("git-nexus"))
 class Forker:
     """The door to the process that all commands are forked from. It ends when this one does."""
 
-    def __init__(self) -> None:
-        self.addresses = {kind: f"\0nexus-tests-{kind}-{os.getpid()}" for kind in ("commands", "servers")}
-        self._door, self._server = _start_serving(f"serve({self.addresses['commands']!r})")
-        self._servers_door, self._servers_server = _start_serving(f"serve_servers({self.addresses['servers']!r})")
+    def __init__(self, name: str = "tests", env: Mapping[str, str] | None = None) -> None:
+        """`name` tells it from others of this process; `env` is what its own processes have besides the environment."""
+        kinds = {"commands": "serve", "servers": "serve_servers", "launchers": "serve_launchers"}
+        self.addresses = {kind: f"\0nexus-{name}-{kind}-{os.getpid()}" for kind in kinds}
+        self._serving = [_start_serving(f"{call}({self.addresses[kind]!r})", env) for kind, call in kinds.items()]
+        self._door = self._serving[0][0]
         # A socket that two threads send on at once keeps messages whole, but not which answer belongs to whom.
         self._lock = threading.Lock()
 
@@ -69,30 +74,39 @@ class Forker:
 
     def start(
         self, argv: Sequence[str], cwd: Path, files: Sequence[int], env: Mapping[str, str] | None = None,
-        session: bool = False,
+        session: bool = False, code: str = "",
     ) -> "StartedCommand":  # fmt: skip
-        """Start `git nexus` with three files as its streams; in a session of its own, its terminal is the first."""
+        """Start `git nexus` with three files as its streams; in a session of its own, its terminal is the first.
+
+        With `code` it is that which runs, as `python -c` would run it, and `git nexus` does not.
+        """
         ours, theirs = socket.socketpair()
         given = {"argv": list(argv), "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "session": session,
-                 "addresses": self.addresses}  # fmt: skip
+                 "addresses": self.addresses, "code": code}  # fmt: skip
         with theirs, self._lock:
             self._door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
             socket.send_fds(self._door, [json.dumps(given).encode()], [*files, theirs.fileno()])
         return StartedCommand(ours, list(argv))
 
+    @property
+    def processes(self) -> list[int]:
+        """The processes that others are forked from."""
+        return [server.pid for _, server in self._serving]
+
     def close(self) -> None:
         """End the servers."""
-        for door, server in ((self._door, self._server), (self._servers_door, self._servers_server)):
+        for door, server in self._serving:
             door.close()
             server.wait()
 
 
-def _start_serving(call: str) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
+def _start_serving(call: str, env: Mapping[str, str] | None) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     root = Path(__file__).resolve().parent.parent
     argv = [sys.executable, "-c", f"from tests.forked import *; {call}"]
     with theirs:
-        return ours, subprocess.Popen(argv, cwd=root, stdin=theirs, stdout=subprocess.DEVNULL)
+        given = {**os.environ, **(env or {})}
+        return ours, subprocess.Popen(argv, cwd=root, env=given, stdin=theirs, stdout=subprocess.DEVNULL)
 
 
 @cache
@@ -147,6 +161,7 @@ def serve(address: str) -> None:
     """
     listening = _listen(address)
     _import_all(_NOT_BEFORE)
+    warm_up(_PROGRAM)
     _compute_constants()
     _serve(listening)
 
@@ -159,6 +174,15 @@ def serve_servers(address: str) -> None:
     _serve(listening)
 
 
+def _connect(door: socket.socket, address: str) -> None:
+    """Connect to a process of ours, which may not listen yet: it is started beside the first test."""
+    for _ in range(500):
+        with contextlib.suppress(ConnectionRefusedError):
+            return door.connect(address)
+        time.sleep(0.01)
+    return door.connect(address)
+
+
 def _listen(address: str) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind(address)
@@ -166,9 +190,31 @@ def _listen(address: str) -> socket.socket:
     return listening
 
 
-def _serve(listening: socket.socket) -> None:
+def serve_launchers(address: str) -> None:
+    """The same for the processes that start sandboxed commands: each would take an interpreter of its own."""
+    listening = _listen(address)
+    from gitnexus.sandbox.inner.serve import serve as launch
+
+    def become(_: dict[str, Any], files: list[int]) -> None:
+        try:
+            os.setsid()
+            for number in range(3):
+                os.dup2(nowhere, number)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            launch(files[0])
+        finally:
+            os._exit(0)
+
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.environ.clear()
+    os.chdir("/")
+    _serve(listening, become)
+
+
+def _serve(listening: socket.socket, become: Callable[[dict[str, Any], list[int]], None] | None = None) -> None:
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # few commands make so much; those that do have their garbage collected
     doors = {0: socket.socket(fileno=os.dup(0))}
     waiting: dict[int, tuple[int, int]] = {}  # by the descriptor of a command: its process, and who waits for its end
     with selectors.DefaultSelector() as selector:
@@ -187,8 +233,9 @@ def _serve(listening: socket.socket) -> None:
                     if request:
                         others = [fd for fd in selector.get_map() if fd not in waiting]
                         command, waiter = _start(
-                            request, files, [*others, *waiting, *(fd for _, fd in waiting.values())]
-                        )
+                            request, files, [*others, *waiting, *(fd for _, fd in waiting.values())],
+                            become or _become,
+                        )  # fmt: skip
                         ended = os.pidfd_open(command)
                         waiting[ended] = (command, waiter)
                         selector.register(ended, selectors.EVENT_READ)
@@ -199,14 +246,16 @@ def _serve(listening: socket.socket) -> None:
                         key.data.close()
 
 
-def _start(request: bytes, files: list[int], of_others: list[int]) -> tuple[int, int]:
+def _start(
+    request: bytes, files: list[int], of_others: list[int], become: Callable[[dict[str, Any], list[int]], None]
+) -> tuple[int, int]:
     """Fork a command; return its process and the descriptor on which its exit status is awaited."""
     waiter = files.pop()
     command = os.fork()
     if command == 0:
         for fd in (waiter, *of_others):
             os.close(fd)
-        _become(json.loads(request), files)
+        become(json.loads(request), files)
     for fd in files:
         os.close(fd)
     _answer(waiter, command)
@@ -250,15 +299,15 @@ def _compute_constants() -> None:
     from gitnexus.sandbox.inner import kernel
 
     for name in ("any", "named", "processes", "ours", "guards", "asked"):
-        policy._list(name)
-    words.anywhere()
+        policy._compile_list(name)
+    words.any_rule_pattern()
     words._short_words()
-    words._automaton()
+    words._word_automaton()
     for rule in RULES:
         _ = rule.plain
-    catalog.built_in()
-    if levels.tried("L2").there:  # L3 depends on what is on PATH
-        launcher._stop_all()
+    catalog.builtin_catalog()
+    if levels.try_level("L2").there:  # L3 depends on what is on PATH
+        launcher._stop_idle_launchers()
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
 
 
@@ -282,7 +331,7 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
         sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
         sys.stderr = _stream(2, "w", errors="backslashreplace")
         sys.stderr.reconfigure(line_buffering=True)
-        status = _main()
+        status = _run_code(request["code"]) if request.get("code") else _main()
     except BaseException:  # noqa: BLE001 - nothing of this process may go back into the server's loop
         traceback.print_exc()
     finally:
@@ -294,15 +343,16 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
 
 def fork_from(addresses: Mapping[str, str]) -> None:
     """Have fork, from now on in this process, what the product starts as processes of its own: itself."""
-    from gitnexus.app import worker
-    from gitnexus.cli import run
-    from gitnexus.sandbox import hatch
-    from gitnexus.tui import hands
+    from gitnexus.cli.run import run
+    from gitnexus.sandbox import launcher, tool_relay
+    from gitnexus.tui import subprocesses
+    from gitnexus.workers import worker
 
-    for module, kind in ((hatch, "servers"), (worker, "commands"), (run, "commands"), (hands, "commands")):
+    for module, kind in ((tool_relay, "servers"), (worker, "commands"), (run, "commands"), (subprocesses, "commands")):
         popen: Any = partial(_start_process, addresses, addresses[kind])
         popen.terminate, popen.kill = ForkedProcess.terminate, ForkedProcess.kill
         module.subprocess = _Subprocess(popen)  # type: ignore[attr-defined]
+    launcher.subprocess = _Subprocess(partial(ForkedLauncher, addresses["launchers"]))  # type: ignore[attr-defined]
 
 
 class _Subprocess:
@@ -338,7 +388,7 @@ class ForkedProcess:
             contextlib.ExitStack() as opened,
         ):  # fmt: skip
             door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_REQUEST)
-            door.connect(address)
+            _connect(door, address)
             files = [_descriptor(stream, opened) for stream in (stdin, stdout, stderr)]
             socket.send_fds(door, [json.dumps(given).encode()], [*files, theirs.fileno()])
         self._command = StartedCommand(ours, argv)
@@ -367,6 +417,22 @@ class ForkedProcess:
         os.kill(self.pid, signal.SIGKILL)
 
 
+class ForkedLauncher(ForkedProcess):
+    """A process that starts sandboxed commands, as the product knows it."""
+
+    def __init__(self, address: str, argv: list[str], *, pass_fds: Sequence[int], **_: Any) -> None:
+        ours, theirs = socket.socketpair()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door, theirs:
+            _connect(door, address)
+            socket.send_fds(door, [b"{}"], [*pass_fds, theirs.fileno()])
+        self._command = StartedCommand(ours, argv)
+        self.args, self.pid, self.returncode = argv, self._command.pid, None
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            super().kill()
+
+
 class ForkedServer(ForkedProcess):
     """A server that a test talks to through pipes, as it would to one that `subprocess.Popen` started."""
 
@@ -389,6 +455,43 @@ class ForkedServer(ForkedProcess):
         return self.wait(60)
 
 
+class ForkedPython:
+    """Python code in a process of its own, as `python -c` would run it, but with all our modules imported already.
+
+    For races between processes: not for code that looks at what it imports.
+    """
+
+    def __init__(self, code: str, *argv: str) -> None:
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        self._said = os.memfd_create("stderr")
+        try:
+            self._command = forker().start(argv, Path.cwd(), [theirs_in, theirs_out, self._said], code=code)
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        self.pid = self._command.pid
+        self.stdin, self.stdout = os.fdopen(ours_in, "w"), os.fdopen(ours_out, "r")
+
+    def communicate(self) -> tuple[str, str]:
+        """Say that nothing more comes, wait for the end, and return what it printed since, and all on stderr."""
+        self.stdin.close()
+        with self.stdout:
+            out = self.stdout.read()
+        self._command.wait()
+        err = os.pread(self._said, os.fstat(self._said).st_size, 0).decode()
+        os.close(self._said)
+        return out, err
+
+    def wait(self) -> int:
+        """Return how it ended; what it printed on stderr is shown if that is not 0."""
+        err = self.communicate()[1]
+        status = self._command.wait()
+        if status:
+            sys.stderr.write(err)
+        return status
+
+
 def _descriptor(stream: Any, opened: contextlib.ExitStack) -> int:
     if stream == subprocess.DEVNULL:
         return opened.enter_context(open(os.devnull, "r+b")).fileno()
@@ -397,6 +500,13 @@ def _descriptor(stream: Any, opened: contextlib.ExitStack) -> int:
 
 def _stream(fd: int, mode: str, errors: str = "surrogateescape") -> io.TextIOWrapper:
     return open(fd, mode, encoding="utf-8", errors=errors, closefd=False)  # type: ignore[return-value]
+
+
+def _run_code(code: str) -> int:
+    """Run code as `python -c` would; what it raises is for the caller to print."""
+    sys.argv[0] = "-c"
+    exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    return 0
 
 
 def _main() -> int:

@@ -11,8 +11,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from gitnexus.policy.place import mark
-from tests.conftest import Nexus, copy_project, copy_with_home
+from gitnexus.git import config
+from gitnexus.policy.repo_key import repository_key
+from tests.conftest import Nexus, Templates, copy_project, copy_tree, copy_with_home
 
 
 def prepare(nexus: Nexus, words: tuple[str, ...], act: Callable[[], str]) -> str:
@@ -36,11 +37,53 @@ def prepare(nexus: Nexus, words: tuple[str, ...], act: Callable[[], str]) -> str
     return (template / "answer").read_text()
 
 
+class PreparedFolder:
+    """A folder at the same place in all tests of a worker: what steps made of it once is copied, with its paths.
+
+    A step is known by its words and by those of the steps before it, so nothing else may change the folder between two
+    steps. While it is `late`, copies are made when somebody is about to look: `settle`.
+    """
+
+    def __init__(self, place: Path, templates: Templates) -> None:
+        self.place, self._templates = place, templates
+        self._steps: tuple[str, ...] = ()
+        self._template: Path | None = None
+        self.late = True
+        self.place.mkdir()
+        config.config_rows.cache_clear()  # other repositories were at the same paths
+
+    def step(self, words: str, act: Callable[[], str]) -> str:
+        """Return what `act` returned, and leave the folder as it left it."""
+        self._steps = (*self._steps, words)
+        made: list[str] = []
+
+        def keep(folder: Path) -> None:
+            self.settle()
+            made.append(act())
+            copy_tree(self.place, folder / "place")
+            (folder / "answer").write_text(made[0])
+
+        name = hashlib.sha256("\0".join(self._steps).encode()).hexdigest()
+        template = self._templates.get(f"steps-{name}", keep)
+        if not made:
+            self._template = template
+            if not self.late:
+                self.settle()
+        return (template / "answer").read_text()
+
+    def settle(self) -> None:
+        """Have everything there that the steps made."""
+        if self._template is not None:
+            shutil.rmtree(self.place)
+            copy_tree(self._template / "place", self.place)
+            self._template = None
+
+
 def _all_that_is_seen(place: Path, words: tuple[str, ...]) -> str:
     import pygit2
 
     home = Path(os.environ["HOME"])
-    names = [(str(place), "<place>"), (mark(place / ".git"), "<mark>"), (str(home), "<home>")]
+    names = [(str(place), "<place>"), (repository_key(place / ".git"), "<mark>"), (str(home), "<home>")]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     seen = hashlib.sha256(json.dumps([words, _without(json.dumps(environment, sort_keys=True), names)]).encode())
     for top in (place, home):

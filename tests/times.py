@@ -2,19 +2,55 @@
 
 A plug-in of pytest, `python -m pytest -p tests.times`. It takes the durations that tests report, so with several
 workers it counts what the tests took and not what the clock shows. `--slowest 40` prints more tests and sums by file.
+`--cpu` counts the seconds of the processor, with those of the commands and of git: they are the same on a busy machine.
 """
 
+import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from pathlib import Path
 
 import pytest
 
+from tests.forked import forker
+
 _FEW = 10
+_TICKS = os.sysconf("SC_CLK_TCK")
 _WIDTH = 80
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slowest", type=int, default=_FEW, help="how many tests are listed; more than 10: sums by file")
+    parser.addoption("--cpu", action="store_true", help="seconds of the processor, not of the clock")
+
+
+class _Processor:
+    """Writes into each report what the processor worked since the one before."""
+
+    def __init__(self) -> None:
+        self._before = _processor_seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        now = _processor_seconds()
+        report.duration, self._before = now - self._before, now
+        return report
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.getoption("--cpu") and not session.config.pluginmanager.has_plugin("dsession"):
+        session.config.pluginmanager.register(_Processor())
+
+
+def _processor_seconds() -> float:
+    """Return what this process and its children worked, and the processes that commands are forked from."""
+    return sum(os.times()[:4]) + sum(map(_seconds_of, forker().processes))
+
+
+def _seconds_of(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

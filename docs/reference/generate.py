@@ -8,18 +8,21 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gitnexus.app.tools import TOOLS
-from gitnexus.base.tool import Param, Tool
+from gitnexus.base.parameters import describe_kind
+from gitnexus.base.tool import Tool, input_schema_of
 from gitnexus.main import COMMANDS
-from gitnexus.redaction.rules import FAMILIES, RULES, Rule
+from gitnexus.redaction.rules import FAMILIES, RULES, SecretRule
 from gitnexus.redaction.shape import ALPHABETS
-from gitnexus.ui.commands import common_options, root
+from gitnexus.ui.commands import build_root_command, common_options
 
 DOCS = Path(__file__).resolve().parents[1]
 COMMON = {name for option in common_options() for name in option.opts}
+GLOSSARY = "Terms are explained in the [glossary](../explanation/glossary.md)."
 HELP = ("-h, --help", "Show the help of the command.")
 
 EXIT_STATUS = (
@@ -101,13 +104,13 @@ CONTRACT = (
 )  # fmt: skip
 KINDS = {
     "text": "text",
-    "number": "number",
-    "fraction": "number, also with a fraction",
-    "flag": "true or false",
-    "texts": "list of texts",
-    "numbers": "list of numbers",
-    "text map": "object of texts",
-    "objects": "list of objects",
+    "a whole number": "number",
+    "a number": "number, also with a fraction",
+    "true or false": "true or false",
+    "a list of texts": "list of texts",
+    "a list of whole numbers": "list of numbers",
+    "an object of texts": "object of texts",
+    "a list of objects": "list of objects",
 }
 SEE_ALSO = ("git(1)", "githooks(5)", "git-worktree(1)", "gitrevisions(7)")
 
@@ -126,7 +129,7 @@ class Page:
 
 def pages() -> Iterator[Page]:
     """Yield every command and sub-command in the order of the table."""
-    group = root(COMMANDS)
+    group = build_root_command(COMMANDS)
     ctx = click.Context(group, info_name="git nexus")
     for section, name, _, _ in COMMANDS:
         command = group.get_command(ctx, name)
@@ -219,7 +222,7 @@ def commands_md() -> str:
         parts += [f"```\n{text[1:]}\n```" if text.startswith("\n") else text for text in page.paragraphs]
         named = [row for row in page.arguments if row[1]]
         parts += [_table(named + page.options)] if named or page.options else []
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, GLOSSARY]) + "\n"
 
 
 def _table(rows: list[tuple[str, str]]) -> str:
@@ -233,7 +236,7 @@ def tools_md() -> str:
     """Return the page of the tools."""
     parts = [
         "# Tools",
-        "<!-- written by docs/reference/generate.py: change the table.py of its room, then run make docs -->",
+        "<!-- written by docs/reference/generate.py: change its room, then run make docs -->",
         "What agents call: over [MCP](../how-to/connect-an-agent.md) with `nx_` before the name, and as\n"
         '`git nexus tool NAME JSON` without it. A number may also be sent as text (`"3"`). A parameter that a tool\n'
         "does not have, or one of the wrong kind, is an error before anything happens. What comes back, and which\n"
@@ -244,35 +247,27 @@ def tools_md() -> str:
         "Ours, beside the contract. Nobody has to call them.",
         *(part for name, tool in TOOLS.items() if name not in CONTRACT for part in _tool(tool)),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, GLOSSARY]) + "\n"
 
 
 def _tool(tool: Tool) -> Iterator[str]:
     yield f"### `{tool.name}`"
     effect = "Reads only." if tool.reads_only else "Destructive." if tool.destructive else "Writes."
     yield f"{tool.words} *{effect}*"
-    if tool.params:
-        rows = [
-            f"| `{name}` | {_kind(param)} | {_need(param)} | {param.words} |" for name, param in _named(tool.params)
-        ]
+    if rows := list(_parameter_rows(input_schema_of(tool))):
         yield "\n".join(["| parameter | kind | | |", "|---|---|---|---|", *rows])
     else:
         yield "No parameters."
 
 
-def _named(params: tuple[Param, ...], inside: str = "") -> Iterator[tuple[str, Param]]:
-    """Yield each parameter by its name, and below it the fields of its objects."""
-    for param in params:
-        yield inside + param.name, param
-        yield from _named(param.fields, f"{inside}{param.name}[].")
-
-
-def _kind(param: Param) -> str:
-    return ", ".join(f"`{choice}`" for choice in param.choices) if param.choices else KINDS[param.kind]
-
-
-def _need(param: Param) -> str:
-    return "required" if param.required else ""
+def _parameter_rows(schema: dict[str, Any], inside: str = "") -> Iterator[str]:
+    """Yield a row for each parameter, and below it those of the fields of its objects."""
+    for name, field in schema["properties"].items():
+        kind = ", ".join(f"`{choice}`" for choice in field.get("enum", ())) or KINDS[describe_kind(field)]
+        need = "required" if name in schema.get("required", ()) else ""
+        yield f"| `{inside}{name}` | {kind} | {need} | {field['description']} |"
+        if "properties" in field.get("items", {}):
+            yield from _parameter_rows(field["items"], f"{inside}{name}[].")
 
 
 def rules_md() -> str:
@@ -289,10 +284,10 @@ def rules_md() -> str:
     ]
     for family, rules in FAMILIES.items():
         parts += [f"## {family[0].upper()}{family[1:]}", _table([(rule.name, _form(rule)) for rule in rules])]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, GLOSSARY]) + "\n"
 
 
-def _form(rule: Rule) -> str:
+def _form(rule: SecretRule) -> str:
     form = f"{rule.vendor} … = {rule.looks}" if rule.vendor else rule.looks
     return "`" + form.replace("|", "\\|") + "`"
 

@@ -1,5 +1,27 @@
-"""Adapters: how we call the programs that agents live in, and what we hear from them."""
+"""Adapters: turn a job into the command line of an agent program, and parse the output of that program."""
 
-from gitnexus.adapters.protocol import Adapter, Budget, Ended, Job, Launch, Reader, Said, Way, checked, over
+from gitnexus.adapters.protocol import (
+    Adapter,
+    AgentBudget,
+    AgentEnd,
+    AgentEvent,
+    AgentJob,
+    AgentLaunch,
+    OutputReader,
+    Way,
+    check_job,
+    why_budget_exceeded,
+)
 
-__all__ = ["Adapter", "Budget", "Ended", "Job", "Launch", "Reader", "Said", "Way", "checked", "over"]
+__all__ = [
+    "Adapter",
+    "AgentBudget",
+    "AgentEnd",
+    "AgentEvent",
+    "AgentJob",
+    "AgentLaunch",
+    "OutputReader",
+    "Way",
+    "check_job",
+    "why_budget_exceeded",
+]

@@ -1,22 +1,31 @@
-"""Claude Code, headless. Seen with 2.1.197 and 2.1.325."""
+"""Adapter for Claude Code in headless mode. Tested with 2.1.197 and 2.1.325."""
 
 import json
 from typing import Any
 
-from gitnexus.adapters.lines import Account, items, mapping, money, number, object_in, text, word
+from gitnexus.adapters.lines import (
+    OutputAccount,
+    as_amount,
+    as_count,
+    as_mapping,
+    as_shown_text,
+    as_single_line,
+    mappings_in_list,
+    parse_json_line,
+)
 from gitnexus.adapters.protocol import (
     HOME,
-    Ended,
-    Job,
-    Launch,
+    AgentEnd,
+    AgentEvent,
+    AgentJob,
+    AgentLaunch,
     Reason,
-    Said,
     Way,
-    asked,
-    below,
-    checked,
+    check_job,
     denied_tools,
-    reached,
+    hosts_to_reach,
+    private_path,
+    prompt_text,
 )
 
 _READS = ("Read", "Glob", "Grep")
@@ -31,7 +40,7 @@ _MOST_MESSAGES = 100_000
 _LIMITS = ("error_max_turns", "error_max_budget_usd")
 
 
-class Claude:
+class ClaudeAdapter:
     name = "claude"
     program = "claude"
     harness = "claude-code"
@@ -39,9 +48,9 @@ class Claude:
     parses = "messages, tool calls, cost, tokens, turns, session"
     resumes = True
 
-    def launch(self, job: Job) -> Launch:
+    def launch(self, job: AgentJob) -> AgentLaunch:
         """Return how to start it: none of the settings, hooks, servers, skills and notes of the repository count."""
-        checked(self, job)
+        check_job(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in _TOOLS if tool not in denied] if job.way == "contained" else []
         if job.live:
@@ -53,8 +62,8 @@ class Claude:
         argv = [
             *(job.program or self.program, "-p", "--output-format=stream-json", "--verbose"),
             *("--setting-sources=", "--strict-mcp-config", "--disable-slash-commands"),
-            f"--settings={below(job, 'settings.json')}",
-            f"--mcp-config={below(job, 'servers.json')}",
+            f"--settings={private_path(job, 'settings.json')}",
+            f"--mcp-config={private_path(job, 'servers.json')}",
             f"--tools={','.join(tools)}",
             # Whatever would ask is denied at once where nobody is there to answer.
             "--permission-mode=" + ("default" if job.live else "acceptEdits" if tools else "dontAsk"),
@@ -65,7 +74,7 @@ class Claude:
         if denied:
             argv.append(f"--disallowedTools={','.join(denied)}")
         if job.instructions:
-            argv.append(f"--append-system-prompt-file={below(job, 'instructions.md')}")
+            argv.append(f"--append-system-prompt-file={private_path(job, 'instructions.md')}")
         if job.model:
             argv.append(f"--model={job.model}")
         if job.session:
@@ -74,11 +83,11 @@ class Claude:
             argv.append(f"--max-budget-usd={job.budget.usd}")
         if job.budget.turns is not None:
             argv.append(f"--max-turns={job.budget.turns}")
-        return Launch(
+        return AgentLaunch(
             argv=tuple(argv),
             env={
-                "HOME": below(job, HOME),
-                "CLAUDE_CONFIG_DIR": below(job, "claude"),
+                "HOME": private_path(job, HOME),
+                "CLAUDE_CONFIG_DIR": private_path(job, "claude"),
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1",
                 # It waits five seconds for servers, if at all, and begins without them: a proposer would have no tool.
@@ -87,18 +96,18 @@ class Claude:
             },
             keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
             login=((".claude/.credentials.json", "claude/.credentials.json"),),
-            stdin=b"" if job.live else asked(job).encode(),
-            files=_files(job, [tool for tool in tools if tool not in free]),
+            stdin=b"" if job.live else prompt_text(job).encode(),
+            files=_private_files(job, [tool for tool in tools if tool not in free]),
             network="full",
-            hosts=reached(job, _HOSTS),
-            place="folder" if tools else "empty",
+            hosts=hosts_to_reach(job, _HOSTS),
+            start_in="folder" if tools else "empty",
         )
 
     def reader(self) -> "ClaudeReader":
         return ClaudeReader()
 
 
-def _files(job: Job, asks: list[str]) -> dict[str, bytes]:
+def _private_files(job: AgentJob, asks: list[str]) -> dict[str, bytes]:
     servers = {"nexus": {"command": job.server[0], "args": list(job.server[1:])}} if job.server else {}
     files = {
         # By a rule of ours it asks about each call, also about those that it holds for harmless.
@@ -116,90 +125,118 @@ class ClaudeReader:
     """Reads stream-json: one object a line, the last of them `result`."""
 
     def __init__(self) -> None:
-        self._account = Account()
+        self._account = OutputAccount()
         self._reason: Reason = "unfinished"
         # A message comes in several lines, one a block, each with the same usage.
         self._counted: set[str] = set()
 
-    def feed(self, line: bytes) -> list[Said]:
-        found = object_in(line)
+    def feed(self, line: bytes) -> list[AgentEvent]:
+        found = parse_json_line(line)
         if found is None:
             return self._account.noted(line)
-        self._account.named(found.get("session_id"))
+        self._account.keep_session(found.get("session_id"))
         match found.get("type"):
             case "assistant":
-                return [*(said for block in self._blocks(found) for said in self._told(block)), *self._so_far(found)]
+                return [
+                    *(said for block in self._content_blocks(found) for said in self._events_of_block(block)),
+                    *self._usage_so_far(found),
+                ]
             case "user":
-                return [_result(block) for block in self._blocks(found) if block.get("type") == "tool_result"]
+                return [
+                    _tool_result_event(block)
+                    for block in self._content_blocks(found)
+                    if block.get("type") == "tool_result"
+                ]
             case "system":
-                return self._system(found)
+                return self._events_of_system(found)
             case "result":
-                return self._end(found)
+                return self._take_result(found)
         return []
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         return self._account.ended(status, self._reason)
 
     @staticmethod
-    def _blocks(found: dict[str, Any]) -> list[dict[str, Any]]:
-        return items(mapping(found.get("message")).get("content"))
+    def _content_blocks(found: dict[str, Any]) -> list[dict[str, Any]]:
+        return mappings_in_list(as_mapping(found.get("message")).get("content"))
 
-    def _told(self, block: dict[str, Any]) -> list[Said]:
+    def _events_of_block(self, block: dict[str, Any]) -> list[AgentEvent]:
         if block.get("type") == "text":
             return self._account.said(block.get("text"))
         if block.get("type") == "tool_use":
-            given = text(block.get("input"))
-            return [Said(kind="tool_call", text=given, tool=word(block.get("name")), call=word(block.get("id")))]
+            given = as_shown_text(block.get("input"))
+            return [
+                AgentEvent(
+                    kind="tool_call",
+                    text=given,
+                    tool=as_single_line(block.get("name")),
+                    call=as_single_line(block.get("id")),
+                )
+            ]
         return []
 
-    def _so_far(self, found: dict[str, Any]) -> list[Said]:
+    def _usage_so_far(self, found: dict[str, Any]) -> list[AgentEvent]:
         """Tell what was used until now; `result` tells it once more, and exactly."""
-        message = mapping(found.get("message"))
-        id_, usage = word(message.get("id")), mapping(message.get("usage"))
+        message = as_mapping(found.get("message"))
+        id_, usage = as_single_line(message.get("id")), as_mapping(message.get("usage"))
         if not usage or not id_ or id_ in self._counted or len(self._counted) > _MOST_MESSAGES:
             return []
         self._counted.add(id_)
-        self._account.tokens_in += _taken_in(usage)
-        self._account.tokens_out += number(usage.get("output_tokens"))
+        self._account.tokens_in += _count_input_tokens(usage)
+        self._account.tokens_out += as_count(usage.get("output_tokens"))
         return self._account.used()
 
-    def _system(self, found: dict[str, Any]) -> list[Said]:
+    def _events_of_system(self, found: dict[str, Any]) -> list[AgentEvent]:
         match found.get("subtype"):
             case "init":
-                return [Said(kind="progress", text=f"started {word(found.get('model'))}".strip())]
+                return [AgentEvent(kind="progress", text=f"started {as_single_line(found.get('model'))}".strip())]
             case "api_retry":
-                return [Said(kind="progress", text=f"the model did not answer, attempt {number(found.get('attempt'))}")]
+                return [
+                    AgentEvent(
+                        kind="progress", text=f"the model did not answer, attempt {as_count(found.get('attempt'))}"
+                    )
+                ]
             case "permission_denied":
-                told, tool = text(found.get("message")), word(found.get("tool_name"))
-                return [Said(kind="error", text=told, tool=tool, call=word(found.get("tool_use_id")), ok=False)]
+                told, tool = as_shown_text(found.get("message")), as_single_line(found.get("tool_name"))
+                return [
+                    AgentEvent(
+                        kind="error", text=told, tool=tool, call=as_single_line(found.get("tool_use_id")), ok=False
+                    )
+                ]
         return []
 
-    def _end(self, found: dict[str, Any]) -> list[Said]:
-        account, usage = self._account, mapping(found.get("usage"))
-        account.tokens_in = _taken_in(usage)
-        account.tokens_out = number(usage.get("output_tokens"))
-        account.cost_usd = money(found.get("total_cost_usd"))
-        account.turns = number(found.get("num_turns"))
-        account.denials = len(items(found.get("permission_denials")))
+    def _take_result(self, found: dict[str, Any]) -> list[AgentEvent]:
+        account, usage = self._account, as_mapping(found.get("usage"))
+        account.tokens_in = _count_input_tokens(usage)
+        account.tokens_out = as_count(usage.get("output_tokens"))
+        account.cost_usd = as_amount(found.get("total_cost_usd"))
+        account.turns = as_count(found.get("num_turns"))
+        account.denials = len(mappings_in_list(found.get("permission_denials")))
         if found.get("subtype") == "success" and found.get("is_error") is False:
             self._reason = "completed"
-            result = text(found.get("result"))
-            return [*([] if not result or result == text(account.message) else account.said(result)), *account.used()]
+            result = as_shown_text(found.get("result"))
+            return [
+                *([] if not result or result == as_shown_text(account.message) else account.said(result)),
+                *account.used(),
+            ]
         self._reason = "limit" if found.get("subtype") in _LIMITS else "failed"
         errors = found.get("errors")
         told = errors[0] if isinstance(errors, list) and errors else found.get("result") or found.get("subtype")
         return [*account.failed(told), *account.used()]
 
 
-def _taken_in(usage: dict[str, Any]) -> int:
+def _count_input_tokens(usage: dict[str, Any]) -> int:
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(number(usage.get(name)) for name in names)
+    return sum(as_count(usage.get(name)) for name in names)
 
 
-def _result(block: dict[str, Any]) -> Said:
+def _tool_result_event(block: dict[str, Any]) -> AgentEvent:
     content = block.get("content")
-    pieces = [piece.get("text") for piece in items(content)] if isinstance(content, list) else [content]
-    told = text("\n".join(piece for piece in pieces if isinstance(piece, str)))
-    return Said(
-        kind="tool_result", text=told, call=word(block.get("tool_use_id")), ok=block.get("is_error") is not True
+    pieces = [piece.get("text") for piece in mappings_in_list(content)] if isinstance(content, list) else [content]
+    told = as_shown_text("\n".join(piece for piece in pieces if isinstance(piece, str)))
+    return AgentEvent(
+        kind="tool_result",
+        text=told,
+        call=as_single_line(block.get("tool_use_id")),
+        ok=block.get("is_error") is not True,
     )

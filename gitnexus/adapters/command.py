@@ -1,11 +1,11 @@
-"""Any command as an agent: what it prints is progress, its exit status decides."""
+"""Adapter for any command as an agent: its output is progress, its exit status decides."""
 
-from gitnexus.adapters.lines import Account, text
-from gitnexus.adapters.protocol import HOME, Ended, Job, Launch, Said, Way, below, checked
+from gitnexus.adapters.lines import OutputAccount, as_shown_text
+from gitnexus.adapters.protocol import HOME, AgentEnd, AgentEvent, AgentJob, AgentLaunch, Way, check_job, private_path
 from gitnexus.base.errors import Invalid
 
 
-class Command:
+class CommandAdapter:
     name = "command"
     program = ""
     harness = ""
@@ -13,14 +13,14 @@ class Command:
     parses = "lines"
     resumes = False
 
-    def launch(self, job: Job) -> Launch:
+    def launch(self, job: AgentJob) -> AgentLaunch:
         """Return the command as it was given; the prompt, if there is one, on its standard input."""
-        checked(self, job)
+        check_job(self, job)
         if not job.command or not job.command[0]:
             raise Invalid("there is no command to run", hint="give it after --")
-        return Launch(
+        return AgentLaunch(
             argv=job.command,
-            env={"HOME": below(job, HOME)},
+            env={"HOME": private_path(job, HOME)},
             stdin=job.prompt.encode(),
             network="full" if job.hosts else "none",
             hosts=job.hosts,
@@ -34,14 +34,14 @@ class CommandReader:
     """Every line is progress; the last one that is not blank stands for a message."""
 
     def __init__(self) -> None:
-        self._account = Account()
+        self._account = OutputAccount()
 
-    def feed(self, line: bytes) -> list[Said]:
-        told = text(line[:8000].decode("utf-8", "replace").rstrip("\r\n"))
+    def feed(self, line: bytes) -> list[AgentEvent]:
+        told = as_shown_text(line[:8000].decode("utf-8", "replace").rstrip("\r\n"))
         if not told.strip():
             return []
         self._account.message = told
-        return [Said(kind="progress", text=told)]
+        return [AgentEvent(kind="progress", text=told)]
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         return self._account.ended(status, "completed")

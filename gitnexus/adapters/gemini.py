@@ -1,22 +1,22 @@
-"""Gemini CLI, headless. Seen with 0.61.0."""
+"""Adapter for Gemini CLI in headless mode. Tested with 0.61.0."""
 
 import json
 from typing import Any
 
-from gitnexus.adapters.lines import Account, mapping, number, object_in, text, word
+from gitnexus.adapters.lines import OutputAccount, as_count, as_mapping, as_shown_text, as_single_line, parse_json_line
 from gitnexus.adapters.protocol import (
     HOME,
-    Ended,
-    Job,
-    Launch,
+    AgentEnd,
+    AgentEvent,
+    AgentJob,
+    AgentLaunch,
     Reason,
-    Said,
     Way,
-    asked,
-    below,
-    checked,
+    check_job,
     denied_tools,
-    reached,
+    hosts_to_reach,
+    private_path,
+    prompt_text,
 )
 from gitnexus.base.errors import Invalid
 
@@ -27,7 +27,7 @@ _HOSTS = ("generativelanguage.googleapis.com:443",)
 _TURNS = 53
 
 
-class Gemini:
+class GeminiAdapter:
     name = "gemini"
     program = "gemini"
     harness = "gemini-cli"
@@ -35,12 +35,12 @@ class Gemini:
     parses = "messages, tool calls, tokens, session"
     resumes = True
 
-    def launch(self, job: Job) -> Launch:
+    def launch(self, job: AgentJob) -> AgentLaunch:
         """Return how to start it: always in an empty folder, where there are no settings, hooks and .env to read.
 
         The folder of the work is added by name; of such a folder the program reads files, not settings.
         """
-        checked(self, job)
+        check_job(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in (*_TOOLS, _SHELL) if tool not in denied] if job.way == "contained" else []
         # In the mode `default` a command with > in it asked although a rule allowed it, and nobody is there to answer.
@@ -55,36 +55,36 @@ class Gemini:
             # The option is a list with commas, and no way to quote one.
             raise Invalid("gemini cannot work in a folder with a comma in its path", hint="move the repository")
         home = f"{HOME}/.gemini"
-        return Launch(
+        return AgentLaunch(
             argv=tuple(argv),
             env={
-                "HOME": below(job, HOME),
-                "GEMINI_CLI_HOME": below(job, HOME),
+                "HOME": private_path(job, HOME),
+                "GEMINI_CLI_HOME": private_path(job, HOME),
                 "GEMINI_CLI_NO_RELAUNCH": "true",
                 **({"GOOGLE_GEMINI_BASE_URL": job.address} if job.address else {}),
             },
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
-            stdin=b"" if job.live else prompt_of(job).encode(),
+            stdin=b"" if job.live else prompt_with_folder(job).encode(),
             files={
-                f"{home}/settings.json": json.dumps(_settings(job)).encode(),
-                f"{home}/policies/nexus.toml": _policy(tools, denied, live=job.live).encode(),
+                f"{home}/settings.json": json.dumps(_gemini_settings(job)).encode(),
+                f"{home}/policies/nexus.toml": _render_policy(tools, denied, live=job.live).encode(),
             },
             network="full",
-            hosts=reached(job, _HOSTS),
-            place="empty",
+            hosts=hosts_to_reach(job, _HOSTS),
+            start_in="empty",
         )
 
     def reader(self) -> "GeminiReader":
         return GeminiReader()
 
 
-def prompt_of(job: Job) -> str:
+def prompt_with_folder(job: AgentJob) -> str:
     """Return what the model is told: it begins in another folder than that of the work."""
     where = f"Work in the folder {job.folder}; give it as dir_path when you run a command.\n\n"
-    return (where if job.way == "contained" else "") + asked(job, with_instructions=True)
+    return (where if job.way == "contained" else "") + prompt_text(job, with_instructions=True)
 
 
-def _settings(job: Job) -> dict[str, Any]:
+def _gemini_settings(job: AgentJob) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
         "privacy": {"usageStatisticsEnabled": False},
@@ -102,7 +102,7 @@ def _settings(job: Job) -> dict[str, Any]:
     return settings
 
 
-def _policy(tools: list[str], denied: tuple[str, ...], *, live: bool = False) -> str:
+def _render_policy(tools: list[str], denied: tuple[str, ...], *, live: bool = False) -> str:
     """Return the rules: nothing, but our server, but the tools of a contained agent, never what the role may not.
 
     Live, it asks about those that do more than read.
@@ -127,37 +127,39 @@ class GeminiReader:
     """Reads stream-json; a message comes in pieces, and ends where something else begins."""
 
     def __init__(self) -> None:
-        self._account = Account()
+        self._account = OutputAccount()
         self._reason: Reason = "unfinished"
         self._pieces = ""
 
-    def feed(self, line: bytes) -> list[Said]:
-        found = object_in(line)
+    def feed(self, line: bytes) -> list[AgentEvent]:
+        found = parse_json_line(line)
         if found is None:
             return self._account.noted(line)
         if found.get("type") == "message":
-            return self._message(found)
+            return self._take_message(found)
         whole, self._pieces = self._account.said(self._pieces), ""
         match found.get("type"):
             case "init":
-                self._account.named(found.get("session_id"))
-                whole.append(Said(kind="progress", text=f"started {word(found.get('model'))}".strip()))
+                self._account.keep_session(found.get("session_id"))
+                whole.append(AgentEvent(kind="progress", text=f"started {as_single_line(found.get('model'))}".strip()))
             case "tool_use":
-                given, call = text(found.get("parameters")), word(found.get("tool_id"))
-                whole.append(Said(kind="tool_call", text=given, tool=word(found.get("tool_name")), call=call))
+                given, call = as_shown_text(found.get("parameters")), as_single_line(found.get("tool_id"))
+                whole.append(
+                    AgentEvent(kind="tool_call", text=given, tool=as_single_line(found.get("tool_name")), call=call)
+                )
             case "tool_result":
-                whole.append(self._result(found))
+                whole.append(self._tool_result_event(found))
             case "error":
                 whole += self._account.failed(found.get("message"))
             case "result":
-                whole += self._end(found)
+                whole += self._take_result(found)
         return whole
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         self._account.said(self._pieces)
         return self._account.ended(status, "limit" if status == _TURNS else self._reason)
 
-    def _message(self, found: dict[str, Any]) -> list[Said]:
+    def _take_message(self, found: dict[str, Any]) -> list[AgentEvent]:
         if found.get("role") != "assistant":
             return []
         piece = found.get("content")
@@ -168,17 +170,25 @@ class GeminiReader:
         whole, self._pieces = self._pieces, ""
         return self._account.said(whole)
 
-    def _result(self, found: dict[str, Any]) -> Said:
-        error = mapping(found.get("error"))
+    def _tool_result_event(self, found: dict[str, Any]) -> AgentEvent:
+        error = as_mapping(found.get("error"))
         self._account.denials += error.get("type") == "policy_violation"
-        told = text(error.get("message") if error else found.get("output"))
-        return Said(kind="tool_result", text=told, call=word(found.get("tool_id")), ok=found.get("status") == "success")
+        told = as_shown_text(error.get("message") if error else found.get("output"))
+        return AgentEvent(
+            kind="tool_result",
+            text=told,
+            call=as_single_line(found.get("tool_id")),
+            ok=found.get("status") == "success",
+        )
 
-    def _end(self, found: dict[str, Any]) -> list[Said]:
-        account, stats = self._account, mapping(found.get("stats"))
-        account.tokens_in, account.tokens_out = number(stats.get("input_tokens")), number(stats.get("output_tokens"))
+    def _take_result(self, found: dict[str, Any]) -> list[AgentEvent]:
+        account, stats = self._account, as_mapping(found.get("stats"))
+        account.tokens_in, account.tokens_out = (
+            as_count(stats.get("input_tokens")),
+            as_count(stats.get("output_tokens")),
+        )
         if found.get("status") == "success":
             self._reason = "completed"
             return account.used()
         self._reason = "failed"
-        return [*account.failed(mapping(found.get("error")).get("message")), *account.used()]
+        return [*account.failed(as_mapping(found.get("error")).get("message")), *account.used()]

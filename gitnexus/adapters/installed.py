@@ -1,4 +1,4 @@
-"""Which programs are installed, and in which version: asked far from any repository, remembered by their files."""
+"""Finds which agent programs are installed and their versions; run outside any repository, cached by file stamps."""
 
 import json
 import os
@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gitnexus.adapters.lines import mapping
-from gitnexus.base.canonical import parse
+from gitnexus.adapters.lines import as_mapping
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
 from gitnexus.base.record import Record
 
 _SECONDS = 20
@@ -20,14 +20,14 @@ _VERSION = re.compile(r"\d+(?:\.\d+){1,3}(?:[-+.][0-9A-Za-z.-]{1,40})?")
 _asked: dict[str, str] = {}
 
 
-class Program(Record):
+class InstalledProgram(Record):
     """A program by its file; `version` is "" where it does not say one."""
 
     path: str
     version: str
 
 
-def found(name: str, path: str, cache: Path | None = None) -> Program | None:
+def find_program(name: str, path: str, cache: Path | None = None) -> InstalledProgram | None:
     """Return the program of that name on `path` (as in $PATH), or None.
 
     It is asked for its version in /, with an empty home and nothing of our environment. The answer is kept in this
@@ -44,17 +44,17 @@ def found(name: str, path: str, cache: Path | None = None) -> Program | None:
         return None
     key = f"{file}:{seen.st_dev}:{seen.st_ino}:{seen.st_size}:{seen.st_mtime_ns}"
     if key not in _asked:
-        kept = _kept(cache)
+        kept = _read_version_cache(cache)
         if key not in kept:
-            kept[key] = _version(file, folders)
+            kept[key] = _ask_version(file, folders)
             if cache is not None:
                 # Only the last few programs: keys of files that were replaced would pile up.
-                replace(cache, json.dumps(dict(list(kept.items())[-50:])).encode())
+                replace_file(cache, json.dumps(dict(list(kept.items())[-50:])).encode())
         _asked[key] = kept[key]
-    return Program(path=file, version=_asked[key])
+    return InstalledProgram(path=file, version=_asked[key])
 
 
-def _version(file: str, folders: list[str]) -> str:
+def _ask_version(file: str, folders: list[str]) -> str:
     with TemporaryDirectory(prefix="nexus-version-") as home:
         env = {"PATH": os.pathsep.join(folders), "HOME": home, "LC_ALL": "C.UTF-8"}
         try:
@@ -74,9 +74,9 @@ def _version(file: str, folders: list[str]) -> str:
     return match[0] if match else ""
 
 
-def _kept(cache: Path | None) -> dict[str, str]:
+def _read_version_cache(cache: Path | None) -> dict[str, str]:
     kept = {}
     if cache is not None:
         with suppress(OSError, Invalid):
-            kept = mapping(parse(cache.read_bytes()))
+            kept = as_mapping(parse_json(cache.read_bytes()))
     return {key: value for key, value in kept.items() if isinstance(value, str)}

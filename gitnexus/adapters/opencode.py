@@ -1,22 +1,30 @@
-"""OpenCode, `opencode run`. Seen with 1.18.33."""
+"""Adapter for OpenCode, `opencode run`. Tested with 1.18.33."""
 
 import json
 from typing import Any
 
-from gitnexus.adapters.lines import Account, mapping, money, number, object_in, text, word
+from gitnexus.adapters.lines import (
+    OutputAccount,
+    as_amount,
+    as_count,
+    as_mapping,
+    as_shown_text,
+    as_single_line,
+    parse_json_line,
+)
 from gitnexus.adapters.protocol import (
     HOME,
-    Ended,
-    Job,
-    Launch,
+    AgentEnd,
+    AgentEvent,
+    AgentJob,
+    AgentLaunch,
     Reason,
-    Said,
     Way,
-    asked,
-    below,
-    checked,
+    check_job,
     denied_tools,
-    reached,
+    hosts_to_reach,
+    private_path,
+    prompt_text,
 )
 from gitnexus.base.errors import Invalid
 
@@ -29,7 +37,7 @@ _SIGN_IN = ".local/share/opencode/auth.json"
 _OFF = ("PROJECT_CONFIG", "AUTOUPDATE", "CLAUDE_CODE", "EXTERNAL_SKILLS", "LSP_DOWNLOAD", "MODELS_FETCH", "SHARE")
 
 
-class OpenCode:
+class OpenCodeAdapter:
     name = "opencode"
     program = "opencode"
     harness = "opencode"
@@ -37,13 +45,13 @@ class OpenCode:
     parses = "messages, tool calls, cost, tokens, turns, session"
     resumes = True
 
-    def launch(self, job: Job) -> Launch:
+    def launch(self, job: AgentJob) -> AgentLaunch:
         """Return how to start it: always in an empty folder, with leave to work in the one that is named.
 
         `--pure` and OPENCODE_DISABLE_PROJECT_CONFIG are not enough: in 1.18 a second loader of plugins heeds neither
         and imports .opencode/plugins of the folder that it is started in.
         """
-        checked(self, job)
+        check_job(self, job)
         if job.address and "/" not in job.model:
             raise Invalid(
                 "opencode has to be told the model that is served there",
@@ -56,30 +64,30 @@ class OpenCode:
             argv += ["run", "--format=json", "--pure"]
             argv += [f"--model={job.model}"] if job.model else []
             argv += [f"--session={job.session}"] if job.session else []
-        return Launch(
+        return AgentLaunch(
             argv=tuple(argv),
             # Its folders are below its home: a runner sets the variables that name them (XDG_…) to those.
-            env={"HOME": below(job, HOME), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}},
+            env={"HOME": private_path(job, HOME), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}},
             keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENCODE_API_KEY"),
             login=((_SIGN_IN, f"{HOME}/{_SIGN_IN}"),),
-            stdin=b"" if job.live else prompt_of(job).encode(),
-            files={CONFIG: json.dumps(_config(job, denied_tools(self, job))).encode()},
+            stdin=b"" if job.live else prompt_with_folder(job).encode(),
+            files={CONFIG: json.dumps(_opencode_config(job, denied_tools(self, job))).encode()},
             network="full",
-            hosts=reached(job, _HOSTS),
-            place="empty",
+            hosts=hosts_to_reach(job, _HOSTS),
+            start_in="empty",
         )
 
     def reader(self) -> "OpenCodeReader":
         return OpenCodeReader()
 
 
-def prompt_of(job: Job) -> str:
+def prompt_with_folder(job: AgentJob) -> str:
     """Return what the model is told: it begins in another folder than that of the work."""
     where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
-    return (where if job.way == "contained" else "") + asked(job, with_instructions=True)
+    return (where if job.way == "contained" else "") + prompt_text(job, with_instructions=True)
 
 
-def _config(job: Job, denied: tuple[str, ...]) -> dict[str, Any]:
+def _opencode_config(job: AgentJob, denied: tuple[str, ...]) -> dict[str, Any]:
     # The last rule that fits counts, so what is denied stands at the end.
     permission: dict[str, Any] = {"*": "deny"}
     if job.server:
@@ -112,43 +120,43 @@ class OpenCodeReader:
     """Reads `--format json`. There is no last line: it ended well if its last step stopped by itself."""
 
     def __init__(self) -> None:
-        self._account = Account()
+        self._account = OutputAccount()
         self._reason: Reason = "unfinished"
 
-    def feed(self, line: bytes) -> list[Said]:
-        found = object_in(line)
+    def feed(self, line: bytes) -> list[AgentEvent]:
+        found = parse_json_line(line)
         if found is None:
             return self._account.noted(line)
-        self._account.named(found.get("sessionID"))
-        part = mapping(found.get("part"))
+        self._account.keep_session(found.get("sessionID"))
+        part = as_mapping(found.get("part"))
         match found.get("type"):
             case "step_start":
                 self._reason = "unfinished"
-                return [] if self._account.turns else [Said(kind="progress", text="started")]
+                return [] if self._account.turns else [AgentEvent(kind="progress", text="started")]
             case "text":
                 return self._account.said(part.get("text"))
             case "reasoning":
-                return [Said(kind="progress", text=text(part.get("text")))]
+                return [AgentEvent(kind="progress", text=as_shown_text(part.get("text")))]
             case "tool_use":
-                return _tool(part)
+                return _tool_events(part)
             case "step_finish":
-                return self._step(part)
+                return self._finish_step(part)
             case "error":
                 self._reason = "failed"
-                error = mapping(found.get("error"))
-                return self._account.failed(mapping(error.get("data")).get("message") or error.get("name"))
+                error = as_mapping(found.get("error"))
+                return self._account.failed(as_mapping(error.get("data")).get("message") or error.get("name"))
         return []
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         return self._account.ended(status, self._reason)
 
-    def _step(self, part: dict[str, Any]) -> list[Said]:
-        account, tokens = self._account, mapping(part.get("tokens"))
-        cache = mapping(tokens.get("cache"))
+    def _finish_step(self, part: dict[str, Any]) -> list[AgentEvent]:
+        account, tokens = self._account, as_mapping(part.get("tokens"))
+        cache = as_mapping(tokens.get("cache"))
         account.turns += 1
-        account.tokens_in += number(tokens.get("input")) + number(cache.get("read")) + number(cache.get("write"))
-        account.tokens_out += number(tokens.get("output")) + number(tokens.get("reasoning"))
-        cost = money(part.get("cost"))
+        account.tokens_in += as_count(tokens.get("input")) + as_count(cache.get("read")) + as_count(cache.get("write"))
+        account.tokens_out += as_count(tokens.get("output")) + as_count(tokens.get("reasoning"))
+        cost = as_amount(part.get("cost"))
         if cost is not None:
             account.cost_usd = (account.cost_usd or 0.0) + cost
         if part.get("reason") == "stop":
@@ -156,12 +164,16 @@ class OpenCodeReader:
         return account.used()
 
 
-def _tool(part: dict[str, Any]) -> list[Said]:
+def _tool_events(part: dict[str, Any]) -> list[AgentEvent]:
     """Return call and result: the line comes when both are known."""
-    state, name, call = mapping(part.get("state")), word(part.get("tool")), word(part.get("callID"))
+    state, name, call = (
+        as_mapping(part.get("state")),
+        as_single_line(part.get("tool")),
+        as_single_line(part.get("callID")),
+    )
     ok = state.get("status") == "completed"
-    told = text(state.get("output") if ok else state.get("error"))
+    told = as_shown_text(state.get("output") if ok else state.get("error"))
     return [
-        Said(kind="tool_call", text=text(state.get("input")), tool=name, call=call),
-        Said(kind="tool_result", text=told, tool=name, call=call, ok=ok),
+        AgentEvent(kind="tool_call", text=as_shown_text(state.get("input")), tool=name, call=call),
+        AgentEvent(kind="tool_result", text=told, tool=name, call=call, ok=ok),
     ]

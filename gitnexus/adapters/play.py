@@ -1,4 +1,4 @@
-"""Plays a script: one step after the other, each told in one line, the count of done steps kept for a resume."""
+"""Runs the steps of a scripted agent, prints one line for each, and stores how many are done for a resume."""
 
 import argparse
 import json
@@ -11,15 +11,24 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from gitnexus.adapters.call import ToolServer
-from gitnexus.adapters.script import FailStep, ProposeStep, RunStep, SayStep, Step, WaitStep, WriteStep, steps_in
-from gitnexus.base.canonical import parse
+from gitnexus.adapters.script import (
+    FailStep,
+    ProposeStep,
+    RunStep,
+    SayStep,
+    Step,
+    WaitStep,
+    WriteStep,
+    read_script_steps,
+)
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed, Invalid, NexusError
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
 
 _OUTPUT = 4000
 
 
-class Player:
+class ScriptPlayer:
     """What the steps work with; `folder` is where the process was started."""
 
     def __init__(self, folder: Path, server: Sequence[str], way: str) -> None:
@@ -31,61 +40,61 @@ class Player:
         """Do one step and tell it. Raises: NexusError, OSError."""
         match step:
             case WriteStep():
-                self._write(step)
+                self._write_file(step)
             case RunStep():
-                self._run(step)
+                self._run_command(step)
             case ProposeStep():
-                self._propose(step)
+                self._propose_call(step)
             case SayStep():
-                _tell("say", text=step.text)
+                _print_event("say", text=step.text)
             case FailStep():
                 raise Failed(step.text, context={"status": step.status})
             case WaitStep():
-                self._wait(step)
+                self._wait_for_file(step)
             case _:
                 assert_never(step)
 
     def close(self) -> None:
         self._server.close()
 
-    def _write(self, step: WriteStep) -> None:
-        _tell("call", tool="write", input={"path": step.path})
-        path = self._inside(step.path)
+    def _write_file(self, step: WriteStep) -> None:
+        _print_event("call", tool="write", input={"path": step.path})
+        path = self._path_in_folder(step.path)
         if self._way == "proposer":
             raise Invalid("a proposer writes nothing itself", hint="use a step that proposes")
         if step.text is None:
             path.unlink(missing_ok=True)
         else:
-            replace(path, step.text.encode())
-        _tell("result", tool="write", ok=True, text="")
+            replace_file(path, step.text.encode())
+        _print_event("result", tool="write", ok=True, text="")
 
-    def _run(self, step: RunStep) -> None:
-        _tell("call", tool="run", input={"argv": list(step.argv)})
+    def _run_command(self, step: RunStep) -> None:
+        _print_event("call", tool="run", input={"argv": list(step.argv)})
         if self._way == "proposer":
             raise Invalid("a proposer runs nothing itself", hint="use a step that proposes")
         done = subprocess.run(
             step.argv, cwd=self._folder, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=600
         )
         said = (done.stdout + done.stderr)[:_OUTPUT].decode("utf-8", "replace")
-        _tell("result", tool="run", ok=done.returncode == step.status, text=said)
+        _print_event("result", tool="run", ok=done.returncode == step.status, text=said)
         if done.returncode != step.status:
             raise Failed(f"{step.argv[0]} left with {done.returncode}, not {step.status}")
 
-    def _propose(self, step: ProposeStep) -> None:
-        _tell("call", tool=step.tool, input=step.input)
+    def _propose_call(self, step: ProposeStep) -> None:
+        _print_event("call", tool=step.tool, input=step.input)
         taken, said = self._server.call(step.tool, step.input)
-        _tell("result", tool=step.tool, ok=taken, text=said[:_OUTPUT])
+        _print_event("result", tool=step.tool, ok=taken, text=said[:_OUTPUT])
         if taken == step.refused:
             raise Failed(f"{step.tool} was {'taken' if taken else 'refused'}: {said[:200]}")
 
-    def _wait(self, step: WaitStep) -> None:
+    def _wait_for_file(self, step: WaitStep) -> None:
         path, until = self._folder / step.path, time.monotonic() + step.seconds
         while not path.exists():
             if time.monotonic() > until:
                 raise Failed(f"{step.path} did not come within {step.seconds:g} seconds")
             time.sleep(0.02)
 
-    def _inside(self, name: str) -> Path:
+    def _path_in_folder(self, name: str) -> Path:
         path = Path(os.path.normpath(self._folder / name))
         # The folder above it is resolved too: a link in the repository may lead out.
         inside = self._folder in path.parents and path.parent.resolve().is_relative_to(self._folder)
@@ -104,49 +113,49 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--resume", action="store_true")
     given = parser.parse_args(argv)
     try:
-        steps = steps_in(given.file)
-        begin = _done(given.state) if given.resume and given.state else 0
+        steps = read_script_steps(given.file)
+        begin = _read_steps_done(given.state) if given.resume and given.state else 0
         server = json.loads(given.server)
     except (NexusError, ValueError) as exc:
-        _tell("end", ok=False, text=str(exc), steps=0)
+        _print_event("end", ok=False, text=str(exc), steps=0)
         return 2
-    return _play(steps, begin, Player(Path.cwd(), server, given.way), given.state)
+    return _play_steps(steps, begin, ScriptPlayer(Path.cwd(), server, given.way), given.state)
 
 
-def _play(steps: tuple[Step, ...], begin: int, player: Player, state: Path | None) -> int:
-    _tell("start", session="scripted", steps=len(steps), begin=begin)
+def _play_steps(steps: tuple[Step, ...], begin: int, player: ScriptPlayer, state: Path | None) -> int:
+    _print_event("start", session="scripted", steps=len(steps), begin=begin)
     at = begin
     try:
         for at, step in enumerate(steps[begin:], begin + 1):
             player.play(step)
-            _tell("used", usage=_usage(at))
+            _print_event("used", usage=_pretended_usage(at))
             if state is not None:
-                replace(state, json.dumps({"done": at}).encode())
+                replace_file(state, json.dumps({"done": at}).encode())
     except (NexusError, OSError, subprocess.TimeoutExpired) as exc:
         context = exc.context if isinstance(exc, NexusError) else {}
-        _tell("end", ok=False, text=str(exc), steps=at)
+        _print_event("end", ok=False, text=str(exc), steps=at)
         return int(context.get("status", 1))
     finally:
         player.close()
-    _tell("end", ok=True, steps=at, usage=_usage(at))
+    _print_event("end", ok=True, steps=at, usage=_pretended_usage(at))
     return 0
 
 
-def _usage(steps: int) -> dict[str, int]:
+def _pretended_usage(steps: int) -> dict[str, int]:
     """Return what a model would have taken for so many steps."""
     return {"in": 100 * steps, "out": 20 * steps}
 
 
-def _done(state: Path) -> int:
+def _read_steps_done(state: Path) -> int:
     if not state.exists():
         return 0
-    value = parse(state.read_bytes())
+    value = parse_json(state.read_bytes())
     done = value.get("done") if isinstance(value, dict) else None
     if type(done) is not int or done < 0:
         raise Invalid(f"{state} does not say how many steps are done")
     return done
 
 
-def _tell(kind: str, **fields: Any) -> None:
+def _print_event(kind: str, **fields: Any) -> None:
     sys.stdout.write(json.dumps({"type": kind, **fields}) + "\n")
     sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""What an adapter is: a job becomes a launch, and the lines that a program prints become what it said.
+"""Defines an adapter: it turns a job into a launch (argv, environment), and output lines into agent events.
 
-Nothing here starts a program; whoever does puts it into a sandbox first. What a program says is a claim: it is bounded,
+Nothing here starts a program; the caller starts it in a sandbox. What a program says is a claim: it is limited in size,
 made safe to show, and never counted as done.
 """
 
@@ -18,7 +18,7 @@ from gitnexus.policy.model import Network
 Way = Literal["proposer", "contained"]
 Heard = Literal["progress", "tool_call", "tool_result", "message", "cost", "error", "noise"]
 Reason = Literal["completed", "failed", "limit", "killed", "unfinished"]
-Place = Literal["folder", "empty"]
+StartFolder = Literal["folder", "empty"]
 
 # What may stand in a command line as a value: it begins like a word, so that no program takes it for an option.
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -32,7 +32,7 @@ HOME = "home"
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class AgentBudget:
     """What a job may use; None means that nobody set a limit."""
 
     usd: float | None = None
@@ -41,7 +41,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class AgentJob:
     """What is wanted. `denied` are semantic classes of the catalog, `server` the command line of our tool server.
 
     `folder` is where the work lies, `private` a folder of ours beside it that only this job sees. `command` is for the
@@ -60,7 +60,7 @@ class Job:
     server: tuple[str, ...] = ()
     session: str = ""
     model: str = ""
-    budget: Budget = Budget()
+    budget: AgentBudget = AgentBudget()
     hosts: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     program: str = ""
@@ -69,7 +69,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class AgentLaunch:
     """How to start it. Paths in `files` and `login` are below the private folder.
 
     `env` is set as it stands. `keys` are names that may be taken over from the person's own environment, and `login`
@@ -85,10 +85,10 @@ class Launch:
     files: Mapping[str, bytes] = field(default_factory=dict)
     network: Network = "none"
     hosts: tuple[str, ...] = ()
-    place: Place = "folder"
+    start_in: StartFolder = "folder"
 
 
-class Said(Record):
+class AgentEvent(Record):
     """One thing that a program said; `text` and `tool` are bounded and safe to show, `count` is for noise."""
 
     kind: Heard
@@ -102,7 +102,7 @@ class Said(Record):
     count: int = 1
 
 
-class Ended(Record):
+class AgentEnd(Record):
     """How it ended, by the program's own account and its exit status. `message` is a claim, not a result."""
 
     ok: bool
@@ -117,12 +117,12 @@ class Ended(Record):
     noise: int = 0
 
 
-class Reader(Protocol):
+class OutputReader(Protocol):
     """Reads one run of a program, line by line; whatever the bytes, it does not raise."""
 
-    def feed(self, line: bytes) -> list[Said]: ...
+    def feed(self, line: bytes) -> list[AgentEvent]: ...
 
-    def end(self, status: int) -> Ended: ...
+    def end(self, status: int) -> AgentEnd: ...
 
 
 class Adapter(Protocol):
@@ -135,25 +135,25 @@ class Adapter(Protocol):
     parses: str
     resumes: bool
 
-    def launch(self, job: Job) -> Launch: ...
+    def launch(self, job: AgentJob) -> AgentLaunch: ...
 
-    def reader(self) -> Reader: ...
+    def reader(self) -> OutputReader: ...
 
 
-def checked(adapter: Adapter, job: Job) -> Job:
+def check_job(adapter: Adapter, job: AgentJob) -> AgentJob:
     """Return the job if this adapter can do it and nothing in it could be taken for an option. Raises: Invalid."""
     if job.way not in adapter.ways:
         raise Invalid(
             f"{adapter.name} cannot work as {job.way}",
             hint=f"it can as {' or '.join(adapter.ways)}; choose another agent",
         )
-    if job.session and not (adapter.resumes and is_session(job.session)):
+    if job.session and not (adapter.resumes and is_session_name(job.session)):
         raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")
     if job.model and not _MODEL.fullmatch(job.model):
         raise Invalid(f"{job.model[:60]!r} is no name of a model", hint="letters, digits and . _ : / @ + - [ ]")
     if job.address:
-        hosts_of(job.address)
-    _check_folders(Path(job.folder), Path(job.private))
+        hosts_of_address(job.address)
+    _check_job_folders(Path(job.folder), Path(job.private))
     if job.denied and not adapter.harness:
         # It has one way to work, and no tool in it can be taken away.
         raise Invalid(
@@ -164,7 +164,7 @@ def checked(adapter: Adapter, job: Job) -> Job:
     return job
 
 
-def hosts_of(address: str) -> tuple[str, ...]:
+def hosts_of_address(address: str) -> tuple[str, ...]:
     """Return the host and port of an address. Raises: Invalid."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
@@ -175,12 +175,12 @@ def hosts_of(address: str) -> tuple[str, ...]:
     return (f"{found[2].lower()}:{found[3] or (443 if found[1] == 'https' else 80)}",)
 
 
-def reached(job: Job, usual: tuple[str, ...]) -> tuple[str, ...]:
+def hosts_to_reach(job: AgentJob, usual: tuple[str, ...]) -> tuple[str, ...]:
     """Return the hosts that a program talks to: the address's, the job's, or its usual ones."""
-    return hosts_of(job.address) if job.address else job.hosts or usual
+    return hosts_of_address(job.address) if job.address else job.hosts or usual
 
 
-def _check_folders(folder: Path, private: Path) -> None:
+def _check_job_folders(folder: Path, private: Path) -> None:
     if not (folder.is_absolute() and private.is_absolute()) or ".." in (*folder.parts, *private.parts):
         raise Invalid("the folders of a job should be absolute paths without ..")
     if private == folder or folder in private.parents:
@@ -195,35 +195,35 @@ def _check_folders(folder: Path, private: Path) -> None:
         )
 
 
-def is_session(text: str) -> bool:
+def is_session_name(text: str) -> bool:
     """True for what may be given back to a program as the name of a session."""
     return _SESSION.fullmatch(text) is not None
 
 
-def asked(job: Job, *, with_instructions: bool = False) -> str:
+def prompt_text(job: AgentJob, *, with_instructions: bool = False) -> str:
     """Return the text for the model. It never begins with / ! @ or -, which programs take for a command of theirs."""
     parts = [job.instructions] if with_instructions and job.instructions else []
     return "\n\n".join(["Your task:", *parts, job.prompt]) + "\n"
 
 
-def below(job: Job, *names: str) -> str:
+def private_path(job: AgentJob, *names: str) -> str:
     """Return an absolute path below the private folder."""
     return str(PurePosixPath(job.private, *names))
 
 
-def denied_tools(adapter: Adapter, job: Job) -> tuple[str, ...]:
+def denied_tools(adapter: Adapter, job: AgentJob) -> tuple[str, ...]:
     """Return the program's own names for what the role may not do. Raises: Invalid, for a class nobody knows."""
-    from gitnexus.catalog.harnesses import KNOWN_CLASSES, harness_named
+    from gitnexus.catalog.harnesses import KNOWN_CLASSES, find_harness
 
     unknown = [name for name in job.denied if name not in KNOWN_CLASSES]
     if unknown:
         # Not to be passed over: it may be a restriction misspelt.
         raise Invalid(f"{unknown[0][:60]!r} is no class of tools", hint=f"there are: {', '.join(KNOWN_CLASSES)}")
-    harness = harness_named(adapter.harness)
-    return tuple(dict.fromkeys(tool for name in job.denied for tool in harness.denied_by(name)))
+    harness = find_harness(adapter.harness)
+    return tuple(dict.fromkeys(tool for name in job.denied for tool in harness.tools_of_class(name)))
 
 
-def over(budget: Budget, spent: Ended | Said) -> str | None:
+def why_budget_exceeded(budget: AgentBudget, spent: AgentEnd | AgentEvent) -> str | None:
     """Return what is used up, in words, or None. Cost that a program does not tell counts as nothing."""
     if budget.usd is not None and (spent.cost_usd or 0) > budget.usd:
         return f"it cost {spent.cost_usd:.2f} USD of {budget.usd:.2f}"

@@ -1,9 +1,9 @@
-"""The file of a scripted agent: what its steps are, checked before the first of them runs."""
+"""Parses the script file of a scripted agent; all steps are validated before the first one runs."""
 
 from pathlib import Path
 from typing import Any, Literal
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.record import Record
 
@@ -67,13 +67,13 @@ STEPS: dict[str, type[Step]] = {
 }
 
 
-def steps_in(path: Path) -> tuple[Step, ...]:
+def read_script_steps(path: Path) -> tuple[Step, ...]:
     """Return the steps of a file, TOML by its name, else JSON. Raises: NotFound, Invalid."""
     import tomllib
 
     try:
         raw = path.read_bytes()
-        value = tomllib.loads(raw.decode()) if path.suffix == ".toml" else parse(raw)
+        value = tomllib.loads(raw.decode()) if path.suffix == ".toml" else parse_json(raw)
     except Invalid as exc:
         raise Invalid(f"{path} is {exc.message}", hint="see docs/reference/adapters.md for the form") from exc
     except OSError as exc:
@@ -83,10 +83,10 @@ def steps_in(path: Path) -> tuple[Step, ...]:
     steps = value.get("steps") if isinstance(value, dict) and set(value) <= {"steps"} else None
     if not isinstance(steps, list):
         raise Invalid(f"{path} should hold steps, a list, and nothing else")
-    return tuple(_step(step, f"{path}: step {at}") for at, step in enumerate(steps, 1))
+    return tuple(_parse_step(step, f"{path}: step {at}") for at, step in enumerate(steps, 1))
 
 
-def _step(value: Any, where: str) -> Step:
+def _parse_step(value: Any, where: str) -> Step:
     kind = value.get("do") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in STEPS:
         raise Invalid(f"{where}: do should be one of {', '.join(STEPS)}")

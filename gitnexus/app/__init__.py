@@ -1,17 +1,17 @@
-"""Open a project and hand out its rooms; the set-up verbs that put rooms together live beside."""
+"""Opens a project (`Nexus`); the modules here set up, check, repair and remove a project."""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gitnexus.app.open import Nexus, open_nexus
+    from gitnexus.projects.open_project import Nexus, open_nexus
 
 __all__ = ["Nexus", "open_nexus"]
 
 
 def __getattr__(name: str) -> Any:
-    # Looked up when it is asked for: the hook of a program comes by before every tool, and needs nothing of this.
+    # Imported on demand: a program's hook runs before every tool and needs none of this.
     if name in __all__:
-        from gitnexus.app import open as opened
+        from gitnexus.projects import open_project as opened
 
         return getattr(opened, name)
     raise AttributeError(name)

@@ -1,19 +1,19 @@
-"""The catalog as it holds in one place: a project's, or outside of one the user's."""
+"""Opens the catalog that applies in a folder: the project's, or outside a project the user's; checks packages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitnexus.app.open import open_nexus
 from gitnexus.base.errors import NotFound
 from gitnexus.base.files import expand_home
 from gitnexus.catalog import Catalog, Opened, open_catalog
-from gitnexus.catalog.effective import denied, effective
+from gitnexus.catalog.effective import denied_harness_tools, effective_capabilities
+from gitnexus.projects.open_project import open_nexus
 
 
 @dataclass(frozen=True)
-class CatalogHere:
-    """An opened catalog, the project that it was opened for, and what a person should hear about both."""
+class CatalogInForce:
+    """An opened catalog, its project, and messages about both."""
 
     opened: Opened
     described: Callable[[], dict[str, str]] | None
@@ -26,35 +26,35 @@ class CatalogHere:
 
     def effective(self, role: str) -> tuple[str, ...]:
         """Return what a role may not do here. Raises: NotFound, Invalid."""
-        return effective(self.catalog, role, self.opened.added)
+        return effective_capabilities(self.catalog, role, self.opened.added)
 
     def denied(self, role: str) -> dict[str, tuple[str, ...]]:
         """Return the tools that a role may not call, by harness. Raises: NotFound, Invalid."""
         from gitnexus.catalog.harnesses import HARNESSES
 
         held = self.effective(role)
-        return {name: denied(self.catalog, held, harness) for name, harness in HARNESSES.items()}
+        return {name: denied_harness_tools(self.catalog, held, harness) for name, harness in HARNESSES.items()}
 
 
-def catalog_at(place: Path) -> CatalogHere:
-    """Open the catalog for a folder, whether a project is there or not. Raises: NotFound, Failed, Invalid."""
+def open_catalog_at(place: Path) -> CatalogInForce:
+    """Open the catalog for a folder, inside or outside a project. Raises: NotFound, Failed, Invalid."""
     try:
         nexus = open_nexus(place)
     except NotFound:
         if not place.is_dir():
             raise
         opened = open_catalog(None, None)
-        return CatalogHere(opened, None, tuple(_notices(opened)))
+        return CatalogInForce(opened, None, tuple(_broken_source_notices(opened)))
     try:
-        opened = open_catalog(nexus.state.snapshot, nexus.repo.place, nexus.state.trusts)
-        return CatalogHere(opened, nexus.described, (*nexus.notices, *_notices(opened)))
+        opened = open_catalog(nexus.state.snapshot, nexus.repo.folder, nexus.state.trusts)
+        return CatalogInForce(opened, nexus.described, (*nexus.notices, *_broken_source_notices(opened)))
     finally:
         nexus.close()
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What came of looking at a package."""
+class PackageCheck:
+    """The result of checking a package."""
 
     source: str
     roles: int
@@ -62,24 +62,27 @@ class Checked:
     problems: tuple[str, ...]
 
 
-def checked(place: Path, given: str | None) -> Checked:
-    """Look at the package in the folder `given`, or at the one that holds at `place`. Raises: NotFound, Invalid."""
+def check_package(place: Path, given: str | None) -> PackageCheck:
+    """Check the package in the folder `given`, by default the one that applies at `place`.
+
+    Raises: NotFound, Invalid.
+    """
     if given is None:
-        opened = catalog_at(place).opened
-        return _counted(opened.asked or opened.catalog.source, opened.catalog, opened.problems)
-    from gitnexus.catalog.package import load  # reads YAML
+        opened = open_catalog_at(place).opened
+        return _count_package(opened.asked or opened.catalog.source, opened.catalog, opened.problems)
+    from gitnexus.catalog.package import load_package  # reads YAML
 
-    loaded = load(place / expand_home(given))
-    return _counted(given, loaded.catalog, loaded.problems)
+    loaded = load_package(place / expand_home(given))
+    return _count_package(given, loaded.catalog, loaded.problems)
 
 
-def _counted(source: str, catalog: Catalog | None, problems: tuple[str, ...]) -> Checked:
+def _count_package(source: str, catalog: Catalog | None, problems: tuple[str, ...]) -> PackageCheck:
     if catalog is None or problems:
-        return Checked(source, 0, 0, problems)
-    return Checked(source, len(catalog.agents), len(catalog.skills), ())
+        return PackageCheck(source, 0, 0, problems)
+    return PackageCheck(source, len(catalog.agents), len(catalog.skills), ())
 
 
-def _notices(opened: Opened) -> list[str]:
+def _broken_source_notices(opened: Opened) -> list[str]:
     if not opened.problems:
         return []
     asked = f"catalog.source {opened.asked} is broken, so the built-in catalog is used"

@@ -1,103 +1,123 @@
-"""Make a repository a project, step by step, saying what changed and how to undo it."""
+"""`git nexus init`: makes a repository a project, and reports each change and how to undo it."""
 
 import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitnexus.app.homeseal import guarded
-from gitnexus.app.keepers import open_state
-from gitnexus.app.open import Nexus, lost_tip, notices
-from gitnexus.app.sync import adopted
-from gitnexus.app.trust import first_files, has_policy_file, settle_trust, signer_for_init
-from gitnexus.base.canonical import parse
-from gitnexus.base.clock import now
+from gitnexus.base.canonical import parse_json
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
-from gitnexus.base.files import replace
-from gitnexus.base.text import is_text
+from gitnexus.base.files import replace_file
+from gitnexus.base.text import is_utf8_name
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
-from gitnexus.git.child import must
-from gitnexus.git.hookfiles import Hook
+from gitnexus.git.child import run_git_or_raise
+from gitnexus.git.hookfiles import HookStatus
 from gitnexus.policy.keys import Signer
 from gitnexus.policy.signed import POLICY
-from gitnexus.projects.model import Project, checked_name, real
-from gitnexus.projects.register import Wanted, is_temporary, register, registration
+from gitnexus.policy.trust import first_files, has_policy_file, settle_trust, signer_for_init
+from gitnexus.projects.model import Project, real_path, require_name
+from gitnexus.projects.open_project import Nexus, lost_tip, settle_notices
+from gitnexus.projects.open_state import open_state
+from gitnexus.projects.register import RegisterRequest, is_temporary, register_project, registration_change
+from gitnexus.projects.signed_permissions import guard_home
 from gitnexus.state import STATE_REF, Change, Snapshot, State
 from gitnexus.state import format as state_format
-from gitnexus.state.home import close_to_others, make_home, open_to_others
-from gitnexus.state.intake import settle
+from gitnexus.state.home import close_folders_to_others, folders_open_to_others, make_home
+from gitnexus.state.intake import settle_hand_edits
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
-from gitnexus.state.migrations import pending
+from gitnexus.state.migrations import pending_step
 
 
 @dataclass(slots=True)
-class Done:
-    """What `init` did; `changes` is empty when everything was there already."""
+class InitResult:
+    """What `init` did; `changes` is empty if everything existed already."""
 
     nexus: Nexus
     created: bool = False
     adopted_from: str | None = None
     changes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    hooks: list[Hook] = field(default_factory=list)
+    hooks: list[HookStatus] = field(default_factory=list)
     project: Project | None = None
 
 
-def initialise(place: Path, *, name: str | None, aliases: tuple[str, ...], with_hooks: bool, local: bool) -> Done:
+def init_project(
+    place: Path, *, name: str | None, aliases: tuple[str, ...], with_hooks: bool, local: bool
+) -> InitResult:
     """Make the repository at `place` a project. Raises: NotFound, Failed, Conflict, Invalid; then nothing changed."""
     for word in (*([] if name is None else [name]), *aliases):
-        checked_name(word)
+        require_name(word)
     repo = discover(place, inherit=True)
-    _refuse_what_is_in_the_way(repo)
+    _refuse_occupied_folder(repo)
     state = open_state(repo)
-    if not local and (name or aliases or not is_temporary(repo.main_place)):
-        _refuse_a_name_that_is_taken(state, name, aliases)
-    done = Done(Nexus(state))
-    signer = None if local else _signer(repo, done)
+    if not local and (name or aliases or not is_temporary(repo.main_folder)):
+        _refuse_taken_name(state, name, aliases)
+    done = InitResult(Nexus(state))
+    signer = None if local else _signer_and_note(repo, done)
     if state.exists:
-        _join_another(state, done)
+        _join_remote_state(state, done)
     else:
-        _begin(state, done, signer)
-    _migrate(state, done)
+        _create_state(state, done, signer)
+    _migrate_state(state, done)
     if signer is not None:
         fresh = done.created or done.adopted_from is not None
         changes, notes = settle_trust(state, signer, fresh=fresh, begun=done.created)
         done.changes += changes
         done.notes += notes
     if repo.worktree is not None:
-        _fill(state, done)
+        _fill_checkout(state, done)
         if with_hooks:
-            _hooks(repo, done)
+            _install_hooks(repo, done)
         else:
             done.notes.append("no hooks, as you asked: git nexus hooks install adds them")
     else:
         done.notes.append("a bare repository: it keeps state, and has no .nexus/ and no hooks")
-    for remote in remotes.overwriting(repo):
-        remotes.shield(repo, remote)
+    for remote in remotes.overwriting_remotes(repo):
+        remotes.shield_refs_from_fetch(repo, remote)
         done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
-    _register(state, done, name, aliases, local)
-    _close_home(done, local)
+    _register_project(state, done, name, aliases, local)
+    done.notes += offers_import(state)
+    _close_open_home(done, local)
     return done
 
 
-def _close_home(done: Done, local: bool) -> None:
-    """Close a home that others can look into, if it lies at its usual place; of one that was chosen it is said."""
-    if not (folders := open_to_others()):
+def offers_import(state: State) -> list[str]:
+    """Return a message if CLEO has tasks and the backlog has none: they can be imported."""
+    # CLEO's folder is looked for by its name first: most projects have none, and the backlog takes long to import.
+    if state.repo.worktree is None or not (state.repo.worktree / ".cleo").is_dir():
+        return []
+    from gitnexus.backlog import cleo
+    from gitnexus.backlog.store import FOLDER
+
+    if state.snapshot.oids(FOLDER) or not cleo.is_cleo_folder(state.repo.worktree):
+        return []
+    try:
+        count = len(cleo.read_cleo_tasks(state.repo.worktree))
+    except NexusError as exc:
+        return [f"the tasks that CLEO keeps here cannot be read: {exc.message}"]
+    named = "1 task" if count == 1 else f"{count} tasks"
+    return [f"CLEO keeps {named} in {cleo.FOLDER}/: git nexus task import takes them over"] if count else []
+
+
+def _close_open_home(result: InitResult, local: bool) -> None:
+    """Make the home folder private if it is at the default path; for another path, only report it."""
+    if not (folders := folders_open_to_others()):
         return
     if local or os.environ.get("NEXUS_HOME"):
-        done.notes.append(f"others can look into {folders[0]}: git nexus doctor --fix closes it to them")
+        result.notes.append(f"others can look into {folders[0]}: git nexus doctor --fix closes it to them")
         return
-    close_to_others()
-    done.changes.append(f"closed {folders[0]} to others")
+    close_folders_to_others()
+    result.changes.append(f"closed {folders[0]} to others")
 
 
-def _signer(repo: Repo, done: Done) -> Signer:
+def _signer_and_note(repo: Repo, result: InitResult) -> Signer:
     signer, said = signer_for_init(repo)
-    done.changes += [said] if said else []
+    result.changes += [said] if said else []
     return signer
 
 
-def _refuse_what_is_in_the_way(repo: Repo) -> None:
+def _refuse_occupied_folder(repo: Repo) -> None:
     if repo.worktree is None:
         return
     root = repo.worktree / ".nexus"
@@ -106,7 +126,7 @@ def _refuse_what_is_in_the_way(repo: Repo) -> None:
             f"{root} is a link or a file; git nexus needs a folder of that name",
             hint="move it away, then run git nexus init again",
         )
-    tracked = exclude.tracked(repo)
+    tracked = exclude.tracked_nexus_paths(repo)
     if tracked:
         raise Conflict(
             f".nexus/ is tracked on this branch ({len(tracked)} files); git nexus keeps it on {STATE_REF}",
@@ -116,20 +136,20 @@ def _refuse_what_is_in_the_way(repo: Repo) -> None:
         )
 
 
-def _refuse_a_name_that_is_taken(state: State, name: str | None, aliases: tuple[str, ...]) -> None:
-    """Ask the registry before anything is made, so that a refusal changes nothing."""
-    path = real(state.repo.main_place)
-    if not is_text(path):
+def _refuse_taken_name(state: State, name: str | None, aliases: tuple[str, ...]) -> None:
+    """Check the registry before anything is created, so that an error changes nothing."""
+    path = real_path(state.repo.main_folder)
+    if not is_utf8_name(path):
         if name or aliases:
             raise Invalid("the path of this repository is not UTF-8, so it cannot be registered", hint="use --local")
         return
     home = make_home()
-    wanted = Wanted(path, name, aliases, state_format.id_of(state.snapshot))
-    registration(home.snapshot, wanted, now(), again=True)
+    wanted = RegisterRequest(path, name, aliases, state_format.project_id_of(state.snapshot))
+    registration_change(home.snapshot, wanted, utc_now(), again=True)
     home.close()
 
 
-def _begin(state: State, done: Done, signer: Signer | None) -> None:
+def _create_state(state: State, result: InitResult, signer: Signer | None) -> None:
     lost = lost_tip(state)
     if lost is not None:
         raise Failed(
@@ -137,27 +157,27 @@ def _begin(state: State, done: Done, signer: Signer | None) -> None:
             hint="git nexus doctor --fix brings it back",
             fix="git nexus doctor --fix",
         )
-    adopted = _adopt(state, done)
+    adopted = _adopt_from_remote(state, result)
     if not adopted:
-        first = _first_files(state, signer)
+        first = _initial_files(state, signer)
 
         def decide(snapshot: Snapshot) -> Change[bool]:
             if snapshot.commit is not None:
                 return Change({}, "", False)  # another process was first
             return Change(first, "init: begin", True)
 
-        done.created = state.transact(decide)
-        if done.created:
-            done.changes.append(f"made {STATE_REF}, where plans, tasks, memory and history are kept")
+        result.created = state.transact(decide)
+        if result.created:
+            result.changes.append(f"made {STATE_REF}, where plans, tasks, memory and history are kept")
             if POLICY in first:
-                done.changes.append("wrote a first policy.md that allows nothing by itself, and signed it")
+                result.changes.append("wrote a first policy.md that allows nothing by itself, and signed it")
 
 
-def _first_files(state: State, signer: Signer | None) -> dict[str, bytes]:
+def _initial_files(state: State, signer: Signer | None) -> dict[str, bytes]:
     repo = state.repo
-    files = state_format.new_tree("project", now())
+    files = state_format.new_state_files("project", utc_now())
     if signer is not None:
-        project = parse(files[FORMAT_FILE])["id"]
+        project = parse_json(files[FORMAT_FILE])["id"]
         files |= first_files(repo, project, signer, state.author.name, policy=not has_policy_file(repo))
     here = repo.worktree / ".nexus" / IGNORE_FILE if repo.worktree else None
     if here is not None and here.is_file() and not here.is_symlink():
@@ -165,114 +185,123 @@ def _first_files(state: State, signer: Signer | None) -> dict[str, bytes]:
         has_line = IGNORE_TEXT.strip() in [line.strip() for line in text.splitlines()]
         files[IGNORE_FILE] = text if has_line else text.rstrip(b"\n") + b"\n" + IGNORE_TEXT
         if not has_line:
-            replace(here, files[IGNORE_FILE])
+            replace_file(here, files[IGNORE_FILE])
     return files
 
 
-def _adopt(state: State, done: Done) -> bool:
-    """Take over the state that a remote of this clone has."""
-    for remote in remotes.names(state.repo):
+def _adopt_from_remote(state: State, result: InitResult) -> bool:
+    """Adopt the state of a remote of this clone."""
+    names = remotes.remote_names(state.repo)
+    if not names:
+        return False
+    from gitnexus.sync.sync import adopt_remote_state  # 100 ms: only a clone has a remote
+
+    for remote in names:
         try:
-            found = adopted(state, remote)
+            found = adopt_remote_state(state, remote)
         except NexusError as exc:
-            done.notes.append(f"{exc.message}: whether {remote} has a state to adopt is not known")
+            result.notes.append(f"{exc.message}: whether {remote} has a state to adopt is not known")
             continue
         if found is not None:
-            done.adopted_from = remote
-            done.changes.append(f"adopted the state that {remote} has")
+            result.adopted_from = remote
+            result.changes.append(f"adopted the state that {remote} has")
             return True
     return False
 
 
-def _join_another(state: State, done: Done) -> None:
-    """A tool may have begun the state of a clone before anybody looked whether its remote has one: bring them together.
+def _join_remote_state(state: State, result: InitResult) -> None:
+    """Merge the state that a tool created in this clone with the one of its remote.
 
-    Where a person made this a project, they are asked to decide: git nexus sync refuses and says how.
+    If a person made this a project, they have to decide: `git nexus sync` refuses and explains.
     """
-    root = must("log", "--max-parents=0", "--format=%s", STATE_REF, git_dir=state.repo.common_dir).decode(
+    root = run_git_or_raise("log", "--max-parents=0", "--format=%s", STATE_REF, git_dir=state.repo.common_dir).decode(
         "utf-8", "replace"
     )
     if any(line.startswith("init: ") for line in root.splitlines()):
         return
-    for remote in remotes.names(state.repo):
+    from gitnexus.sync.sync import adopt_remote_state
+
+    for remote in remotes.remote_names(state.repo):
         with contextlib.suppress(NexusError):
-            found = adopted(state, remote, join=True)
+            found = adopt_remote_state(state, remote, join=True)
             if found is not None:
-                done.adopted_from = remote
-                done.changes.append(f"brought what was begun here into the state that {remote} has")
-                done.notes += found.said
+                result.adopted_from = remote
+                result.changes.append(f"brought what was begun here into the state that {remote} has")
+                result.notes += found.said
                 return
 
 
-def _migrate(state: State, done: Done) -> None:
-    step = pending(state.required())
+def _migrate_state(state: State, result: InitResult) -> None:
+    step = pending_step(state.required())
     while step is not None:
         major = step[0]
 
         def decide(snapshot: Snapshot, major: int = major) -> Change[None]:
-            current = pending(snapshot)
+            current = pending_step(snapshot)
             if current is None or current[0] != major:
                 return Change({}, "", None)
-            return Change(current[1](snapshot, now()), f"state: migrate from format {major}", None)
+            return Change(current[1](snapshot, utc_now()), f"state: migrate from format {major}", None)
 
         state.transact(decide)
-        done.changes.append(f"brought the state from format {major} to {major + 1}")
-        step = pending(state.latest())
+        result.changes.append(f"brought the state from format {major} to {major + 1}")
+        step = pending_step(state.latest())
 
 
-def _fill(state: State, done: Done) -> None:
+def _fill_checkout(state: State, result: InitResult) -> None:
     repo = state.repo
-    if exclude.add(repo):
-        done.changes.append("told git to ignore .nexus/ (in info/exclude, no tracked file)")
-    root = repo.place / ".nexus"
+    if exclude.add_exclude_block(repo):
+        result.changes.append("told git to ignore .nexus/ (in info/exclude, no tracked file)")
+    root = repo.folder / ".nexus"
     was_there = root.is_dir()
-    done.nexus.settled = settle(state)
+    result.nexus.settled = settle_hand_edits(state)
     if not was_there:
-        done.changes.append("filled .nexus/, a checkout of that ref")
-    elif done.nexus.settled.taken:
-        done.changes.append(f"took in the .nexus/ that was here ({len(done.nexus.settled.taken)} files)")
-        done.nexus.settled.taken = []
-    done.notes += notices(done.nexus.settled)
+        result.changes.append("filled .nexus/, a checkout of that ref")
+    elif result.nexus.settled.taken:
+        result.changes.append(f"took in the .nexus/ that was here ({len(result.nexus.settled.taken)} files)")
+        result.nexus.settled.taken = []
+    result.notes += settle_notices(result.nexus.settled)
     foreign = sorted(set(os.listdir(root)) - OWNED - {SESSION_FOLDER})
     if foreign:
-        done.notes.append(f"left alone in .nexus/, not ours: {', '.join(foreign[:8])}")
+        result.notes.append(f"left alone in .nexus/, not ours: {', '.join(foreign[:8])}")
     for other in state.projections[1:]:
         other_state = open_state(other.worktree.path)
-        settle(other_state)
+        settle_hand_edits(other_state)
         other_state.close()
 
 
-def _hooks(repo: Repo, done: Done) -> None:
-    before = {hook.event: hook.how for hook in hookfiles.status(repo)}
-    done.hooks = hookfiles.install(repo)
-    new = [hook.event for hook in done.hooks if hook.runs and before[hook.event] == "none"]
+def _install_hooks(repo: Repo, result: InitResult) -> None:
+    before = {hook.event: hook.how for hook in hookfiles.hook_statuses(repo)}
+    result.hooks = hookfiles.install_hooks(repo)
+    new = [hook.event for hook in result.hooks if hook.runs and before[hook.event] == "none"]
     if new:
-        done.changes.append(f"installed git hooks: {', '.join(new)}")
-    done.notes += [hook.advice for hook in done.hooks if hook.advice]
+        result.changes.append(f"installed git hooks: {', '.join(new)}")
+    result.notes += [hook.advice for hook in result.hooks if hook.advice]
 
 
-def _register(state: State, done: Done, name: str | None, aliases: tuple[str, ...], local: bool) -> None:
-    place = state.repo.main_place
-    if not local and not is_text(real(place)):
-        done.notes.append("not registered with your other projects: its path is not UTF-8")
+def _register_project(
+    state: State, result: InitResult, name: str | None, aliases: tuple[str, ...], local: bool
+) -> None:
+    place = state.repo.main_folder
+    if not local and not is_utf8_name(real_path(place)):
+        result.notes.append("not registered with your other projects: its path is not UTF-8")
         return
     if local:
-        done.notes.append(
+        result.notes.append(
             "not registered with your other projects, as you asked; no approver either: their key is yours"
         )
         return
-    if is_temporary(place) and not name and not aliases and done.nexus.registered is None:
-        done.notes.append("a temporary folder: not registered with your other projects (--name registers it)")
+    if is_temporary(place) and not name and not aliases and result.nexus.registered is None:
+        result.notes.append("a temporary folder: not registered with your other projects (--name registers it)")
         return
-    home = guarded(make_home())
+    home = guard_home(make_home())
     try:
         before = home.snapshot.commit
-        wanted = Wanted(real(place), name, aliases, state_format.id_of(state.snapshot))
-        done.project = register(home, wanted, now()).project
+        wanted = RegisterRequest(real_path(place), name, aliases, state_format.project_id_of(state.snapshot))
+        result.project = register_project(home, wanted, utc_now()).project
         if home.snapshot.commit != before:
-            done.changes.append(
-                f"registered as {done.project.name}"
-                + (f", also {', '.join(done.project.aliases)}" if done.project.aliases else "")
+            result.changes.append(
+                f"registered as {result.project.name}"
+                + (f", also {', '.join(result.project.aliases)}" if result.project.aliases else "")
             )
     finally:
         home.close()

@@ -1,4 +1,4 @@
-"""The notes of a project, joined with the cycles that were closed in it."""
+"""Opens a project's notes together with its closed cycles, and checks the policy before notes are deleted."""
 
 import hashlib
 import os
@@ -11,11 +11,11 @@ from gitnexus.cycle.model import Cycle
 from gitnexus.memory import Notes
 from gitnexus.memory.model import ClosedCycle
 from gitnexus.state import State
-from gitnexus.state.format import id_of
+from gitnexus.state.format import project_id_of
 
 
-def notes_of(state: State, session: Session | None = None) -> Notes:
-    """Return the notes for who works here: the agent that NEXUS_AGENT names, else the harness, else a person."""
+def open_notes(state: State, session: Session | None = None) -> Notes:
+    """Return the notes for the current user: the agent in NEXUS_AGENT, else the harness, else a person."""
     harness = session.harness if session else os.environ.get("NEXUS_HARNESS") or "git-nexus"
     reader = os.environ.get("NEXUS_AGENT") or (harness if session else "person")
     bare = state.repo.worktree is None
@@ -30,14 +30,14 @@ def notes_of(state: State, session: Session | None = None) -> Notes:
 
 
 def refuse_unasked_deletion(state: State, notes: Mapping[str, str]) -> None:
-    """Refuse to delete notes for an agent where the policy asks or denies. Raises: DeniedByPolicy, ApprovalNeeded."""
-    from gitnexus.app.policy import policy_here  # only who deletes pays
-    from gitnexus.policy.gate import decide
+    """Raise an error if the policy asks or denies deleting notes. Raises: DeniedByPolicy, ApprovalNeeded."""
+    from gitnexus.policy.gate import decide_request
+    from gitnexus.policy.in_force import read_policy_in_force  # only who deletes pays
     from gitnexus.policy.model import MemoryDeleteRequest
 
     digests = {name: f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" for name, text in notes.items()}
-    request = MemoryDeleteRequest(project=id_of(state.latest()) or "unknown", run="session", notes=digests)
-    found = decide(request, policy_here(state).law)
+    request = MemoryDeleteRequest(project=project_id_of(state.latest()) or "unknown", run="session", notes=digests)
+    found = decide_request(request, read_policy_in_force(state).compiled)
     names = " ".join(notes)
     if found.verdict == "deny":
         raise DeniedByPolicy(f"{found.rule} denies to delete {names}: {found.why}", hint=found.instead or None)
@@ -49,24 +49,24 @@ def refuse_unasked_deletion(state: State, notes: Mapping[str, str]) -> None:
 
 
 def closed_cycles(session: Session) -> list[ClosedCycle]:
-    """Return the history as the notes need it; a close of nothing was no cycle of work."""
+    """Return the closed cycles for the notes, without empty ones."""
     rows = enumerate(session.history().cycles, 1)
-    return [_told(number, cycle) for number, cycle in rows if cycle.plan or cycle.tasks]
+    return [_closed_cycle(number, cycle) for number, cycle in rows if cycle.plan or cycle.tasks]
 
 
-def _told(number: int, cycle: Cycle) -> ClosedCycle:
+def _closed_cycle(number: int, cycle: Cycle) -> ClosedCycle:
     plan = cycle.plan
     lines = [f"{issue.title}: {issue.decision or ''}" for issue in plan.issues] if plan else []
     lines += [f"{task.title}. {task.context} {task.acceptance or ''}" for task in cycle.tasks]
     return ClosedCycle(
-        at=_moment(cycle.completed_at),
+        at=_parse_time(cycle.completed_at),
         name=f"cycle {number}, {cycle.completed_at[:10]} on {cycle.branch}",
         title=plan.topic if plan else "",
         text="\n".join([*lines, (plan.research_summary or "") if plan else ""]),
     )
 
 
-def _moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

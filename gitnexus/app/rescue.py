@@ -1,39 +1,230 @@
-"""Bring the state ref back to the last commit that is whole, losing nothing that can still be read."""
+"""Repairs the state ref and its objects: restores what worktrees or remotes have, and drops the rest file by file.
 
-from gitnexus.base.chance import token
+Objects with the same id are restored from a `.nexus/` that shows them, or from a remote. Only if the newest commit
+itself is unusable does the ref go back, and then the files that a worktree's `.nexus/` shows are committed on top.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gitnexus.app.salvage import Salvage
+from gitnexus.base.clock import format_timestamp, utc_now
 from gitnexus.base.errors import NexusError
-from gitnexus.git import Repo, open_objects
-from gitnexus.git.child import run
+from gitnexus.base.randomness import random_hex
+from gitnexus.git import Objects, Repo, blob_id, open_objects
+from gitnexus.git.child import run_git
+from gitnexus.git.identity import current_author
+from gitnexus.git.loose import write_loose
+from gitnexus.git.objects import BlobId, Content, commit_object_bytes
+from gitnexus.git.refs import read_loose_ref, read_tip
 from gitnexus.state import STATE_REF
-from gitnexus.state.projection import projections_of
+from gitnexus.state.layout import FORMAT_FILE, belongs_to_state
+from gitnexus.state.projection import list_projections
+from gitnexus.state.snapshot import Snapshot, blobs_or_none
+
+KEPT_TIPS = "refs/nexus/lost/"
+_MOST_CANDIDATES = 200
+_LOST_TASK = "(lost: its record could not be read)"
 
 
-def is_whole(repo: Repo, commit: str) -> bool:
-    """True if a commit and everything it holds can be read."""
-    kind = run("cat-file", "-t", commit, git_dir=repo.common_dir)
+@dataclass(slots=True)
+class Mended:
+    """The result of a repair: `brought` maps files to the source of their bytes, `kept` is a ref to the old tip.
+
+    `commit` is the new tip. `went_back` is set if the newest commit was unusable.
+    """
+
+    commit: str = ""
+    brought: dict[str, str] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+    kept: str = ""
+    went_back: bool = False
+
+
+def is_commit_whole(repo: Repo, commit: str) -> bool:
+    """True if a commit, its trees, blobs and history are complete."""
+    kind = run_git("cat-file", "-t", commit, git_dir=repo.common_dir)
     if kind.stdout.strip() != b"commit":
         return False
-    return run("rev-list", "--objects", "--quiet", commit, "--", git_dir=repo.common_dir).returncode == 0
+    return run_git("rev-list", "--objects", "--quiet", commit, "--", git_dir=repo.common_dir).returncode == 0
 
 
-def rescue(repo: Repo) -> bool:
-    """Put the ref at the newest whole commit that its reflog or a journal knows; what it was is kept in the trash."""
-    good = next((commit for commit in _candidates(repo) if is_whole(repo, commit)), None)
-    if good is None:
-        return False
-    _put_aside(repo)
-    objects = open_objects(repo)
+def is_state(objects: Objects, commit: str) -> bool:
+    """True if a commit is readable and holds a state, not a project's code."""
     try:
-        old = objects.tip(STATE_REF)
-        return objects.swap(STATE_REF, old, good, "doctor: back to the last whole commit")
+        return objects.find(objects.tree_of(commit), FORMAT_FILE) is not None
     except NexusError:
         return False
+
+
+def damaged_files(repo: Repo, objects: Objects, files: Mapping[str, str]) -> list[str]:
+    """Return the files whose blobs are missing or damaged."""
+    raws = blobs_or_none(objects, list(files.values()))
+    return sorted(
+        path
+        for (path, oid), raw in zip(files.items(), raws, strict=True)
+        if raw is None or blob_id(raw, repo.object_format) != oid
+    )
+
+
+def mend_state(repo: Repo) -> Mended | None:
+    """Repair the state ref and its objects; None if no state can be read at all."""
+    with Salvage(repo) as salvage:
+        objects = open_objects(repo)
+        try:
+            return _mend(repo, objects, salvage)
+        finally:
+            objects.close()
+
+
+def _mend(repo: Repo, objects: Objects, salvage: Salvage) -> Mended | None:
+    tip = _plain_tip(repo)
+    if tip is not None and not salvage.has(tip):
+        salvage.fetch(tip)
+    shown = _shown_files(repo)
+    line = [*([tip] if tip else []), *_candidate_commits(repo)]
+    base = next((one for one in line if is_state(objects, one) or _is_shown(objects, salvage, one, shown)), None)
+    if base is None:
+        return None
+    done = Mended(commit=base, went_back=base != tip)
+    wanted = dict(_files_of(objects, salvage, base, shown.get(base, {})))
+    unread = next((one for one in shown if not salvage.has(one)), None)
+    if base != tip and unread is not None:  # newer than all that can be read: what was shown of it goes on top
+        wanted = {path: oid for path, oid in wanted.items() if not belongs_to_state(path)} | shown[unread]
+    for path in damaged_files(repo, objects, wanted):
+        where = salvage.bring(path, wanted[path])
+        if where is None:
+            done.lost.append(path)
+        else:
+            done.brought[path] = where
+    if FORMAT_FILE in done.lost:
+        return None
+    salvage.bring_history(base)
+    changes = {**{path: BlobId(oid) for path, oid in wanted.items()}, **_without(done.lost)}
+    _publish(repo, base, {path: data for path, data in changes.items() if data is not None}, done)
+    return done
+
+
+def _is_shown(objects: Objects, salvage: Salvage, commit: str, shown: Mapping[str, object]) -> bool:
+    """True for a commit whose tree is missing, if a worktree shows its files."""
+    if commit not in shown or not salvage.has(commit):
+        return False
+    try:
+        return not salvage.has(objects.tree_of(commit))
+    except NexusError:
+        return False
+
+
+def _publish(repo: Repo, base: str, files: Mapping[str, Content], done: Mended) -> None:
+    """Move the ref to a commit of these files, unless `base` is that already, once its trees are written again."""
+    objects = open_objects(repo)  # what was read as missing is there now
+    try:
+        words = _message(done)
+        _, tree = objects.write_commit(parents=[], changes=files, message=words, author=current_author(repo))
+        ids = Snapshot(objects, None, tree).ids()
+        with contextlib.suppress(NexusError):
+            if Snapshot(objects, base).ids() == ids:
+                tree = objects.tree_of(base)
+        if tree != objects.tree_of(base):
+            parents = [one] if (one := _newest_whole(repo, base)) else [base]
+            raw = commit_object_bytes(tree, parents, words, current_author(repo))
+            done.commit = write_loose(repo.common_dir / "objects", repo.object_format, "commit", raw)
+        done.kept = _keep_tip(repo, done.commit)
+        _put_broken_ref_aside(repo)
+        old = objects.tip(STATE_REF)
+        if old != done.commit:
+            objects.swap(STATE_REF, old, done.commit, words.splitlines()[0])
     finally:
         objects.close()
 
 
-def _candidates(repo: Repo) -> list[str]:
-    """Return commits that the ref was at, the newest first."""
+def _message(done: Mended) -> str:
+    lines = [f"lost: {path}" for path in done.lost]
+    return "doctor: mend the state\n" + ("\n" + "\n".join(lines) + "\n" if lines else "")
+
+
+def _without(lost: Sequence[str]) -> dict[str, Content]:
+    """Return what replaces lost files: for a task its number, which is never reused."""
+    from gitnexus.backlog.store import task_id_at  # only where something is lost
+    from gitnexus.backlog.tombstone import Tombstone
+
+    left: dict[str, Content] = {}
+    for path in lost:
+        task = task_id_at(path)
+        gone = (
+            Tombstone(id=task, title="(lost: its record could not be read)", deleted_at=format_timestamp(utc_now()))
+            if task
+            else None
+        )
+        left[path] = gone.to_bytes() if gone else None
+    return left
+
+
+def _files_of(objects: Objects, salvage: Salvage, commit: str, shown: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield path and blob id of every file of a commit; below a tree that is gone, what a `.nexus/` showed of it."""
+    pending = [("", objects.tree_of(commit))]
+    while pending:
+        prefix, tree = pending.pop()
+        try:
+            if not salvage.has(tree):
+                salvage.fetch(tree)
+            rows = objects.entries(tree)
+        except NexusError:
+            yield from ((path, oid) for path, oid in shown.items() if path.startswith(prefix))
+            continue
+        for name, entry in rows.items():
+            if entry.is_folder:
+                pending.append((f"{prefix}{name}/", entry.oid))
+            elif entry.is_file:
+                yield f"{prefix}{name}", entry.oid
+
+
+def _shown_files(repo: Repo) -> dict[str, dict[str, str]]:
+    """Return by commit which files worktrees show of it, with their blob ids."""
+    found: dict[str, dict[str, str]] = {}
+    for projection in list_projections(repo):
+        projection.journal.reload()
+        commit = projection.journal.commit
+        if commit:
+            found.setdefault(commit, {path: known.oid for path, known in projection.journal.files.items()})
+    return found
+
+
+def _plain_tip(repo: Repo) -> str | None:
+    """Return the id in the ref, None where it holds none: it is gone, empty, or the name of another."""
+    if read_loose_ref(repo.common_dir, STATE_REF).startswith("ref:"):
+        return None
+    return read_tip(repo.common_dir, STATE_REF, repo.object_format)
+
+
+def _newest_whole(repo: Repo, base: str) -> str | None:
+    """Return the newest complete ancestor of `base`."""
+    told = run_git("rev-list", "--first-parent", base, "--", git_dir=repo.common_dir).stdout.decode().split()
+    line = told or [one for one in _candidate_commits(repo) if one != base]
+    low, high = 0, len(line)
+    while low < high:
+        middle = (low + high) // 2
+        if is_commit_whole(repo, line[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return line[low] if low < len(line) else None
+
+
+def _keep_tip(repo: Repo, new: str) -> str:
+    """Keep what the ref named under a ref of its own, where it names anything that is there and is left now."""
+    old = _plain_tip(repo)
+    if old is None or old == new:
+        return ""
+    ref = f"{KEPT_TIPS}{utc_now():%Y%m%dT%H%M%S}-{old[:12]}"
+    made = run_git("update-ref", "--no-deref", "--create-reflog", "-m", "doctor: keep the old tip", ref, old,
+               git_dir=repo.common_dir)  # fmt: skip
+    return ref if made.returncode == 0 else ""
+
+
+def _candidate_commits(repo: Repo) -> list[str]:
+    """Return commits that the ref was at, newest first."""
     found = []
     try:
         lines = (repo.common_dir / "logs" / STATE_REF).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -41,20 +232,16 @@ def _candidates(repo: Repo) -> list[str]:
         lines = []
     for line in reversed(lines):
         found += [word for word in line.split("\t")[0].split(" ")[1::-1] if word.strip("0")]
-    for projection in projections_of(repo):
-        projection.journal.reload()
-        if projection.journal.commit:
-            found.append(projection.journal.commit)
-    return list(dict.fromkeys(found))[:200]
+    return list(dict.fromkeys([*found, *_shown_files(repo)]))[:_MOST_CANDIDATES]
 
 
-def _put_aside(repo: Repo) -> None:
+def _put_broken_ref_aside(repo: Repo) -> None:
     """Move a loose ref that holds no id (a power cut leaves it empty, a link points elsewhere) into the trash."""
     loose = repo.common_dir / STATE_REF
     if not loose.is_file():
         return
     text = loose.read_text(encoding="utf-8", errors="replace").strip()
     if len(text) not in (40, 64) or not set(text) <= set("0123456789abcdef"):
-        aside = repo.common_dir / "nexus" / "trash" / f"state-ref-{token(8)}"
+        aside = repo.common_dir / "nexus" / "trash" / f"state-ref-{random_hex(8)}"
         aside.parent.mkdir(parents=True, exist_ok=True)
         loose.rename(aside)

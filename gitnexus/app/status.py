@@ -1,24 +1,24 @@
-"""Where a project stands, gathered once for people and for JSON."""
+"""`git nexus status`: collects the facts about a project for text and JSON output."""
 
 import contextlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gitnexus.app.open import Nexus
-from gitnexus.base.clock import moment
+from gitnexus.base.clock import time_from_seconds
 from gitnexus.base.errors import Invalid, NexusError
-from gitnexus.cycle.plan import status as plan_status
+from gitnexus.cycle.plan import plan_status
 from gitnexus.cycle.session import Session
-from gitnexus.cycle.tasks import summary
-from gitnexus.git import exclude, hookfiles, remotes
-from gitnexus.git.child import must
-from gitnexus.git.worktrees import worktrees
-from gitnexus.policy.signed import Signed
-from gitnexus.projects.grants import is_in_force, nobody
+from gitnexus.cycle.tasks import summarize_tasks
+from gitnexus.git import Repo, exclude, hookfiles, remotes
+from gitnexus.git.child import run_git_or_raise
+from gitnexus.git.worktrees import list_worktrees
+from gitnexus.policy.signed import SignedFiles
+from gitnexus.projects.grants import is_in_force, trust_nobody
+from gitnexus.projects.open_project import Nexus
 from gitnexus.state import STATE_REF, Snapshot
 from gitnexus.state.home import home_folder, open_home
-from gitnexus.state.intake import left_aside, own_projection
+from gitnexus.state.intake import find_leftover_files, own_projection
 
 # The rooms of the state tree that a person counts in files.
 MOST_COUNTED = 1000
@@ -26,8 +26,8 @@ COUNTED = ("memory", "context", "rules", "backlog", "plans", "research", "runs")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One screen's worth of facts."""
+class ProjectStatus:
+    """The facts of one status screen."""
 
     commit: str
     changes: int
@@ -45,32 +45,33 @@ class Standing:
     untrusted: dict[str, str]
     runs: dict[str, int]
     foreign: dict[str, int]
+    claimed: dict[str, int]
     mode: str
     sandbox: str
     warnings: list[str]
     next_steps: list[str]
 
 
-def standing(nexus: Nexus) -> Standing:
-    """Look at everything a person asks about first."""
+def gather_status(nexus: Nexus) -> ProjectStatus:
+    """Return the status of a project."""
     snapshot = nexus.state.required()
     commit = snapshot.commit or ""
-    count, last_at, last_why = _diary_head(nexus, commit)
-    hooks = hookfiles.status(nexus.repo) if nexus.repo.worktree else []
+    count, last_at, last_why = _count_and_last_change(nexus, commit)
+    hooks = hookfiles.hook_statuses(nexus.repo) if nexus.repo.worktree else []
     own = own_projection(nexus.state)
-    copies, left_out = left_aside(own) if own else ([], {})
+    copies, left_out = find_leftover_files(own) if own else ([], {})
     missing = [hook.event for hook in hooks if not hook.runs]
-    warnings = _warnings(nexus)
-    untrusted = {**Signed(snapshot, nexus.repo.common_dir).untrusted(), **_at_home()}
-    runs, foreign = _runs(nexus, snapshot)
-    return Standing(
+    warnings = _setup_warnings(nexus)
+    untrusted = {**SignedFiles(snapshot, nexus.repo.common_dir).untrusted(), **_unsigned_permissions()}
+    runs, foreign, claimed = _run_counts(nexus, snapshot)
+    return ProjectStatus(
         commit=commit,
         changes=count,
         last_why=last_why,
         last_at=last_at,
         counts={room: len(snapshot.names(room)) for room in COUNTED},
-        **_cycle(nexus),
-        worktrees=len(worktrees(nexus.repo)),
+        **_cycle_summary(nexus),
+        worktrees=len(list_worktrees(nexus.repo)),
         hooks=[hook.event for hook in hooks if hook.runs],
         hooks_missing=missing,
         held=nexus.settled.held,
@@ -79,24 +80,25 @@ def standing(nexus: Nexus) -> Standing:
         untrusted=untrusted,
         runs=runs,
         foreign=foreign,
-        mode=_mode(nexus, snapshot),
-        sandbox=_sandbox(nexus),
+        claimed=claimed,
+        mode=_mode_in_force(nexus, snapshot),
+        sandbox=_sandbox_level(nexus),
         warnings=warnings,
-        next_steps=_next(nexus, copies, missing, warnings, untrusted, _about_runs(runs, foreign)),
+        next_steps=_next_steps(nexus, copies, missing, warnings, untrusted, _next_steps_for_runs(runs, foreign)),
     )
 
 
-def _diary_head(nexus: Nexus, commit: str) -> tuple[int, datetime, str]:
-    """Return how many changes there were, up to a limit that keeps this quick, and the last one."""
+def _count_and_last_change(nexus: Nexus, commit: str) -> tuple[int, datetime, str]:
+    """Return the number of changes, up to a limit that keeps this fast, and the last one."""
     options = (f"--max-count={MOST_COUNTED + 1}", "--no-show-signature", "--no-color", "--format=%ct %s")
-    told = must("log", *options, commit, "--", git_dir=nexus.repo.common_dir)
+    told = run_git_or_raise("log", *options, commit, "--", git_dir=nexus.repo.common_dir)
     lines = told.decode("utf-8", "replace").split("\n")[:-1]
     when, _, why = lines[0].partition(" ")
-    return len(lines), moment(int(when)), why
+    return len(lines), time_from_seconds(int(when)), why
 
 
-def _cycle(nexus: Nexus) -> dict[str, Any]:
-    """Return where plan and tasks of this worktree stand; a file that does not parse is told by who needs it."""
+def _cycle_summary(nexus: Nexus) -> dict[str, Any]:
+    """Return plan and tasks of this worktree; files that do not parse are reported elsewhere."""
     found: dict[str, Any] = {"plan": None, "tasks": None}
     if nexus.repo.worktree is None:
         return found
@@ -106,67 +108,71 @@ def _cycle(nexus: Nexus) -> dict[str, Any]:
         found["plan"] = {"topic": plan["topic"], **plan["summary"]} if plan["active"] else None
     with contextlib.suppress(Invalid):
         file = session.tasks()
-        found["tasks"] = {"goal": file.goal, **summary(file)} if file else None
+        found["tasks"] = {"goal": file.goal, **summarize_tasks(file)} if file else None
     return found
 
 
-def _at_home() -> dict[str, str]:
+def _unsigned_permissions() -> dict[str, str]:
     """Return the permissions between projects, if they do not count; a home that cannot be read is told elsewhere."""
     home = open_home()
     if home is None:
         return {}
     with contextlib.suppress(NexusError), contextlib.closing(home):
-        if not is_in_force(home.snapshot, nobody):
-            from gitnexus.app.homeseal import unsigned  # only where somebody was granted something
+        if not is_in_force(home.snapshot, trust_nobody):
+            from gitnexus.projects.signed_permissions import (
+                list_unsigned_permissions,  # only where somebody was granted something
+            )
 
-            return unsigned()
+            return list_unsigned_permissions()
     return {}
 
 
-def _runs(nexus: Nexus, snapshot: Snapshot) -> tuple[dict[str, int], dict[str, int]]:
-    """Return how many runs there are of each status, and how many of those somebody else began."""
+def _run_counts(nexus: Nexus, snapshot: Snapshot) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the number of runs by status, of those of other people, and of those only claimed."""
     if not snapshot.names("runs"):
-        return {}, {}
-    from gitnexus.app.runlist import counted  # most projects have none yet
+        return {}, {}, {}
+    from gitnexus.runs.list import count_runs  # most projects have none yet
 
-    return counted(nexus.state)
+    return count_runs(nexus.state)
 
 
-def _mode(nexus: Nexus, snapshot: Snapshot) -> str:
-    """Return the mode in force. The files are only understood if one of them speaks of a mode: that takes time."""
+def _mode_in_force(nexus: Nexus, snapshot: Snapshot) -> str:
+    """Return the mode in force; the files are parsed only if one mentions a mode, because parsing is slow."""
     mine = home_folder() / "policy.md"
     texts = (snapshot.read("policy.md") or b"", mine.read_bytes() if mine.is_file() else b"")
     if not any(b"mode:" in text for text in texts):
         return "default"
-    from gitnexus.app.policy import policy_here
+    from gitnexus.policy.in_force import read_policy_in_force
 
     try:
-        return policy_here(nexus.state).law.mode
+        return read_policy_in_force(nexus.state).compiled.mode
     except Invalid:
         return "default"
 
 
-def _sandbox(nexus: Nexus) -> str:
-    from gitnexus.app.sandboxline import level_told
+def _sandbox_level(nexus: Nexus) -> str:
+    from gitnexus.app.sandbox_level import describe_sandbox_level
 
     try:
-        return level_told(nexus.state)
+        return describe_sandbox_level(nexus.state)
     except NexusError as exc:
         return f"none: {exc.message}"
 
 
-def _warnings(nexus: Nexus) -> list[str]:
-    said = [f"git fetch {remote} would overwrite {STATE_REF}" for remote in remotes.overwriting(nexus.repo)]
-    if nexus.repo.worktree and not nexus.settled.tracked and not exclude.is_listed(nexus.repo):
+def _setup_warnings(nexus: Nexus) -> list[str]:
+    said = [f"git fetch {remote} would overwrite {STATE_REF}" for remote in remotes.overwriting_remotes(nexus.repo)]
+    if nexus.repo.worktree and not nexus.settled.tracked and not exclude.has_exclude_block(nexus.repo):
         said.append(".nexus/ is not ignored by git")
     return said
 
 
-def _about_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[str]:
-    """Return what to do about runs; what somebody else began is marked, and shown before it goes on."""
+def _next_steps_for_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[str]:
+    """Return suggested steps for runs; those of other people are marked and shown first."""
     steps = []
     if runs.get("waiting"):
-        steps.append(f"git nexus review shows what waits for your answer{foreign_words(foreign.get('waiting', 0))}")
+        steps.append(
+            f"git nexus review shows what waits for your answer{format_foreign_count(foreign.get('waiting', 0))}"
+        )
     if runs.get("blocked", 0) > foreign.get("blocked", 0):
         steps.append("git nexus runs shows which run is answered and can go on; git nexus resume RUN lets it")
     if runs.get("stopped", 0) > foreign.get("stopped", 0):
@@ -178,12 +184,26 @@ def _about_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[str]:
     return steps
 
 
-def foreign_words(count: int) -> str:
-    """Return the mark of runs that somebody else began, nothing where there are none."""
+def has_landing_note(repo: Repo) -> bool:
+    """True if a landing in this checkout is at work, or was killed half-way."""
+    return (repo.git_dir / "nexus" / "landing.json").exists()
+
+
+def _next_steps_for_landing(nexus: Nexus) -> list[str]:
+    if not has_landing_note(nexus.repo):
+        return []
+    from gitnexus.runs.landing.unfinished import unfinished_landing  # only if a landing was stopped here
+
+    run = unfinished_landing(nexus.repo)
+    return [f"git nexus land {run} ends a landing that was stopped half-way; do not commit what it left"] if run else []
+
+
+def format_foreign_count(count: int) -> str:
+    """Return the mark for runs of other people, "" if there are none."""
     return f" ({count} foreign)" if count else ""
 
 
-def _next(
+def _next_steps(
     nexus: Nexus,
     copies: list[str],
     missing: list[str],
@@ -191,7 +211,7 @@ def _next(
     untrusted: dict[str, str],
     about_runs: list[str],
 ) -> list[str]:
-    steps = [*about_runs]
+    steps = [*_next_steps_for_landing(nexus), *about_runs]
     if copies:
         steps.append("merge what was kept aside in .nexus/, then delete the .mine-… copies")
     if nexus.settled.held:

@@ -1,84 +1,94 @@
-"""Take git nexus out of a repository, leaving the rest as it was and losing nothing."""
+"""`git nexus uninstall`: removes hooks, excludes and `.nexus/` from a repository; loses nothing."""
 
 import shutil
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from gitnexus.app.homeseal import guarded
-from gitnexus.app.keepers import open_state
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import NexusError
+from gitnexus.base.files import replace_file
 from gitnexus.git import Repo, discover, exclude, hookfiles, remotes
-from gitnexus.git.child import must
+from gitnexus.git.child import run_git_or_raise
 from gitnexus.policy.keys import keys_folder
-from gitnexus.policy.pins import unpin
-from gitnexus.projects.model import real
-from gitnexus.projects.register import unregister
+from gitnexus.policy.pins import remove_pin
+from gitnexus.projects.model import real_path
+from gitnexus.projects.open_state import open_state
+from gitnexus.projects.register import unregister_project
+from gitnexus.projects.signed_permissions import guard_home
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.home import open_home
-from gitnexus.state.intake import settle
+from gitnexus.state.intake import settle_hand_edits
+from gitnexus.state.locate import LOCK, UNINSTALLED
 from gitnexus.state.projection import Projection
 
 
 @dataclass(slots=True)
-class Removed:
-    """What went, where the folders lie now, and what stayed."""
+class UninstallResult:
+    """What was removed, where the folders are now, and what was kept."""
 
     changes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parked: list[str] = field(default_factory=list)
 
 
-def remove(repo: Repo, *, purge: bool) -> Removed:
+def uninstall_project(repo: Repo, *, purge: bool) -> UninstallResult:
     """Remove hooks, excludes, `.nexus/` and the registration; with `purge` also the refs."""
     state = open_state(repo)
-    removed = Removed()
+    removed = UninstallResult()
     try:
         if state.exists:
             _settle_everywhere(state)
-        gone = hookfiles.uninstall(repo) if repo.worktree is not None or hookfiles.shim_file(repo).exists() else []
+        gone = (
+            hookfiles.uninstall_hooks(repo) if repo.worktree is not None or hookfiles.shim_file(repo).exists() else []
+        )
         if gone:
             removed.changes.append(f"removed git hooks: {', '.join(gone)}")
-        _harnesses(state, removed)
-        _park(state, removed)
-        if exclude.remove(repo):
+        _remove_harnesses(state, removed)
+        _trash_checkouts(state, removed)
+        if exclude.remove_exclude_block(repo):
             removed.changes.append("removed our lines from info/exclude")
-        remotes.unshield(repo)
-        _unregister(repo, removed)
-        _refs(state, removed, purge)
-        _keys(repo, removed, purge)
-        # The mark by which the hook shim knows a project.
-        (repo.common_dir / "nexus" / "lock").unlink(missing_ok=True)
+        remotes.unshield_refs_from_fetch(repo)
+        _unregister_project(repo, removed)
+        _delete_refs(state, removed, purge)
+        _forget_keys(repo, removed, purge)
+        # The lock is the mark by which hooks know a project; the state ref alone means a new clone of one.
+        if purge:
+            (repo.common_dir / UNINSTALLED).unlink(missing_ok=True)
+        else:
+            replace_file(repo.common_dir / UNINSTALLED, b"", 0o600)
+        (repo.common_dir / LOCK).unlink(missing_ok=True)
     finally:
         state.close()
     return removed
 
 
 def _settle_everywhere(state: State) -> None:
-    """Take in what was edited by hand, in every worktree, before the folders go."""
+    """Import hand edits in every worktree before the folders are removed."""
     for projection in state.projections:
         here = open_state(projection.worktree.path)
-        settle(here)
+        settle_hand_edits(here)
         here.close()
 
 
-def _harnesses(state: State, removed: Removed) -> None:
-    """Take our part out of the files that programs read, in every worktree."""
-    from gitnexus.app.harness import remove_all  # only where something was installed does this find anything
+def _remove_harnesses(state: State, removed: UninstallResult) -> None:
+    """Remove our part from the programs' files in every worktree."""
+    from gitnexus.app.harness_install import (
+        remove_all_harnesses,  # only where something was installed does this find anything
+    )
 
     for projection in state.projections:
-        done, notes = remove_all(discover(projection.worktree.path))
+        done, notes = remove_all_harnesses(discover(projection.worktree.path))
         removed.changes += done
         removed.notes += notes
 
 
-def _park(state: State, removed: Removed) -> None:
-    """Rename each `.nexus/` into the trash: also what was never on the ref can be fetched back."""
+def _trash_checkouts(state: State, removed: UninstallResult) -> None:
+    """Move each `.nexus/` into the trash, so that content never on the ref can be restored."""
     for projection in state.projections:
         if not projection.root.is_dir() or projection.root.is_symlink() or not projection.journal.exists:
             continue
-        target = _trash(state.repo, now(), projection)
+        target = _trash_path(state.repo, utc_now(), projection)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(projection.root, target)
         projection.journal.forget()
@@ -86,16 +96,16 @@ def _park(state: State, removed: Removed) -> None:
         removed.changes.append(f"moved {projection.root} to {target}")
 
 
-def _trash(repo: Repo, moment: datetime, projection: Projection) -> Path:
+def _trash_path(repo: Repo, moment: datetime, projection: Projection) -> Path:
     return repo.common_dir / "nexus" / "trash" / f"{moment:%Y%m%dT%H%M%S%f}-{projection.worktree.path.name}"
 
 
-def _unregister(repo: Repo, removed: Removed) -> None:
+def _unregister_project(repo: Repo, removed: UninstallResult) -> None:
     home = open_home()
     if home is None:
         return
     try:
-        gone = unregister(guarded(home), real(repo.main_place), now())
+        gone = unregister_project(guard_home(home), real_path(repo.main_folder), utc_now())
         if gone is not None:
             removed.changes.append(f"unregistered {gone.name}")
     except NexusError as exc:
@@ -104,19 +114,19 @@ def _unregister(repo: Repo, removed: Removed) -> None:
         home.close()
 
 
-def _keys(repo: Repo, removed: Removed, purge: bool) -> None:
+def _forget_keys(repo: Repo, removed: UninstallResult, purge: bool) -> None:
     if purge:
         from gitnexus.policy.ledger import Ledger
 
-        if unpin(repo.common_dir):
+        if remove_pin(repo.common_dir):
             removed.changes.append("forgot whose approvals count here, and which are spent")
         Ledger(repo.common_dir).forget()
     if keys_folder().is_dir():
         removed.notes.append(f"your approver key stays in {keys_folder()}: other projects know it")
 
 
-def _refs(state: State, removed: Removed, purge: bool) -> None:
-    listed = must(
+def _delete_refs(state: State, removed: UninstallResult, purge: bool) -> None:
+    listed = run_git_or_raise(
         "for-each-ref",
         "--format=%(refname) %(objectname)",
         "refs/nexus/",

@@ -1,7 +1,7 @@
-"""The backlog: durable tasks `T12`, a record each on the state ref, in the form of CLEO's schema.
+"""The backlog: durable tasks `T12`, one record each on the state ref, in the form of CLEO's schema.
 
-Decisions are pure functions on `Tasks`; a `Backlog` publishes them in one transaction. `reference` says how a task is
-named, `graph` who waits for whom, `elsewhere` what this room asks about other projects.
+Decisions are pure functions on `Tasks`; a `Backlog` writes them in one transaction. `reference` parses task names,
+`graph` computes dependencies, `elsewhere` is the interface to tasks of other projects.
 """
 
 from gitnexus.backlog.model import BacklogTask

@@ -1,4 +1,4 @@
-"""CLEO's own files: a folder with `.cleo/todo.json` is a project as it stands, and is only ever read here."""
+"""Reads the tasks of a CLEO project, a folder with `.cleo/todo.json`. Never writes there."""
 
 import os
 import stat
@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from gitnexus.backlog.elsewhere import Elsewhere, Nowhere
-from gitnexus.backlog.model import OURS, BacklogTask, is_id
+from gitnexus.backlog.claimant import Claimant, person_claimant
+from gitnexus.backlog.elsewhere import ForeignTasks, NoForeignTasks
+from gitnexus.backlog.model import OURS, BacklogTask, is_task_id
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Row, Tasks
-from gitnexus.backlog.who import Claimant, person
-from gitnexus.base.canonical import parse
-from gitnexus.base.clock import now
+from gitnexus.base.canonical import parse_json
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Failed, Invalid, NotFound
 from gitnexus.state import disk
 
@@ -22,7 +22,7 @@ _ROWS = {TODO: ("tasks",), ARCHIVE: ("archivedTasks", "tasks")}
 _LARGEST = 64 * 1024 * 1024
 
 
-class Document(NamedTuple):
+class CleoDocument(NamedTuple):
     """One of CLEO's files: its bytes, its value, and the key that its tasks stand under."""
 
     raw: bytes
@@ -43,12 +43,14 @@ class Document(NamedTuple):
 class CleoFolder(Backlog):
     """The backlog of a folder that only CLEO keeps."""
 
-    def __init__(self, place: Path, elsewhere: Elsewhere | None = None, clock: Callable[[], datetime] = now) -> None:
-        super().__init__(_reader, elsewhere or Nowhere(), clock)
+    def __init__(
+        self, place: Path, elsewhere: ForeignTasks | None = None, clock: Callable[[], datetime] = utc_now
+    ) -> None:
+        super().__init__(_nobody_claimant, elsewhere or NoForeignTasks(), clock)
         self.place = place
 
     def tasks(self) -> Tasks:
-        return tasks_at(self.place)
+        return read_cleo_tasks(self.place)
 
     def change(self, decide: object) -> NoReturn:
         raise Failed(
@@ -57,7 +59,7 @@ class CleoFolder(Backlog):
         )
 
 
-def is_cleo(place: Path) -> bool:
+def is_cleo_folder(place: Path) -> bool:
     """True if CLEO keeps tasks in this folder; links are not followed."""
     try:
         kinds = os.lstat(place / FOLDER).st_mode, os.lstat(place / FOLDER / TODO).st_mode
@@ -66,27 +68,27 @@ def is_cleo(place: Path) -> bool:
     return stat.S_ISDIR(kinds[0]) and stat.S_ISREG(kinds[1])
 
 
-def nearest(place: Path) -> Path | None:
+def nearest_cleo_folder(place: Path) -> Path | None:
     """Return the nearest folder, this one or above it, in which CLEO keeps tasks."""
-    return next((folder for folder in (place, *place.parents) if is_cleo(folder)), None)
+    return next((folder for folder in (place, *place.parents) if is_cleo_folder(folder)), None)
 
 
-def tasks_at(place: Path) -> Tasks:
+def read_cleo_tasks(place: Path) -> Tasks:
     """Return the tasks of a CLEO folder, archived ones too; one that does not parse is told in `broken`.
 
     Raises: NotFound, Invalid for a file that does not parse.
     """
     found: dict[str, Row] = {}
     stray: dict[str, str] = {}
-    if _bytes(place / FOLDER / TODO) is None:
+    if _read_bytes(place / FOLDER / TODO) is None:
         raise NotFound(f"there is no {FOLDER}/{TODO} in {place}")
     for name in (TODO, ARCHIVE):
         path = place / FOLDER / name
-        raw = _bytes(path)
-        document = _loose(raw, str(path), archive=name == ARCHIVE) if raw is not None else None
+        raw = _read_bytes(path)
+        document = _parse_loosely(raw, str(path), archive=name == ARCHIVE) if raw is not None else None
         for at, row in enumerate(document.rows if document is not None else ()):
-            read = _row(row, f"{path}: task {at + 1}")
-            task_id = row["id"] if isinstance(row, dict) and is_id(str(row.get("id"))) else None
+            read = _parse_row(row, f"{path}: task {at + 1}")
+            task_id = row["id"] if isinstance(row, dict) and is_task_id(str(row.get("id"))) else None
             if task_id is not None:
                 found.setdefault(task_id, read)  # the list is newer than the archive
             elif isinstance(read, Invalid):
@@ -94,23 +96,23 @@ def tasks_at(place: Path) -> Tasks:
     return Tasks(found, lambda ids: [found[one] for one in ids], stray)
 
 
-def content_of(place: Path) -> str:
+def cleo_content_hash(place: Path) -> str:
     """Return what identifies a CLEO folder's files, whenever they were written. Raises: Invalid."""
     import hashlib  # 3 ms, and most folders are none of CLEO's
 
-    held = [_bytes(place / FOLDER / name) for name in (TODO, ARCHIVE)]
+    held = [_read_bytes(place / FOLDER / name) for name in (TODO, ARCHIVE)]
     return "sha256 " + " ".join(hashlib.sha256(raw).hexdigest() if raw is not None else "none" for raw in held)
 
 
-def load(path: Path) -> Document | None:
+def load_cleo_document(path: Path) -> CleoDocument | None:
     """Return one of CLEO's files, None if it is not there; links are not followed. Raises: Invalid."""
-    raw = _bytes(path)
-    return None if raw is None else document_in(raw, str(path), archive=path.name == ARCHIVE)
+    raw = _read_bytes(path)
+    return None if raw is None else parse_cleo_document(raw, str(path), archive=path.name == ARCHIVE)
 
 
-def document_in(raw: bytes, where: str, *, archive: bool = False) -> Document:
+def parse_cleo_document(raw: bytes, where: str, *, archive: bool = False) -> CleoDocument:
     """Return the document in a file's bytes. Raises: Invalid for what is not a list of tasks, each id once."""
-    document = _loose(raw, where, archive=archive)
+    document = _parse_loosely(raw, where, archive=archive)
     seen: set[str] = set()
     for at, row in enumerate(document.rows):
         task = BacklogTask.from_value(row, f"{where}: {document.key}[{at}]")
@@ -120,14 +122,14 @@ def document_in(raw: bytes, where: str, *, archive: bool = False) -> Document:
     return document
 
 
-def _row(value: Any, where: str) -> "Row":
+def _parse_row(value: Any, where: str) -> "Row":
     try:
-        return BacklogTask.from_value(foreign(value) if isinstance(value, dict) else value, where)
+        return BacklogTask.from_value(without_own_fields(value) if isinstance(value, dict) else value, where)
     except Invalid as exc:
         return exc
 
 
-def _bytes(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
         held = disk.load_path(path.parent, path.name, _LARGEST)
     except disk.Obstructed as exc:
@@ -135,27 +137,27 @@ def _bytes(path: Path) -> bytes | None:
     return None if held is None else held[0]
 
 
-def _loose(raw: bytes, where: str, *, archive: bool) -> Document:
+def _parse_loosely(raw: bytes, where: str, *, archive: bool) -> CleoDocument:
     try:
-        value = parse(raw)
+        value = parse_json(raw)
     except Invalid as exc:
         raise Invalid(f"{where} is {exc.message}", hint="it is left as it is") from exc
     keys = _ROWS[ARCHIVE if archive else TODO]
     key = next((key for key in keys if isinstance(value, dict) and isinstance(value.get(key), list)), None)
     if key is None:
         raise Invalid(f"{where} holds no list of {keys[0]}", hint="it is left as it is")
-    return Document(raw, value, key)
+    return CleoDocument(raw, value, key)
 
 
-def read_tasks(document: Document) -> list[BacklogTask]:
+def tasks_of_document(document: CleoDocument) -> list[BacklogTask]:
     """Return the tasks of a document, without fields that would pass for ours."""
-    return [BacklogTask.from_value(foreign(row), document.key) for row in document.rows]
+    return [BacklogTask.from_value(without_own_fields(row), document.key) for row in document.rows]
 
 
-def foreign(row: Mapping[str, Any]) -> dict[str, Any]:
+def without_own_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a task without the fields that are ours."""
     return {key: value for key, value in row.items() if key not in OURS}
 
 
-def _reader() -> Claimant:
-    return person("nobody")
+def _nobody_claimant() -> Claimant:
+    return person_claimant("nobody")

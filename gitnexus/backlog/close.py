@@ -1,43 +1,45 @@
-"""Complete a task, cancel it, open it again."""
+"""Completes, cancels and reopens tasks."""
 
 from datetime import datetime
 
-from gitnexus.backlog.decision import Decision, touched
-from gitnexus.backlog.elsewhere import Elsewhere
-from gitnexus.backlog.hierarchy import below
+from gitnexus.backlog.decision import BacklogDecision, revised_task
+from gitnexus.backlog.elsewhere import ForeignTasks
+from gitnexus.backlog.hierarchy import tasks_below
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.standing import is_ready, open_children, waits
+from gitnexus.backlog.readiness import is_ready, open_children, open_dependencies
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Tasks
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import format_timestamp
 from gitnexus.base.errors import Invalid
 
 
-def complete(backlog: Backlog, task_id: str, note: str | None = None) -> BacklogTask:
+def complete_task(backlog: Backlog, task_id: str, note: str | None = None) -> BacklogTask:
     """Complete a task. Raises: Invalid with what is still open, NotFound."""
-    return backlog.change(lambda tasks: completed(tasks, task_id, backlog.clock(), backlog.elsewhere, note))
+    return backlog.change(lambda tasks: decide_completion(tasks, task_id, backlog.clock(), backlog.elsewhere, note))
 
 
-def cancel(
+def cancel_task(
     backlog: Backlog, task_id: str, reason: str | None = None, *, with_children: bool = False
 ) -> list[BacklogTask]:
     """Cancel a task and return it, with what was cancelled below it. Raises: Invalid, NotFound."""
-    return backlog.change(lambda tasks: cancelled(tasks, task_id, backlog.clock(), reason, with_children=with_children))
+    return backlog.change(
+        lambda tasks: decide_cancellation(tasks, task_id, backlog.clock(), reason, with_children=with_children)
+    )
 
 
-def completed(
-    tasks: Tasks, task_id: str, now: datetime, elsewhere: Elsewhere, note: str | None = None
-) -> Decision[BacklogTask]:
+def decide_completion(
+    tasks: Tasks, task_id: str, now: datetime, elsewhere: ForeignTasks, note: str | None = None
+) -> BacklogDecision[BacklogTask]:
     """Return the task done. Raises: Invalid with the list of what is open, NotFound."""
     task = tasks.task(task_id)
-    after = done(task, tasks, now, elsewhere)
+    after = completed_task(task, tasks, now, elsewhere)
     if note:
         noted = (*task.notes, note)
-        after = touched(task, now, notes=noted) if after is task else after.changed(notes=noted)
-    return Decision([after] if after is not task else [], f"backlog: complete {task.id} {task.title}", after)
+        after = revised_task(task, now, notes=noted) if after is task else after.changed(notes=noted)
+    return BacklogDecision([after] if after is not task else [], f"backlog: complete {task.id} {task.title}", after)
 
 
-def done(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Elsewhere) -> BacklogTask:
+def completed_task(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: ForeignTasks) -> BacklogTask:
     """Return a task done, itself if it is. Raises: Invalid with what is still open."""
     if task.status == "done":
         return task
@@ -45,45 +47,46 @@ def done(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Elsewhere) -
         raise Invalid(
             f"{task.id} is cancelled", hint=f"open it again: git nexus task update {task.id} --status pending"
         )
-    waiting = waits(task, tasks, elsewhere)
+    waiting = open_dependencies(task, tasks, elsewhere)
     children = open_children(task.id, tasks)
     if waiting or children:
         open_now = [f"{wait.ref} {wait.why}" for wait in waiting]
         open_now += [f"{child.id} below it is {child.status}" for child in children]
         raise Invalid(
-            f"{task.id} cannot be completed: {_shown(open_now)}",
+            f"{task.id} cannot be completed: {_join_reasons(open_now)}",
             hint="complete those first, or drop the dependency",
             context={"dependencies": [wait.ref for wait in waiting], "children": [child.id for child in children]},
         )
-    return touched(task, now, **_closing("done", now))
+    return revised_task(task, now, **_closing_fields("done", now))
 
 
-def cancelled(
+def decide_cancellation(
     tasks: Tasks, task_id: str, now: datetime, reason: str | None = None, *, with_children: bool = False
-) -> Decision[list[BacklogTask]]:
+) -> BacklogDecision[list[BacklogTask]]:
     """Return the task cancelled, and with it what is open below if that is wanted. Raises: Invalid, NotFound."""
     task = tasks.task(task_id)
     if task.status == "done":
         raise Invalid(f"{task.id} is done", hint=f"open it again: git nexus task update {task.id} --status pending")
-    under = [child for child in below(task.id, tasks) if child.is_open]
+    under = [child for child in tasks_below(task.id, tasks) if child.is_open]
     if under and not with_children:
         raise Invalid(
-            f"{task.id} cannot be cancelled: {_shown([f'{child.id} below it is {child.status}' for child in under])}",
+            f"{task.id} cannot be cancelled: "
+            f"{_join_reasons([f'{child.id} below it is {child.status}' for child in under])}",
             hint="cancel those too with --children, or move them elsewhere",
             context={"children": [child.id for child in under]},
         )
-    fields = _closing("cancelled", now) | ({"cancellation_reason": reason} if reason else {})
-    after = [touched(one, now, **fields) for one in (task, *under) if one.status != "cancelled"]
-    return Decision(after, f"backlog: cancel {task.id} {task.title}", after or [task])
+    fields = _closing_fields("cancelled", now) | ({"cancellation_reason": reason} if reason else {})
+    after = [revised_task(one, now, **fields) for one in (task, *under) if one.status != "cancelled"]
+    return BacklogDecision(after, f"backlog: cancel {task.id} {task.title}", after or [task])
 
 
-def opened(task: BacklogTask, status: str, now: datetime) -> BacklogTask:
+def with_open_status(task: BacklogTask, status: str, now: datetime) -> BacklogTask:
     """Return a task in one of the open states, without the marks of its end."""
     ended = {"completed_at": None, "cancelled_at": None, "cancellation_reason": None} if not task.is_open else {}
-    return touched(task, now, status=status, **ended)
+    return revised_task(task, now, status=status, **ended)
 
 
-def freed(backlog: Backlog, task: BacklogTask) -> list[BacklogTask]:
+def newly_ready_tasks(backlog: Backlog, task: BacklogTask) -> list[BacklogTask]:
     """Return the tasks that can be started now that this one is done."""
     tasks = backlog.tasks()
     around = {other.id: other for other in tasks.dependents(task.id)}
@@ -93,18 +96,18 @@ def freed(backlog: Backlog, task: BacklogTask) -> list[BacklogTask]:
     return [other for other in around.values() if is_ready(other, tasks, backlog.elsewhere)]
 
 
-def stuck(tasks: Tasks, gone: list[BacklogTask]) -> list[BacklogTask]:
+def stuck_dependents(tasks: Tasks, gone: list[BacklogTask]) -> list[BacklogTask]:
     """Return the open tasks that depend on tasks which will never be done."""
     ids = {task.id for task in gone}
     found = {other.id: other for one in gone for other in tasks.dependents(one.id)}
     return [other for other in found.values() if other.is_open and other.id not in ids]
 
 
-def _closing(status: str, now: datetime) -> dict[str, object]:
-    other = {"completed_at": stamp(now)} if status == "done" else {"cancelled_at": stamp(now)}
+def _closing_fields(status: str, now: datetime) -> dict[str, object]:
+    other = {"completed_at": format_timestamp(now)} if status == "done" else {"cancelled_at": format_timestamp(now)}
     return {"status": status, "claim": None, **other}
 
 
-def _shown(reasons: list[str]) -> str:
+def _join_reasons(reasons: list[str]) -> str:
     more = f" and {len(reasons) - 8} more" if len(reasons) > 8 else ""
     return ", ".join(reasons[:8]) + more

@@ -1,4 +1,4 @@
-"""What a decision about the backlog answers with, and the one way a record changes."""
+"""The result of a decision about the backlog, and the one function that revises a task record."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import format_timestamp
 
 if TYPE_CHECKING:
     from gitnexus.backlog.tombstone import Tombstone
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Decision(NamedTuple, Generic[T]):
+class BacklogDecision(NamedTuple, Generic[T]):
     """The records to write, the one reason for it, and what the caller gets back. No records: nothing is written."""
 
     records: "Sequence[BacklogTask | Tombstone]"
@@ -24,7 +24,7 @@ class Decision(NamedTuple, Generic[T]):
     beside: Mapping[str, bytes] = MappingProxyType({})
 
 
-def touched(task: BacklogTask, now: datetime, **fields: Any) -> BacklogTask:
+def revised_task(task: BacklogTask, now: datetime, **fields: Any) -> BacklogTask:
     """Return a task with fields replaced, one step further on its own clock; itself if nothing is different."""
     after = task.changed(**fields)
-    return task if after == task else after.changed(rev=task.rev + 1, updated_at=stamp(now))
+    return task if after == task else after.changed(rev=task.rev + 1, updated_at=format_timestamp(now))

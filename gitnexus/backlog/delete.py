@@ -1,22 +1,24 @@
-"""Delete a task: a tombstone keeps its number, so that it is never given again."""
+"""Deletes a task, and leaves a tombstone so that its number is never used again."""
 
 from datetime import datetime
 
-from gitnexus.backlog.decision import Decision, touched
+from gitnexus.backlog.decision import BacklogDecision, revised_task
 from gitnexus.backlog.model import BacklogTask
 from gitnexus.backlog.store import Backlog
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.backlog.tombstone import Tombstone
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import format_timestamp
 from gitnexus.base.errors import Invalid
 
 
-def delete(backlog: Backlog, task_id: str, *, force: bool = False) -> list[BacklogTask]:
+def delete_task(backlog: Backlog, task_id: str, *, force: bool = False) -> list[BacklogTask]:
     """Delete a task and return those that let go of it. Raises: Invalid, NotFound."""
-    return backlog.change(lambda tasks: deleted(tasks, task_id, backlog.clock(), force=force))
+    return backlog.change(lambda tasks: decide_deletion(tasks, task_id, backlog.clock(), force=force))
 
 
-def deleted(tasks: Tasks, task_id: str, now: datetime, *, force: bool = False) -> Decision[list[BacklogTask]]:
+def decide_deletion(
+    tasks: Tasks, task_id: str, now: datetime, *, force: bool = False
+) -> BacklogDecision[list[BacklogTask]]:
     """Return the tombstone and the records that named the task. Raises: Invalid while tasks need it, NotFound.
 
     With `force` those let go of it in the same commit. Relations to it go in any case: nothing waits for them.
@@ -31,17 +33,21 @@ def deleted(tasks: Tasks, task_id: str, now: datetime, *, force: bool = False) -
             hint="with --force they let go of it; git nexus task cancel keeps it in sight",
             context={"dependents": [other.id for other in dependents], "children": [child.id for child in children]},
         )
-    freed = [_without(other, task.id, now) for other in tasks if other.id != task.id and _names(other, task.id)]
-    stone = buried(task, now)
-    return Decision([stone, *freed], f"backlog: delete {task.id} {task.title}", freed)
+    freed = [
+        _without_references(other, task.id, now)
+        for other in tasks
+        if other.id != task.id and _refers_to(other, task.id)
+    ]
+    stone = tombstone_for_task(task, now)
+    return BacklogDecision([stone, *freed], f"backlog: delete {task.id} {task.title}", freed)
 
 
-def buried(task: BacklogTask, now: datetime) -> Tombstone:
+def tombstone_for_task(task: BacklogTask, now: datetime) -> Tombstone:
     """Return what stays of a task."""
-    return Tombstone(id=task.id, title=task.title, deleted_at=stamp(now), uid=task.uid, rev=task.rev + 1)
+    return Tombstone(id=task.id, title=task.title, deleted_at=format_timestamp(now), uid=task.uid, rev=task.rev + 1)
 
 
-def _names(task: BacklogTask, task_id: str) -> bool:
+def _refers_to(task: BacklogTask, task_id: str) -> bool:
     return (
         task.parent_id == task_id
         or task_id in task.depends
@@ -49,8 +55,8 @@ def _names(task: BacklogTask, task_id: str) -> bool:
     )
 
 
-def _without(task: BacklogTask, task_id: str, now: datetime) -> BacklogTask:
-    return touched(
+def _without_references(task: BacklogTask, task_id: str, now: datetime) -> BacklogTask:
+    return revised_task(
         task,
         now,
         parent_id=None if task.parent_id == task_id else task.parent_id,

@@ -1,15 +1,24 @@
-"""One task as two clones changed it: field by field, the later change by Lamport's count where both changed the same.
+"""Merges one task that two clones changed, field by field; where both changed a field, the higher Lamport count wins.
 
-Made so that it does not matter who meets whom first: each field is the greatest of all that changed it, a set has what
-anybody added and lacks what anybody took away. Only a claim looks at which side was published first.
+The result does not depend on the order in which clones meet: each field has the greatest of all changes, a set has what
+anyone added and lacks what anyone removed. Only a claim depends on which side was published first.
 """
 
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from gitnexus.backlog.lease import Claim
-from gitnexus.backlog.stamps import KEY, SETS, STATUS, Value, fields, marks_of, rev_of, same
-from gitnexus.base.canonical import canonical
+from gitnexus.backlog.lease import TaskClaim
+from gitnexus.backlog.stamps import (
+    KEY,
+    SETS,
+    STATUS,
+    Value,
+    is_same_value,
+    mergeable_fields,
+    rev_of_task,
+    stamps_of_task,
+)
+from gitnexus.base.canonical import canonical_json
 from gitnexus.base.errors import Invalid
 
 _LATEST = ("rev", "updatedAt")
@@ -22,16 +31,23 @@ class _Field(NamedTuple):
     at: int
 
 
-def merged_fields(base: Value, mine: Value, theirs: Value, now: datetime) -> dict[str, Any]:
+def merge_task_fields(base: Value, mine: Value, theirs: Value, now: datetime) -> dict[str, Any]:
     """Return both sides' changes in one record. No clock decides, but whether a claim still holds."""
     out: dict[str, Any] = {}
-    for key in ("id", "uid", "claim", *_LATEST, *SETS):
-        value = _own_rule(key, base.get(key), mine.get(key), theirs.get(key), now)
+    for key in ("id", "uid", "uids", "claim", *_LATEST, *SETS):
+        value = _merge_special_field(key, base.get(key), mine.get(key), theirs.get(key), now)
         if value is not None:
             out[key] = value
     marks: dict[str, int] = {}
-    for name in sorted(fields(mine).keys() | fields(theirs).keys() | marks_of(mine).keys() | marks_of(theirs).keys()):
-        found = _later(_field(base, base, name), _field(base, mine, name), _field(base, theirs, name))
+    for name in sorted(
+        mergeable_fields(mine).keys()
+        | mergeable_fields(theirs).keys()
+        | stamps_of_task(mine).keys()
+        | stamps_of_task(theirs).keys()
+    ):
+        found = _later_change(
+            _field_of_side(base, base, name), _field_of_side(base, mine, name), _field_of_side(base, theirs, name)
+        )
         if found.at:
             marks[name] = found.at
         if name == STATUS[0]:
@@ -41,45 +57,59 @@ def merged_fields(base: Value, mine: Value, theirs: Value, now: datetime) -> dic
     return {**out, **({KEY: marks} if marks else {})}
 
 
-def _field(base: Value, side: Value, name: str) -> _Field:
+def _field_of_side(base: Value, side: Value, name: str) -> _Field:
     """Return a field of a side. One that was changed by who knows no stamps counts as changed last of all there."""
-    value, was = fields(side).get(name), fields(base).get(name)
-    at, before = marks_of(side).get(name, 0), marks_of(base).get(name, 0)
-    return _Field(value, rev_of(side) if at == before and not same(value, was) else at)
+    value, was = mergeable_fields(side).get(name), mergeable_fields(base).get(name)
+    at, before = stamps_of_task(side).get(name, 0), stamps_of_task(base).get(name, 0)
+    return _Field(value, rev_of_task(side) if at == before and not is_same_value(value, was) else at)
 
 
-def _later(base: _Field, mine: _Field, theirs: _Field) -> _Field:
-    changed = [one for one in (mine, theirs) if one.at != base.at or not same(one.value, base.value)]
-    return max(changed, key=lambda one: (one.at, canonical(one.value)), default=base)
+def _later_change(base: _Field, mine: _Field, theirs: _Field) -> _Field:
+    changed = [one for one in (mine, theirs) if one.at != base.at or not is_same_value(one.value, base.value)]
+    return max(changed, key=lambda one: (one.at, canonical_json(one.value)), default=base)
 
 
-def _own_rule(key: str, base: Any, mine: Any, theirs: Any, now: datetime) -> Any:
+def _merge_special_field(key: str, base: Any, mine: Any, theirs: Any, now: datetime) -> Any:
     if key == "claim":
         return first_claim(base, mine, theirs, now)
     if key in SETS and isinstance(mine, list | None) and isinstance(theirs, list | None):
-        return _union(base, mine, theirs)
+        return united(base, mine, theirs)
+    if key == "uids":
+        return _each(*(one if isinstance(one, dict) else {} for one in (base, mine, theirs)))
     if key in _LATEST:
-        return max((one for one in (mine, theirs) if one is not None), key=_by_size, default=None)
-    if same(mine, theirs) or same(theirs, base):
+        return max((one for one in (mine, theirs) if one is not None), key=_size_key, default=None)
+    if is_same_value(mine, theirs) or is_same_value(theirs, base):
         return mine
-    return theirs if same(mine, base) else max((mine, theirs), key=canonical)
+    return theirs if is_same_value(mine, base) else max((mine, theirs), key=canonical_json)
 
 
-def _by_size(value: Any) -> tuple[bool, Any]:
+def _size_key(value: Any) -> tuple[bool, Any]:
     return (isinstance(value, str), value)
 
 
-def _union(base: Any, mine: list[Any] | None, theirs: list[Any] | None) -> list[Any] | None:
+def united(base: Any, mine: list[Any] | None, theirs: list[Any] | None) -> list[Any] | None:
     """Return what both had and neither took away, then what either added, in an order that is the same everywhere."""
-    if same(mine, theirs) or same(theirs, base):
+    if is_same_value(mine, theirs) or is_same_value(theirs, base):
         return mine
-    if same(mine, base):
+    if is_same_value(mine, base):
         return theirs
     old: list[Any] = base if isinstance(base, list) else []
-    had, ours, others = ({canonical(one): one for one in side} for side in (old, mine or [], theirs or []))
+    had, ours, others = ({canonical_json(one): one for one in side} for side in (old, mine or [], theirs or []))
     kept = [one for name, one in had.items() if name in ours and name in others]
     more = {name: one for name, one in (ours | others).items() if name not in had}
     return [*kept, *(more[name] for name in sorted(more))]
+
+
+def _each(base: Value, mine: Value, theirs: Value) -> dict[str, Any] | None:
+    """Return an object merged key by key; what either side took away is gone."""
+    found = {}
+    for key in sorted({**mine, **theirs}):
+        was, ours, others = base.get(key), mine.get(key), theirs.get(key)
+        both = max(ours, others, key=canonical_json) if ours is not None and others is not None else ours or others
+        value = others if is_same_value(ours, was) else ours if is_same_value(others, was) else both
+        if value is not None:
+            found[key] = value
+    return found or None
 
 
 def first_claim(base: Any, mine: Any, theirs: Any, now: datetime) -> Any:
@@ -88,7 +118,7 @@ def first_claim(base: Any, mine: Any, theirs: Any, now: datetime) -> Any:
         return mine
     if mine == base:
         return theirs
-    ours, others = _claim(mine), _claim(theirs)
+    ours, others = _parse_claim(mine), _parse_claim(theirs)
     if ours is None or others is None:
         return mine if others is None else theirs
     if ours.token == others.token:
@@ -96,8 +126,8 @@ def first_claim(base: Any, mine: Any, theirs: Any, now: datetime) -> Any:
     return theirs if others.holds(now) or not ours.holds(now) else mine
 
 
-def _claim(value: Any) -> Claim | None:
+def _parse_claim(value: Any) -> TaskClaim | None:
     try:
-        return Claim.from_value(value, "claim")
+        return TaskClaim.from_value(value, "claim")
     except Invalid:
         return None

@@ -1,17 +1,17 @@
-"""What somebody says about a task, checked before anything is decided."""
+"""Validates the field values that a user gives for a task before anything is decided."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from gitnexus.backlog.elsewhere import Elsewhere
+from gitnexus.backlog.elsewhere import ForeignTasks
 from gitnexus.backlog.model import LONGEST_TITLE, Kind, Priority, Status
-from gitnexus.backlog.reference import one
+from gitnexus.backlog.reference import parse_single_reference
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.base.errors import Invalid
-from gitnexus.base.text import visible
+from gitnexus.base.text import make_visible
 
 
-class Fields(NamedTuple):
+class TaskFields(NamedTuple):
     """The fields of a task as they are given; None and an empty list say nothing."""
 
     title: str | None = None
@@ -30,14 +30,14 @@ class Fields(NamedTuple):
     size: str | None = None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> "Fields":
+    def of(cls, given: Mapping[str, Any]) -> "TaskFields":
         """Return the fields among what was given by name; lists become tuples, None says nothing."""
         found: dict[str, Any] = {name: given[name] for name in cls._fields if given.get(name) is not None}
         found |= {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
         return cls(**found)
 
 
-def title_of(given: str | None) -> str:
+def require_title(given: str | None) -> str:
     """Return a title: one line of at most 120 characters that is not blank. Raises: Invalid."""
     title = (given or "").strip()
     if not title:
@@ -47,12 +47,12 @@ def title_of(given: str | None) -> str:
             f"the title has {len(title)} characters, {LONGEST_TITLE} are the most",
             hint="put the details into --description",
         )
-    if visible(title, keep="") != title:
+    if make_visible(title, keep="") != title:
         raise Invalid("the title holds control or invisible characters", hint="a title is one plain line")
     return title
 
 
-def listed(what: str, before: Iterable[str], more: Iterable[str], less: Iterable[str] = ()) -> tuple[str, ...]:
+def edit_list_items(what: str, before: Iterable[str], more: Iterable[str], less: Iterable[str] = ()) -> tuple[str, ...]:
     """Return a list with items added, each once, and others taken out. Raises: Invalid for an empty one."""
     added = [item.strip() for item in more]
     if not all(added):
@@ -61,29 +61,29 @@ def listed(what: str, before: Iterable[str], more: Iterable[str], less: Iterable
     return tuple(item for item in dict.fromkeys([*before, *added]) if item not in gone)
 
 
-def dependencies(given: Iterable[str], tasks: Tasks, elsewhere: Elsewhere) -> tuple[str, ...]:
+def resolve_dependencies(given: Iterable[str], tasks: Tasks, elsewhere: ForeignTasks) -> tuple[str, ...]:
     """Return references as they are stored; one to this project must exist. Raises: BadReference, Invalid, NotFound."""
     found = []
     for text in given:
-        reference = one(text)
+        reference = parse_single_reference(text)
         if reference.project is None or elsewhere.own(reference.project):
             found.append(tasks.task(reference.task).id)
         else:
-            found.append(elsewhere.admitted(reference))
+            found.append(elsewhere.admit_reference(reference))
     return tuple(found)
 
 
-def ask_ahead(given: Iterable[str], elsewhere: Elsewhere) -> None:
+def admit_foreign_references(given: Iterable[str], elsewhere: ForeignTasks) -> None:
     """Have references to other projects admitted now: that reads and writes elsewhere, so not inside a transaction.
 
     Raises: BadReference, Invalid, and what forbids it.
     """
-    for reference in map(one, given):
+    for reference in map(parse_single_reference, given):
         if reference.project is not None and not elsewhere.own(reference.project):
-            elsewhere.admitted(reference)
+            elsewhere.admit_reference(reference)
 
 
-def as_stored(text: str, elsewhere: Elsewhere) -> str:
+def stored_reference(text: str, elsewhere: ForeignTasks) -> str:
     """Return a reference as a record would hold it, whether it leads anywhere or not. Raises: BadReference, Invalid."""
-    reference = one(text)
+    reference = parse_single_reference(text)
     return reference.task if reference.project is None or elsewhere.own(reference.project) else str(reference)

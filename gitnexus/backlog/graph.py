@@ -1,7 +1,7 @@
-"""Who waits for whom: order, cycles, the longest chain and the impact, exactly and without recursion.
+"""Computes order, cycles, the longest chain and the impact of a dependency graph, exactly and without recursion. Pure.
 
-A graph is a mapping from a node to what it waits for. What is waited for need not be a key itself. Nodes are any
-sortable texts, so the same functions serve one project's ids and the ids of all projects.
+A graph is a mapping from a node to the nodes it depends on, which need not be keys themselves. Nodes are any sortable
+texts, so the same functions serve one project's ids and the ids of all projects.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,23 +27,23 @@ class Cyclic(Invalid):
         )
 
 
-def nodes_of(edges: Edges) -> list[str]:
+def all_nodes(edges: Edges) -> list[str]:
     """Return every node, also those that are only waited for."""
     return list(dict.fromkeys([*edges, *(target for targets in edges.values() for target in targets)]))
 
 
-def turned(edges: Edges) -> dict[str, list[str]]:
+def reversed_edges(edges: Edges) -> dict[str, list[str]]:
     """Return the graph the other way round: a node and who waits for it."""
-    found: dict[str, list[str]] = {node: [] for node in nodes_of(edges)}
+    found: dict[str, list[str]] = {node: [] for node in all_nodes(edges)}
     for node, targets in edges.items():
         for target in dict.fromkeys(targets):
             found[target].append(node)
     return found
 
 
-def ordered(edges: Edges) -> list[str]:
+def topological_order(edges: Edges) -> list[str]:
     """Return all nodes, each after what it waits for. Raises: Cyclic."""
-    waiting = turned(edges)
+    waiting = reversed_edges(edges)
     left = {node: len(set(edges.get(node, ()))) for node in waiting}
     done = [node for node, count in left.items() if count == 0]
     for node in done:  # grows while it is walked
@@ -52,11 +52,11 @@ def ordered(edges: Edges) -> list[str]:
             if left[other] == 0:
                 done.append(other)
     if len(done) < len(left):
-        raise Cyclic(cycles(edges)[0])
+        raise Cyclic(find_cycles(edges)[0])
     return done
 
 
-def path(start: str, goal: str, edges: Callable[[str], Iterable[str]]) -> list[str] | None:
+def shortest_path(start: str, goal: str, edges: Callable[[str], Iterable[str]]) -> list[str] | None:
     """Return a shortest way from `start` to `goal`, both included, or None; asks only about what it meets."""
     before: dict[str, str | None] = {start: None}
     pending = [start]
@@ -77,7 +77,7 @@ def longest_chain(edges: Edges, key: Callable[[str], Any] = str) -> list[str]:
     """Return the longest chain, each waiting for the one before; of equals the first by `key`. Raises: Cyclic."""
     length: dict[str, int] = {}
     before: dict[str, str | None] = {}
-    for node in ordered(edges):
+    for node in topological_order(edges):
         best = min(set(edges.get(node, ())), key=lambda target: (-length[target], key(target)), default=None)
         before[node] = best
         length[node] = 1 + (length[best] if best is not None else 0)
@@ -89,20 +89,20 @@ def longest_chain(edges: Edges, key: Callable[[str], Any] = str) -> list[str]:
     return chain[::-1]
 
 
-def chains(edges: Edges) -> dict[str, int]:
+def chain_lengths(edges: Edges) -> dict[str, int]:
     """Return for each node how many stand in the longest chain that begins with it. Raises: Cyclic."""
-    waiting = turned(edges)
+    waiting = reversed_edges(edges)
     length: dict[str, int] = {}
-    for node in reversed(ordered(edges)):
+    for node in reversed(topological_order(edges)):
         length[node] = 1 + max((length[other] for other in waiting[node]), default=0)
     return length
 
 
-def impacts(edges: Edges) -> dict[str, int]:
+def impact_counts(edges: Edges) -> dict[str, int]:
     """Return for each node how many wait for it, directly or through others. Raises: Cyclic."""
-    order = ordered(edges)
+    order = topological_order(edges)
     place = {node: at for at, node in enumerate(order)}
-    waiting = turned(edges)
+    waiting = reversed_edges(edges)
     users = {node: len(set(edges.get(node, ()))) for node in order}
     reached: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -118,19 +118,19 @@ def impacts(edges: Edges) -> dict[str, int]:
     return counts
 
 
-def cycles(edges: Edges) -> list[list[str]]:
+def find_cycles(edges: Edges) -> list[list[str]]:
     """Return one cycle of each knot of nodes that wait for each other, from its smallest node on; sorted."""
     found = []
-    for knot in knots(edges):
+    for knot in cyclic_components(edges):
         first = min(knot)
         inside = {node: [target for target in edges.get(node, ()) if target in knot] for node in knot}
-        ways = (path(target, first, inside.__getitem__) for target in inside[first])
+        ways = (shortest_path(target, first, inside.__getitem__) for target in inside[first])
         way = min((way for way in ways if way is not None), key=len)
         found.append([first, *way[:-1]])
     return sorted(found)
 
 
-def knots(edges: Edges) -> list[set[str]]:
+def cyclic_components(edges: Edges) -> list[set[str]]:
     """Return the strongly connected sets that hold a cycle (Tarjan's algorithm with a stack of its own)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -152,7 +152,7 @@ def knots(edges: Edges) -> list[set[str]]:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    found += _popped(node, stack, on_stack, edges)
+                    found += _pop_component(node, stack, on_stack, edges)
             elif target not in index:
                 index[target] = low[target] = len(index)
                 stack.append(target)
@@ -163,7 +163,7 @@ def knots(edges: Edges) -> list[set[str]]:
     return found
 
 
-def _popped(node: str, stack: list[str], on_stack: set[str], edges: Edges) -> list[set[str]]:
+def _pop_component(node: str, stack: list[str], on_stack: set[str], edges: Edges) -> list[set[str]]:
     knot: set[str] = set()
     while node not in knot:
         knot.add(stack.pop())

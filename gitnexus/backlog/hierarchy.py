@@ -1,47 +1,47 @@
-"""Parents and children: at most three deep, never in a ring, and nothing waits for what waits for it."""
+"""Checks parents and children of tasks: at most three levels, no cycle, and no task that waits for a task it blocks."""
 
 from collections.abc import Iterable
 
 from gitnexus.backlog import graph
-from gitnexus.backlog.elsewhere import Elsewhere
-from gitnexus.backlog.model import BacklogTask, is_id
-from gitnexus.backlog.standing import here
+from gitnexus.backlog.elsewhere import ForeignTasks
+from gitnexus.backlog.model import BacklogTask, is_task_id
+from gitnexus.backlog.readiness import local_id_of_reference
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.base.errors import BadReference, Invalid
 
 DEEPEST = 3
 
 
-def parent_for(parent_id: str, tasks: Tasks) -> BacklogTask:
+def require_open_parent(parent_id: str, tasks: Tasks) -> BacklogTask:
     """Return a task that may get another one below it. Raises: NotFound, Invalid."""
     parent = tasks.task(parent_id)
     if not parent.is_open:
         raise Invalid(f"{parent.id} is {parent.status}, an open task cannot be put below it",
                       hint=f"open it again first: git nexus task update {parent.id} --status pending")  # fmt: skip
-    if depth(parent, tasks) >= DEEPEST:
+    if depth_of_task(parent, tasks) >= DEEPEST:
         raise Invalid(f"{parent.id} is {DEEPEST} levels deep already, nothing can be put below it",
                       hint="choose one of its parents")  # fmt: skip
     return parent
 
 
-def moved(task: BacklogTask, parent_id: str | None, tasks: Tasks) -> str | None:
+def require_allowed_parent(task: BacklogTask, parent_id: str | None, tasks: Tasks) -> str | None:
     """Return the parent that a task may move to. Raises: NotFound, Invalid for a ring or for too many levels."""
     if parent_id is None or parent_id == task.parent_id:
         return parent_id
-    parent = parent_for(parent_id, tasks)
-    line = [parent.id, *ancestors(parent, tasks)]
+    parent = require_open_parent(parent_id, tasks)
+    line = [parent.id, *ancestor_ids(parent, tasks)]
     if task.id in line:
         raise Invalid(
             f"{task.id} cannot be below {parent.id}, which is {'itself' if task.id == parent.id else 'below it'}"
         )
-    levels = len(line) + height(task, tasks)
+    levels = len(line) + height_of_task(task, tasks)
     if levels > DEEPEST:
         raise Invalid(f"below {parent.id} this would be {levels} levels deep, {DEEPEST} are the most",
                       hint="move the tasks below it first")  # fmt: skip
     return parent.id
 
 
-def ancestors(task: BacklogTask, tasks: Tasks) -> list[str]:
+def ancestor_ids(task: BacklogTask, tasks: Tasks) -> list[str]:
     """Return the ids above a task, the nearest first; a ring that somebody wrote ends where it closes."""
     found: list[str] = []
     at = task.parent_id
@@ -52,12 +52,12 @@ def ancestors(task: BacklogTask, tasks: Tasks) -> list[str]:
     return found
 
 
-def depth(task: BacklogTask, tasks: Tasks) -> int:
+def depth_of_task(task: BacklogTask, tasks: Tasks) -> int:
     """Return the level of a task: 1 without a parent."""
-    return 1 + len(ancestors(task, tasks))
+    return 1 + len(ancestor_ids(task, tasks))
 
 
-def below(task_id: str, tasks: Tasks) -> list[BacklogTask]:
+def tasks_below(task_id: str, tasks: Tasks) -> list[BacklogTask]:
     """Return every task below one, parents before children; each once, whatever somebody wrote."""
     found: dict[str, BacklogTask] = {}
     pending = [task_id]
@@ -69,15 +69,15 @@ def below(task_id: str, tasks: Tasks) -> list[BacklogTask]:
     return list(found.values())
 
 
-def height(task: BacklogTask, tasks: Tasks) -> int:
+def height_of_task(task: BacklogTask, tasks: Tasks) -> int:
     """Return how many levels a task and all below it take."""
     level = {task.id: 1}
-    for child in below(task.id, tasks):
+    for child in tasks_below(task.id, tasks):
         level[child.id] = 1 + level[child.parent_id or task.id]
     return max(level.values())
 
 
-def refuse_cycle(task: BacklogTask, tasks: Tasks, elsewhere: Elsewhere) -> None:
+def refuse_waiting_cycle(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> None:
     """Refuse a task that would wait for itself: through dependencies, or as a parent through its children.
 
     Raises: Cyclic.
@@ -88,20 +88,20 @@ def refuse_cycle(task: BacklogTask, tasks: Tasks, elsewhere: Elsewhere) -> None:
         if found is None:
             return ()
         children = [child.id for child in tasks.children(task_id) if child.id != task.id]
-        return [*local_depends(found, elsewhere), *children, *([task.id] if task.parent_id == task_id else [])]
+        return [*local_dependencies(found, elsewhere), *children, *([task.id] if task.parent_id == task_id else [])]
 
     for wanted in waits_for(task.id):
-        way = graph.path(wanted, task.id, waits_for)
+        way = graph.shortest_path(wanted, task.id, waits_for)
         if way is not None:
             raise graph.Cyclic([task.id, *way[:-1]])
 
 
-def local_depends(task: BacklogTask, elsewhere: Elsewhere) -> list[str]:
+def local_dependencies(task: BacklogTask, elsewhere: ForeignTasks) -> list[str]:
     """Return the dependencies of a task that are tasks of this project."""
     found = []
     for ref in dict.fromkeys(task.depends):
         try:
-            local = ref if is_id(ref) else here(ref, elsewhere)
+            local = ref if is_task_id(ref) else local_id_of_reference(ref, elsewhere)
         except BadReference:
             continue
         if local is not None:

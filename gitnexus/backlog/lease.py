@@ -1,11 +1,11 @@
-"""Who works on a task, and until when."""
+"""The record of a claim: who works on a task, and until when."""
 
 from datetime import UTC, datetime
 
 from gitnexus.base.record import StoredRecord
 
 
-class Claim(StoredRecord):
+class TaskClaim(StoredRecord):
     """A lease: who works on a task and until when. The token tells one lease from the next of the same name."""
 
     by: str

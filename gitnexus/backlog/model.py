@@ -1,9 +1,10 @@
-"""A task of the backlog, in the form of CLEO's schema 2.10.0.
+"""The record of a backlog task, in the form of CLEO's schema 2.10.0.
 
-A reader takes what it finds: an optional field that is missing or of a wrong type counts as absent and is written back
-exactly as it came. So a record keeps the JSON value it was read from, and only what was changed is laid over it.
+An optional field that is missing or of a wrong type counts as absent and is written back exactly as it was read. So a
+record keeps the JSON value it was read from, and only changed fields are laid over it.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
@@ -12,8 +13,8 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.record import StoredRecord
 
 if TYPE_CHECKING:
-    from gitnexus.backlog.lease import Claim
-    from gitnexus.backlog.relation import Relation
+    from gitnexus.backlog.lease import TaskClaim
+    from gitnexus.backlog.relation import TaskRelation
 
 Status = Literal["pending", "active", "blocked", "done", "cancelled"]
 Priority = Literal["critical", "high", "medium", "low"]
@@ -22,7 +23,9 @@ STATUSES, PRIORITIES, KINDS = map(get_args, (Status, Priority, Kind))
 OPEN = ("pending", "active", "blocked")
 CLOSED = ("done", "cancelled")
 # Fields that are ours: CLEO's files never hold them.
-OURS = ("rev", "uid", "claim", "aliases", "stamps")
+OURS = ("rev", "uid", "claim", "aliases", "stamps", "uids")
+# Of these, what an answer leaves out: they are how a record is kept.
+_HIDDEN = ("stamps", "uids")
 
 LONGEST_TITLE = 120
 # A number beyond this is kept as it is and not counted on: one odd record must not blow up all that follow.
@@ -44,7 +47,7 @@ class BacklogTask(StoredRecord):
     acceptance: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     depends: tuple[str, ...] = ()
-    relates: "tuple[Relation, ...]" = ()
+    relates: "tuple[TaskRelation, ...]" = ()
     blocked_by: str | None = None
     phase: str | None = None
     size: str | None = None
@@ -55,8 +58,10 @@ class BacklogTask(StoredRecord):
     cancellation_reason: str | None = None
     rev: int = 0
     uid: str | None = None
-    claim: "Claim | None" = None
+    claim: "TaskClaim | None" = None
     aliases: tuple[str, ...] = ()
+    # Tasks of other projects that it names: the reference as it is stored, and the `uid` of the task that is meant.
+    uids: Mapping[str, str] | None = None
 
     @classmethod
     def from_value(cls, value: Any, where: str) -> Self:
@@ -88,15 +93,30 @@ class BacklogTask(StoredRecord):
                 if now is None:
                     out.pop(key, None)
                 else:
-                    out[key] = _json(now)
+                    out[key] = _json_value(now)
         return out
 
     def shown(self) -> dict[str, Any]:
         """Return the fields for an answer: as they are understood, lists always there, nothing for what is absent."""
-        understood = {key: _json(getattr(self, name)) for key, (name, _, _) in _BY_KEY.items()}
+        understood = {key: _json_value(getattr(self, name)) for key, (name, _, _) in _BY_KEY.items()}
         absent = {key for key, value in understood.items() if value is None}
-        foreign = {key: value for key, value in self.unknown.items() if key not in absent and key != "stamps"}
-        return foreign | {key: value for key, value in understood.items() if key not in absent}
+        found = {**self.unknown, **understood}
+        return {key: value for key, value in found.items() if key not in absent and key not in _HIDDEN}
+
+    def unreadable(self) -> list[str]:
+        """Return the fields of its JSON value that mean nothing here, lists with the places that do not."""
+        found = []
+        for key, (_, read, _) in _BY_KEY.items():
+            given = self.unknown.get(key)
+            if given is None:
+                continue
+            if read(given) is None:
+                found.append(key)
+            elif isinstance(given, list):
+                plain = {"relates": dict}.get(key, str)
+                bad = [at for at, one in enumerate(given) if type(one) is not plain or (one and not read([one]))]
+                found += [f"{key}[{at}]" for at in bad]
+        return found
 
     @property
     def is_open(self) -> bool:
@@ -108,98 +128,124 @@ class BacklogTask(StoredRecord):
         return self.claim.by if self.claim is not None and self.claim.holds(now) else None
 
 
-def is_id(text: str) -> bool:
+def is_task_id(text: str) -> bool:
     """True for T and a number, in plain digits."""
     return text[:1] == "T" and text.isascii() and text[1:].isdecimal()
 
 
-def number_of(task_id: str) -> int:
+def number_of_id(task_id: str) -> int:
     """Return the number of an id, 0 for one that is too large to count on."""
     digits = task_id[1:]
     return int(digits) if len(digits) < 20 and int(digits) < _LARGEST_NUMBER else 0
 
 
-def in_order(task_id: str) -> tuple[int, int, str]:
+def id_sort_key(task_id: str) -> tuple[int, int, str]:
     """Return what ids are sorted by: their number, however it is padded."""
-    return (number_of(task_id) or _LARGEST_NUMBER, len(task_id), task_id)
+    return (number_of_id(task_id) or _LARGEST_NUMBER, len(task_id), task_id)
 
 
 _TEXT = frozenset({str})
 
 
-def _text(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _id(value: Any) -> str | None:
-    return value if isinstance(value, str) and is_id(value) else None
+def _id_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and is_task_id(value) else None
 
 
-def _count(value: Any) -> int | None:
+def _count_or_none(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
-    return tuple(value) if isinstance(value, list) and _TEXT.issuperset(map(type, value)) else None
+def _texts_or_none(value: Any) -> tuple[str, ...] | None:
+    """Return the texts of a list: an element that is none hides no other."""
+    if not isinstance(value, list):
+        return None
+    return tuple(value) if _TEXT.issuperset(map(type, value)) else tuple(one for one in value if type(one) is str)
 
 
-def _among(words: tuple[str, ...]) -> Callable[[Any], Any]:
+def _references(value: Any) -> tuple[str, ...] | None:
+    """Return references; what is no text is none to anything, and blocks like every other that leads nowhere."""
+    if not isinstance(value, list):
+        return None
+    return tuple(value) if _TEXT.issuperset(map(type, value)) else tuple(map(_as_text, value))
+
+
+def _as_text(value: Any) -> str:
+    import json  # only for who wrote something else than a reference
+
+    return value if type(value) is str else json.dumps(value)
+
+
+def _choice_reader(words: tuple[str, ...]) -> Callable[[Any], Any]:
     return lambda value: value if isinstance(value, str) and value in words else None
 
 
-def _relations(value: Any) -> "tuple[Relation, ...] | None":
+def _relations_or_none(value: Any) -> "tuple[TaskRelation, ...] | None":
     if not isinstance(value, list):
         return None
-    from gitnexus.backlog.relation import Relation  # a class costs a short command a millisecond: only who has one pays
+    from gitnexus.backlog.relation import (
+        TaskRelation,  # a class costs a short command a millisecond: only who has one pays
+    )
+
+    found = []
+    for item in value:
+        with contextlib.suppress(Invalid):
+            found.append(TaskRelation.from_value(item, "relates"))
+    return tuple(found)
+
+
+def _claim_or_none(value: Any) -> "TaskClaim | None":
+    from gitnexus.backlog.lease import TaskClaim
 
     try:
-        return tuple(Relation.from_value(item, "relates") for item in value)
+        return TaskClaim.from_value(value, "claim")
     except Invalid:
         return None
 
 
-def _claim(value: Any) -> "Claim | None":
-    from gitnexus.backlog.lease import Claim
-
-    try:
-        return Claim.from_value(value, "claim")
-    except Invalid:
+def _uids(value: Any) -> dict[str, str] | None:
+    if not isinstance(value, dict):
         return None
+    return {ref: uid for ref, uid in value.items() if isinstance(uid, str)} or None
 
 
-def _json(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, StoredRecord):
         return value.plain()
-    return [_json(item) for item in value] if isinstance(value, tuple) else value
+    return [_json_value(item) for item in value] if isinstance(value, tuple) else value
 
 
 _Read = Callable[[Any], Any]
 _BY_KEY: Mapping[str, tuple[str, _Read, Any]] = {
-    "id": ("id", _id, None),
-    "title": ("title", _text, None),
-    "status": ("status", _among(STATUSES), "pending"),
-    "priority": ("priority", _among(PRIORITIES), "medium"),
-    "type": ("type", _among(KINDS), "task"),
-    "parentId": ("parent_id", _id, None),
-    "description": ("description", _text, None),
-    "labels": ("labels", _texts, ()),
-    "files": ("files", _texts, ()),
-    "acceptance": ("acceptance", _texts, ()),
-    "notes": ("notes", _texts, ()),
-    "depends": ("depends", _texts, ()),
-    "relates": ("relates", _relations, ()),
-    "blockedBy": ("blocked_by", _text, None),
-    "phase": ("phase", _text, None),
-    "size": ("size", _text, None),
-    "createdAt": ("created_at", _text, None),
-    "updatedAt": ("updated_at", _text, None),
-    "completedAt": ("completed_at", _text, None),
-    "cancelledAt": ("cancelled_at", _text, None),
-    "cancellationReason": ("cancellation_reason", _text, None),
-    "rev": ("rev", _count, 0),
-    "uid": ("uid", _text, None),
-    "claim": ("claim", _claim, None),
-    "aliases": ("aliases", _texts, ()),
+    "id": ("id", _id_or_none, None),
+    "title": ("title", _text_or_none, None),
+    "status": ("status", _choice_reader(STATUSES), "pending"),
+    "priority": ("priority", _choice_reader(PRIORITIES), "medium"),
+    "type": ("type", _choice_reader(KINDS), "task"),
+    "parentId": ("parent_id", _id_or_none, None),
+    "description": ("description", _text_or_none, None),
+    "labels": ("labels", _texts_or_none, ()),
+    "files": ("files", _texts_or_none, ()),
+    "acceptance": ("acceptance", _texts_or_none, ()),
+    "notes": ("notes", _texts_or_none, ()),
+    "depends": ("depends", _references, ()),
+    "relates": ("relates", _relations_or_none, ()),
+    "blockedBy": ("blocked_by", _text_or_none, None),
+    "phase": ("phase", _text_or_none, None),
+    "size": ("size", _text_or_none, None),
+    "createdAt": ("created_at", _text_or_none, None),
+    "updatedAt": ("updated_at", _text_or_none, None),
+    "completedAt": ("completed_at", _text_or_none, None),
+    "cancelledAt": ("cancelled_at", _text_or_none, None),
+    "cancellationReason": ("cancellation_reason", _text_or_none, None),
+    "rev": ("rev", _count_or_none, 0),
+    "uid": ("uid", _text_or_none, None),
+    "claim": ("claim", _claim_or_none, None),
+    "aliases": ("aliases", _texts_or_none, ()),
+    "uids": ("uids", _uids, None),
 }
 _DEFAULTS = {name: default for name, _, default in _BY_KEY.values()}
 # The order of fields that people who read CLEO's files are used to.

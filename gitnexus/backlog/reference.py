@@ -1,4 +1,4 @@
-"""How a task is named: `T12`, `.:T12`, `my-api:T12`, and `*:T12` where every project is meant."""
+"""Parses references to tasks: `T12`, `.:T12`, `my-api:T12`, and `*:T12` for every project."""
 
 import re
 from typing import NamedTuple
@@ -7,11 +7,14 @@ from gitnexus.base.errors import BadReference, Invalid
 from gitnexus.base.text import one_line
 
 # task-reference = [project-prefix ":"] task-id, as the cross-project spec has it; ASCII, and case counts.
-_REFERENCE = re.compile(r"(?:(?P<project>[A-Za-z0-9_-]+|\.|\*):)?(?P<task>T[0-9]+)", re.ASCII)
+_FORM = r"(?:(?P<project>[A-Za-z0-9_-]+|\.|\*):)?(?P<task>T[0-9]+)"
+_REFERENCE = re.compile(_FORM, re.ASCII)
+# In a text it is a word of its own: no part of a path, of another word or of a longer name.
+_WORD = re.compile(rf"(?<![\w.:/*@-]){_FORM}(?![\w:/-]|\.\w)")
 HERE, EVERYWHERE = ".", "*"
 
 
-class Reference(NamedTuple):
+class TaskReference(NamedTuple):
     """A project, None for the current one, and the id of a task as it was given."""
 
     project: str | None
@@ -31,7 +34,7 @@ class Reference(NamedTuple):
         return self.project == EVERYWHERE
 
 
-def parsed(text: str) -> Reference:
+def parse_reference(text: str) -> TaskReference:
     """Return the reference in a text; `.:T12` is `T12`. Raises: BadReference."""
     found = _REFERENCE.fullmatch(text)
     if found is None:
@@ -44,13 +47,22 @@ def parsed(text: str) -> Reference:
             fix="git nexus query -h",
             context={"reference": text[:200]},
         )
+    return _reference_of_match(found)
+
+
+def find_references(text: str) -> list[TaskReference]:
+    """Return the references that stand in a text as words, in their order."""
+    return [_reference_of_match(found) for found in _WORD.finditer(text)]
+
+
+def _reference_of_match(found: re.Match[str]) -> TaskReference:
     project = found["project"]
-    return Reference(None if project == HERE else project, found["task"])
+    return TaskReference(None if project == HERE else project, found["task"])
 
 
-def one(text: str) -> Reference:
+def parse_single_reference(text: str) -> TaskReference:
     """Return a reference that means one task. Raises: BadReference, Invalid for `*:T12`."""
-    found = parsed(text)
+    found = parse_reference(text)
     if found.is_everywhere:
         raise Invalid(f"{text} means the tasks of every project, one is wanted here", hint="name the project")
     return found

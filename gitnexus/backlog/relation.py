@@ -1,4 +1,4 @@
-"""A tie between two tasks."""
+"""The record of a relation between two tasks."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from gitnexus.base.record import StoredRecord
 RelationKind = Literal["relates-to", "spawned-from", "deferred-to", "supersedes", "duplicates"]
 
 
-class Relation(StoredRecord):
+class TaskRelation(StoredRecord):
     """A tie to another task that nothing waits for."""
 
     task_id: str

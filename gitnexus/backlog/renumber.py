@@ -1,19 +1,19 @@
-"""Two clones that both added a task before they met: both have a T12, and both keep their task.
+"""Gives our tasks new numbers where two clones used the same number for different tasks.
 
-What the other side published keeps its number. Ours takes the next free one, remembers the old as an alias, and all
-that our side says about it follows.
+A task that the other side published keeps its number. Ours takes the next free one, stores the old number as an alias,
+and all references on our side are updated.
 """
 
 from collections.abc import Mapping
 
-from gitnexus.backlog.model import BacklogTask, in_order
+from gitnexus.backlog.model import BacklogTask, id_sort_key
 from gitnexus.backlog.tasks import Row
 from gitnexus.backlog.tombstone import Tombstone
 
 Record = BacklogTask | Tombstone
 
 
-def identity(record: "Row") -> str | None:
+def record_identity(record: "Row") -> str | None:
     """Return what tells one task from another of the same id: made once by chance, or for a record that somebody
     wrote by hand its id and the time it was made."""
     if isinstance(record, BacklogTask):
@@ -21,7 +21,7 @@ def identity(record: "Row") -> str | None:
     return record.uid if isinstance(record, Tombstone) else None
 
 
-def numbers(mine: Mapping[str, str], theirs: Mapping[str, str], top: int) -> dict[str, str]:
+def compute_new_ids(mine: Mapping[str, str], theirs: Mapping[str, str], top: int) -> dict[str, str]:
     """Return the new id of each of our records whose own means another task on their side.
 
     Both are identities by id, of records that differ somewhere; `top` is the highest number that either side gave.
@@ -34,10 +34,10 @@ def numbers(mine: Mapping[str, str], theirs: Mapping[str, str], top: int) -> dic
             found[task_id] = there  # they know it under another number, from an earlier meeting
         elif theirs.get(task_id, name) != name:
             clashing.append(task_id)
-    return found | {one: f"T{top + at}" for at, one in enumerate(sorted(clashing, key=in_order), 1)}
+    return found | {one: f"T{top + at}" for at, one in enumerate(sorted(clashing, key=id_sort_key), 1)}
 
 
-def moved(record: Record, ids: Mapping[str, str]) -> Record:
+def with_new_ids(record: Record, ids: Mapping[str, str]) -> Record:
     """Return a record as it reads where some tasks of its clone have other ids."""
     task_id = ids.get(record.id, record.id)
     if isinstance(record, Tombstone):

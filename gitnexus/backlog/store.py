@@ -1,22 +1,22 @@
-"""Where the tasks of a project are kept: `backlog/T12.json` on the state ref, a record each."""
+"""Reads and writes the tasks of a project on the state ref: `backlog/T12.json`, one record each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from gitnexus.backlog.decision import Decision
-from gitnexus.backlog.elsewhere import Elsewhere, Nowhere
-from gitnexus.backlog.model import BacklogTask, is_id
+from gitnexus.backlog.claimant import Claimant
+from gitnexus.backlog.decision import BacklogDecision
+from gitnexus.backlog.elsewhere import ForeignTasks, NoForeignTasks
+from gitnexus.backlog.model import BacklogTask, is_task_id
 from gitnexus.backlog.tasks import Row, Tasks
-from gitnexus.backlog.who import Claimant
-from gitnexus.base.canonical import document, parse
-from gitnexus.base.clock import now
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
 from gitnexus.state import Change, Snapshot, State
-from gitnexus.state.format import new_tree
-from gitnexus.state.intake import settle
+from gitnexus.state.format import new_state_files
+from gitnexus.state.intake import settle_hand_edits
 
 if TYPE_CHECKING:
     from gitnexus.backlog.tombstone import Tombstone
@@ -29,7 +29,9 @@ T = TypeVar("T")
 class Backlog(ABC):
     """The tasks of one project: read them all at one moment, or change some in one transaction."""
 
-    def __init__(self, claimant: Callable[[], Claimant], elsewhere: Elsewhere, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, claimant: Callable[[], Claimant], elsewhere: ForeignTasks, clock: Callable[[], datetime]
+    ) -> None:
         self.claimant = claimant
         self.elsewhere = elsewhere
         self.clock = clock
@@ -43,7 +45,7 @@ class Backlog(ABC):
         return None
 
     @abstractmethod
-    def change(self, decide: Callable[[Tasks], Decision[T]]) -> T:
+    def change(self, decide: Callable[[Tasks], BacklogDecision[T]]) -> T:
         """Publish what `decide` makes of the tasks; it is asked again if somebody else was first."""
 
 
@@ -51,16 +53,16 @@ class NoBacklog(Backlog):
     """Outside any project: whoever asks for tasks of one's own is told why there are none."""
 
     def __init__(self, why: NotFound) -> None:
-        super().__init__(self._refused, Nowhere(), now)
+        super().__init__(self._refuse_claimant, NoForeignTasks(), utc_now)
         self._why = why
 
     def tasks(self) -> Tasks:
         raise self._why
 
-    def change(self, decide: Callable[[Tasks], Decision[T]]) -> T:
+    def change(self, decide: Callable[[Tasks], BacklogDecision[T]]) -> T:
         raise self._why
 
-    def _refused(self) -> Claimant:
+    def _refuse_claimant(self) -> Claimant:
         raise self._why
 
 
@@ -71,69 +73,79 @@ class StateBacklog(Backlog):
         self,
         state: State,
         claimant: Callable[[], Claimant],
-        elsewhere: Elsewhere | None = None,
-        clock: Callable[[], datetime] = now,
+        elsewhere: ForeignTasks | None = None,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        super().__init__(claimant, elsewhere or Nowhere(), clock)
+        super().__init__(claimant, elsewhere or NoForeignTasks(), clock)
         self.state = state
 
     def tasks(self) -> Tasks:
-        return tasks_in(self.state.latest())
+        return tasks_in_snapshot(self.state.latest())
 
     def beside(self, name: str) -> bytes | None:
         return self.state.latest().read(f"{FOLDER}/{name}")
 
-    def change(self, decide: Callable[[Tasks], Decision[T]]) -> T:
+    def change(self, decide: Callable[[Tasks], BacklogDecision[T]]) -> T:
         begins = not self.state.exists
 
         def act(snapshot: Snapshot) -> Change[T]:
-            tasks = tasks_in(snapshot)
+            tasks = tasks_in_snapshot(snapshot)
             decision = decide(tasks)
-            files: dict[str, bytes | None] = {path_of(one.id): _written(tasks, one) for one in decision.records}
+            records = [self._bound(one) for one in decision.records]
+            files: dict[str, bytes | None] = {task_path(one.id): _record_bytes(tasks, one) for one in records}
             files |= {f"{FOLDER}/{name}": data for name, data in decision.beside.items()}
             if files and snapshot.commit is None:  # an agent's first task, where nobody ran init
-                files |= new_tree("project", self.clock())
+                files |= new_state_files("project", self.clock())
             return Change(files, one_line(decision.why), decision.value)
 
         value = self.state.transact(act)
         if begins and self.state.exists:
-            settle(self.state)
+            settle_hand_edits(self.state)
         return value
 
+    def _bound(self, record: "BacklogTask | Tombstone") -> "BacklogTask | Tombstone":
+        if not isinstance(record, BacklogTask):
+            return record
+        if not record.uids and not any(":" in ref for ref in record.depends) and not record.relates:
+            return record
+        from gitnexus.backlog.binding import bound  # only who names tasks of other projects pays
 
-def _written(tasks: Tasks, record: "BacklogTask | Tombstone") -> bytes:
+        return bound(record, self.elsewhere)
+
+
+def _record_bytes(tasks: Tasks, record: "BacklogTask | Tombstone") -> bytes:
     before = tasks.row(record.id)
     if not isinstance(before, BacklogTask) or not isinstance(record, BacklogTask):
         return record.to_bytes()
-    from gitnexus.backlog.stamps import stamped  # only who changes a task pays
+    from gitnexus.backlog.stamps import with_stamps  # only who changes a task pays
 
-    return document(stamped(before.plain(), record.plain()))
+    return json_document(with_stamps(before.plain(), record.plain()))
 
 
-def path_of(task_id: str) -> str:
+def task_path(task_id: str) -> str:
     """Return where a task is kept."""
     return f"{FOLDER}/{task_id}{_SUFFIX}"
 
 
-def id_at(path: str) -> str | None:
+def task_id_at(path: str) -> str | None:
     """Return the id of the task that is kept at a path of the state, None for any other file."""
     folder, _, name = path.rpartition("/")
     task_id = name.removesuffix(_SUFFIX)
-    return task_id if folder == FOLDER and name.endswith(_SUFFIX) and is_id(task_id) else None
+    return task_id if folder == FOLDER and name.endswith(_SUFFIX) and is_task_id(task_id) else None
 
 
-def tasks_in(snapshot: Snapshot) -> Tasks:
+def tasks_in_snapshot(snapshot: Snapshot) -> Tasks:
     """Return the tasks of one state of a project, read as they are asked for."""
     named = ((name.removesuffix(_SUFFIX), oid) for name, oid in snapshot.oids(FOLDER).items() if name.endswith(_SUFFIX))
-    oids = {task_id: oid for task_id, oid in named if is_id(task_id)}
-    return Tasks(oids, lambda ids: _rows(snapshot, oids, ids))
+    oids = {task_id: oid for task_id, oid in named if is_task_id(task_id)}
+    return Tasks(oids, lambda ids: _read_rows(snapshot, oids, ids))
 
 
-def row_of(raw: bytes, task_id: str) -> "Row":
+def parse_task_row(raw: bytes, task_id: str) -> "Row":
     """Return the record in a file, or an error that names it."""
-    path = path_of(task_id)
+    path = task_path(task_id)
     try:
-        value = parse(raw)
+        value = parse_json(raw)
         if isinstance(value, dict) and value.get("tombstone") is True:
             from gitnexus.backlog.tombstone import Tombstone  # only where something was deleted
 
@@ -148,6 +160,14 @@ def row_of(raw: bytes, task_id: str) -> "Row":
     return record
 
 
-def _rows(snapshot: Snapshot, oids: Mapping[str, str], ids: Sequence[str]) -> "list[Row]":
-    blobs = snapshot.blobs([oids[one] for one in ids])
-    return [row_of(raw, one) for one, raw in zip(ids, blobs, strict=True)]
+def _read_rows(snapshot: Snapshot, oids: Mapping[str, str], ids: Sequence[str]) -> "list[Row]":
+    blobs = snapshot.blobs_or_none([oids[one] for one in ids])
+    return [
+        parse_task_row(raw, one) if raw is not None else _unreadable(one) for one, raw in zip(ids, blobs, strict=True)
+    ]
+
+
+def _unreadable(task_id: str) -> Invalid:
+    return Invalid(
+        f"{task_path(task_id)} is missing or damaged in git", hint="git nexus doctor --fix mends what it can"
+    )

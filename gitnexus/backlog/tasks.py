@@ -1,10 +1,10 @@
-"""All tasks of one project as one value: each is read when it is first asked for."""
+"""All tasks of one project as one value. Each task is parsed on first access."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from gitnexus.backlog.model import BacklogTask, in_order, number_of
+from gitnexus.backlog.model import BacklogTask, id_sort_key, number_of_id
 from gitnexus.base.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class Tasks:
             raise NotFound(f"{task_id} was deleted", hint=f"git nexus log backlog/{task_id}.json tells when and why")
         raise NotFound(f"no task {task_id}", hint="git nexus task list --all shows them all")
 
+    def once(self, task_id: str) -> BacklogTask | None:
+        """Return the task that had an id before a sync gave it another."""
+        return self._by_alias.get(task_id)
+
     def __iter__(self) -> Iterator[BacklogTask]:
         """Yield every task there is, by number."""
         return iter(self._all)
@@ -91,14 +95,14 @@ class Tasks:
 
     def next_id(self) -> str:
         """Return the first id above every one that was ever given here: deleted tasks leave their record."""
-        return f"T{1 + max(map(number_of, self.ids), default=0)}"
+        return f"T{1 + max(map(number_of_id, self.ids), default=0)}"
 
     def with_rows(self, records: "Iterable[BacklogTask | Tombstone]") -> "Tasks":
         """Return these tasks with some records replaced or added."""
         new: dict[str, Row] = {record.id: record for record in records}
-        return Tasks(self.ids | new.keys(), lambda ids: [new.get(one) or self._kept(one) for one in ids])
+        return Tasks(self.ids | new.keys(), lambda ids: [new.get(one) or self._existing_row(one) for one in ids])
 
-    def _kept(self, task_id: str) -> "Row":
+    def _existing_row(self, task_id: str) -> "Row":
         found = self.row(task_id)
         return found if found is not None else Invalid(f"{task_id} is gone")
 
@@ -106,7 +110,7 @@ class Tasks:
     def _all(self) -> list[BacklogTask]:
         self._read_all()
         found = [row for row in self._rows.values() if isinstance(row, BacklogTask)]
-        return sorted(found, key=lambda task: in_order(task.id))
+        return sorted(found, key=lambda task: id_sort_key(task.id))
 
     @cached_property
     def _by_alias(self) -> dict[str, BacklogTask]:

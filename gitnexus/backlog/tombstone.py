@@ -1,4 +1,4 @@
-"""What stays of a deleted task."""
+"""The record that remains of a deleted task."""
 
 from gitnexus.base.record import StoredRecord
 

@@ -1,1 +1,1 @@
-"""The ground floor: errors, records, clock, canonical JSON, globs. Knows nothing of git."""
+"""The lowest room: errors, records, the clock, canonical JSON, path patterns. Imports no other room, never runs git."""

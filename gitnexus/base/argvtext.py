@@ -1,8 +1,8 @@
-"""Words of a command drawn on one line, so that no two commands look alike: odd words in brackets, and escaped."""
+"""Formats the words of a command as one line of text; unusual words are bracketed and escaped, so it is unambiguous."""
 
 from collections.abc import Mapping, Sequence
 
-from gitnexus.base.text import visible
+from gitnexus.base.text import make_visible
 
 _ODD = frozenset(" \t\"'\\[]$`*?{}()&|;<>~#!")
 # What `visible` would spell like a byte that is no UTF-8: these are characters, and told from it.
@@ -11,40 +11,40 @@ _ESCAPED = str.maketrans({**_CHARACTERS, ord("\\"): "\\\\"})
 _IN_BRACKETS = str.maketrans({"[": "\\[", "]": "\\]"})
 
 
-def drawn_words(words: Sequence[str]) -> str:
+def format_words(words: Sequence[str]) -> str:
     """Return words on one line: a plain one as it is, any other in brackets that it cannot close."""
-    return " ".join(map(drawn_word, words))
+    return " ".join(map(format_word, words))
 
 
-def drawn_word(word: str) -> str:
+def format_word(word: str) -> str:
     """Return one word as it is if it is plain, else in brackets, with its own brackets and backslashes escaped."""
-    return f"[{_bracketed(word)}]" if is_odd(word) else word
+    return f"[{_escape_brackets(word)}]" if is_odd_word(word) else word
 
 
-def drawn_pairs(pairs: Mapping[str, str]) -> str:
+def format_pairs(pairs: Mapping[str, str]) -> str:
     """Return names with their values on one line, sorted; only the `=` between the two stands there unescaped."""
     found = []
     for name, value in sorted(pairs.items()):
-        odd = is_odd(name + "=" + value) or "=" in name
-        both = f"{_bracketed(name).replace('=', chr(92) + '=')}={_bracketed(value)}"
+        odd = is_odd_word(name + "=" + value) or "=" in name
+        both = f"{_escape_brackets(name).replace('=', chr(92) + '=')}={_escape_brackets(value)}"
         found.append(f"[{both}]" if odd else f"{name}={value}")
     return " ".join(found)
 
 
-def spelled_word(word: str) -> str:
+def escape_word(word: str) -> str:
     """Return a word that stands by itself, visible: its backslashes are doubled, so that what is spelled is told."""
-    return visible(word.translate(_ESCAPED), keep="")
+    return make_visible(word.translate(_ESCAPED), keep="")
 
 
-def on_its_line(spelled: str) -> str:
+def bracket_if_needed(spelled: str) -> str:
     """Return a spelled word for a line of its own: in brackets where its ends would not be seen."""
     return spelled if spelled and spelled == spelled.strip() and spelled[0] != "[" else f"[{spelled}]"
 
 
-def is_odd(word: str) -> bool:
+def is_odd_word(word: str) -> bool:
     """True if a word is not told from others by blanks around it, or holds what is not seen."""
-    return not word or not word.isprintable() or not _ODD.isdisjoint(word) or visible(word, keep="") != word
+    return not word or not word.isprintable() or not _ODD.isdisjoint(word) or make_visible(word, keep="") != word
 
 
-def _bracketed(word: str) -> str:
-    return spelled_word(word).translate(_IN_BRACKETS)
+def _escape_brackets(word: str) -> str:
+    return escape_word(word).translate(_IN_BRACKETS)

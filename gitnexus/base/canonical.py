@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785) for what we write, strict JSON for what we read."""
+"""Writes values as canonical JSON (RFC 8785), and parses JSON strictly: duplicate keys and NaN raise an error."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONG_NUMBER = re.compile(rb"\d{16}")
 
 
-def canonical(value: Any) -> bytes:
+def canonical_json(value: Any) -> bytes:
     """Return the RFC 8785 bytes of `value`, the form that digests are taken over."""
     try:
         if _is_simple(value):
@@ -23,16 +23,16 @@ def canonical(value: Any) -> bytes:
     except (ValueError, RecursionError) as exc:  # rfc8785's own errors are ValueErrors
         raise Invalid(f"this cannot be written as canonical JSON: {exc}") from exc
     if _LONG_NUMBER.search(raw):
-        parse(raw)  # a float such as 2.0**60 is written as digits that no strict reader takes back
+        parse_json(raw)  # a float such as 2.0**60 is written as digits that no strict reader takes back
     return raw
 
 
-def document(value: Any) -> bytes:
+def json_document(value: Any) -> bytes:
     """Return `value` as a stored file: its canonical bytes and one newline."""
-    return canonical(value) + b"\n"
+    return canonical_json(value) + b"\n"
 
 
-def parse(raw: bytes) -> Any:
+def parse_json(raw: bytes) -> Any:
     """Return the value of a JSON text, refusing what two readers could understand differently.
 
     Raises: Invalid.
@@ -47,7 +47,7 @@ def parse(raw: bytes) -> Any:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as exc:
-        raise Invalid(f"not valid JSON: {_reason(exc)}") from exc
+        raise Invalid(f"not valid JSON: {_parse_error_reason(exc)}") from exc
     return value
 
 
@@ -70,7 +70,7 @@ def _is_simple(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_simple, value))
 
 
-def _reason(exc: Exception) -> str:
+def _parse_error_reason(exc: Exception) -> str:
     if isinstance(exc, UnicodeDecodeError):
         return f"byte {exc.start} is not UTF-8"
     if isinstance(exc, UnicodeEncodeError):
@@ -80,7 +80,7 @@ def _reason(exc: Exception) -> str:
     return str(exc)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -91,11 +91,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(word: str) -> Any:
+def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > 17 or abs(int(digits)) > LARGEST_INTEGER:
         raise ValueError(f"the integer {digits[:20]} is larger than 2^53 - 1")
     return int(digits)
@@ -103,4 +103,4 @@ def _integer(digits: str) -> int:
 
 _SIMPLE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 # Made once: json.loads would make a decoder for every text, which costs as much as a small text itself.
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_int=_integer)
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_int=_parse_integer)

@@ -1,4 +1,4 @@
-"""The clock, and the one way we write a time."""
+"""Reads the current time in UTC, and formats and parses timestamps in the one form that git nexus stores."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,37 +6,37 @@ from datetime import UTC, datetime, timedelta
 ELSEWHERE = timedelta(minutes=10)
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
 
 
-def stamp(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """Return `moment` as 2026-02-01T12:00:00Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def precise(moment: datetime) -> str:
+def format_precise_timestamp(moment: datetime) -> str:
     """Return `moment` to the microsecond: what was made at another time is another thing."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def is_future(text: str, today: datetime) -> bool:
     """True if a stamp lies after `today` by more than clocks differ. Stamps are compared as text, as everywhere."""
-    return text > precise(today + ELSEWHERE)
+    return text > format_precise_timestamp(today + ELSEWHERE)
 
 
-def milliseconds(moment: datetime) -> int:
+def unix_milliseconds(moment: datetime) -> int:
     """Return `moment` as milliseconds since 1970: for what is compared, not read."""
     return int(moment.timestamp() * 1000)
 
 
-def moment(seconds: int) -> datetime:
+def time_from_seconds(seconds: int) -> datetime:
     """Return the time of a count of seconds, the nearest there is for one that no calendar has."""
     return datetime.fromtimestamp(min(max(seconds, 0), 253_402_300_799), UTC)
 
 
-def read(text: str | None) -> datetime | None:
+def parse_timestamp(text: str | None) -> datetime | None:
     """Return the time that a stamp tells, None for what is none."""
     try:
         found = datetime.fromisoformat(text or "")
@@ -45,7 +45,7 @@ def read(text: str | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def age(then: datetime, today: datetime) -> str:
+def format_age(then: datetime, today: datetime) -> str:
     """Return how long ago `then` was, as a person would say it."""
     seconds = max(0, int((today - then).total_seconds()))
     for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):

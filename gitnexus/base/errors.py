@@ -1,4 +1,4 @@
-"""The one error tree: a code that is the exit status, a sentence, and a way out."""
+"""All exception classes of the package. Each has a code (the exit status), a message, and a hint what to do next."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

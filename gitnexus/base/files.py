@@ -1,13 +1,16 @@
-"""Whole files, replaced at once."""
+"""Replaces whole files atomically, creates private folders, removes folder trees, and expands `~` in paths."""
 
 import contextlib
 import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
-from gitnexus.base.chance import token
+from gitnexus.base.randomness import random_hex
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOVED = ".nexus-removed-"
+_MOST_FOUND = 2000
 
 
 def expand_home(path: str | Path) -> Path:
@@ -15,7 +18,21 @@ def expand_home(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
-def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+def files_upward(names: Sequence[str], folder: Path, top: Path) -> Iterator[Path]:
+    """Yield what has one of the names in a folder and in those above it, up to `top`; a name may hold `*`."""
+    at = folder
+    while True:
+        for name in names:
+            if "*" in name:
+                yield from islice(at.glob(name), _MOST_FOUND)
+            elif os.path.lexists(at / name):
+                yield at / name
+        if at in (top, at.parent):
+            return
+        at = at.parent
+
+
+def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
     """Put `data` at `path` by rename, keeping the mode of what was there unless one is given."""
     if mode is not None and not mode & 0o077:
         make_private_folder(path.parent)
@@ -23,7 +40,7 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o644
-    temporary = path.with_name(f".{path.name}.{token(8)}.tmp")
+    temporary = path.with_name(f".{path.name}.{random_hex(8)}.tmp")
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(fd, "wb") as handle:
@@ -62,13 +79,13 @@ def remove_tree(top: Path) -> None:
     with contextlib.suppress(OSError):
         fd = os.open(top, _FOLDER)
         try:
-            _empty(fd)
+            _empty_folder(fd)
         finally:
             os.close(fd)
         top.rmdir()
 
 
-def _empty(top: int) -> None:
+def _empty_folder(top: int) -> None:
     waiting = _remove_files(top, top)
     while waiting:
         name = waiting.pop()
@@ -93,7 +110,7 @@ def _remove_files(fd: int, top: int) -> list[str]:
             elif fd == top:
                 folders.append(name)
             else:
-                moved = f"{_MOVED}{token(16)}"
+                moved = f"{_MOVED}{random_hex(16)}"
                 os.rename(name, moved, src_dir_fd=fd, dst_dir_fd=top)
                 folders.append(moved)
     return folders

@@ -1,4 +1,4 @@
-"""Hunks of a unified diff applied to a text, strictly: each at the line that it names, all of its context as it is."""
+"""Applies the hunks of a unified diff to a text. Line numbers and context must match exactly, or an error is raised."""
 
 import re
 
@@ -8,14 +8,14 @@ _HEAD = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@.*")
 _NO_END = "\\ No newline at end of file"
 
 
-def applied(text: str, diff: str) -> str:
+def apply_hunks(text: str, diff: str) -> str:
     """Return `text` with the hunks of `diff` applied. Raises: Conflict where one does not fit exactly."""
-    before, made = _lines(text), list[str]()
+    before, made = _split_lines(text), list[str]()
     at = 0
     lines = diff.split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    row = _first(lines)
+    row = _find_first_hunk(lines)
     while row < len(lines):
         head = _HEAD.fullmatch(lines[row])
         if head is None:
@@ -25,7 +25,7 @@ def applied(text: str, diff: str) -> str:
         if not at <= start <= len(before):
             raise Conflict("the diff does not fit the file")
         made += before[at:start]
-        row, old, new = _hunk(lines, row + 1)
+        row, old, new = _read_hunk(lines, row + 1)
         if before[start : start + len(old)] != old or len(old) != count:
             raise Conflict("the diff does not fit the file")
         made += new
@@ -33,13 +33,13 @@ def applied(text: str, diff: str) -> str:
     return "".join([*made, *before[at:]])
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Return the lines with their ends; no other character ends one."""
     *whole, rest = text.split("\n")
     return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
-def _first(lines: list[str]) -> int:
+def _find_first_hunk(lines: list[str]) -> int:
     """Return where the first hunk begins; names of files may stand before it."""
     for at, line in enumerate(lines):
         if line.startswith("@@"):
@@ -47,7 +47,7 @@ def _first(lines: list[str]) -> int:
     raise Conflict("the diff has no hunk")
 
 
-def _hunk(lines: list[str], row: int) -> tuple[int, list[str], list[str]]:
+def _read_hunk(lines: list[str], row: int) -> tuple[int, list[str], list[str]]:
     old: list[str] = []
     new: list[str] = []
     last: list[list[str]] = []

@@ -1,6 +1,6 @@
-"""Records: frozen values that are checked once, at the door.
+"""Base classes for records: frozen values whose fields are validated once, when the record is created.
 
-On plain dataclasses: a pydantic model does the same and costs every short command 100 ms (docs/decisions/0008).
+Built on plain dataclasses: pydantic models do the same but cost every short command 100 ms (docs/decisions/0008).
 """
 
 import dataclasses
@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
-from gitnexus.base.canonical import document, parse
+from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Invalid
+from gitnexus.base.spelling import closest_word
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 _ATOMS = frozenset({str, int, bool})
@@ -22,6 +23,8 @@ _ATOMS = frozenset({str, int, bool})
 class Record:
     """A frozen value; `snake_case` here is `camelCase` in JSON; fields it does not know are refused."""
 
+    # Read by pydantic alone, where somebody asks for the JSON Schema of a record.
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
     _keeps_unknown: ClassVar[bool] = False
     _camel_case: ClassVar[bool] = True
 
@@ -30,10 +33,10 @@ class Record:
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
     def __eq__(self, other: object) -> bool:
-        return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+        return _compared_values(self) == _compared_values(other) if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(_values(self))
+        return hash(_compared_values(self))
 
     def __repr__(self) -> str:
         rows = dataclasses.fields(self)  # type: ignore[arg-type]
@@ -47,23 +50,24 @@ class Record:
             raise Invalid(f"{where} should be an object")
         given = dict(value)
         found: dict[str, Any] = {}
-        for name, key, hint, required in _fields(cls):
+        for name, key, hint, required in _record_fields(cls):
             if key in given:
                 item = given.pop(key)
                 plain = type(item) is hint and hint in _ATOMS  # most fields are; asked here, it costs nothing more
-                found[name] = item if plain else _checked(hint, item, f"{where}: {key}")
+                found[name] = item if plain else _check_value(hint, item, f"{where}: {key}")
             elif required:
                 raise Invalid(f"{where}: {key} is missing")
         if cls._keeps_unknown:
             found["unknown"] = given
         elif given:
-            raise Invalid(f"{where}: {min(given)} is not known")
+            close = closest_word(min(given), (key for _, key, _, _ in _record_fields(cls)))
+            raise Invalid(f"{where}: {min(given)} is not known", hint=f"did you mean {close}?" if close else None)
         return cls(**found)
 
     def plain(self) -> dict[str, Any]:
         """Return the JSON value: unknown fields as they came, nothing for fields that are None."""
         unknown: Mapping[str, Any] = getattr(self, "unknown", {})
-        values = {key: _plain(getattr(self, name)) for name, key, _, _ in _fields(type(self))}
+        values = {key: _to_plain(getattr(self, name)) for name, key, _, _ in _record_fields(type(self))}
         return {**unknown, **{key: value for key, value in values.items() if value is not None}}
 
     def changed(self, **fields: Any) -> Self:
@@ -82,20 +86,20 @@ class StoredRecord(Record):
     def from_bytes(cls, raw: bytes, path: str) -> Self:
         """Return the record in a file. Raises: Invalid, naming `path`."""
         try:
-            return cls.from_value(parse(raw), path)
+            return cls.from_value(parse_json(raw), path)
         except Invalid as exc:
             words = exc.message if exc.message.startswith(path) else f"{path} is {exc.message}"
             raise Invalid(words, hint="it is left as it is; repair it by hand") from exc
 
     def to_bytes(self) -> bytes:
         """Return the stored form."""
-        return document(self.plain())
+        return json_document(self.plain())
 
 
 _getters: dict[type, Callable[[Any], Any]] = {}
 
 
-def _values(record: Any) -> Any:
+def _compared_values(record: Any) -> Any:
     cls = type(record)
     if cls not in _getters:
         names = [field.name for field in dataclasses.fields(cls) if field.compare]
@@ -110,13 +114,13 @@ _Rows = tuple[tuple[str, str, Any, bool], ...]
 _known: dict[type, _Rows] = {}
 
 
-def _fields(cls: type[Record]) -> _Rows:
+def _record_fields(cls: type[Record]) -> _Rows:
     if cls not in _known:
-        _known[cls] = _looked_up(cls)
+        _known[cls] = _look_up_fields(cls)
     return _known[cls]
 
 
-def _looked_up(cls: Any) -> _Rows:
+def _look_up_fields(cls: Any) -> _Rows:
     hints = typing.get_type_hints(cls)
     rows = []
     for field in dataclasses.fields(cls):
@@ -127,60 +131,60 @@ def _looked_up(cls: Any) -> _Rows:
     return tuple(rows)
 
 
-def _checked(hint: Any, value: Any, where: str) -> Any:
+def _check_value(hint: Any, value: Any, where: str) -> Any:
     origin = typing.get_origin(hint)
     if hint is Any:
         return value
     if origin in (typing.Union, types.UnionType):
-        return _one_of(typing.get_args(hint), value, where)
+        return _check_union(typing.get_args(hint), value, where)
     if origin is Literal:
-        return _among(typing.get_args(hint), value, where)
+        return _check_choice(typing.get_args(hint), value, where)
     if origin is not None:
-        return _many(origin, typing.get_args(hint), value, where)
+        return _check_collection(origin, typing.get_args(hint), value, where)
     if issubclass(hint, Record):
         return hint.from_value(value, where)
     if issubclass(hint, Enum):
-        return hint(_among([member.value for member in hint], value, where))
+        return hint(_check_choice([member.value for member in hint], value, where))
     exact = type(value) is hint or (hint is float and type(value) is int)
-    return value if exact else _wrong(where, _WORDS.get(hint, hint.__name__))
+    return value if exact else _raise_wrong_type(where, _WORDS.get(hint, hint.__name__))
 
 
-def _one_of(hints: tuple[Any, ...], value: Any, where: str) -> Any:
+def _check_union(hints: tuple[Any, ...], value: Any, where: str) -> Any:
     if value is None and type(None) in hints:
         return None
     real = [hint for hint in hints if hint is not type(None)]
     for hint in real[:-1]:
         try:
-            return _checked(hint, value, where)
+            return _check_value(hint, value, where)
         except Invalid:
             continue
-    return _checked(real[-1], value, where)
+    return _check_value(real[-1], value, where)
 
 
-def _many(origin: Any, hints: tuple[Any, ...], value: Any, where: str) -> Any:
+def _check_collection(origin: Any, hints: tuple[Any, ...], value: Any, where: str) -> Any:
     if origin is tuple and isinstance(value, list):
-        return tuple(_checked(hints[0], item, f"{where}[{at}]") for at, item in enumerate(value))
+        return tuple(_check_value(hints[0], item, f"{where}[{at}]") for at, item in enumerate(value))
     if origin is dict and isinstance(value, dict):
-        return {key: _checked(hints[1], item, f"{where}.{key}") for key, item in value.items()}
-    return _wrong(where, "a list" if origin is tuple else "an object")
+        return {key: _check_value(hints[1], item, f"{where}.{key}") for key, item in value.items()}
+    return _raise_wrong_type(where, "a list" if origin is tuple else "an object")
 
 
-def _among(allowed: typing.Sequence[Any], value: Any, where: str) -> Any:
+def _check_choice(allowed: typing.Sequence[Any], value: Any, where: str) -> Any:
     fits = any(type(value) is type(one) and value == one for one in allowed)
-    return value if fits else _wrong(where, "one of " + ", ".join(map(str, allowed)))
+    return value if fits else _raise_wrong_type(where, "one of " + ", ".join(map(str, allowed)))
 
 
-def _wrong(where: str, expected: str) -> typing.NoReturn:
+def _raise_wrong_type(where: str, expected: str) -> typing.NoReturn:
     raise Invalid(f"{where} should be {expected}")
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if type(value) in _ATOMS:
         return value
     if isinstance(value, Record):
         return value.plain()
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_to_plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_plain(item) for key, item in value.items()}
     return value.value if isinstance(value, Enum) else value

@@ -1,9 +1,9 @@
-"""Where the hook shim came with the package. Imports next to nothing: it stands on the way of every hook."""
+"""Returns the path of the hook shim in the installed package. Imports almost nothing, because every hook loads it."""
 
 import os.path
 
 
-def source() -> str:
+def shim_source_path() -> str:
     """Return its path: beside the git room in a wheel, in githooks/ in a checkout."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib costs 5 ms
     packed = os.path.join(package, "git", "nexus-hook")  # noqa: PTH118

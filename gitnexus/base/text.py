@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, made safe to show: controls and invisible characters become visible."""
+"""Makes untrusted text safe to show: control and invisible characters are replaced by visible escapes."""
 
 import unicodedata
 from functools import cache
@@ -12,31 +12,32 @@ _TAB, _STOP = "\u21e5", 4
 _JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
 
 
-def visible(text: str, *, keep: str = "\n\t") -> str:
+def make_visible(text: str, *, keep: str = "\n\t") -> str:
     """Return `text` with every control, escape, bidi and invisible character spelled as \\x1b or \\u202e."""
     if text.isascii():
-        return text if text.isprintable() else text.translate(_controls(keep))
+        return text if text.isprintable() else text.translate(_control_spellings(keep))
     return "".join(
-        ch if ch in keep or not _is_hidden(ch) or _in_picture(text, at) else _spelled(ch) for at, ch in enumerate(text)
+        ch if ch in keep or not _is_hidden(ch) or _in_picture(text, at) else _spell_character(ch)
+        for at, ch in enumerate(text)
     )
 
 
 def visible_bytes(raw: bytes, *, keep: str = "\n\t") -> str:
     """Return bytes as text: what is no UTF-8 is spelled as \\xe9."""
-    return visible(raw.decode("utf-8", "surrogateescape"), keep=keep)
+    return make_visible(raw.decode("utf-8", "surrogateescape"), keep=keep)
 
 
 def one_line(text: str, limit: int = 200) -> str:
     """Return `text` on one safe line of at most `limit` characters."""
-    line = visible(text, keep="")
+    line = make_visible(text, keep="")
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def framed(text: str, width: int = 100) -> list[str]:
+def frame_text(text: str, width: int = 100) -> list[str]:
     """Return the lines of `text` behind a gutter that it cannot write, broken before a terminal would break them."""
     lines = []
-    for line in visible(text).split("\n"):
-        pieces = _broken(_with_tabs(line) if "\t" in line or _TAB in line else line, width)
+    for line in make_visible(text).split("\n"):
+        pieces = _break_line(_with_tabs(line) if "\t" in line or _TAB in line else line, width)
         lines += [f"│ {pieces[0]}", *(f"┆ {piece}" for piece in pieces[1:])]
     return lines
 
@@ -44,12 +45,12 @@ def framed(text: str, width: int = 100) -> list[str]:
 def _with_tabs(line: str) -> str:
     """Return the line with tabs drawn, as wide as they are, and nothing else that looks like one."""
     drawn = ""
-    for piece in line.replace(_TAB, _spelled(_TAB)).split("\t"):
+    for piece in line.replace(_TAB, _spell_character(_TAB)).split("\t"):
         drawn += piece + _TAB.ljust(_STOP - (len(drawn) + len(piece)) % _STOP)
     return drawn[: drawn.rindex(_TAB)]
 
 
-def _broken(line: str, width: int) -> list[str]:
+def _break_line(line: str, width: int) -> list[str]:
     if line.isascii():
         return [line[at : at + width] for at in range(0, len(line), width)] or [""]
     pieces, used = [""], 0
@@ -63,14 +64,14 @@ def _broken(line: str, width: int) -> list[str]:
     return pieces
 
 
-def is_text(name: str) -> bool:
+def is_utf8_name(name: str) -> bool:
     """True if a name from the file system is UTF-8; others carry their bytes as surrogates and fit no JSON."""
     return not any("\ud800" <= ch <= "\udfff" for ch in name)
 
 
 @cache
-def _controls(keep: str) -> dict[int, str]:
-    return {code: _spelled(chr(code)) for code in (*range(32), 127) if chr(code) not in keep}
+def _control_spellings(keep: str) -> dict[int, str]:
+    return {code: _spell_character(chr(code)) for code in (*range(32), 127) if chr(code) not in keep}
 
 
 def _is_hidden(ch: str) -> bool:
@@ -94,7 +95,7 @@ def _is_picture(ch: str) -> bool:
     return ch != "" and unicodedata.category(ch) in ("So", "Sk")
 
 
-def _spelled(ch: str) -> str:
+def _spell_character(ch: str) -> str:
     code = ord(ch)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python carries it
         code -= 0xDC00

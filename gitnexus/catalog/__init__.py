@@ -1,6 +1,6 @@
-"""The catalog: roles with their prompts and what they may not do, skills, tags, and what that means in each harness.
+"""The catalog: roles with their prompts and restrictions, skills, tags, and what these mean in each harness.
 
-`data/` is our own, in the layout of a nexus-core package; a project may name another package in its settings.
+`data/` is our own package, in the layout of a nexus-core package; a project may name another package in its settings.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,9 +1,9 @@
-"""The catalog that comes with the program, read through its manifest: no YAML on the way of a plain command."""
+"""Reads the built-in catalog from its manifest, without importing a YAML parser."""
 
 from functools import cache
 from pathlib import Path
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed
 from gitnexus.catalog.catalog import BUILT_IN, Catalog
 from gitnexus.catalog.hashing import body_hash
@@ -12,9 +12,9 @@ FOLDER = Path(__file__).parent / "data"
 
 
 @cache
-def built_in() -> Catalog:
+def builtin_catalog() -> Catalog:
     """Return it."""
-    value = parse((FOLDER / "manifest.json").read_bytes())
+    value = parse_json((FOLDER / "manifest.json").read_bytes())
     hashes = {f"{kind}/{row['id']}": row["body_hash"] for kind in ("agents", "skills") for row in value[kind]}
 
     def body(path: str) -> str:

@@ -1,4 +1,4 @@
-"""A catalog that was read and found whole: roles, skills, and the words they use, by id."""
+"""A validated catalog: roles, skills and vocabulary by id."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -61,18 +61,18 @@ class Catalog:
 
     def agent(self, name: str) -> Agent:
         """Return a role. Raises: NotFound."""
-        return _named("role", name, self.agents)
+        return _find_by_name("role", name, self.agents)
 
     def skill(self, name: str) -> Skill:
         """Return a skill. Raises: NotFound."""
-        return _named("skill", name, self.skills)
+        return _find_by_name("skill", name, self.skills)
 
     def capability(self, name: str) -> Capability:
         """Return a capability. Raises: NotFound."""
-        return _named("capability", name, self.capabilities)
+        return _find_by_name("capability", name, self.capabilities)
 
 
-def _named(kind: str, name: str, there: Mapping[str, T]) -> T:
+def _find_by_name(kind: str, name: str, there: Mapping[str, T]) -> T:
     if name not in there:
         raise NotFound(f"there is no {kind} {name[:60]!r}", hint=f"there are: {', '.join(there)}")
     return there[name]

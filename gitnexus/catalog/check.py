@@ -1,4 +1,4 @@
-"""What can be wrong with a manifest, all of it at once, without looking at any other file."""
+"""Parses a manifest and its vocabulary, and lists every problem in it without reading any other file. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ _KEYS = ("nexus_core_version", "nexus_core_commit", "schema_contract_version", "
 _NEEDED = ("capabilities", "categories", "resume_tiers", "tags")
 
 
-def manifest_in(value: Any) -> tuple[Manifest | None, list[str]]:
+def parse_manifest(value: Any) -> tuple[Manifest | None, list[str]]:
     """Return the manifest in a JSON value and everything that is wrong with it.
 
     With problems it holds the rows that could be read, so that the files of these can be looked at too.
@@ -36,24 +36,24 @@ def manifest_in(value: Any) -> tuple[Manifest | None, list[str]]:
     versions = {"nexus_core_version": value.get("nexus_core_version"),
                 "schema_contract_version": value.get("schema_contract_version")}  # fmt: skip
     problems += [f"{MANIFEST}: {key} should be text" for key, held in versions.items() if not isinstance(held, str)]
-    problems += _newer(versions["schema_contract_version"])
+    problems += _newer_contract_problems(versions["schema_contract_version"])
     manifest = Manifest(
         nexus_core_version=str(versions["nexus_core_version"]),
         schema_contract_version=str(versions["schema_contract_version"]),
-        agents=_rows(Agent, value.get("agents"), f"{MANIFEST}: agents", problems),
-        skills=_rows(Skill, value.get("skills"), f"{MANIFEST}: skills", problems),
+        agents=_parse_rows(Agent, value.get("agents"), f"{MANIFEST}: agents", problems),
+        skills=_parse_rows(Skill, value.get("skills"), f"{MANIFEST}: skills", problems),
         vocabulary=Vocabulary(**{
-            name: vocabulary_rows(name, words.get(name), f"{MANIFEST}: vocabulary.{name}", problems)
+            name: parse_vocabulary(name, words.get(name), f"{MANIFEST}: vocabulary.{name}", problems)
             for name in VOCABULARY_KINDS
             if name in words or name in _NEEDED
         }),
         nexus_core_commit=value.get("nexus_core_commit"),
         unknown={key: held for key, held in value.items() if key not in _KEYS},
     )  # fmt: skip
-    return manifest, [*problems, *inconsistencies(manifest)]
+    return manifest, [*problems, *find_inconsistencies(manifest)]
 
 
-def _newer(version: Any) -> list[str]:
+def _newer_contract_problems(version: Any) -> list[str]:
     """Refuse a newer major: what it means we cannot know."""
     major = re.match(r"\d{1,6}", version) if isinstance(version, str) else None
     if major is None or int(major[0]) <= int(SCHEMA_CONTRACT.partition(".")[0]):
@@ -61,11 +61,11 @@ def _newer(version: Any) -> list[str]:
     return [f"{MANIFEST} is of the schema contract {version[:20]}, and this version knows {SCHEMA_CONTRACT}"]
 
 
-def vocabulary_rows(name: str, value: Any, where: str, problems: list[str]) -> Any:
+def parse_vocabulary(name: str, value: Any, where: str, problems: list[str]) -> Any:
     """Return one vocabulary of a JSON value; what cannot be read is added to `problems`."""
     kind = VOCABULARY_KINDS[name]
     if name != "memory_policy":
-        return _rows(kind, value, where, problems)
+        return _parse_rows(kind, value, where, problems)
     try:
         return kind.from_value(value, where)
     except Invalid as exc:
@@ -73,10 +73,10 @@ def vocabulary_rows(name: str, value: Any, where: str, problems: list[str]) -> A
         return None
 
 
-def inconsistencies(manifest: Manifest) -> list[str]:
+def find_inconsistencies(manifest: Manifest) -> list[str]:
     """Return what contradicts within a manifest."""
     words = manifest.vocabulary
-    problems = [f"{MANIFEST}: {kind} {ident} stands twice" for kind, ident in _twice(manifest)]
+    problems = [f"{MANIFEST}: {kind} {ident} stands twice" for kind, ident in _duplicate_ids(manifest)]
     for capability in words.capabilities:
         unmapped = [one for one in capability.blocks_semantic_classes if one not in KNOWN_CLASSES]
         problems += [f"{MANIFEST}: capability {capability.id} blocks {one!r}, which maps to no tool of any harness"
@@ -91,14 +91,14 @@ def inconsistencies(manifest: Manifest) -> list[str]:
             problems += [f"{MANIFEST}: agent {agent.id} has the unknown {what} {one!r}"
                          for one in given if one not in known]  # fmt: skip
     skills = {skill.id for skill in manifest.skills}
-    problems += [problem for tag in words.tags for problem in _tag(tag, skills)]
+    problems += [problem for tag in words.tags for problem in _tag_problems(tag, skills)]
     started = {(tag.id, tag.skill) for tag in words.tags}
     problems += [f"{MANIFEST}: skill {skill.id} names the trigger {one!r}, but no such tag starts it"
                  for skill in manifest.skills for one in skill.triggers if (one, skill.id) not in started]  # fmt: skip
     return problems
 
 
-def _tag(tag: Tag, skills: set[str]) -> Iterator[str]:
+def _tag_problems(tag: Tag, skills: set[str]) -> Iterator[str]:
     if not TRIGGER.fullmatch(tag.trigger):
         yield f"{MANIFEST}: tag {tag.id} has the trigger {tag.trigger!r}, which is no word in brackets"
     if tag.type == "skill" and tag.skill not in skills:
@@ -107,7 +107,7 @@ def _tag(tag: Tag, skills: set[str]) -> Iterator[str]:
         yield f"{MANIFEST}: tag {tag.id} calls {tag.handler!r}, which is no tool; there are {', '.join(HANDLERS)}"
 
 
-def _twice(manifest: Manifest) -> Iterator[tuple[str, str]]:
+def _duplicate_ids(manifest: Manifest) -> Iterator[tuple[str, str]]:
     words = manifest.vocabulary
     shelves: dict[str, Iterable[str]] = {
         "agent": (row.id for row in manifest.agents),
@@ -128,7 +128,7 @@ def _twice(manifest: Manifest) -> Iterator[tuple[str, str]]:
             seen.add(ident)
 
 
-def _rows(kind: type[R], value: Any, where: str, problems: list[str]) -> tuple[R, ...]:
+def _parse_rows(kind: type[R], value: Any, where: str, problems: list[str]) -> tuple[R, ...]:
     if not isinstance(value, list):
         problems.append(f"{where} should be a list")
         return ()

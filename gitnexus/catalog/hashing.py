@@ -1,4 +1,4 @@
-"""The hash by which a manifest knows a prompt."""
+"""Computes the hash of a prompt that the manifest stores."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The manifest of a package, and the words of its vocabulary that only a check, a skill or a person looks at."""
+"""The records of a package manifest, and of the vocabulary that only checks, skills and people use."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class InvocationParam(CatalogRecord):
     required: bool
 
 
-class Invocation(CatalogRecord):
+class PromptInvocation(CatalogRecord):
     """Something that a prompt wants done and each harness does in its own way."""
 
     id: str
@@ -108,7 +108,7 @@ class Vocabulary(CatalogRecord):
     categories: tuple[Category, ...]
     resume_tiers: tuple[ResumeTier, ...]
     tags: tuple[Tag, ...]
-    invocations: tuple[Invocation, ...] = ()
+    invocations: tuple[PromptInvocation, ...] = ()
     task_exceptions: tuple[TaskException, ...] = ()
     memory_policy: MemoryPolicy | None = None
 
@@ -139,7 +139,7 @@ VOCABULARY_KINDS: dict[str, Any] = {
     "categories": Category,
     "resume_tiers": ResumeTier,
     "tags": Tag,
-    "invocations": Invocation,
+    "invocations": PromptInvocation,
     "task_exceptions": TaskException,
     "memory_policy": MemoryPolicy,
 }

@@ -1,4 +1,4 @@
-"""The parts of a message that are shown and not said: code and quotations, as Markdown and people write them."""
+"""Finds the code and quotations in a Markdown message: text that is shown but not meant as an instruction. Pure."""
 
 import re
 from bisect import bisect_left
@@ -17,34 +17,34 @@ _MARKS = re.compile(r'"+|[“”„«»‘’]')
 _CLOSED_BY = {'"': '"', '"""': '"""', "“": "”", "„": "“”", "«": "»", "‘": "’"}
 
 
-def shown(text: str) -> list[Range]:
+def code_and_quotation_ranges(text: str) -> list[Range]:
     """Return the ranges of `text` that are code or quotations, sorted and apart from each other."""
-    blocks, hidden = _blocks(text)
+    blocks, hidden = _split_blocks(text)
     for start, end in blocks:
-        hidden += _code_spans(text, start, end)
-    hidden = _joined(hidden)
-    return _joined([*hidden, *_quotations(text, hidden)])
+        hidden += _code_span_ranges(text, start, end)
+    hidden = _join_ranges(hidden)
+    return _join_ranges([*hidden, *_quotation_ranges(text, hidden)])
 
 
-def covers(ranges: list[Range], at: int) -> bool:
+def is_in_ranges(ranges: list[Range], at: int) -> bool:
     """True if a position lies in one of `ranges`."""
     found = bisect_left(ranges, (at + 1, -1)) - 1
     return found >= 0 and at < ranges[found][1]
 
 
-def _blocks(text: str) -> tuple[list[Range], list[Range]]:
+def _split_blocks(text: str) -> tuple[list[Range], list[Range]]:
     """Return the runs of lines in which code spans may lie, and what is code or a block quotation already."""
     blocks: list[Range] = []
     hidden: list[Range] = []
     fence: tuple[str, int] | None = None
     joins = False
-    for start, end in _lines(text):
+    for start, end in _line_ranges(text):
         line = text[start:end]
         if fence is not None:
             hidden.append((start, end))
-            fence = None if _closes(line, *fence) else fence
+            fence = None if _closes_fence(line, *fence) else fence
             joins = False
-        elif (opened := _opened(line)) is not None:
+        elif (opened := _opening_fence(line)) is not None:
             hidden.append((start, end))
             fence, joins = opened, False
         elif _QUOTED.match(line) or (not joins and _INDENTED.match(line)):
@@ -60,7 +60,7 @@ def _blocks(text: str) -> tuple[list[Range], list[Range]]:
     return blocks, hidden
 
 
-def _lines(text: str) -> Iterator[Range]:
+def _line_ranges(text: str) -> Iterator[Range]:
     start = 0
     while start <= len(text):
         end = text.find("\n", start)
@@ -69,7 +69,7 @@ def _lines(text: str) -> Iterator[Range]:
         start = end + 1
 
 
-def _opened(line: str) -> tuple[str, int] | None:
+def _opening_fence(line: str) -> tuple[str, int] | None:
     """Return what closes the fence that a line opens, and how far that may be indented."""
     found = _FENCE.match(line)
     if found is None or (found[3][0] == "`" and "`" in found[4]):
@@ -77,13 +77,13 @@ def _opened(line: str) -> tuple[str, int] | None:
     return found[3], len(found[2]) + 3
 
 
-def _closes(line: str, fence: str, indent: int) -> bool:
+def _closes_fence(line: str, fence: str, indent: int) -> bool:
     mark = line.strip()
     before = len(line) - len(line.lstrip(" "))
     return before <= indent and len(mark) >= len(fence) and set(mark) == {fence[0]}
 
 
-def _code_spans(text: str, start: int, end: int) -> Iterator[Range]:
+def _code_span_ranges(text: str, start: int, end: int) -> Iterator[Range]:
     """Yield the code spans of one block: a run of backticks up to the next run of the same length."""
     runs = [(found.start(), found.end()) for found in _TICKS.finditer(text, start, end)]
     by_length: dict[int, list[int]] = {}
@@ -91,7 +91,7 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[Range]:
         by_length.setdefault(stop - at, []).append(at)
     done = start
     for at, stop in runs:
-        opening = at + _escapes(text, start, at)
+        opening = at + _escape_offset(text, start, at)
         if at < done or opening == stop:
             continue
         closers = by_length.get(stop - opening, [])
@@ -101,7 +101,7 @@ def _code_spans(text: str, start: int, end: int) -> Iterator[Range]:
             yield opening, done
 
 
-def _escapes(text: str, start: int, at: int) -> int:
+def _escape_offset(text: str, start: int, at: int) -> int:
     """Return 1 if the character at `at` is escaped by a backslash, else 0."""
     before = at
     while before > start and text[before - 1] == "\\":
@@ -109,19 +109,19 @@ def _escapes(text: str, start: int, at: int) -> int:
     return (at - before) % 2
 
 
-def _quotations(text: str, hidden: list[Range]) -> Iterator[Range]:
+def _quotation_ranges(text: str, hidden: list[Range]) -> Iterator[Range]:
     """Yield what stands between quotation marks; a mark that nothing closes, as in 5", is no quotation."""
-    marks = [found for found in _MARKS.finditer(text) if not covers(hidden, found.start())]
+    marks = [found for found in _MARKS.finditer(text) if not is_in_ranges(hidden, found.start())]
     closing: dict[str, list[int]] = {}
     for found in marks:
-        if _may_close(text, found):
+        if _may_close_quotation(text, found):
             closing.setdefault(found[0], []).append(found.start())
     done = 0
     for found in marks:
-        if found.start() < done or not _may_open(text, found):
+        if found.start() < done or not _may_open_quotation(text, found):
             continue
         ends = []
-        for mark in _closers(found[0]):
+        for mark in _closing_marks(found[0]):
             places = closing.get(mark, [])
             at = bisect_left(places, found.end())
             ends += [places[at] + len(mark)] if at < len(places) else []
@@ -130,24 +130,24 @@ def _quotations(text: str, hidden: list[Range]) -> Iterator[Range]:
             yield found.start(), done
 
 
-def _closers(mark: str) -> tuple[str, ...]:
+def _closing_marks(mark: str) -> tuple[str, ...]:
     found = _CLOSED_BY.get(mark, "")
     return (found,) if mark.startswith('"') and found else tuple(found)
 
 
-def _may_open(text: str, found: re.Match[str]) -> bool:
+def _may_open_quotation(text: str, found: re.Match[str]) -> bool:
     if not found[0].startswith('"'):
         return True
     before, after = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
     return (not before or before.isspace() or before in "([{<—–-/:=,;") and (after == "\n" or not after.isspace())
 
 
-def _may_close(text: str, found: re.Match[str]) -> bool:
+def _may_close_quotation(text: str, found: re.Match[str]) -> bool:
     after = text[found.end() : found.end() + 1]
     return found[0] not in ('"', '"""', "’") or not after.isalnum()
 
 
-def _joined(ranges: list[Range]) -> list[Range]:
+def _join_ranges(ranges: list[Range]) -> list[Range]:
     """Return ranges sorted, and those that touch as one."""
     found: list[Range] = []
     for start, end in sorted(ranges):

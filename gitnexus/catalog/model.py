@@ -1,4 +1,4 @@
-"""Roles, skills, capabilities and tags, spelled as a nexus-core package (contract 0.10) spells them.
+"""The records of roles, skills, capabilities and tags, spelled as in a nexus-core package (contract 0.10).
 
 What a plain command does not need is in `manifest.py`: each record costs half a millisecond to define.
 """

@@ -1,4 +1,4 @@
-"""The catalog of a project: a package that its settings name, if that is whole, else the one that comes with us."""
+"""Opens the catalog of a project: the package named in its settings if it is valid, else the built-in one."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,10 +6,10 @@ from pathlib import Path
 
 from gitnexus.base.errors import Invalid
 from gitnexus.base.files import expand_home
-from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.builtin import builtin_catalog
 from gitnexus.catalog.catalog import Catalog
-from gitnexus.catalog.effective import Additions, CatalogSettings, additions
-from gitnexus.state.settings import Trusts, layers, nobody
+from gitnexus.catalog.effective import Additions, CatalogSettings, added_capabilities
+from gitnexus.state.settings import Trusts, settings_layers, trust_nobody
 from gitnexus.state.snapshot import Snapshot
 
 
@@ -25,28 +25,29 @@ class Opened:
     @cached_property
     def added(self) -> Additions:
         """The capabilities that settings add to roles. Raises: Invalid."""
-        return additions(self.catalog, self.settings)
+        return added_capabilities(self.catalog, self.settings)
 
 
-def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts = nobody) -> Opened:
+def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts = trust_nobody) -> Opened:
     """Return the catalog for a project at `place`, or for none. Raises: Invalid for settings that are not understood.
 
     A source that is not absolute is meant from the top of the project; one that the project names itself counts only
     where `trusts` says that its settings do.
     """
     settings = tuple(
-        CatalogSettings.from_value(value, f"{where}: catalog") for where, value in layers(snapshot, "catalog", trusts)
+        CatalogSettings.from_value(value, f"{where}: catalog")
+        for where, value in settings_layers(snapshot, "catalog", trusts)
     )
     asked = next((one.source for one in reversed(settings) if one.source), None)
     if asked is None:
-        return Opened(built_in(), None, (), settings)
-    from gitnexus.catalog.package import load  # reads YAML: only who has a catalog of their own pays
+        return Opened(builtin_catalog(), None, (), settings)
+    from gitnexus.catalog.package import load_package  # reads YAML: only who has a catalog of their own pays
 
-    loaded = load(_folder(asked, place))
-    return Opened(loaded.catalog or built_in(), asked, loaded.problems, settings)
+    loaded = load_package(_source_folder(asked, place))
+    return Opened(loaded.catalog or builtin_catalog(), asked, loaded.problems, settings)
 
 
-def _folder(asked: str, place: Path | None) -> Path:
+def _source_folder(asked: str, place: Path | None) -> Path:
     meant = expand_home(asked)
     if meant.parts[:1] and meant.parts[0].startswith("~"):
         raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names nobody's home")

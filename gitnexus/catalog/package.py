@@ -1,4 +1,4 @@
-"""A catalog in a folder of the nexus-core layout: whole, or everything that is wrong with it."""
+"""Loads a catalog from a folder in the nexus-core layout; returns the catalog or every problem found."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,69 +6,61 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid, NexusError
-from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.builtin import builtin_catalog
 from gitnexus.catalog.catalog import Catalog
-from gitnexus.catalog.check import MANIFEST, manifest_in, vocabulary_rows
+from gitnexus.catalog.check import MANIFEST, parse_manifest, parse_vocabulary
 from gitnexus.catalog.hashing import body_hash
-from gitnexus.catalog.manifest import VOCABULARY_FILES, Manifest
+from gitnexus.catalog.manifest import VOCABULARY_FILES
 from gitnexus.catalog.model import Agent, Skill
-from gitnexus.catalog.yamltext import value_of
+from gitnexus.catalog.yamltext import parse_yaml
 from gitnexus.state import disk
 
 _LARGEST = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedCatalog:
     """A whole catalog, or none and why: each problem is the file and a sentence."""
 
     catalog: Catalog | None
     problems: tuple[str, ...]
 
 
-def load(folder: Path) -> Loaded:
+def load_package(folder: Path) -> LoadedCatalog:
     """Read the package in `folder`. Only plain files below it are opened, and no link is followed."""
-    root = real(folder)
+    root = resolve_package_folder(folder)
     try:
-        return _loaded(root) if root.is_dir() else Loaded(None, (f"there is no folder {folder}",))
+        return _load_from_root(root) if root.is_dir() else LoadedCatalog(None, (f"there is no folder {folder}",))
     except OSError as exc:
-        return Loaded(None, (f"{exc.filename or folder} cannot be read: {exc.strerror}",))
+        return LoadedCatalog(None, (f"{exc.filename or folder} cannot be read: {exc.strerror}",))
 
 
-def real(folder: Path) -> Path:
+def resolve_package_folder(folder: Path) -> Path:
     """Return a package's own folder. A package manager may have put a link there; inside there is no reason for one."""
     return Path(os.path.realpath(folder))
 
 
-def _loaded(root: Path) -> Loaded:
+def _load_from_root(root: Path) -> LoadedCatalog:
     problems: list[str] = []
-    value = _json(root, MANIFEST, problems)
+    value = _read_json(root, MANIFEST, problems)
     if value is None:
-        return Loaded(None, tuple(problems))
-    manifest, wrong = manifest_in(value)
+        return LoadedCatalog(None, tuple(problems))
+    manifest, wrong = parse_manifest(value)
     problems += wrong
     if manifest is None:
-        return Loaded(None, tuple(problems))
+        return LoadedCatalog(None, tuple(problems))
     bodies: dict[str, str] = {}
     for kind, rows in (("agents", manifest.agents), ("skills", manifest.skills)):
         for row in rows:
             _read_member(root, f"{kind}/{row.id}", row, bodies, problems)
-        problems += _strays(root, kind, {row.id for row in rows})
+        problems += _unlisted_members(root, kind, {row.id for row in rows})
     problems += vocabulary_problems(root, value.get("vocabulary"))
     if problems:
-        return Loaded(None, tuple(dict.fromkeys(problems)))
-    ours = tuple(built_in().capabilities.values())
-    return Loaded(Catalog(str(root), value, bodies.__getitem__, also=ours), ())
-
-
-def read_manifest(folder: Path) -> tuple[Manifest | None, list[str]]:
-    """Return the manifest of a package and what is wrong with it, whatever else is missing there."""
-    problems: list[str] = []
-    value = _json(real(folder), MANIFEST, problems)
-    manifest, wrong = (None, []) if value is None else manifest_in(value)
-    return manifest, [*problems, *wrong]
+        return LoadedCatalog(None, tuple(dict.fromkeys(problems)))
+    ours = tuple(builtin_catalog().capabilities.values())
+    return LoadedCatalog(Catalog(str(root), value, bodies.__getitem__, also=ours), ())
 
 
 def vocabulary_problems(root: Path, words: Any) -> list[str]:
@@ -78,25 +70,25 @@ def vocabulary_problems(root: Path, words: Any) -> list[str]:
         listed = words.get(name) if isinstance(words, dict) else None
         if listed is None and not (root / path).exists():
             continue  # older packages have fewer words
-        value = read_yaml(root, path, problems)
+        value = read_package_yaml(root, path, problems)
         if value is None:
             continue
         if not isinstance(value, dict) or (name != "memory_policy" and name not in value):
             problems.append(f"{path} should be an object with {name}")
             continue
         held = value if name == "memory_policy" else value[name]
-        vocabulary_rows(name, held, path, problems)
-        problems += [f"{path}: {one}" for one in _differences(held, listed)]
+        parse_vocabulary(name, held, path, problems)
+        problems += [f"{path}: {one}" for one in _vocabulary_differences(held, listed)]
     return problems
 
 
-def read_yaml(root: Path, path: str, problems: list[str]) -> Any:
+def read_package_yaml(root: Path, path: str, problems: list[str]) -> Any:
     """Return the value of a YAML file of a package, None with a problem if there is none."""
-    raw = read_file(root, path, problems)
+    raw = read_package_file(root, path, problems)
     if raw is None:
         return None
     try:
-        value = value_of(raw)
+        value = parse_yaml(raw)
     except Invalid as exc:
         problems.append(f"{path}: {exc.message}")
         return None
@@ -105,9 +97,9 @@ def read_yaml(root: Path, path: str, problems: list[str]) -> Any:
     return value
 
 
-def read_file(root: Path, path: str, problems: list[str]) -> bytes | None:
+def read_package_file(root: Path, path: str, problems: list[str]) -> bytes | None:
     """Return the bytes of a plain file of a package, None with a problem if it cannot be had."""
-    if any((root / part).is_symlink() for part in _parts(path)):
+    if any((root / part).is_symlink() for part in _path_prefixes(path)):
         problems.append(f"{path} is a link, or lies behind one; only plain files are read")
         return None
     try:
@@ -122,7 +114,7 @@ def read_file(root: Path, path: str, problems: list[str]) -> bytes | None:
     return held[0]
 
 
-def members(root: Path, kind: str) -> list[str]:
+def member_ids(root: Path, kind: str) -> list[str]:
     """Return the ids for which a package has a folder."""
     place = root / kind
     if place.is_symlink() or not place.is_dir():
@@ -131,7 +123,7 @@ def members(root: Path, kind: str) -> list[str]:
 
 
 def _read_member(root: Path, path: str, row: Agent | Skill, bodies: dict[str, str], problems: list[str]) -> None:
-    raw = read_file(root, f"{path}/body.md", problems)
+    raw = read_package_file(root, f"{path}/body.md", problems)
     if raw is not None:
         if body_hash(raw) != row.body_hash:
             problems.append(f"{path}/body.md has the hash {body_hash(raw)}, the manifest says {row.body_hash[:80]}")
@@ -139,33 +131,33 @@ def _read_member(root: Path, path: str, row: Agent | Skill, bodies: dict[str, st
             bodies[path] = raw.decode("utf-8")
         except UnicodeDecodeError as exc:
             problems.append(f"{path}/body.md: byte {exc.start} is not UTF-8")
-    meta = read_yaml(root, f"{path}/meta.yml", problems)
+    meta = read_package_yaml(root, f"{path}/meta.yml", problems)
     if meta is None:
         return
     if not isinstance(meta, dict):
         problems.append(f"{path}/meta.yml should be an object")
         return
-    listed, given = _said(row.plain()), _said({"id": row.id, **meta})
+    listed, given = _comparable_fields(row.plain()), _comparable_fields({"id": row.id, **meta})
     for key in sorted(listed.keys() | given.keys()):
         if listed.get(key) != given.get(key):
             problems.append(f"{path}/meta.yml: {key} is not what the manifest says")
 
 
-def _said(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return what metadata and manifest should agree on: not the hash, nor what goes without saying."""
     return {key: held for key, held in fields.items() if key != "body_hash" and held not in ([], False, None)}
 
 
-def _strays(root: Path, kind: str, known: set[str]) -> Iterator[str]:
-    yield from (f"{kind}/{name} is not in {MANIFEST}" for name in members(root, kind) if name not in known)
+def _unlisted_members(root: Path, kind: str, known: set[str]) -> Iterator[str]:
+    yield from (f"{kind}/{name} is not in {MANIFEST}" for name in member_ids(root, kind) if name not in known)
 
 
-def _differences(held: Any, listed: Any) -> Iterator[str]:
+def _vocabulary_differences(held: Any, listed: Any) -> Iterator[str]:
     """Yield where a vocabulary file and the manifest disagree; it may leave fields out, as upstream's does."""
     if listed is None:
         yield f"{MANIFEST} does not have it"
     elif isinstance(held, list) and isinstance(listed, list):
-        there, said = _by_id(held), _by_id(listed)
+        there, said = _rows_by_id(held), _rows_by_id(listed)
         yield from (f"{ident} is not in {MANIFEST}" for ident in there if ident not in said)
         yield from (f"{ident} is in {MANIFEST} and not here" for ident in said if ident not in there)
         for ident in (ident for ident in there if ident in said):
@@ -176,21 +168,21 @@ def _differences(held: Any, listed: Any) -> Iterator[str]:
         yield "it is not what the manifest says"
 
 
-def _by_id(rows: Sequence[Any]) -> dict[str, Mapping[str, Any]]:
+def _rows_by_id(rows: Sequence[Any]) -> dict[str, Mapping[str, Any]]:
     return {str(row.get("id")): row for row in rows if isinstance(row, dict)}
 
 
-def _json(root: Path, path: str, problems: list[str]) -> Any:
-    raw = read_file(root, path, problems)
+def _read_json(root: Path, path: str, problems: list[str]) -> Any:
+    raw = read_package_file(root, path, problems)
     if raw is None:
         return None
     try:
-        return parse(raw)
+        return parse_json(raw)
     except Invalid as exc:
         problems.append(f"{path}: {exc.message}")
         return None
 
 
-def _parts(path: str) -> Iterator[str]:
+def _path_prefixes(path: str) -> Iterator[str]:
     words = path.split("/")
     return ("/".join(words[: at + 1]) for at in range(len(words)))

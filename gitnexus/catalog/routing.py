@@ -1,4 +1,4 @@
-"""What a tag leads to: the text of a skill for the harness at hand, or one call of a tool."""
+"""Resolves a tag to its target: the text of a skill for the current harness, or one tool call."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,8 @@ HANDLERS: dict[str, str] = {
 }
 # How a skill is named where references are kept, as in skill:nx-plan#auto.
 SKILL = "skill:"
-_ISSUE = re.compile(r"#(\d{1,9})\b[:.,]?\s*")
+# The issue that a decision is about: `#2 …`, `issue 2: …`, `issue #2 …`, `2: …`. A bare number needs its colon.
+_ISSUE = re.compile(r"(?:issue\s*)?#(\d{1,9})\b[:.,]?\s*|issue\s+(\d{1,9})\b[:.,]?\s*|(\d{1,9}):\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +50,24 @@ class ActionRoute:
 Route = SkillRoute | ActionRoute
 
 
-def route(catalog: Catalog, use: TagUse, harness: Harness) -> Route:
+def route_tag(catalog: Catalog, use: TagUse, harness: Harness) -> Route:
     """Return where a tag of this catalog's vocabulary leads."""
     tag = next(tag for tag in catalog.tags if tag.id == use.id)
     if tag.type == "skill":
         skill = catalog.skill(tag.skill or "")
-        return SkillRoute(use, skill.id, skill_text(catalog, skill, harness, variant=use.variant, matter=use.text))
+        return SkillRoute(use, skill.id, render_skill(catalog, skill, harness, variant=use.variant, matter=use.text))
     tool = HANDLERS[tag.handler or ""]
-    params, missing = _params(tool, use)
+    params, missing = _params_for_tool(tool, use)
     return ActionRoute(use, tool, params, missing)
 
 
-def offered(catalog: Catalog) -> list[Skill]:
-    """Return the skills that may be offered where somebody only seems to want one: none that is `manual_only`."""
-    return [skill for skill in catalog.skills.values() if not skill.manual_only]
-
-
-def skill_text(
+def render_skill(
     catalog: Catalog, skill: Skill, harness: Harness, *, variant: str | None = None, matter: str | None = None
 ) -> str:
     """Return a skill's prompt, with what this harness has to say on the topics it asks for, and the matter at hand."""
     parts = [catalog.body(f"skills/{skill.id}").rstrip("\n")]
     notes = [note for topic, note in harness.notes.items() if topic in skill.harness_docs_refs]
-    notes += _macros(catalog, parts[0])
+    notes += _macro_notes(catalog, parts[0])
     if notes:
         parts.append("\n\n".join([f"## In {harness.name}", *notes]))
     if variant:
@@ -81,7 +77,7 @@ def skill_text(
     return "\n\n".join(parts)
 
 
-def _macros(catalog: Catalog, body: str) -> list[str]:
+def _macro_notes(catalog: Catalog, body: str) -> list[str]:
     """Return what `{{name …}}` in a prompt of upstream's means; what a harness does not have, it does by hand."""
     if "{{" not in body:  # as in our own: then all the other records of a manifest are not needed
         return []
@@ -92,7 +88,7 @@ def _macros(catalog: Catalog, body: str) -> list[str]:
     ]
 
 
-def _params(tool: str, use: TagUse) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _params_for_tool(tool: str, use: TagUse) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the parameters that a message gives for a tool, and those that it leaves open."""
     if tool == "memory_gc":
         return {}, ()
@@ -101,5 +97,6 @@ def _params(tool: str, use: TagUse) -> tuple[dict[str, Any], tuple[str, ...]]:
         return {**({"text": use.text} if use.text else {}), **tag}, () if use.text else ("text",)
     numbered = _ISSUE.match(use.text)
     decision = use.text[numbered.end() :] if numbered else use.text
-    found = {**({"issue_id": int(numbered[1])} if numbered else {}), **({"decision": decision} if decision else {})}
+    number = next(filter(None, numbered.groups())) if numbered else None
+    found = {**({"issue_id": int(number)} if number else {}), **({"decision": decision} if decision else {})}
     return found, tuple(name for name in ("issue_id", "decision") if name not in found)

@@ -1,10 +1,10 @@
-"""Tags in what a person typed: `[plan]`, `[d]`, `[rule:testing]`, at the start of a line and nowhere else."""
+"""Finds tags such as `[plan]`, `[d]`, `[rule:testing]` in a user's message, at the start of a line only. Pure."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitnexus.catalog.markdown import covers, shown
+from gitnexus.catalog.markdown import code_and_quotation_ranges, is_in_ranges
 from gitnexus.catalog.model import Tag
 
 # What a vocabulary may call a trigger.
@@ -24,17 +24,17 @@ class TagUse:
     text: str
 
 
-def tags_in(message: str, vocabulary: Sequence[Tag]) -> list[TagUse]:
+def find_tags(message: str, vocabulary: Sequence[Tag]) -> list[TagUse]:
     """Return the tags of a message in their order. What is shown as code or quoted does not count."""
     text = message.replace("\r\n", "\n").replace("\r", "\n")
     if "[" not in text:
         return []
     triggers = {tag.trigger: tag for tag in vocabulary}
-    hidden = shown(text)
+    hidden = code_and_quotation_ranges(text)
     found: list[tuple[Tag, str | None, int, int]] = []
     for match in _AT_START.finditer(text):
-        meant = _meant(match[1], match[2], match[3], triggers)
-        if meant is not None and not covers(hidden, match.start(1)):
+        meant = _match_trigger(match[1], match[2], match[3], triggers)
+        if meant is not None and not is_in_ranges(hidden, match.start(1)):
             found.append((*meant, match.start(), match.end()))
     ends = [row[2] for row in found[1:]] + [len(text)]
     return [
@@ -43,7 +43,9 @@ def tags_in(message: str, vocabulary: Sequence[Tag]) -> list[TagUse]:
     ]
 
 
-def _meant(whole: str, name: str, variant: str | None, triggers: dict[str, Tag]) -> tuple[Tag, str | None] | None:
+def _match_trigger(
+    whole: str, name: str, variant: str | None, triggers: dict[str, Tag]
+) -> tuple[Tag, str | None] | None:
     if whole in triggers:
         return triggers[whole], None
     tag = triggers.get(f"[{name}]")

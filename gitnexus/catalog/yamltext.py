@@ -1,4 +1,4 @@
-"""YAML that somebody else wrote, read as plain JSON values. Imports PyYAML when it is asked to."""
+"""Parses untrusted YAML into plain JSON values. Imports PyYAML on first use."""
 
 import math
 from functools import cache
@@ -10,24 +10,24 @@ from gitnexus.base.errors import Invalid
 LARGEST = 128 * 1024
 
 
-def value_of(raw: bytes) -> Any:
+def parse_yaml(raw: bytes) -> Any:
     """Return the value of a YAML text, refusing what JSON has no word for. Raises: Invalid."""
     import yaml  # 35 ms: only for a catalog of somebody's own, and for who makes one
 
     if len(raw) > LARGEST:
         raise Invalid(f"it is larger than {LARGEST // 1024} KiB")
     try:
-        value = yaml.load(raw.decode("utf-8"), _loader())  # noqa: S506 - a SafeLoader, and less
+        value = yaml.load(raw.decode("utf-8"), _plain_yaml_loader())  # noqa: S506 - a SafeLoader, and less
     except UnicodeDecodeError as exc:
         raise Invalid(f"byte {exc.start} is not UTF-8") from exc
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as exc:
-        raise Invalid(f"it is not valid YAML: {_reason(exc)}") from exc
-    _refuse_what_is_not_json(value)
+        raise Invalid(f"it is not valid YAML: {_reason_of_error(exc)}") from exc
+    _refuse_non_json(value)
     return value
 
 
 @cache
-def _loader() -> Any:
+def _plain_yaml_loader() -> Any:
     """Return the safe loader without aliases (nine of them make a gigabyte), double keys and dates."""
     import yaml
 
@@ -52,21 +52,21 @@ def _loader() -> Any:
     return Plain
 
 
-def _reason(exc: Exception) -> str:
+def _reason_of_error(exc: Exception) -> str:
     if isinstance(exc, RecursionError):
         return "it is nested too deeply"
     return " ".join(str(exc).split())[:200]
 
 
-def _refuse_what_is_not_json(value: Any) -> None:
+def _refuse_non_json(value: Any) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise Invalid(f"the key {key!r} should be text")
-            _refuse_what_is_not_json(item)
+            _refuse_non_json(item)
     elif isinstance(value, list):
         for item in value:
-            _refuse_what_is_not_json(item)
+            _refuse_non_json(item)
     elif isinstance(value, float) and not math.isfinite(value):
         raise Invalid(f"{value} is not a JSON number")
     elif not (value is None or isinstance(value, (str, bool, int, float))):

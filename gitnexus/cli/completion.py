@@ -3,12 +3,13 @@
 import click
 
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer
+from gitnexus.ui.completion import completion_script
+from gitnexus.ui.output import print_answer
 
 
 @click.command("completion", cls=NexusCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+def print_completion_script(shell: str) -> None:
     """Print the completion script for a shell.
 
     A package installs it where the shell looks by itself. By hand:
@@ -18,7 +19,5 @@ def completion(shell: str) -> None:
       zsh   git nexus completion zsh > DIR/_git-nexus     with DIR in $fpath
       fish  git nexus completion fish > ~/.config/fish/completions/git-nexus.fish
     """
-    from gitnexus.ui.completion import script
-
-    text = script(shell)
-    answer({"shell": shell, "script": text}, text.rstrip("\n"))
+    text = completion_script(shell)
+    print_answer({"shell": shell, "script": text}, text.rstrip("\n"))

@@ -4,27 +4,26 @@ import sys
 
 import click
 
+from gitnexus.app.doctor import BYPASS, examine_project
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, columns, start_folder
+from gitnexus.git import discover
+from gitnexus.projects.open_project import describe_project
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import format_columns, print_answer, start_folder
 
 _COLOURS = {"ok": "green", "fixed": "green", "warning": "yellow", "problem": "red"}
 
 
 @click.command("doctor", cls=NexusCommand)
-@click.option("--fix", is_flag=True, help="Mend what can be mended without a decision of yours.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without a decision of yours.")
 @click.pass_context
-def doctor(ctx: click.Context, fix: bool) -> None:
+def examine_setup(ctx: click.Context, fix: bool) -> None:
     """Check everything: state, checkout, hooks, remotes, registry, approvers, sandbox.
 
-    Leaves with status 1 while a problem remains. Warnings do not count.
+    Exits with status 1 while a problem remains. Warnings do not count.
     """
-    from gitnexus.app.doctor import BYPASS, examine
-    from gitnexus.app.open import described
-    from gitnexus.git import discover
-
-    repo = discover(start_folder(invocation(ctx)), inherit=True)
-    found = examine(repo, fix=fix)
+    repo = discover(start_folder(current_invocation(ctx)), inherit=True)
+    found = examine_project(repo, fix=fix)
     problems = [finding for finding in found if finding.state == "problem"]
     rows = []
     for finding in found:
@@ -33,7 +32,7 @@ def doctor(ctx: click.Context, fix: bool) -> None:
         words = one_line(finding.words + hint, 400)
         red = finding.words == BYPASS
         rows.append([mark, finding.check, click.style(words, fg="red", bold=True) if red else words])
-    answer(
+    print_answer(
         {
             "healthy": not problems,
             "findings": [
@@ -41,7 +40,7 @@ def doctor(ctx: click.Context, fix: bool) -> None:
                 for f in found
             ],
         },
-        columns(rows, indent=""),
-        lambda: described(repo),
+        format_columns(rows, indent=""),
+        lambda: describe_project(repo),
     )
     sys.exit(1 if problems else 0)

@@ -2,9 +2,10 @@
 
 import click
 
-from gitnexus.base.text import visible
-from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, start_folder
+from gitnexus.app.init import init_project
+from gitnexus.base.text import make_visible
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import print_answer, start_folder
 
 
 @click.command("init", cls=NexusCommand)
@@ -15,7 +16,7 @@ from gitnexus.ui.output import answer, start_folder
 @click.option("--no-hooks", is_flag=True, help="Install no git hooks.")
 @click.option("--local", is_flag=True, help="Touch nothing outside this repository: do not register it.")
 @click.pass_context
-def init(
+def init_repository(
     ctx: click.Context,
     name: str | None,
     aliases: tuple[str, ...],
@@ -28,24 +29,22 @@ def init(
     Makes the state ref, fills .nexus/ with its files, tells git to ignore that folder, installs hooks and registers
     the project with your others. Says what it changed. Running it again is harmless; git nexus uninstall undoes it.
     """
-    from gitnexus.app.init import initialise
-
-    start = start_folder(invocation(ctx))
+    start = start_folder(current_invocation(ctx))
     if harnesses:
-        from gitnexus.app.harness import install
+        from gitnexus.app.harness_install import install_harness
 
         for harness in harnesses:  # refused now, or not at all
-            install(start, harness, "project", None, dry_run=True)
-    done = initialise(start, name=name, aliases=aliases, with_hooks=not no_hooks, local=local)
+            install_harness(start, harness, "project", None, dry_run=True)
+    done = init_project(start, name=name, aliases=aliases, with_hooks=not no_hooks, local=local)
     for harness in harnesses:
-        into = install(start, harness, "project", None, dry_run=False)
+        into = install_harness(start, harness, "project", None, dry_run=False)
         done.changes += [f"installed into {into.row.name} ({len(into.changes)} files)"] if into.changes else []
         done.notes += [*into.notes, *([f"{into.row.name}: {into.next}"] if into.next else [])]
     lines = [f"  {change}" for change in done.changes] + [f"  note: {note}" for note in done.notes]
-    place = done.nexus.repo.place
+    place = done.nexus.repo.folder
     head = f"{place} is a project:" if done.changes else f"{place} was a project already; nothing changed."
     tail = ["", "Next: git nexus status", "Undo: git nexus uninstall"] if done.changes else []
-    answer(
+    print_answer(
         {
             "created": done.created,
             "adoptedFrom": done.adopted_from,
@@ -54,7 +53,7 @@ def init(
             "hooks": [{"event": hook.event, "how": hook.how} for hook in done.hooks],
             "registered": done.project.plain() if done.project else None,
         },
-        visible("\n".join([head, *lines, *tail])),
+        make_visible("\n".join([head, *lines, *tail])),
         done.nexus.described,
     )
     done.nexus.close()

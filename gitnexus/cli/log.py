@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, columns, start_folder, with_nexus
+from gitnexus.state.diary import read_state_log
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import format_columns, print_answer, start_folder, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -18,28 +19,26 @@ if TYPE_CHECKING:
 @click.argument("path", required=False)
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many entries.")
 @with_nexus
-def log(nexus: "Nexus", path: str | None, limit: int) -> None:
-    """Read the diary of the state: who changed what, and why.
+def show_state_log(nexus: "Nexus", path: str | None, limit: int) -> None:
+    """Show the history of the state: who changed what, and why.
 
     PATH limits it to one file or folder, such as memory or backlog/T12.json; .nexus/memory means the same.
     """
-    from gitnexus.state.diary import diary
-
-    entries, more = diary(nexus.state, _state_path(nexus, path) if path else None, limit)
+    entries, more = read_state_log(nexus.state, _state_path(nexus, path) if path else None, limit)
     rows = [[e.commit[:9], e.at[:10] + " " + e.at[11:16], one_line(e.author, 24), one_line(e.why, 90)] for e in entries]
     tail = [f"… {more} more: git nexus log -n {limit + more}"] if more else []
-    answer(
+    print_answer(
         {"entries": [{"commit": e.commit, "at": e.at, "author": e.author, "why": e.why, "files": e.files}
                      for e in entries], "more": more},
-        "\n".join([columns(rows, indent=""), *tail]) if rows else "No entries.",
+        "\n".join([format_columns(rows, indent=""), *tail]) if rows else "No entries.",
         nexus.described,
     )  # fmt: skip
 
 
 def _state_path(nexus: "Nexus", path: str) -> str | None:
     """Return a path of the state, whether it was given as that or as a file below `.nexus/`; None means all of it."""
-    start = start_folder(invocation(click.get_current_context()))
-    root = nexus.repo.place / ".nexus"
+    start = start_folder(current_invocation(click.get_current_context()))
+    root = nexus.repo.folder / ".nexus"
     meant = Path(os.path.normpath(start / path))
     if meant.is_relative_to(root):
         return str(meant.relative_to(root)) if meant != root else None

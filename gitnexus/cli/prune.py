@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base.text import one_line
+from gitnexus.projects.prune import prune_projects
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, columns, counted
+from gitnexus.ui.output import count_of, format_columns, print_answer
 from gitnexus.ui.standpoint import with_standpoint
 
 if TYPE_CHECKING:
@@ -18,27 +19,27 @@ if TYPE_CHECKING:
 @click.option("--older-than", metavar="DAYS", type=click.IntRange(0, 36500), default=None,
               help="Also forget projects that nobody used for so many days.")  # fmt: skip
 @with_standpoint
-def prune(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> None:
+def prune_registry(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> None:
     """Forget the projects that are gone.
 
     A project goes when its folder is gone or no longer a project, and with it every permission that names it, in one
     commit of the home repository. Folders are not touched.
     """
-    from gitnexus.projects.prune import prune as forget
-
     current = standpoint.current
-    done = forget(standpoint.home, standpoint.clock(), older_than=older_than, dry_run=dry_run,
+    done = prune_projects(standpoint.home, standpoint.clock(), older_than=older_than, dry_run=dry_run,
                   here=current.hash if current else None)  # fmt: skip
     rows = [[one.project.name, one.why, one_line(one.project.path)] for one in done.gone]
     verb = "Would forget" if dry_run else "Forgot"
-    tail = f"{verb} {counted(len(rows), 'project')} and {counted(done.permissions, 'permission')}; {done.kept} left."
-    answer(
+    tail = f"{verb} {count_of(len(rows), 'project')} and {count_of(done.permissions, 'permission')}; {done.kept} left."
+    print_answer(
         {
             "dryRun": dry_run,
             "pruned": [{**one.project.plain(), "reason": one.why} for one in done.gone],
             "permissions": done.permissions,
             "kept": done.kept,
         },
-        "\n".join([columns(rows, indent=""), tail]) if rows else f"Nothing to forget; {counted(done.kept, 'project')}.",
+        "\n".join([format_columns(rows, indent=""), tail])
+        if rows
+        else f"Nothing to forget; {count_of(done.kept, 'project')}.",
         standpoint.described,
     )

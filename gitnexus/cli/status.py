@@ -4,33 +4,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.clock import age, now, stamp
+from gitnexus.app.status import MOST_COUNTED, ProjectStatus, format_foreign_count, gather_status
+from gitnexus.base.clock import format_age, format_timestamp, utc_now
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import answer, columns, counted, with_nexus
+from gitnexus.ui.output import count_of, format_columns, print_answer, with_nexus
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
-    from gitnexus.app.status import Standing
 
 
 @click.command("status", cls=NexusCommand)
 @with_nexus
-def status(nexus: "Nexus") -> None:
-    """Show one screen: where things stand and what to do next."""
-    from gitnexus.app.status import standing
-
-    found = standing(nexus)
-    answer(_payload(found), _screen(nexus, found), nexus.described)
+def show_status(nexus: "Nexus") -> None:
+    """Show the state of the project on one screen, and what to do next."""
+    found = gather_status(nexus)
+    print_answer(_status_as_json(found), _format_status(nexus, found), nexus.described)
 
 
-def _payload(found: "Standing") -> dict[str, object]:
+def _status_as_json(found: "ProjectStatus") -> dict[str, object]:
     return {
         "state": {
             "ref": "refs/nexus/state",
             "commit": found.commit,
             "changes": found.changes,
-            "last": {"why": found.last_why, "at": stamp(found.last_at)},
+            "last": {"why": found.last_why, "at": format_timestamp(found.last_at)},
         },
         "cycle": {"plan": found.plan, "tasks": found.tasks},
         "files": found.counts,
@@ -42,6 +40,7 @@ def _payload(found: "Standing") -> dict[str, object]:
         "untrusted": [{"path": path, "why": why} for path, why in found.untrusted.items()],
         "runs": found.runs,
         "foreignRuns": found.foreign,
+        "claimedRuns": found.claimed,
         "mode": found.mode,
         "sandbox": found.sandbox,
         "warnings": found.warnings,
@@ -49,20 +48,20 @@ def _payload(found: "Standing") -> dict[str, object]:
     }
 
 
-def _screen(nexus: "Nexus", found: "Standing") -> str:
+def _format_status(nexus: "Nexus", found: "ProjectStatus") -> str:
     project = nexus.described()
     counts = ", ".join(f"{count} {room}" for room, count in found.counts.items() if count) or "nothing kept yet"
-    changes = _count(found.changes)
+    changes = _format_changes(found.changes)
     rows = [
         ["project", f"{project['name']} at {one_line(project['path'])}"
          + ("" if nexus.registered else " (not registered)")],
-        ["state", f"{changes}, last {age(found.last_at, now())}: {one_line(found.last_why, 80)}"],
-        ["cycle", _cycle(found)],
+        ["state", f"{changes}, last {format_age(found.last_at, utc_now())}: {one_line(found.last_why, 80)}"],
+        ["cycle", _format_cycle(found)],
         ["files", counts],
-        ["hooks", _hooks(nexus, found)],
+        ["hooks", _format_hooks(nexus, found)],
     ]  # fmt: skip
     if found.runs:
-        rows.append(["runs", _runs(found)])
+        rows.append(["runs", _format_runs(found)])
     if found.mode != "default":
         rows.append(["mode", click.style(found.mode, fg="red" if found.mode == "bypass" else "yellow", bold=True)])
     weak = found.sandbox == "L0" or not found.sandbox.startswith("L")
@@ -72,42 +71,42 @@ def _screen(nexus: "Nexus", found: "Standing") -> str:
     rows += [["look", f".nexus/{one_line(path)}: {why}"] for path, why in list(found.held.items())[:5]]
     rows += [["look", f".nexus/{one_line(path)} waits to be merged"] for path in found.copies[:5]]
     if found.left_out:
-        rows.append(["look", f"{counted(len(found.left_out), 'file')} in .nexus/ not kept: git nexus doctor says why"])
+        rows.append(["look", f"{count_of(len(found.left_out), 'file')} in .nexus/ not kept: git nexus doctor says why"])
     if found.untrusted:
         said = "; ".join(f"{path}: {one_line(why, 120)}" for path, why in found.untrusted.items())
         rows.append(["look", click.style(f"untrusted, so not in force: {said}", fg="yellow")])
     rows += [["look", click.style(warning, fg="yellow")] for warning in found.warnings]
     rows += [["next", step] for step in found.next_steps]
-    return columns(rows, indent="")
+    return format_columns(rows, indent="")
 
 
-def _runs(found: "Standing") -> str:
-    from gitnexus.app.status import foreign_words
+def _format_runs(found: "ProjectStatus") -> str:
+    said = []
+    for status, count in sorted(found.runs.items()):
+        claimed = found.claimed.get(status, 0)
+        only = f", {claimed} of them only said to be" if claimed else ""
+        said.append(f"{count} {status}{format_foreign_count(found.foreign.get(status, 0))}{only}")
+    return "; ".join(said) if found.claimed else ", ".join(said)
 
-    counts = sorted(found.runs.items())
-    return ", ".join(f"{count} {status}{foreign_words(found.foreign.get(status, 0))}" for status, count in counts)
 
-
-def _cycle(found: "Standing") -> str:
+def _format_cycle(found: "ProjectStatus") -> str:
     said = []
     if found.plan:
         said.append(
             f"plan {one_line(found.plan['topic'], 60)}, {found.plan['decided']} of {found.plan['total']} decided"
         )
     if found.tasks:
-        said.append(f"{found.tasks['completed']} of {counted(found.tasks['total'], 'task')} completed")
+        said.append(f"{found.tasks['completed']} of {count_of(found.tasks['total'], 'task')} completed")
     return "; ".join(said) or "nothing open"
 
 
-def _count(changes: int) -> str:
-    from gitnexus.app.status import MOST_COUNTED
-
+def _format_changes(changes: int) -> str:
     if changes == 1:
         return "1 change"
     return f"{changes} changes" if changes <= MOST_COUNTED else f"more than {MOST_COUNTED} changes"
 
 
-def _hooks(nexus: "Nexus", found: "Standing") -> str:
+def _format_hooks(nexus: "Nexus", found: "ProjectStatus") -> str:
     if nexus.repo.worktree is None:
         return "none: this repository is bare"
     if not found.hooks:

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
-from gitnexus.ui.asking import can_ask, person
-from gitnexus.ui.commands import NexusCommand, invocation
+from gitnexus.base.canonical import parse_json
+from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.ui.approval_prompt import is_person_at_terminal, person_at_terminal
+from gitnexus.ui.commands import NexusCommand, current_invocation
 from gitnexus.ui.output import start_folder
 
 
@@ -17,7 +19,7 @@ from gitnexus.ui.output import start_folder
 @click.argument("name", required=False)
 @click.argument("params", metavar="[JSON|-]", required=False)
 @click.pass_context
-def tool(ctx: click.Context, name: str | None, params: str | None) -> None:
+def call_or_list_tools(ctx: click.Context, name: str | None, params: str | None) -> None:
     """Call one of the tools that agents use.
 
     NAME is plan_start, task_add and so on, or one of the gateway's such as repo.read_file and cmd.run; without it the
@@ -26,40 +28,35 @@ def tool(ctx: click.Context, name: str | None, params: str | None) -> None:
 
     What a tool of the gateway would change is judged by the policy first; where it asks, you see a card.
     """
-    from gitnexus.base.errors import NexusError
-
     if name is None:
-        click.echo(_listed())
+        click.echo(_format_tools())
         return
     try:
-        answer = _called(start_folder(invocation(ctx)), name, params)
+        answer = _call_tool(start_folder(current_invocation(ctx)), name, params)
     except NexusError as exc:
         click.echo(json.dumps({"error": exc.message}, ensure_ascii=False))
         sys.exit(exc.code)
     click.echo(json.dumps(answer, ensure_ascii=False, indent=2))
 
 
-def _called(place: Path, name: str, params: str | None) -> dict[str, Any]:
-    from gitnexus.base.canonical import parse
-    from gitnexus.base.errors import Invalid
-
+def _call_tool(place: Path, name: str, params: str | None) -> dict[str, Any]:
     raw = sys.stdin.buffer.read() if params == "-" else (params or "{}").encode("utf-8", "surrogateescape")
-    given = parse(raw)
+    given = parse_json(raw)
     if not isinstance(given, dict):
         raise Invalid("the parameters should be a JSON object")
     if "." in name:
-        return _through_the_gateway(place, name, given)
-    from gitnexus.app.session import open_session
-    from gitnexus.app.tools import Desk, call
+        return _call_through_gateway(place, name, given)
+    from gitnexus.app.tools import ToolSession, call_session_tool
+    from gitnexus.projects.open_session import open_session
 
     session = open_session(place, os.environ.get("NEXUS_HARNESS"))
     try:
-        return call(Desk(session), name, given)
+        return call_session_tool(ToolSession(session), name, given)
     finally:
         session.state.close()
 
 
-def _listed() -> str:
+def _format_tools() -> str:
     from gitnexus.app.tools import TOOLS
     from gitnexus.gateway.table import TOOLS as GATEWAY
 
@@ -68,13 +65,15 @@ def _listed() -> str:
     return "\n".join(f"{row.name.ljust(width)}  {row.words}" for row in rows)
 
 
-def _through_the_gateway(place: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
-    from gitnexus.app.bench import terminal_bench
-    from gitnexus.app.open import open_nexus
-    from gitnexus.gateway.table import call
+def _call_through_gateway(place: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
+    from gitnexus.gateway.assemble import terminal_tool_context
+    from gitnexus.gateway.table import call_tool
+    from gitnexus.projects.open_project import open_nexus
 
     nexus = open_nexus(place)
     try:
-        return call(terminal_bench(nexus.state, person() if can_ask() else None), name, given)
+        return call_tool(
+            terminal_tool_context(nexus.state, person_at_terminal() if is_person_at_terminal() else None), name, given
+        )
     finally:
         nexus.close()

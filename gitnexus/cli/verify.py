@@ -7,12 +7,16 @@ import click
 
 from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import NexusCommand, invocation
-from gitnexus.ui.output import answer, columns, counted, note, start_folder
+from gitnexus.git import discover
+from gitnexus.policy.seen import parse_root
+from gitnexus.projects.open_project import describe_project
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.landing.verify_range import LostCommits, RangeVerification, approvers_for, verify_range
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import count_of, format_columns, print_answer, print_note, start_folder
 
 if TYPE_CHECKING:
-    from gitnexus.app.verifying import Lost, Verified
-    from gitnexus.runs.verify import Proof
+    from gitnexus.runs.landing.verify_commit import Proof
 
 _COLOURS = {"approved": "green", "unapproved": "yellow", "invalid": "red"}
 _SHOWN = 200
@@ -20,45 +24,38 @@ _SHOWN = 200
 
 @click.command("verify", cls=NexusCommand)
 @click.argument("commits", metavar="[RANGE]", required=False)
-@click.option("--require-approval", is_flag=True, help="Fail also for commits that carry no approval.")
-@click.option("--since-cursor", is_flag=True, help="Begin where the last good pass over the same range ended.")
+@click.option("--require-approval", is_flag=True, help="Also fail for commits without an approval.")
+@click.option("--since-cursor", is_flag=True, help="Start where the last successful check of the same range ended.")
 @click.option(
-    "--forward", is_flag=True, help="Fail also if RANGE is A..B and B does not go on from A, as after a forced push."
+    "--forward", is_flag=True, help="Also fail if RANGE is A..B and B does not descend from A, as after a forced push."
 )
-@click.option("--approvers", "file", metavar="FILE", help="Take the approvers from this copy of .nexus/approvers.")
+@click.option("--approvers", "file", metavar="FILE", help="Use the approvers in this copy of .nexus/approvers.")
 @click.option(
     "--root",
     metavar="PIN",
     help="Project and first approver, as approver list prints them: for machines that do not know them.",
 )
 @click.pass_context
-def verify(
+def verify_history(
     ctx: click.Context, commits: str | None, require_approval: bool, since_cursor: bool, forward: bool,
     file: str | None, root: str | None,
 ) -> None:  # fmt: skip
-    """Say of each commit whether it was approved, and why.
+    """Show for each commit whether it was approved, and why.
 
     RANGE is A..B, or B for all that B reaches. Without it: what HEAD has and its upstream or the default branch has
-    not; where nothing is ahead, the last 100 commits. Leaves with status 22 if one is invalid: its approval does not
+    not; where nothing is ahead, the last 100 commits. Exits with status 22 if one is invalid: its approval does not
     hold for what it does. A range A..B whose end lies before its start undoes commits: that is said, and fails with
     --require-approval, with --forward, and in a pre-receive hook.
     """
-    from gitnexus.app.keepers import open_state
-    from gitnexus.app.open import described
-    from gitnexus.app.verifying import approvers_for
-    from gitnexus.app.verifying import verify as look
-    from gitnexus.git import discover
-    from gitnexus.policy.seen import parse_root
-
     # An empty word is no pin either: a variable that is not set must not mean "whatever this machine trusts".
     if root is not None and not parse_root(root).project:
-        note("--root names a key alone: the state of another project of the same person would pass too. "
+        print_note("--root names a key alone: the state of another project of the same person would pass too. "
              "git nexus approver list prints the string that pins both")  # fmt: skip
-    start = start_folder(invocation(ctx))
+    start = start_folder(current_invocation(ctx))
     state = open_state(discover(start, inherit=True))
     try:
         whose = approvers_for(state, start / expand_home(file) if file is not None else None, root)
-        found = look(
+        found = verify_range(
             state,
             whose,
             commits,
@@ -69,16 +66,20 @@ def verify(
             kept=file is not None,
         )
         for words in found.notes:
-            note(words)
+            print_note(words)
         if found.lost is not None and not found.lost.refused:
-            note(_going_back(found.lost))
-        answer(lambda: _payload(found), lambda: _text(found), lambda: described(state.repo))
+            print_note(_describe_lost_commits(found.lost))
+        print_answer(
+            lambda: _verification_as_json(found),
+            lambda: _format_verification(found),
+            lambda: describe_project(state.repo),
+        )
     finally:
         state.close()
     sys.exit(0 if found.ok else 22)
 
 
-def _payload(found: "Verified") -> dict[str, Any]:
+def _verification_as_json(found: "RangeVerification") -> dict[str, Any]:
     return {
         "ok": found.ok,
         "commits": [proof.plain() for proof in found.proofs],
@@ -90,7 +91,7 @@ def _payload(found: "Verified") -> dict[str, Any]:
     }
 
 
-def _text(found: "Verified") -> str:
+def _format_verification(found: "RangeVerification") -> str:
     newest = found.proofs[::-1]
     wrong = {proof.commit for proof in found.wrong}
     shown = [proof for at, proof in enumerate(newest) if at < _SHOWN or proof.commit in wrong]
@@ -101,20 +102,22 @@ def _text(found: "Verified") -> str:
         if any(proof.status == status for proof in newest)
     ]
     since = f" since {found.since[:9]}, where the last pass ended" if found.since else ""
-    tail = f"{counted(len(newest), 'commit')}{since}: {', '.join(counts)}" if newest else f"No commits{since}."
-    last = [click.style(_going_back(found.lost), fg="red")] if found.lost and found.lost.refused else []
-    return "\n".join([*([columns([_row(proof) for proof in shown], indent="")] if shown else []), *more, tail, *last])
+    tail = f"{count_of(len(newest), 'commit')}{since}: {', '.join(counts)}" if newest else f"No commits{since}."
+    last = [click.style(_describe_lost_commits(found.lost), fg="red")] if found.lost and found.lost.refused else []
+    return "\n".join(
+        [*([format_columns([_format_proof(proof) for proof in shown], indent="")] if shown else []), *more, tail, *last]
+    )
 
 
-def _going_back(lost: "Lost") -> str:
+def _describe_lost_commits(lost: "LostCommits") -> str:
     """Return what a range that does not go on from its start would undo, in words."""
-    count = counted(lost.count, "commit")
+    count = count_of(lost.count, "commit")
     if lost.refused:
         return f"It goes back: {count} that {lost.start[:9]} has would be undone."
     return f"{lost.start[:9]} has {count} that this history lacks: as a push it would undo them (see --forward)"
 
 
-def _row(proof: "Proof") -> list[str]:
+def _format_proof(proof: "Proof") -> list[str]:
     who = f"{proof.run} {proof.action}".strip()
     status = click.style(proof.status, fg=_COLOURS[proof.status])
     reason = f"{proof.reason}; approved unseen" if proof.unseen else proof.reason

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from gitnexus.base.errors import Invalid
-from gitnexus.conformance.path import MISSING, JsonPath, json_path
+from gitnexus.conformance.path import MISSING, JsonPath, parse_json_path
 
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})")
 _MATCHER_KEYS = {
@@ -27,26 +27,26 @@ class Assertion:
     def why_not(self, value: Any) -> str | None:
         """Return why `value` does not hold what is expected, None if it does."""
         found = self.path.find(value)
-        reason = _why_not(self.expected, found)
-        return None if reason is None else f"{self.path.text} is {_shown(found)}, {reason}"
+        reason = _why_unequal(self.expected, found)
+        return None if reason is None else f"{self.path.text} is {_format_value(found)}, {reason}"
 
 
-def assertions(given: Any, where: str) -> tuple[Assertion, ...]:
+def parse_assertions(given: Any, where: str) -> tuple[Assertion, ...]:
     """Return the assertions in an object of paths. Raises: Invalid for one that could not be evaluated."""
     if not isinstance(given, dict):
         raise Invalid(f"{where} should be an object of paths")
     found = []
     for text, expected in given.items():
         try:
-            path = json_path(text)
-            _check_usable(expected)
+            path = parse_json_path(text)
+            _check_expected_value(expected)
         except Invalid as exc:
             raise Invalid(f"{where}: {text}: {exc.message}") from exc
         found.append(Assertion(path, expected))
     return tuple(found)
 
 
-def _check_usable(expected: Any) -> None:
+def _check_expected_value(expected: Any) -> None:
     if expected is None or isinstance(expected, (str, bool, int, float)):
         return
     if not isinstance(expected, dict):
@@ -62,10 +62,10 @@ def _check_usable(expected: Any) -> None:
     for name in ("min", "max", "minLength"):
         if name in expected and not _is_number(expected[name]):
             raise Invalid(f"{name} should be a number")
-    _check_pattern(expected)
+    _check_matcher_pattern(expected)
 
 
-def _check_pattern(expected: dict[str, Any]) -> None:
+def _check_matcher_pattern(expected: dict[str, Any]) -> None:
     if "pattern" not in expected:
         return
     try:
@@ -74,13 +74,13 @@ def _check_pattern(expected: dict[str, Any]) -> None:
         raise Invalid(f"the pattern is no regular expression: {exc}") from exc
 
 
-def _why_not(expected: Any, found: Any) -> str | None:
+def _why_unequal(expected: Any, found: Any) -> str | None:
     if expected is None:
         return None if found is None or found is MISSING else "not null or missing"
     if isinstance(expected, dict):
         return _why_no_match(expected, found)
     same = (_is_number(found) and _is_number(expected)) or type(found) is type(expected)
-    return None if same and found == expected else f"not {_shown(expected)}"
+    return None if same and found == expected else f"not {_format_value(expected)}"
 
 
 def _why_no_match(matcher: dict[str, Any], found: Any) -> str | None:
@@ -90,7 +90,7 @@ def _why_no_match(matcher: dict[str, Any], found: Any) -> str | None:
         case "boolean":
             return None if isinstance(found, bool) else "not a boolean"
         case "iso8601":
-            return None if _is_stamp(found) else "not an ISO 8601 time"
+            return None if _is_iso_time(found) else "not an ISO 8601 time"
         case "number":
             return _why_no_number(matcher, found)
         case _:
@@ -118,7 +118,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_stamp(value: Any) -> bool:
+def _is_iso_time(value: Any) -> bool:
     if not isinstance(value, str) or not _STAMP.fullmatch(value):
         return False
     try:
@@ -128,6 +128,6 @@ def _is_stamp(value: Any) -> bool:
     return True
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 120 else text[:119] + "…"

@@ -9,14 +9,14 @@ from gitnexus.base.errors import Invalid
 _SEGMENT = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\[(?P<index>-?(?:0|[1-9][0-9]*))\]")
 
 
-class Missing:
+class MissingValue:
     """What a path finds where there is nothing; null is something else."""
 
     def __repr__(self) -> str:
         return "nothing"
 
 
-MISSING: Final = Missing()
+MISSING: Final = MissingValue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class JsonPath:
     def find(self, value: Any) -> Any:
         """Return what lies at the path, MISSING if nothing does."""
         for segment in self.segments:
-            value = _step(value, segment)
+            value = _follow_segment(value, segment)
             if value is MISSING:
                 return MISSING
         return value
@@ -41,7 +41,7 @@ class JsonPath:
         return words.removesuffix(".length").lstrip(".")
 
 
-def json_path(text: str) -> JsonPath:
+def parse_json_path(text: str) -> JsonPath:
     """Return the path in `text`. Raises: Invalid for all that is not in the subset."""
     if not text.startswith("$"):
         raise Invalid(f"the path {text!r} does not begin with $")
@@ -57,7 +57,7 @@ def json_path(text: str) -> JsonPath:
     return JsonPath(text, tuple(segments))
 
 
-def _step(value: Any, segment: str | int) -> Any:
+def _follow_segment(value: Any, segment: str | int) -> Any:
     if isinstance(segment, int):
         inside = isinstance(value, list) and -len(value) <= segment < len(value)
         return value[segment] if inside else MISSING

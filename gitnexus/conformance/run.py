@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gitnexus.base.errors import Failed, Invalid
-from gitnexus.conformance.fixture import Expected, Fixture, Step, real_path
-from gitnexus.conformance.load import Loaded
-from gitnexus.conformance.sandbox import Sandbox, sandbox
-from gitnexus.conformance.transport import Answer, Caller, Transport
+from gitnexus.conformance.fixture import ExpectedResult, Fixture, FixtureStep, resolve_state_path
+from gitnexus.conformance.load import LoadedFixture
+from gitnexus.conformance.sandbox import FixtureSandbox, opened_sandbox
+from gitnexus.conformance.transport import Caller, ToolAnswer, Transport
 
 HARNESS = "claude-nexus"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FixtureResult:
     """How one fixture went. Nothing is ever skipped: what could not be run has failed."""
 
     test_id: str
@@ -26,24 +26,27 @@ class Result:
     seen: tuple[tuple[str, Any], ...] = field(default=(), repr=False)  # tool and answer, for coverage
 
 
-def run(
-    loaded: Sequence[Loaded],
+def run_fixtures(
+    loaded: Sequence[LoadedFixture],
     transports: Sequence[Transport],
-    tell: Callable[[Result], None] = lambda _result: None,
+    tell: Callable[[FixtureResult], None] = lambda _result: None,
     harness: str = HARNESS,
-) -> list[Result]:
+) -> list[FixtureResult]:
     """Return the results in the order of the fixtures; `tell` hears of each as soon as its turn has come."""
-    return asyncio.run(_run(loaded, transports, tell, harness))
+    return asyncio.run(_run_in_parallel(loaded, transports, tell, harness))
 
 
-async def _run(
-    loaded: Sequence[Loaded], transports: Sequence[Transport], tell: Callable[[Result], None], harness: str
-) -> list[Result]:
+async def _run_in_parallel(
+    loaded: Sequence[LoadedFixture],
+    transports: Sequence[Transport],
+    tell: Callable[[FixtureResult], None],
+    harness: str,
+) -> list[FixtureResult]:
     free = asyncio.Semaphore(os.cpu_count() or 2)
 
-    async def one(row: Loaded, transport: Transport) -> Result:
+    async def one(row: LoadedFixture, transport: Transport) -> FixtureResult:
         async with free:
-            return await tried(row, transport, harness)
+            return await run_fixture(row, transport, harness)
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one(row, transport)) for transport in transports for row in loaded]
@@ -55,35 +58,35 @@ async def _run(
     return results
 
 
-async def tried(row: Loaded, transport: Transport, harness: str = HARNESS) -> Result:
+async def run_fixture(row: LoadedFixture, transport: Transport, harness: str = HARNESS) -> FixtureResult:
     """Run one fixture."""
     if row.fixture is None:
-        return Result(row.test_id, transport.name, "failed", row.why)
+        return FixtureResult(row.test_id, transport.name, "failed", row.why)
     name = row.fixture.harness or harness
     seen: list[tuple[str, Any]] = []
     try:
-        with sandbox(name) as place:
-            why = await _why_not(row.fixture, place, transport, name, seen)
+        with opened_sandbox(name) as place:
+            why = await _why_fixture_fails(row.fixture, place, transport, name, seen)
     except (Failed, Invalid, OSError) as exc:
         why = str(exc)
     status: Literal["passed", "failed"] = "failed" if why else "passed"
-    return Result(row.test_id, transport.name, status, why or "", tuple(seen))
+    return FixtureResult(row.test_id, transport.name, status, why or "", tuple(seen))
 
 
-async def _why_not(
-    fixture: Fixture, place: Sandbox, transport: Transport, harness: str, seen: list[tuple[str, Any]]
+async def _why_fixture_fails(
+    fixture: Fixture, place: FixtureSandbox, transport: Transport, harness: str, seen: list[tuple[str, Any]]
 ) -> str | None:
     for path, content in fixture.seeds.items():
-        place.seed(real_path(path, harness), content)
-    before = place.outside()
+        place.write_seed(resolve_state_path(path, harness), content)
+    before = place.files_outside_state()
     async with transport.open(place) as caller:
-        why = await _why_no_step(fixture, place, caller, harness, seen)
-    strays = sorted(place.outside() - before)
+        why = await _why_step_fails(fixture, place, caller, harness, seen)
+    strays = sorted(place.files_outside_state() - before)
     return why or (f"files appeared outside of .nexus: {', '.join(strays)}" if strays else None)
 
 
-async def _why_no_step(
-    fixture: Fixture, place: Sandbox, caller: Caller, harness: str, seen: list[tuple[str, Any]]
+async def _why_step_fails(
+    fixture: Fixture, place: FixtureSandbox, caller: Caller, harness: str, seen: list[tuple[str, Any]]
 ) -> str | None:
     names = await caller.names()
     for at, step in enumerate(fixture.steps, 1):
@@ -94,11 +97,11 @@ async def _why_no_step(
         expected = (step.expected, fixture.last) if at == len(fixture.steps) else (step.expected,)
         why = why_not_answer(answer, expected) or why_not_state(place, expected, harness)
         if why:
-            return why if len(fixture.steps) == 1 else f"step {at}, {_named(step)}: {why}"
+            return why if len(fixture.steps) == 1 else f"step {at}, {_tool_of_step(step)}: {why}"
     return None
 
 
-def why_not_answer(answer: Answer, expected: Sequence[Expected]) -> str | None:
+def why_not_answer(answer: ToolAnswer, expected: Sequence[ExpectedResult]) -> str | None:
     """Return what is wrong with an answer, None if all that is expected of it holds."""
     if answer.broken:
         return answer.broken
@@ -116,10 +119,10 @@ def why_not_answer(answer: Answer, expected: Sequence[Expected]) -> str | None:
     return None
 
 
-def why_not_state(place: Sandbox, expected: Sequence[Expected], harness: str) -> str | None:
+def why_not_state(place: FixtureSandbox, expected: Sequence[ExpectedResult], harness: str) -> str | None:
     """Return what is wrong with the state files, None if all that is expected of them holds."""
     for file in (file for one in expected for file in one.files):
-        path = real_path(file.path, harness)
+        path = resolve_state_path(file.path, harness)
         if place.exists(path) == file.absent:
             return f"{path} {'is there' if file.absent else 'is missing'}"
         if not file.content:
@@ -135,5 +138,5 @@ def why_not_state(place: Sandbox, expected: Sequence[Expected], harness: str) ->
     return None
 
 
-def _named(step: Step) -> str:
+def _tool_of_step(step: FixtureStep) -> str:
     return step.call.tool

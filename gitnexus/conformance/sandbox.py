@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed, Invalid
 
 _OURS = (".git", ".nexus")
@@ -19,7 +19,7 @@ _GITCONFIG = "[user]\n\tname = Conformance\n\temail = conformance@example.com\n[
 
 
 @dataclass(frozen=True, slots=True)
-class Sandbox:
+class FixtureSandbox:
     """The folder of one fixture, and the environment of all that is started in it."""
 
     root: Path
@@ -35,7 +35,7 @@ class Sandbox:
         """Where a server may complain."""
         return self.root / "server.log"
 
-    def seed(self, path: str, content: Any) -> None:
+    def write_seed(self, path: str, content: Any) -> None:
         """Make a file as a precondition says: null deletes, all else is written as JSON, a .jsonl line by line."""
         place = self.repository / path
         if content is None:
@@ -55,9 +55,9 @@ class Sandbox:
             raw = (self.repository / path).read_bytes()
         except OSError as exc:
             raise Invalid(f"cannot be read: {exc.strerror}") from exc
-        return [parse(line) for line in raw.splitlines()] if path.endswith(".jsonl") else parse(raw)
+        return [parse_json(line) for line in raw.splitlines()] if path.endswith(".jsonl") else parse_json(raw)
 
-    def outside(self) -> frozenset[str]:
+    def files_outside_state(self) -> frozenset[str]:
         """Return every file that is neither state nor git's nor a cache: none of these is a tool's to make."""
         found: set[str] = set()
         for folder, names, files in os.walk(self.root):
@@ -70,18 +70,18 @@ class Sandbox:
 
 
 @contextmanager
-def sandbox(harness: str) -> Iterator[Sandbox]:
+def opened_sandbox(harness: str) -> Iterator[FixtureSandbox]:
     """Make a sandbox for one fixture; it is gone afterwards. Raises: Failed without a git that works."""
     with tempfile.TemporaryDirectory(prefix="nexus-conformance-", ignore_cleanup_errors=True) as folder:
-        made = Sandbox(Path(folder).resolve(), _environment(Path(folder).resolve() / "home", harness))
+        made = FixtureSandbox(Path(folder).resolve(), _child_environment(Path(folder).resolve() / "home", harness))
         (made.root / "home").mkdir()
         (made.root / "home" / ".gitconfig").write_text(_GITCONFIG)
-        _git(made, made.root, "init", "-q", made.repository.name)
-        _git(made, made.repository, "commit", "-q", "--allow-empty", "-m", "begin")
+        _run_git(made, made.root, "init", "-q", made.repository.name)
+        _run_git(made, made.repository, "commit", "-q", "--allow-empty", "-m", "begin")
         yield made
 
 
-def _environment(home: Path, harness: str) -> dict[str, str]:
+def _child_environment(home: Path, harness: str) -> dict[str, str]:
     """Return all that a child sees: nothing of the person who runs this but the search path."""
     return {
         # The command beside this very Python comes first: it is what should be judged.
@@ -95,7 +95,7 @@ def _environment(home: Path, harness: str) -> dict[str, str]:
     }
 
 
-def _git(made: Sandbox, place: Path, *argv: str) -> None:
+def _run_git(made: FixtureSandbox, place: Path, *argv: str) -> None:
     done = subprocess.run(["git", *argv], cwd=place, env=made.environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"git {argv[0]} failed in a fresh folder: {done.stderr.strip()}")

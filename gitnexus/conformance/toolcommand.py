@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed, Invalid
-from gitnexus.conformance.sandbox import Sandbox
-from gitnexus.conformance.transport import Answer, Caller, judged
+from gitnexus.conformance.sandbox import FixtureSandbox
+from gitnexus.conformance.transport import Caller, ToolAnswer, check_answer
 
 _PATIENCE = 60.0
 _LONGEST_ARGUMENT = 100_000  # Linux takes 128 KiB for one argument
 
 
-class ToolCommand:
+class ToolTransport:
     """A transport."""
 
     name = "tool"
@@ -24,7 +24,7 @@ class ToolCommand:
         self._names: frozenset[str] | None = None  # the same in every repository: asked once
 
     @asynccontextmanager
-    async def open(self, place: Sandbox) -> AsyncIterator[Caller]:
+    async def open(self, place: FixtureSandbox) -> AsyncIterator[Caller]:
         """Return the caller; nothing has to be started before the first call."""
         caller = _ToolCaller(place, self._names)
         yield caller
@@ -32,30 +32,30 @@ class ToolCommand:
 
 
 class _ToolCaller:
-    def __init__(self, place: Sandbox, known: frozenset[str] | None) -> None:
+    def __init__(self, place: FixtureSandbox, known: frozenset[str] | None) -> None:
         self._place = place
         self.known = known
 
     async def names(self) -> frozenset[str]:
         if self.known is None:
-            status, out, err = await self._run("")
+            status, out, err = await self._run_tool("")
             if status != 0:
-                raise Failed(f"git nexus tool ends with status {status}: {_tail(err)}")
+                raise Failed(f"git nexus tool ends with status {status}: {_first_error_line(err)}")
             self.known = frozenset(line.split()[0].decode() for line in out.splitlines() if line.strip())
         return self.known
 
-    async def call(self, tool: str, params: Mapping[str, Any]) -> Answer:
+    async def call(self, tool: str, params: Mapping[str, Any]) -> ToolAnswer:
         text = json.dumps(params, ensure_ascii=False)
         if len(text) > _LONGEST_ARGUMENT:
-            status, out, err = await self._run(text, tool, "-")
+            status, out, err = await self._run_tool(text, tool, "-")
         else:
-            status, out, err = await self._run("", tool, text)
+            status, out, err = await self._run_tool("", tool, text)
         try:
-            return judged(parse(out), status != 0)
+            return check_answer(parse_json(out), status != 0)
         except Invalid as exc:
-            return Answer(None, status != 0, f"status {status}, stdout is {exc.message}; {_tail(err)}")
+            return ToolAnswer(None, status != 0, f"status {status}, stdout is {exc.message}; {_first_error_line(err)}")
 
-    async def _run(self, text: str, *argv: str) -> tuple[int, bytes, bytes]:
+    async def _run_tool(self, text: str, *argv: str) -> tuple[int, bytes, bytes]:
         child = await asyncio.create_subprocess_exec(
             "git", "nexus", "tool", *argv,
             cwd=self._place.repository, env=dict(self._place.environment),
@@ -70,6 +70,6 @@ class _ToolCaller:
         return child.returncode or 0, out, err
 
 
-def _tail(err: bytes) -> str:
+def _first_error_line(err: bytes) -> str:
     lines = err.decode("utf-8", "replace").strip().splitlines()
     return lines[0] if lines else "nothing on stderr"

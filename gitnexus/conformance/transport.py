@@ -5,11 +5,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gitnexus.conformance.sandbox import Sandbox
+from gitnexus.conformance.sandbox import FixtureSandbox
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What came back. `broken` says how it offends the protocol itself; then nothing else of it counts."""
 
     value: Any
@@ -30,7 +30,7 @@ class Caller(Protocol):
         """Return the tools that there are, by the contract's names."""
         ...
 
-    async def call(self, tool: str, params: Mapping[str, Any]) -> Answer:
+    async def call(self, tool: str, params: Mapping[str, Any]) -> ToolAnswer:
         """Call one."""
         ...
 
@@ -43,19 +43,19 @@ class Transport(Protocol):
         """Its name on the command line."""
         ...
 
-    def open(self, place: Sandbox) -> AbstractAsyncContextManager[Caller]:
+    def open(self, place: FixtureSandbox) -> AbstractAsyncContextManager[Caller]:
         """Return the way to the tools of one sandbox. Raises: Failed when entered, if there is none."""
         ...
 
 
-def judged(value: Any, failed: bool) -> Answer:
+def check_answer(value: Any, failed: bool) -> ToolAnswer:
     """Return the answer, broken if its two error channels do not agree."""
     if not isinstance(value, dict):
-        return Answer(value, failed, f"the answer is {type(value).__name__}, not an object")
+        return ToolAnswer(value, failed, f"the answer is {type(value).__name__}, not an object")
     named = "error" in value
     if failed != named:
         channels = "an error without {'error': …}" if failed else "{'error': …} without the sign of an error"
-        return Answer(value, failed, f"the answer is {channels}")
+        return ToolAnswer(value, failed, f"the answer is {channels}")
     if named and (not isinstance(value["error"], str) or not value["error"]):
-        return Answer(value, failed, "the answer's error is not a text")
-    return Answer(value, failed)
+        return ToolAnswer(value, failed, "the answer's error is not a text")
+    return ToolAnswer(value, failed)

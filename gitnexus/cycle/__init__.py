@@ -1,4 +1,4 @@
-"""One cycle of work: a plan with its issues, the tasks that come of it, and the history they are closed into.
+"""One cycle of work: a plan with issues, the tasks made from it, and the history into which they are closed.
 
 Plan and tasks are files of one worktree's session (`.nexus/state/`); closed cycles are `history.json` on the state ref.
 """

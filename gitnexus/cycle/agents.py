@@ -1,10 +1,10 @@
-"""The agents of a session: who was started, who is done, what they touched, per harness."""
+"""Tracks the agents of a session for each harness: started, finished, resumed, and the files they touched."""
 
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from gitnexus.base.clock import precise
+from gitnexus.base.clock import format_precise_timestamp
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
 from gitnexus.cycle.model import CycleRecord
 from gitnexus.cycle.session import ARTIFACTS, Session
@@ -28,16 +28,16 @@ class AgentEntry(CycleRecord):
     files_touched: tuple[str, ...] | None = None
 
 
-def spawn(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def track_agent_start(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Note that an agent was started."""
     if not params["agent_id"]:
         raise Invalid("agent_id should not be empty")
-    harness = harness_of(session, params)
+    harness = calling_harness(session, params)
     entry = AgentEntry(
         harness_id=harness,
-        agent_name=plain_name(params["agent_name"]),
+        agent_name=plain_agent_name(params["agent_name"]),
         agent_id=params["agent_id"],
-        started_at=precise(session.clock()),
+        started_at=format_precise_timestamp(session.clock()),
         resume_count=0,
         status="running",
     )
@@ -49,27 +49,27 @@ def spawn(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"agent": entry.plain()}
 
 
-def complete(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def track_agent_end(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Note that an agent is done, what it said last and what it touched."""
-    fields: dict[str, Any] = {"status": "completed", "stopped_at": precise(session.clock())}
+    fields: dict[str, Any] = {"status": "completed", "stopped_at": format_precise_timestamp(session.clock())}
     if "last_message" in params:
         fields["last_message"] = params["last_message"]
     if "files_touched" in params:
         fields["files_touched"] = tuple(params["files_touched"])
-    return _changed(session, params, lambda _row: fields)
+    return _update_agent_entry(session, params, lambda _row: fields)
 
 
-def resume(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def track_agent_resume(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Note that an agent was taken up again."""
-    moment = precise(session.clock())
-    return _changed(
+    moment = format_precise_timestamp(session.clock())
+    return _update_agent_entry(
         session,
         params,
         lambda row: {"status": "running", "resume_count": (row.resume_count or 0) + 1, "last_resumed_at": moment},
     )
 
 
-def harness_of(session: Session, params: Mapping[str, Any]) -> str:
+def calling_harness(session: Session, params: Mapping[str, Any]) -> str:
     """Return the harness that calls: as it says, or as the session was opened for. Raises: Invalid."""
     harness = params.get("harness_id") or session.harness
     if not _NAME.fullmatch(harness) or harness == ARTIFACTS:
@@ -77,7 +77,7 @@ def harness_of(session: Session, params: Mapping[str, Any]) -> str:
     return str(harness)
 
 
-def plain_name(name: str) -> str:
+def plain_agent_name(name: str) -> str:
     """Return an agent's name without the prefix that a plug-in system puts before it. Raises: Invalid."""
     bare = name.rpartition(":")[2]
     if not _NAME.fullmatch(bare):
@@ -85,8 +85,8 @@ def plain_name(name: str) -> str:
     return bare
 
 
-def _changed(session: Session, params: Mapping[str, Any], change: Any) -> dict[str, Any]:
-    harness, agent_id = harness_of(session, params), params["agent_id"]
+def _update_agent_entry(session: Session, params: Mapping[str, Any], change: Any) -> dict[str, Any]:
+    harness, agent_id = calling_harness(session, params), params["agent_id"]
     with session.exclusive():
         rows = session.rows([harness], TRACKER, AgentEntry)
         at = next((at for at, row in enumerate(rows) if row.agent_id == agent_id), None)

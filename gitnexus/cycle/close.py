@@ -1,15 +1,15 @@
-"""Close a cycle: plan and tasks become history, as one commit, and the session is empty."""
+"""Closes a cycle: moves plan and tasks into the history, as one commit, and empties the session."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.clock import precise
+from gitnexus.base.clock import format_precise_timestamp
 from gitnexus.base.errors import Conflict
-from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, History, Plan, TaskFile
+from gitnexus.cycle.model import SCHEMA_VERSION, Cycle, CycleHistory, PlanFile, TaskFile
 from gitnexus.cycle.session import PLAN, TASKS, Session
 
 
-def close(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def close_cycle(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Archive what is open and delete plan.json and tasks.json, and nothing else."""
     with session.exclusive():
         plan, file = session.plan(), session.tasks()
@@ -17,15 +17,15 @@ def close(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
         if params.get("refuse_open") and open_tasks:
             raise Conflict(f"tasks are not completed: {', '.join(map(str, open_tasks))}", hint="leave refuse_open out")
         cycle = Cycle(
-            completed_at=precise(session.clock()),
+            completed_at=format_precise_timestamp(session.clock()),
             branch=session.branch(),
-            plan=archived(plan),
+            plan=archived_plan(plan),
             tasks=file.tasks if file else (),
             schema_version=SCHEMA_VERSION,
         )
-        history = session.append(lambda history: with_cycle(history, cycle))
+        history = session.append(lambda history: with_closed_cycle(history, cycle))
         deleted = [name for name in (PLAN, TASKS) if session.delete(name)]
-    decisions = decided_in(plan)
+    decisions = count_decided_issues(plan)
     return {
         "closed": True,
         "cycle": history.cycles[-1].completed_at,
@@ -36,17 +36,17 @@ def close(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
         "memoryHint": {
             "taskCount": len(cycle.tasks),
             "decisionCount": decisions,
-            "cycleTopics": [plan.topic] if plan else _goal(file),
+            "cycleTopics": [plan.topic] if plan else _topics_from_goal(file),
         },
     }
 
 
-def archived(plan: Plan | None) -> Plan | None:
+def archived_plan(plan: PlanFile | None) -> PlanFile | None:
     """Return a plan as the history keeps it: there the cycle says which version of the schema it is."""
     return plan.changed(schema_version=None) if plan else None
 
 
-def with_cycle(history: History, cycle: Cycle) -> tuple[History, str]:
+def with_closed_cycle(history: CycleHistory, cycle: Cycle) -> tuple[CycleHistory, str]:
     """Return the history with one more cycle and the reason.
 
     What a killed close archived and did not delete any more is not archived a second time.
@@ -55,7 +55,7 @@ def with_cycle(history: History, cycle: Cycle) -> tuple[History, str]:
     if last is not None and _is_rest_of(cycle, last):
         return history, ""
     after = history.changed(cycles=(*history.cycles, cycle), schema_version=SCHEMA_VERSION)
-    return after, _why(cycle)
+    return after, _commit_reason(cycle)
 
 
 def _is_rest_of(cycle: Cycle, last: Cycle) -> bool:
@@ -63,17 +63,17 @@ def _is_rest_of(cycle: Cycle, last: Cycle) -> bool:
     return bool(cycle.plan or cycle.tasks) and cycle.plan in (None, last.plan) and cycle.tasks == last.tasks
 
 
-def decided_in(plan: Plan | None) -> int:
+def count_decided_issues(plan: PlanFile | None) -> int:
     """Return how many issues of a plan are decided."""
     return sum(issue.status == "decided" for issue in plan.issues) if plan else 0
 
 
-def _why(cycle: Cycle) -> str:
+def _commit_reason(cycle: Cycle) -> str:
     what = f"the plan {cycle.plan.topic!r}" if cycle.plan else "a cycle without a plan"
     count = len(cycle.tasks)
     done = sum(task.status == "completed" for task in cycle.tasks)
     return f"cycle: close {what}, {done} of {count} tasks done"
 
 
-def _goal(file: TaskFile | None) -> list[str]:
+def _topics_from_goal(file: TaskFile | None) -> list[str]:
     return [file.goal] if file else []

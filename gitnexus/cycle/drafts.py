@@ -1,4 +1,4 @@
-"""Drafts: tasks as a planner thinks of them, checked at the door, before the rules make tasks of them."""
+"""Parses and validates drafts: tasks as a planner proposes them, before the rules turn them into tasks."""
 
 import posixpath
 import unicodedata
@@ -7,10 +7,10 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar, Literal
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.globs import deciding
+from gitnexus.base.globs import matching_pattern
 from gitnexus.base.record import Record
-from gitnexus.base.text import visible
-from gitnexus.cycle.agents import plain_name
+from gitnexus.base.text import make_visible
+from gitnexus.cycle.agents import plain_agent_name
 
 # The roles that make something, those of them that may edit files, and the roles that check what was made.
 DO = ("engineer", "writer", "researcher")
@@ -21,7 +21,7 @@ MOST_DRAFTS, MOST_FILES, MOST_PATTERNS = 200, 2000, 20
 _LONGEST_PATH, _LONGEST_NAME, _LONGEST_PATTERN = 1024, 255, 120
 
 
-class Draft(Record):
+class TaskDraft(Record):
     """One task as it was thought of. `deps` are places in the list of drafts, `after` numbers of tasks."""
 
     _camel_case: ClassVar[bool] = False
@@ -42,12 +42,12 @@ class Draft(Record):
     generated: tuple[str, ...] = ()
 
 
-def parsed(values: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> tuple[Draft, ...]:
+def parse_drafts(values: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> tuple[TaskDraft, ...]:
     """Return the drafts in JSON values; `names` are what messages call them. Raises: Invalid."""
     if names is None and len(values) > MOST_DRAFTS:
         raise Invalid(f"{len(values)} drafts are too many: at most {MOST_DRAFTS} at once")
     called = names or [f"draft {at}" for at in range(1, len(values) + 1)]
-    drafts = tuple(_one(dict(value), name) for value, name in zip(values, called, strict=True))
+    drafts = tuple(_parse_draft(dict(value), name) for value, name in zip(values, called, strict=True))
     for what, most in (("files", MOST_FILES), ("generated", MOST_PATTERNS)):
         count = sum(len(getattr(draft, what)) for draft in drafts)
         if count > most:
@@ -56,13 +56,13 @@ def parsed(values: Sequence[Mapping[str, Any]], names: Sequence[str] | None = No
         outside = [dep for dep in draft.deps if not 1 <= dep <= len(drafts)]
         if outside:
             raise Invalid(f"{name}: deps names drafts that do not exist: {', '.join(map(str, outside))}")
-    circle = circle_in([draft.deps for draft in drafts])
+    circle = find_circle([draft.deps for draft in drafts])
     if circle:
         raise Invalid(f"the drafts wait for each other in a circle: {' → '.join(map(str, circle))}")
     return drafts
 
 
-def circle_in(deps: Sequence[Sequence[int]]) -> list[int]:
+def find_circle(deps: Sequence[Sequence[int]]) -> list[int]:
     """Return places that wait for each other, the first again at the end; nothing if there is no circle."""
     try:
         TopologicalSorter(dict(enumerate(deps, 1))).prepare()
@@ -71,37 +71,37 @@ def circle_in(deps: Sequence[Sequence[int]]) -> list[int]:
     return []
 
 
-def _one(value: dict[str, Any], name: str) -> Draft:
-    draft = Draft.from_value(value, name)
+def _parse_draft(value: dict[str, Any], name: str) -> TaskDraft:
+    draft = TaskDraft.from_value(value, name)
     for field in ("title", "context"):
         if not getattr(draft, field).strip():
             raise Invalid(f"{name}: {field} should not be empty")
-    owner = _role(draft.owner, name) if draft.owner else None
+    owner = _require_role(draft.owner, name) if draft.owner else None
     if owner in CHECK and draft.verify not in (None, "none"):
         raise Invalid(f"{name}: what a {owner} does is itself a check and has no other; leave verify out")
     for pattern in draft.generated:
-        _try(pattern, name)
+        _refuse_bad_pattern(pattern, name)
     return draft.changed(
         owner=owner,
-        files=_once(_path(file, name) for file in draft.files),
-        deps=_once(draft.deps),
-        after=_once(draft.after),
+        files=_without_repeats(_normalize_path(file, name) for file in draft.files),
+        deps=_without_repeats(draft.deps),
+        after=_without_repeats(draft.after),
         scheme=draft.scheme.strip() or None if draft.scheme else None,
     )
 
 
-def _once(values: Any) -> tuple[Any, ...]:
+def _without_repeats(values: Any) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _role(owner: str, name: str) -> str:
+def _require_role(owner: str, name: str) -> str:
     try:
-        return plain_name(owner)
+        return plain_agent_name(owner)
     except Invalid as exc:
         raise Invalid(f"{name}: owner {owner[:40]!r} should be lower-case letters, digits and -") from exc
 
 
-def _path(path: str, name: str) -> str:
+def _normalize_path(path: str, name: str) -> str:
     """Return one spelling for a file: two drafts that mean the same file must not miss each other."""
     plain = posixpath.normpath(unicodedata.normalize("NFC", path))
     reason = None
@@ -109,7 +109,7 @@ def _path(path: str, name: str) -> str:
         reason = "it names no file"
     elif plain.startswith("/") or plain.split("/")[0] == "..":
         reason = "it leads out of the repository"
-    elif visible(plain, keep="") != plain:
+    elif make_visible(plain, keep="") != plain:
         reason = "it holds control or invisible characters"
     elif len(plain) > _LONGEST_PATH or max(map(len, plain.split("/"))) > _LONGEST_NAME:
         reason = f"it is longer than {_LONGEST_PATH} characters, or a part of it than {_LONGEST_NAME}"
@@ -118,7 +118,7 @@ def _path(path: str, name: str) -> str:
     return plain
 
 
-def _try(pattern: str, name: str) -> None:
+def _refuse_bad_pattern(pattern: str, name: str) -> None:
     """Refuse a pattern that cannot be read, or that takes long: with five wildcards one path cost a minute."""
     reason = None
     folders = pattern.split("/").count("**")
@@ -126,7 +126,7 @@ def _try(pattern: str, name: str) -> None:
         reason = f"it is longer than {_LONGEST_PATTERN} characters, or has more than two ** or two *"
     else:
         try:
-            deciding((pattern,), "x")
+            matching_pattern((pattern,), "x")
         except ValueError as exc:
             reason = f"it is no pattern: {exc}"
     if reason:

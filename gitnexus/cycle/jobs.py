@@ -1,23 +1,23 @@
-"""Jobs: what the rules work on between drafts and tasks, and the order that dependencies put them in."""
+"""Jobs: the intermediate form between drafts and tasks, with deduplication and dependency order. Pure."""
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gitnexus.cycle.drafts import CHECK, Draft
+from gitnexus.cycle.drafts import CHECK, TaskDraft
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TaskJob:
     """A task to be: the drafts that went into it, and what the rules made of them.
 
     `origins` are the places of the drafts in the list that was given, `deps` the places of other jobs, both from 1.
     """
 
-    drafts: tuple[Draft, ...]
+    drafts: tuple[TaskDraft, ...]
     origins: tuple[int, ...]
     owner: str | None
     files: tuple[str, ...]
@@ -36,30 +36,30 @@ class Job:
     @property
     def issues(self) -> tuple[int, ...]:
         """The plan's issues that it comes from."""
-        return once(draft.plan_issue for draft in self.drafts if draft.plan_issue is not None)
+        return without_repeats(draft.plan_issue for draft in self.drafts if draft.plan_issue is not None)
 
 
-Jobs = tuple[Job, ...]
+Jobs = tuple[TaskJob, ...]
 
 
-def begun(drafts: Sequence[Draft], origins: Sequence[int] | None = None) -> Jobs:
+def jobs_from_drafts(drafts: Sequence[TaskDraft], origins: Sequence[int] | None = None) -> Jobs:
     """Return one job for each draft."""
     places = origins or range(1, len(drafts) + 1)
     return tuple(
-        Job((draft,), (place,), draft.owner, draft.files, draft.deps, draft.after)
+        TaskJob((draft,), (place,), draft.owner, draft.files, draft.deps, draft.after)
         for place, draft in zip(places, drafts, strict=True)
     )
 
 
-def once(values: Iterable[T]) -> tuple[T, ...]:
+def without_repeats(values: Iterable[T]) -> tuple[T, ...]:
     """Return the values without repeats, in the order of their first coming."""
     return tuple(dict.fromkeys(values))
 
 
-def reach(jobs: Jobs) -> list[int]:
+def predecessor_bits(jobs: Jobs) -> list[int]:
     """Return for each job the places of all that come before it, however far, as bits."""
     before: dict[int, int] = {}
-    for place in _in_order(jobs):
+    for place in _dependency_order(jobs):
         bits = 0
         for dep in jobs[place - 1].deps:
             bits |= before[dep] | 1 << dep
@@ -67,11 +67,13 @@ def reach(jobs: Jobs) -> list[int]:
     return [before[place] for place in range(1, len(jobs) + 1)]
 
 
-def joined(jobs: Jobs, fit: Callable[[Job, Job], bool], join: Callable[[Job, Job], Job]) -> Jobs:
+def join_fitting_jobs(
+    jobs: Jobs, fit: Callable[[TaskJob, TaskJob], bool], join: Callable[[TaskJob, TaskJob], TaskJob]
+) -> Jobs:
     """Return the jobs with all that fit together made one, the earliest first; what is sequenced stays apart."""
     at = 1
     while at < len(jobs):
-        later = _partner(jobs, at, fit)
+        later = _find_partner(jobs, at, fit)
         if later is None:
             at += 1  # what becomes one below never fits one above: it would have fitted a part of it
             continue
@@ -79,11 +81,11 @@ def joined(jobs: Jobs, fit: Callable[[Job, Job], bool], join: Callable[[Job, Job
             ((place,), (job,)) for place, job in enumerate(jobs, 1) if place != later
         ]
         pieces[at - 1] = ((at, later), (join(jobs[at - 1], jobs[later - 1]),))
-        jobs = repointed(pieces)
+        jobs = renumber_jobs(pieces)
     return jobs
 
 
-def repointed(pieces: Sequence[tuple[tuple[int, ...], Jobs]]) -> Jobs:
+def renumber_jobs(pieces: Sequence[tuple[tuple[int, ...], Jobs]]) -> Jobs:
     """Return the new jobs in order, their dependencies led from the old places to what became of them."""
     became: dict[int, list[int]] = {}
     count = 0
@@ -102,18 +104,18 @@ def repointed(pieces: Sequence[tuple[tuple[int, ...], Jobs]]) -> Jobs:
     )
 
 
-def arranged(jobs: Jobs) -> Jobs:
+def in_dependency_order(jobs: Jobs) -> Jobs:
     """Return the jobs so that each stands behind what it waits for, else as they were drafted."""
-    return repointed([((place,), (jobs[place - 1],)) for place in _in_order(jobs)])
+    return renumber_jobs([((place,), (jobs[place - 1],)) for place in _dependency_order(jobs)])
 
 
-def _in_order(jobs: Jobs) -> list[int]:
+def _dependency_order(jobs: Jobs) -> list[int]:
     waits = {place: set(job.deps) for place, job in enumerate(jobs, 1)}
     following: dict[int, list[int]] = {place: [] for place in waits}
     for place, deps in waits.items():
         for dep in deps:
             following[dep].append(place)
-    ready = [_rank(jobs, place) for place, deps in waits.items() if not deps]
+    ready = [_order_key(jobs, place) for place, deps in waits.items() if not deps]
     heapq.heapify(ready)
     found = []
     while ready:
@@ -122,17 +124,17 @@ def _in_order(jobs: Jobs) -> list[int]:
         for other in following[place]:
             waits[other].discard(place)
             if not waits[other]:
-                heapq.heappush(ready, _rank(jobs, other))
+                heapq.heappush(ready, _order_key(jobs, other))
     return found
 
 
-def _rank(jobs: Jobs, place: int) -> tuple[int, bool, int]:
+def _order_key(jobs: Jobs, place: int) -> tuple[int, bool, int]:
     job = jobs[place - 1]
     return min(job.origins), job.checks is not None, place
 
 
-def _partner(jobs: Jobs, at: int, fit: Callable[[Job, Job], bool]) -> int | None:
-    before = reach(jobs)
+def _find_partner(jobs: Jobs, at: int, fit: Callable[[TaskJob, TaskJob], bool]) -> int | None:
+    before = predecessor_bits(jobs)
     for later, other in enumerate(jobs[at:], at + 1):
         sequenced = before[at - 1] >> later & 1 or before[later - 1] >> at & 1
         if not sequenced and fit(jobs[at - 1], other):

@@ -1,43 +1,43 @@
-"""The two ends of a session: what is made ready at its start, what is still open at its end."""
+"""Starts a session (creates its files) and ends it (reports what is still open)."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.cycle.agents import TRACKER, harness_of
+from gitnexus.cycle.agents import TRACKER, calling_harness
 from gitnexus.cycle.session import PLAN, TASKS, Session
-from gitnexus.cycle.tasks import summary
+from gitnexus.cycle.tasks import summarize_tasks
 from gitnexus.state.layout import SESSION_FOLDER
 
 # Written by the hooks of a harness (gitnexus/harness/sessions.py).
 _SESSIONS = "sessions.json"
 
 
-def begin(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def start_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Make the session's folder and an empty tracker; tell what an earlier session left open."""
-    harness = harness_of(session, params)
+    harness = calling_harness(session, params)
     with session.exclusive():
         left = [name for name, found in ((PLAN, session.plan()), (TASKS, session.tasks())) if found is not None]
-        if not _told_by_hooks(session, harness):
+        if not _is_tracked_by_hooks(session, harness):
             session.put_rows([harness], TRACKER, [])
     warning = f"an earlier session left {' and '.join(left)}: go on with it, or close it with task_close"
     return {"started": True, "harness_id": harness, "stale": left, **({"warning": warning} if left else {})}
 
 
-def end(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def end_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Tell what is still open, and forget the agents of the session."""
-    harness = harness_of(session, params)
+    harness = calling_harness(session, params)
     with session.exclusive():
         plan, file = session.plan(), session.tasks()
-        if not _told_by_hooks(session, harness):
+        if not _is_tracked_by_hooks(session, harness):
             session.delete(TRACKER, [harness])
     warnings = []
     if plan is not None and any(issue.status == "pending" for issue in plan.issues):
         warnings.append(f"the plan {plan.topic!r} has issues that are not decided")
-    if file is not None and summary(file)["completed"] < len(file.tasks):
-        warnings.append(f"{len(file.tasks) - summary(file)['completed']} tasks are not completed")
+    if file is not None and summarize_tasks(file)["completed"] < len(file.tasks):
+        warnings.append(f"{len(file.tasks) - summarize_tasks(file)['completed']} tasks are not completed")
     return {"ended": True, "harness_id": harness, "warnings": warnings}
 
 
-def _told_by_hooks(session: Session, harness: str) -> bool:
+def _is_tracked_by_hooks(session: Session, harness: str) -> bool:
     """True where hooks tell which session has which agents: nobody who only calls a tool forgets those of another."""
     return session.load(f"{SESSION_FOLDER}/{harness}/{_SESSIONS}") is not None

@@ -1,4 +1,4 @@
-"""Look back and around: search closed cycles, tell where the session stands."""
+"""Searches closed cycles, and returns the status of the session."""
 
 import json
 from collections.abc import Mapping
@@ -11,19 +11,22 @@ _SHOWN = 10
 _AROUND = 60
 
 
-def search(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def search_history(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the newest closed cycles that hold the words, in the order in which they were closed."""
     query, scope = params.get("query", "").casefold(), params.get("scope", "all")
-    found = [cycle for cycle in session.history().cycles if query in _text(cycle, scope).casefold()]
+    found = [cycle for cycle in session.history().cycles if query in _searched_text(cycle, scope).casefold()]
     count = params.get("last_n", _SHOWN)
     shown = found[-count:] if count > 0 else []
-    rows = [_row(cycle) for cycle in shown]
+    rows = [_cycle_row(cycle) for cycle in shown]
     if params.get("excerpts") and query:
-        rows = [{**row, "excerpt": _excerpt(cycle, scope, query)} for row, cycle in zip(rows, shown, strict=True)]
+        rows = [
+            {**row, "excerpt": _excerpt_around_query(cycle, scope, query)}
+            for row, cycle in zip(rows, shown, strict=True)
+        ]
     return {"total": len(found), "showing": len(shown), "cycles": rows}
 
 
-def context(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+def session_context(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
     """Return branch, goal, counts and decisions of the session."""
     file = session.tasks()
     answer: dict[str, Any] = {"branch": session.branch(), "activeMode": "team" if file else None}
@@ -37,7 +40,7 @@ def context(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
     return {**answer, "decisions": list(file.decisions) if file else []}
 
 
-def _text(cycle: Cycle, scope: str) -> str:
+def _searched_text(cycle: Cycle, scope: str) -> str:
     """Return the JSON of the part of a cycle that is searched."""
     whole = cycle.plain()
     plan = whole["plan"] or {}
@@ -49,13 +52,13 @@ def _text(cycle: Cycle, scope: str) -> str:
     return json.dumps(part, ensure_ascii=False)
 
 
-def _excerpt(cycle: Cycle, scope: str, query: str) -> str:
-    text = _text(cycle, scope)
+def _excerpt_around_query(cycle: Cycle, scope: str, query: str) -> str:
+    text = _searched_text(cycle, scope)
     at = max(0, text.casefold().find(query))
     return ("…" if at > _AROUND else "") + text[max(0, at - _AROUND) : at + len(query) + _AROUND]
 
 
-def _row(cycle: Cycle) -> dict[str, Any]:
+def _cycle_row(cycle: Cycle) -> dict[str, Any]:
     row: dict[str, Any] = {"completed_at": cycle.completed_at, "branch": cycle.branch}
     if cycle.plan is not None:
         row["topic"] = cycle.plan.topic

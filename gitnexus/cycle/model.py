@@ -1,4 +1,4 @@
-"""Plan, tasks and history as the tool contract (0.10) spells them."""
+"""The records of plan, tasks and history, spelled as in the tool contract (0.10)."""
 
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +17,7 @@ class CycleRecord(StoredRecord):
     _camel_case: ClassVar[bool] = False
 
 
-class Analysis(CycleRecord):
+class IssueAnalysis(CycleRecord):
     """What an agent found about an issue; only ever added to."""
 
     agent: str
@@ -45,10 +45,10 @@ class PlanIssue(CycleRecord):
     how_agents: tuple[str, ...] | None = None
     how_summary: dict[str, str] | None = None
     how_agent_ids: dict[str, str] | None = None
-    analysis: tuple[Analysis, ...] | None = None
+    analysis: tuple[IssueAnalysis, ...] | None = None
 
 
-class Plan(CycleRecord):
+class PlanFile(CycleRecord):
     """`.nexus/state/plan.json`."""
 
     id: int
@@ -92,7 +92,7 @@ class Cycle(CycleRecord):
 
     completed_at: str
     branch: str
-    plan: Plan | None = None
+    plan: PlanFile | None = None
     tasks: tuple[CycleTask, ...] = ()
     schema_version: str | None = None
 
@@ -100,7 +100,7 @@ class Cycle(CycleRecord):
         return {"plan": None, **super().plain()}  # the schema wants the word, also where there was no plan
 
 
-class History(CycleRecord):
+class CycleHistory(CycleRecord):
     """`history.json` on the state ref."""
 
     cycles: tuple[Cycle, ...] = ()

@@ -1,13 +1,13 @@
-"""Which tasks get a second one that checks them, and by whom: deterministic, from what the drafts say."""
+"""Decides which tasks get a second task that checks them, and its role; deterministic, from the drafts. Pure."""
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from gitnexus.cycle.bundle import is_documentation
-from gitnexus.cycle.drafts import Draft
-from gitnexus.cycle.jobs import Job, Jobs
-from gitnexus.cycle.prompt import field, title
+from gitnexus.cycle.drafts import TaskDraft
+from gitnexus.cycle.jobs import Jobs, TaskJob
+from gitnexus.cycle.prompt import job_field, job_title
 
 # A criterion with one of these words is about what happens when something runs. People find the same lists in
 # docs/explanation/cycle.md. Each word also counts with its usual endings.
@@ -42,36 +42,36 @@ _FIGURE = re.compile(r"\b\d+ ?(?:ms|s|seconds?|milliseconds?|minutes?)\b")
 _SHOWN = 80
 
 
-def paired(jobs: Jobs) -> Jobs:
+def with_check_jobs(jobs: Jobs) -> Jobs:
     """Return the jobs with a check behind each that the rules want checked and that has none."""
     checked = {(dep, job.owner) for job in jobs for dep in job.deps}
     added = []
     for place, job in enumerate(jobs, 1):
-        want = wanted(job)
+        want = required_check(job)
         if want is not None and (place, want[0]) not in checked:
-            added.append(_check(job, place, *want))
+            added.append(_check_job(job, place, *want))
     return (*jobs, *added)
 
 
-def wanted(job: Job) -> tuple[str, str] | None:
+def required_check(job: TaskJob) -> tuple[str, str] | None:
     """Return the role that checks a job and why, None if nobody does; of several drafts the strictest decides."""
     if job.is_check:
         return None
-    wishes = [wish for draft in job.drafts if (wish := _wish(draft, draft.owner or job.owner))]
+    wishes = [wish for draft in job.drafts if (wish := _check_for_draft(draft, draft.owner or job.owner))]
     return min(wishes, key=lambda wish: wish[0] != "tester", default=None)
 
 
-def criterion(acceptance: str) -> str | None:
+def find_runtime_criterion(acceptance: str) -> str | None:
     """Return the first criterion that is about what happens when something runs."""
     for text in map(str.strip, _BETWEEN.split(acceptance)):
         words = _WORD.findall(text.lower().replace("behaviour", "behavior"))
         timed = _FIGURE.search(text.lower())
-        if (timed or _holds(words, RUNTIME)) and not _holds(words, (*STATIC, *UNCHANGED)):
+        if (timed or _contains_phrase(words, RUNTIME)) and not _contains_phrase(words, (*STATIC, *UNCHANGED)):
             return text
     return None
 
 
-def _wish(draft: Draft, owner: str | None) -> tuple[str, str] | None:
+def _check_for_draft(draft: TaskDraft, owner: str | None) -> tuple[str, str] | None:
     """The table of the rules, from the top; the first row that fits decides."""
     acceptance = (draft.acceptance or "").strip()
     if draft.verify is not None:
@@ -87,43 +87,43 @@ def _wish(draft: Draft, owner: str | None) -> tuple[str, str] | None:
         return None
     if draft.kind == "behavior":
         return "tester", "it changes behavior"
-    found = criterion(acceptance)
+    found = find_runtime_criterion(acceptance)
     return ("tester", f"it must be seen running (“{found[:_SHOWN]}”)") if found else None
 
 
-def _check(job: Job, place: int, role: str, why: str) -> Job:
+def _check_job(job: TaskJob, place: int, role: str, why: str) -> TaskJob:
     does = "Run it" if role == "tester" else "Read it"
     told = [
-        f"Check the task before with fresh eyes: {title(job)}",
+        f"Check the task before with fresh eyes: {job_title(job)}",
         f"{does}, change nothing, and tell for each criterion whether it is met and how you saw it. "
         f"There is a check because {why}.",
     ]
     if job.files:
         told.append("It is about " + ", ".join(job.files) + ".")
-    draft = Draft(
-        title=f"Check: {title(job)}",
+    draft = TaskDraft(
+        title=f"Check: {job_title(job)}",
         context="\n\n".join(told),
         owner=role,
-        acceptance=field(job, "acceptance") or "It is what the task asks for, complete and true.",
+        acceptance=job_field(job, "acceptance") or "It is what the task asks for, complete and true.",
         plan_issue=job.issues[0] if job.issues else None,
     )
-    return Job((draft,), job.origins, role, (), (place,), checks=place)
+    return TaskJob((draft,), job.origins, role, (), (place,), checks=place)
 
 
-def _holds(words: list[str], phrases: tuple[str, ...]) -> bool:
-    single, several = _forms(phrases)
+def _contains_phrase(words: list[str], phrases: tuple[str, ...]) -> bool:
+    single, several = _phrase_forms(phrases)
     text = f" {' '.join(words)} "
     return not single.isdisjoint(words) or any(f" {phrase} " in text for phrase in several)
 
 
 @lru_cache(maxsize=4)
-def _forms(phrases: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+def _phrase_forms(phrases: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
     """Return single words and groups of words as they may stand in a sentence; some that come out are no words."""
-    found = frozenset(form for phrase in phrases for form in _endings(phrase))
+    found = frozenset(form for phrase in phrases for form in _inflected_forms(phrase))
     return frozenset(form for form in found if " " not in form), frozenset(form for form in found if " " in form)
 
 
-def _endings(phrase: str) -> Iterator[str]:
+def _inflected_forms(phrase: str) -> Iterator[str]:
     """Yield run, runs, running; execute, executed; retry, retries."""
     yield phrase
     for end in ("s", "es", "ed", "ing", f"{phrase[-1]}ed", f"{phrase[-1]}ing"):

@@ -1,7 +1,7 @@
-"""The words of a task: one prompt out of the drafts that went into it, and the lines at its end that tools can read.
+"""Renders the title, context and prompt of a task from its drafts, with machine-readable lines at the end. Pure.
 
-The contract's tasks have no field for files or exceptions; it wants the exceptions in `context`. So the last paragraph
-there is made of lines such as `Exception: same_file_bundle` and `File: a.py`, like the trailers of a commit.
+Tasks of the contract have no field for files or exceptions, and the contract wants exceptions in `context`. So the last
+paragraph there has lines such as `Exception: same_file_bundle` and `File: a.py`, like the trailers of a commit.
 """
 
 import re
@@ -9,13 +9,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gitnexus.cycle.bundle import COHERENT, SAME_FILE
-from gitnexus.cycle.jobs import Job, once
+from gitnexus.cycle.jobs import TaskJob, without_repeats
 
 _LINE = re.compile(r"(Exception|Issue|File|Generated): (\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class ContextTrailers:
     """What the last lines of a task's context say."""
 
     exceptions: tuple[str, ...] = ()
@@ -23,23 +23,29 @@ class Trace:
     files: tuple[str, ...] = ()
 
 
-def title(job: Job) -> str:
+def job_title(job: TaskJob) -> str:
     """Return the titles of all drafts of a job."""
-    return "; ".join(once(draft.title for draft in job.drafts))
+    return "; ".join(without_repeats(draft.title for draft in job.drafts))
 
 
-def context(job: Job, waits: str = "") -> str:
+def job_context(job: TaskJob, waits: str = "") -> str:
     """Return what one must know to do a job: every draft's own words, and the lines for tools."""
     if len(job.drafts) == 1:
         body = job.drafts[0].context
     else:
-        head = f"{len(job.drafts)} drafts are one task: {why_one(job)}.{_change_of_owner(job)} Do each of them:"
+        head = (
+            f"{len(job.drafts)} drafts are one task: {why_one_task(job)}.{_describe_owner_change(job)} Do each of them:"
+        )
         parts = [f"{at}. {draft.title}\n{draft.context}" for at, draft in enumerate(job.drafts, 1)]
         body = "\n\n".join([head, *parts])
-    return "\n\n".join([body.rstrip(), *filter(None, [waits, _lines(job)])]) if waits or _lines(job) else body
+    return (
+        "\n\n".join([body.rstrip(), *filter(None, [waits, _trailer_lines(job)])])
+        if waits or _trailer_lines(job)
+        else body
+    )
 
 
-def field(job: Job, name: str) -> str | None:
+def job_field(job: TaskJob, name: str) -> str | None:
     """Return approach, acceptance or risk of a job: of one draft as it is, of several by their numbers."""
     said = [(at, getattr(draft, name)) for at, draft in enumerate(job.drafts, 1) if getattr(draft, name)]
     words = said[0][1] if len(job.drafts) == 1 and said else "\n".join(f"{at}. {text}" for at, text in said)
@@ -47,7 +53,7 @@ def field(job: Job, name: str) -> str | None:
     return "\n".join(filter(None, [claim, words])) or None
 
 
-def why_one(job: Job) -> str:
+def why_one_task(job: TaskJob) -> str:
     """Return why several drafts are one task."""
     named = Counter(file for draft in job.drafts for file in draft.files)
     shared = [file for file in job.files if named[file] > 1]
@@ -57,27 +63,27 @@ def why_one(job: Job) -> str:
     return "; ".join(said)
 
 
-def traced(text: str) -> Trace:
+def parse_context_trailers(text: str) -> ContextTrailers:
     """Return what the last paragraph of a context says, nothing if it is not made of such lines alone."""
     lines = [_LINE.fullmatch(line) for line in text.rstrip("\n").rpartition("\n\n")[2].split("\n")]
     rows = [(line[1], line[2]) for line in lines if line]
     if len(rows) != len(lines):
-        return Trace()
+        return ContextTrailers()
     exceptions = tuple(value for name, value in rows if name == "Exception")
     numbers = [value for name, value in rows if name == "Issue" and re.fullmatch("[0-9]{1,9}", value)]
-    return Trace(
+    return ContextTrailers(
         exceptions=exceptions,
         issues=tuple(map(int, numbers)) if exceptions else (),  # only a bundle has several; else it is somebody's prose
         files=tuple(value for name, value in rows if name == "File"),
     )
 
 
-def _change_of_owner(job: Job) -> str:
-    owners = once(draft.owner for draft in job.drafts if draft.owner)
+def _describe_owner_change(job: TaskJob) -> str:
+    owners = without_repeats(draft.owner for draft in job.drafts if draft.owner)
     return f" They were drafted for {', '.join(owners)}; {job.owner} has it." if len(owners) > 1 else ""
 
 
-def _lines(job: Job) -> str:
+def _trailer_lines(job: TaskJob) -> str:
     if job.checks is not None:
         return ""  # who checks changes no file, and the exceptions are those of the task that is checked
     rows = [

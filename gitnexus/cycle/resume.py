@@ -1,11 +1,11 @@
-"""Start an agent afresh, or take up the session it had? One pure decision, and the tools that ask it."""
+"""Decides whether to start a new agent or resume an earlier session: a pure function, and the tools that call it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from gitnexus.base.errors import NotFound
-from gitnexus.cycle.agents import TRACKER, AgentEntry, harness_of, plain_name
+from gitnexus.cycle.agents import TRACKER, AgentEntry, calling_harness, plain_agent_name
 from gitnexus.cycle.model import ReusePolicy
 from gitnexus.cycle.session import Session
 
@@ -20,7 +20,7 @@ TIERS: dict[str, Tier] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class ResumeSituation:
     """All that the decision depends on."""
 
     policy: ReusePolicy | None
@@ -31,7 +31,7 @@ class Situation:
     others_edited: bool
 
 
-def resumes(case: Situation) -> tuple[bool, str]:
+def decide_resume(case: ResumeSituation) -> tuple[bool, str]:
     """Return whether the earlier session is taken up, and why. A session that cannot be had is no error."""
     if case.policy == "fresh":
         return False, "the task asks for a fresh start"
@@ -55,7 +55,7 @@ def resumes(case: Situation) -> tuple[bool, str]:
     return True, "the same agent, the same files, and nobody edited them since"
 
 
-def others_edited(rows: Sequence[AgentEntry], agent_id: str, files: Sequence[str]) -> bool:
+def is_edited_by_others(rows: Sequence[AgentEntry], agent_id: str, files: Sequence[str]) -> bool:
     """True if another agent touched one of `files` after this one stopped, or is still at work on them."""
     mine = next((row for row in rows if row.agent_id == agent_id), None)
     since = (mine.stopped_at or mine.started_at) if mine else ""
@@ -66,7 +66,7 @@ def others_edited(rows: Sequence[AgentEntry], agent_id: str, files: Sequence[str
     return False
 
 
-def of_task(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def task_resume_answer(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Tell whether a task's agent goes on where it was. Raises: NotFound."""
     file = session.tasks()
     if file is None:
@@ -74,24 +74,24 @@ def of_task(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     task = next((task for task in file.tasks if task.id == params["id"]), None)
     if task is None:
         raise NotFound(f"Task id {params['id']} not found")
-    name = plain_name(params["agent_name"]) if "agent_name" in params else task.owner
-    rows = session.rows([harness_of(session, params)], TRACKER, AgentEntry)
+    name = plain_agent_name(params["agent_name"]) if "agent_name" in params else task.owner
+    rows = session.rows([calling_harness(session, params)], TRACKER, AgentEntry)
     earlier = next((row for row in rows if row.agent_id == task.owner_agent_id), None)
     files = params.get("files", ())
-    case = Situation(
+    case = ResumeSituation(
         policy=task.owner_reuse_policy,
         tier=TIERS.get(name or "", "ephemeral"),
         has_session=task.owner_agent_id is not None and earlier is not None,
         same_agent=earlier is not None and earlier.agent_name == name,
         same_files=earlier is not None and bool(files) and set(files) <= set(earlier.files_touched or ()),
-        others_edited=others_edited(
+        others_edited=is_edited_by_others(
             rows, task.owner_agent_id or "", files or (earlier and earlier.files_touched) or ()
         ),
     )
-    return _answer(case, task.owner_agent_id)
+    return _resume_answer(case, task.owner_agent_id)
 
 
-def of_issue(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def issue_resume_answer(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Tell whether an agent that analysed an issue goes on where it was. Raises: NotFound."""
     plan = session.plan()
     if plan is None:
@@ -99,14 +99,14 @@ def of_issue(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     issue = next((issue for issue in plan.issues if issue.id == params["issue_id"]), None)
     if issue is None:
         raise NotFound(f"Issue {params['issue_id']} not found")
-    name = plain_name(params["agent_name"])
+    name = plain_agent_name(params["agent_name"])
     agent_id = (issue.how_agent_ids or {}).get(name)
     for entry in issue.analysis or ():
         agent_id = entry.agent_id if entry.agent == name and entry.agent_id else agent_id
     tier = TIERS.get(name, "ephemeral")
-    return _answer(Situation(None, tier, agent_id is not None, True, True, False), agent_id)
+    return _resume_answer(ResumeSituation(None, tier, agent_id is not None, True, True, False), agent_id)
 
 
-def _answer(case: Situation, agent_id: str | None) -> dict[str, Any]:
-    go_on, why = resumes(case)
+def _resume_answer(case: ResumeSituation, agent_id: str | None) -> dict[str, Any]:
+    go_on, why = decide_resume(case)
     return {"resume": go_on, "reason": why, **({"agent_id": agent_id} if go_on else {})}

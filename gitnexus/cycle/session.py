@@ -1,18 +1,19 @@
-"""The session of one worktree: the only file that knows where plan, tasks, artifacts and history are kept."""
+"""Reads and writes the session of one worktree: the only module that knows the paths of plan, tasks and history."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from gitnexus.base.canonical import document, parse
-from gitnexus.base.clock import now
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Invalid
-from gitnexus.cycle.model import CycleRecord, History, Plan, TaskFile
-from gitnexus.git.child import run
+from gitnexus.cycle.model import CycleHistory, CycleRecord, PlanFile, TaskFile
+from gitnexus.git.child import run_git
 from gitnexus.state import Change, Snapshot
-from gitnexus.state.format import new_tree
-from gitnexus.state.intake import settle
+from gitnexus.state.format import new_state_files
+from gitnexus.state.intake import settle_hand_edits
 from gitnexus.state.layout import SESSION_FOLDER
-from gitnexus.state.local import Local
+from gitnexus.state.local import SessionFolder
+from gitnexus.state.secrets import as_stored
 
 PLAN, TASKS, HISTORY = "plan.json", "tasks.json", "history.json"
 ARTIFACTS = "artifacts"
@@ -20,20 +21,20 @@ ARTIFACTS = "artifacts"
 R = TypeVar("R", bound=CycleRecord)
 
 
-class Session(Local):
+class Session(SessionFolder):
     """What the tools work on. Plan and tasks need no git at all; history needs the state ref."""
 
-    def plan(self) -> Plan | None:
+    def plan(self) -> PlanFile | None:
         """Return the plan, None if there is none. Raises: Invalid, and leaves the file as it is."""
-        return self._read(PLAN, Plan)
+        return self._read_record(PLAN, PlanFile)
 
     def tasks(self) -> TaskFile | None:
         """Return the tasks, None if there are none. Raises: Invalid, and leaves the file as it is."""
-        return self._read(TASKS, TaskFile)
+        return self._read_record(TASKS, TaskFile)
 
     def put(self, name: str, record: CycleRecord) -> None:
         """Write a session file at once."""
-        self.put_bytes([SESSION_FOLDER], name, record.to_bytes())
+        self.put_bytes([SESSION_FOLDER], name, json_document(as_stored(record.plain())))
 
     def rows(self, parts: list[str], name: str, kind: type[R]) -> list[R]:
         """Return the records of a session file that is a list. Raises: Invalid, and leaves the file as it is."""
@@ -42,7 +43,7 @@ class Session(Local):
         if held is None:
             return []
         try:
-            value = parse(held)
+            value = parse_json(held)
         except Invalid as exc:
             raise Invalid(f".nexus/{path} is {exc.message}", hint="it is left as it is; repair it by hand") from exc
         if not isinstance(value, list):
@@ -51,25 +52,25 @@ class Session(Local):
 
     def put_rows(self, parts: list[str], name: str, rows: Sequence[CycleRecord]) -> None:
         """Write a session file that is a list."""
-        self.put_bytes([SESSION_FOLDER, *parts], name, document([row.plain() for row in rows]))
+        self.put_bytes([SESSION_FOLDER, *parts], name, json_document(as_stored([row.plain() for row in rows])))
 
-    def history(self) -> History:
+    def history(self) -> CycleHistory:
         """Return the closed cycles, what was edited by hand taken in. Raises: Invalid, and leaves the file as it is."""
         if self.state.latest().commit is None:
             held = self.load(HISTORY)
-            return History() if held is None else History.from_bytes(held, f".nexus/{HISTORY}")
-        self._settled()
-        return _history_in(self.state.latest())
+            return CycleHistory() if held is None else CycleHistory.from_bytes(held, f".nexus/{HISTORY}")
+        self._take_in_hand_edits()
+        return _history_in_snapshot(self.state.latest())
 
-    def append(self, decide: Callable[[History], tuple[History, str]]) -> History:
+    def append(self, decide: Callable[[CycleHistory], tuple[CycleHistory, str]]) -> CycleHistory:
         """Publish what `decide` makes of the history, as one commit with its reason. Raises: what `decide` raises."""
         self.history()  # refuses a file that does not parse before anything is made
         if not self.state.exists:
-            self.state.transact(_begin)
-        self._settled()
+            self.state.transact(_begin_state)
+        self._take_in_hand_edits()
 
-        def change(snapshot: Snapshot) -> Change[History]:
-            after, why = decide(_history_in(snapshot))
+        def change(snapshot: Snapshot) -> Change[CycleHistory]:
+            after, why = decide(_history_in_snapshot(snapshot))
             return Change({HISTORY: after.to_bytes()} if why else {}, why, after)
 
         return self.state.transact(change)
@@ -78,28 +79,28 @@ class Session(Local):
         """Return the branch, or the short id where HEAD is detached; no git process in the usual case."""
         head = (self.repo.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
         if head == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere
-            asked = run("symbolic-ref", "-q", "HEAD", git_dir=self.repo.git_dir)
+            asked = run_git("symbolic-ref", "-q", "HEAD", git_dir=self.repo.git_dir)
             head = "ref: " + asked.stdout.decode("utf-8", "replace").strip()
         if head.startswith("ref: "):
             return head.removeprefix("ref: ").removeprefix("refs/heads/") or "HEAD"
         return head[:7]
 
-    def _settled(self) -> None:
-        held = settle(self.state).held
+    def _take_in_hand_edits(self) -> None:
+        held = settle_hand_edits(self.state).held
         if HISTORY in held:
             raise Invalid(f".nexus/{HISTORY} is {held[HISTORY]}", hint="it is left as it is; repair it by hand")
 
-    def _read(self, name: str, kind: type[R]) -> R | None:
+    def _read_record(self, name: str, kind: type[R]) -> R | None:
         held = self.load(f"{SESSION_FOLDER}/{name}")
         return None if held is None else kind.from_bytes(held, f".nexus/state/{name}")
 
 
-def _history_in(snapshot: Snapshot) -> History:
+def _history_in_snapshot(snapshot: Snapshot) -> CycleHistory:
     raw = snapshot.read(HISTORY)
-    return History() if raw is None else History.from_bytes(raw, HISTORY)
+    return CycleHistory() if raw is None else CycleHistory.from_bytes(raw, HISTORY)
 
 
-def _begin(snapshot: Snapshot) -> Change[None]:
+def _begin_state(snapshot: Snapshot) -> Change[None]:
     if snapshot.commit is not None:
         return Change({}, "", None)
-    return Change(new_tree("project", now()), "cycle: begin", None)
+    return Change(new_state_files("project", utc_now()), "cycle: begin", None)

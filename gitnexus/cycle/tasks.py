@@ -1,45 +1,47 @@
-"""The tasks of a cycle: add, list, update."""
+"""Adds, lists and updates the tasks of a cycle."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.clock import precise
+from gitnexus.base.clock import format_precise_timestamp
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.cycle.model import SCHEMA_VERSION, CycleTask, Plan, TaskFile, TaskResult
+from gitnexus.cycle.model import SCHEMA_VERSION, CycleTask, PlanFile, TaskFile, TaskResult
 from gitnexus.cycle.session import TASKS, Session
 
 _PLAIN = ("approach", "acceptance", "risk", "plan_issue", "owner", "owner_agent_id", "owner_reuse_policy")
 
 
-def add(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def add_cycle_task(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Add a task; the first makes the file."""
     with session.exclusive():
-        after, task = added(session.tasks(), session.plan(), params, precise(session.clock()))
+        after, task = with_new_task(session.tasks(), session.plan(), params, format_precise_timestamp(session.clock()))
         session.put(TASKS, after)
     return {"task": task.plain()}
 
 
-def show(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
+def list_cycle_tasks(session: Session, _params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tasks with what is ready."""
     file = session.tasks()
     if file is None:
         return {"exists": False}
-    return {"goal": file.goal, "tasks": [task.plain() for task in file.tasks], "summary": summary(file)}
+    return {"goal": file.goal, "tasks": [task.plain() for task in file.tasks], "summary": summarize_tasks(file)}
 
 
-def update(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
+def update_cycle_task(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
     """Move a task to another status."""
     with session.exclusive():
         file = session.tasks()
         if file is None:
             raise NotFound("tasks.json not found")
-        after, task = updated(file, params["id"], params["status"], result_of(params, precise(session.clock())))
+        after, task = with_task_status(
+            file, params["id"], params["status"], parse_task_result(params, format_precise_timestamp(session.clock()))
+        )
         session.put(TASKS, after)
     return {"task": task.plain()}
 
 
-def added(
-    file: TaskFile | None, plan: Plan | None, params: Mapping[str, Any], created: str
+def with_new_task(
+    file: TaskFile | None, plan: PlanFile | None, params: Mapping[str, Any], created: str
 ) -> tuple[TaskFile, CycleTask]:
     """Return the file with one more task. Raises: Invalid for a dependency that does not exist."""
     for name in ("title", "context"):
@@ -66,7 +68,7 @@ def added(
     return before.changed(goal=goal, decisions=decisions, tasks=(*tasks, task)), task
 
 
-def result_of(params: Mapping[str, Any], moment: str) -> TaskResult | None:
+def parse_task_result(params: Mapping[str, Any], moment: str) -> TaskResult | None:
     """Return what came of a task, if it was told. Raises: Invalid."""
     if "outcome" not in params:
         if "summary" in params or "artifacts" in params:
@@ -78,7 +80,9 @@ def result_of(params: Mapping[str, Any], moment: str) -> TaskResult | None:
     )
 
 
-def updated(file: TaskFile, task_id: int, status: str, result: TaskResult | None = None) -> tuple[TaskFile, CycleTask]:
+def with_task_status(
+    file: TaskFile, task_id: int, status: str, result: TaskResult | None = None
+) -> tuple[TaskFile, CycleTask]:
     """Return the file with one task in another status. Raises: NotFound."""
     found = next((task for task in file.tasks if task.id == task_id), None)
     if found is None:
@@ -87,7 +91,7 @@ def updated(file: TaskFile, task_id: int, status: str, result: TaskResult | None
     return file.changed(tasks=tuple(task if other.id == task_id else other for other in file.tasks)), task
 
 
-def summary(file: TaskFile) -> dict[str, Any]:
+def summarize_tasks(file: TaskFile) -> dict[str, Any]:
     """Return the counts; by contract `blocked` is what is in progress."""
     done = {task.id for task in file.tasks if task.status == "completed"}
     pending = [task for task in file.tasks if task.status == "pending"]

@@ -1,6 +1,6 @@
-"""Changing a document by one word or row, and leaving every other byte as the person wrote it.
+"""Changes one word or row of a document and leaves every other byte unchanged. Pure.
 
-What comes out is read again, and refused unless it says what it said before and the change, and nothing else.
+The result is parsed again, and refused unless it differs from the original by exactly the requested change.
 """
 
 import json
@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gitnexus.base.errors import Conflict, Invalid
-from gitnexus.docgraph.frontmatter import rows_of
-from gitnexus.docgraph.model import Doc, Item
-from gitnexus.docgraph.parse import LABEL_LEVEL, parse
+from gitnexus.docgraph.frontmatter import parse_link_rows
+from gitnexus.docgraph.model import Doc, ListItem
+from gitnexus.docgraph.parse import LABEL_LEVEL, parse_doc
 
 _BOX = re.compile(r"((?:[\s>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)+\[)[ xX](?=\])")
 _DASH = re.compile(r"([ \t]*)-[ \t]")
@@ -28,12 +28,12 @@ def with_status(doc: Doc, status: str) -> bytes:
         text = doc.text[: known.start] + value + doc.text[known.end :]
     elif doc.front[1]:
         at = doc.line_of("ID") if "ID" in doc.fields else doc.front[1] - 1
-        text = _inserted(doc, at, f"STATUS: {status}")
+        text = _with_line_inserted(doc, at, f"STATUS: {status}")
     else:
         mark = "\ufeff" if doc.text.startswith("\ufeff") else ""
-        end = _newline(doc)
+        end = _line_ending(doc)
         text = f"{mark}---{end}STATUS: {status}{end}---{end}{doc.text[len(mark) :]}"
-    return _read_back(doc, text, lambda shape: shape["fields"].update(STATUS=status))
+    return _encode_and_verify(doc, text, lambda shape: shape["fields"].update(STATUS=status))
 
 
 def with_link(doc: Doc, kind: str, target: str) -> bytes:
@@ -42,25 +42,25 @@ def with_link(doc: Doc, kind: str, target: str) -> bytes:
     if any((one.kind, one.target) == (kind, target) for one in doc.links):
         return doc.raw
     row = f"- {kind}: {target if _PLAIN.fullmatch(target) else json.dumps(target, ensure_ascii=False)}"
-    rows = rows_of(doc.lines, doc.front[1], "LINKS") if doc.front[1] else []
+    rows = parse_link_rows(doc.lines, doc.front[1], "LINKS") if doc.front[1] else []
     known = doc.fields.get("LINKS")
     if rows:
         last = max(line for _, _, line in rows)
         dash = next((found for at in range(last, 1, -1) if (found := _DASH.match(doc.lines[at - 1]))), None)
-        text = _inserted(doc, last, f"{dash[1] if dash else ''}{row}")
+        text = _with_line_inserted(doc, last, f"{dash[1] if dash else ''}{row}")
     elif known is not None:
         emptied = doc.text[: known.start].rstrip(" ") + doc.text[known.end :]
-        text = _inserted(parse(emptied.encode(), doc.path), known.line, f"  {row}")
+        text = _with_line_inserted(parse_doc(emptied.encode(), doc.path), known.line, f"  {row}")
     elif doc.front[1]:
-        text = _inserted(doc, doc.front[1] - 1, f"LINKS:{_newline(doc)}  {row}")
+        text = _with_line_inserted(doc, doc.front[1] - 1, f"LINKS:{_line_ending(doc)}  {row}")
     else:
         mark = "\ufeff" if doc.text.startswith("\ufeff") else ""
-        end = _newline(doc)
+        end = _line_ending(doc)
         text = f"{mark}---{end}LINKS:{end}  {row}{end}---{end}{doc.text[len(mark) :]}"
-    return _read_back(doc, text, lambda shape: shape["links"].append((kind, target)))
+    return _encode_and_verify(doc, text, lambda shape: shape["links"].append((kind, target)))
 
 
-def with_box(doc: Doc, item: Item, done: bool) -> bytes:
+def with_box(doc: Doc, item: ListItem, done: bool) -> bytes:
     """Return the document with the box of a row ticked, or not. Raises: Invalid, Conflict."""
     refuse_unsound(doc)
     if item.done is done:
@@ -73,7 +73,7 @@ def with_box(doc: Doc, item: Item, done: bool) -> bytes:
         text, mark, _ = shape["items"][at]
         shape["items"][at] = (text, mark, done)
 
-    return _read_back(doc, "".join(lines), change)
+    return _encode_and_verify(doc, "".join(lines), change)
 
 
 def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
@@ -86,16 +86,16 @@ def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
     rows = [one for one in doc.items if one.section == section and one.depth == 1] if known else []
     if rows:
         dash = re.match(r"([ \t]*)([-+*]) ", doc.lines[rows[-1].first - 1])
-        text = _inserted(doc, rows[-1].last, f"{dash[1]}{dash[2]} {row}" if dash else f"- {row}")
+        text = _with_line_inserted(doc, rows[-1].last, f"{dash[1]}{dash[2]} {row}" if dash else f"- {row}")
     elif known is not None:
-        text = _inserted(doc, known.first, f"- {row}")
+        text = _with_line_inserted(doc, known.first, f"- {row}")
     else:
-        end = _newline(doc)
-        text = _inserted(doc, len(doc.lines), f"{end}{section}:{end}- {row}")
+        end = _line_ending(doc)
+        text = _with_line_inserted(doc, len(doc.lines), f"{end}{section}:{end}- {row}")
 
     def change(shape: dict[str, Any]) -> None:
         shape["links"].append(("", link))
-        after = [(one.text, one.id, one.done) for one in parse(text.encode(), doc.path).items]
+        after = [(one.text, one.id, one.done) for one in parse_doc(text.encode(), doc.path).items]
         # Which of them is new is told by the rest being what was there.
         shape["items"] = next(
             (after for at in range(len(after)) if after[:at] + after[at + 1 :] == shape["items"]), shape["items"]
@@ -103,7 +103,7 @@ def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
         if known is None:
             shape["sections"].append((LABEL_LEVEL, section, ""))
 
-    return _read_back(doc, text, change)
+    return _encode_and_verify(doc, text, change)
 
 
 def refuse_unsound(doc: Doc) -> None:
@@ -117,10 +117,10 @@ def refuse_unsound(doc: Doc) -> None:
     raise Invalid(words, hint="correct that first; git nexus agenda check tells all of it")
 
 
-def _inserted(doc: Doc, after: int, line: str) -> str:
+def _with_line_inserted(doc: Doc, after: int, line: str) -> str:
     """Return the text with a line put in after the line of that number, by the document's own line ends."""
     lines = list(doc.lines)
-    end = _newline(doc)
+    end = _line_ending(doc)
     if after and lines and not _END.search(lines[after - 1]):
         lines.insert(after, f"{end}{line}")
     else:
@@ -128,18 +128,18 @@ def _inserted(doc: Doc, after: int, line: str) -> str:
     return "".join(lines)
 
 
-def _newline(doc: Doc) -> str:
+def _line_ending(doc: Doc) -> str:
     found = _END.search(doc.lines[0]) if doc.lines else None
     return found[0] if found else "\n"
 
 
-def _read_back(doc: Doc, text: str, change: Callable[[dict[str, Any]], None]) -> bytes:
-    wanted = _shape(doc)
+def _encode_and_verify(doc: Doc, text: str, change: Callable[[dict[str, Any]], None]) -> bytes:
+    wanted = _content_of_doc(doc)
     change(wanted)
     raw = text.encode()
-    after = parse(raw, doc.path)
-    found = _shape(after)
-    if not after.sound or _sorted(found) != _sorted(wanted):
+    after = parse_doc(raw, doc.path)
+    found = _content_of_doc(after)
+    if not after.sound or _with_sorted_links(found) != _with_sorted_links(wanted):
         raise Invalid(
             f"{doc.path} is written in a way that cannot be changed for you without touching the rest",
             hint="make the change by hand; git nexus agenda check tells whether it holds together",
@@ -147,7 +147,7 @@ def _read_back(doc: Doc, text: str, change: Callable[[dict[str, Any]], None]) ->
     return raw
 
 
-def _shape(doc: Doc) -> dict[str, Any]:
+def _content_of_doc(doc: Doc) -> dict[str, Any]:
     """Return what a document says, without where it says it."""
     return {
         "fields": {name: one.value for name, one in doc.fields.items() if name != "LINKS"},
@@ -157,5 +157,5 @@ def _shape(doc: Doc) -> dict[str, Any]:
     }
 
 
-def _sorted(shape: dict[str, Any]) -> dict[str, Any]:
+def _with_sorted_links(shape: dict[str, Any]) -> dict[str, Any]:
     return {**shape, "links": sorted(shape["links"])}

@@ -1,16 +1,16 @@
-"""The graph: documents by path and by id, the order of phases, and what a reference means."""
+"""The doc graph: documents by path and id, the order of phases, and the resolution of references."""
 
 import posixpath
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
-from gitnexus.base.canonical import parse as parse_json
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.docgraph.model import Doc, Finding, Item, Section
-from gitnexus.docgraph.parse import name_of, parse
-from gitnexus.docgraph.store import AGENDA, PHASES, PLANS, RESEARCH, Shelf
+from gitnexus.docgraph.model import Doc, DocFinding, DocSection, ListItem
+from gitnexus.docgraph.parse import normalize_heading, parse_doc
+from gitnexus.docgraph.store import AGENDA, PHASES, PLANS, RESEARCH, DocumentFiles
 
 _LINES = re.compile(r"L(\d{1,7})(?:-L?(\d{1,7}))?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -18,16 +18,16 @@ _ID_KEYS = ("id", "plan_id", "planId", "research_id", "researchId")
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class StatePaper:
     """A plan or a piece of research on the state ref: its path, and its id, which is its name if it tells none."""
 
     path: str
     id: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DocFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownIds:
     """What other rooms know: the runs of this project, and whether it has a task of an id."""
 
     runs: Collection[str] = ()
@@ -35,15 +35,15 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class DocGraph:
     """All documents, read once. `others` are those that links lead to, parsed when they are asked for."""
 
-    shelf: Shelf
+    files: DocumentFiles
     agenda: Doc | None
     phases: tuple[Doc, ...]
-    papers: tuple[Paper, ...]
+    papers: tuple[StatePaper, ...]
     notes: tuple[Doc, ...]
-    known: Known
+    known: KnownIds
     _others: dict[str, Doc | None] = field(default_factory=dict)
 
     @property
@@ -62,7 +62,7 @@ class Graph:
             if one.path == path:
                 return one
         if path not in self._others:
-            self._others[path] = _doc(self.shelf, path) if path.endswith(".md") else None
+            self._others[path] = _read_doc(self.files, path) if path.endswith(".md") else None
         return self._others[path]
 
     def named(self, word: str) -> Doc | None:
@@ -80,33 +80,37 @@ class Graph:
             stem = one.path.rpartition("/")[2].removesuffix(".md")
             if word in (one.id, one.id.removeprefix("phase."), one.path, stem):
                 return one
-        near = _near(word, [one.id for one in self.phases if one.id])
+        near = _closest_name(word, [one.id for one in self.phases if one.id])
         hint = f"did you mean {near}?" if near else "git nexus agenda phase list shows them"
         raise NotFound(f"there is no phase {one_line(word, 60)!r}", hint=hint)
 
 
-def load(shelf: Shelf, known: Known | None = None) -> Graph:
+def read_doc_graph(files: DocumentFiles, known: KnownIds | None = None) -> DocGraph:
     """Read the graph. A document that cannot be read is in it, with its findings."""
-    agenda = _doc(shelf, AGENDA)
-    phases = _docs(shelf, PHASES)
-    order = {target: at for at, target in enumerate(phase_paths(agenda))} if agenda else {}
+    agenda = _read_doc(files, AGENDA)
+    phases = _read_docs(files, PHASES)
+    order = {target: at for at, target in enumerate(linked_phase_paths(agenda))} if agenda else {}
     phases.sort(key=lambda one: (order.get(one.path, len(order)), one.path))
     papers = [
-        _paper(shelf, f"{folder}/{name}")
+        _read_paper(files, f"{folder}/{name}")
         for folder in (PLANS, RESEARCH)
-        for name in shelf.names(folder)
+        for name in files.names(folder)
         if name.endswith(".json")
     ]
-    return Graph(shelf, agenda, tuple(phases), tuple(papers), tuple(_docs(shelf, RESEARCH)), known or Known())
+    return DocGraph(
+        files, agenda, tuple(phases), tuple(papers), tuple(_read_docs(files, RESEARCH)), known or KnownIds()
+    )
 
 
-def phase_paths(agenda: Doc) -> list[str]:
+def linked_phase_paths(agenda: Doc) -> list[str]:
     """Return the phases that an agenda links, in its order."""
-    found = [meant_path(agenda.path, link.target)[0] for link in agenda.links if link.kind in ("", "phase", "doc")]
+    found = [
+        resolve_link_path(agenda.path, link.target)[0] for link in agenda.links if link.kind in ("", "phase", "doc")
+    ]
     return list(dict.fromkeys(path for path in found if path.startswith(f"{PHASES}/")))
 
 
-def meant_path(path: str, target: str, *, from_top: bool = False) -> tuple[str, str]:
+def resolve_link_path(path: str, target: str, *, from_top: bool = False) -> tuple[str, str]:
     """Return where a link of the document at `path` leads, from the top, and the heading after #.
 
     A link in the text starts at its own folder, as everywhere in Markdown; a row of LINKS at the top.
@@ -120,20 +124,20 @@ def meant_path(path: str, target: str, *, from_top: bool = False) -> tuple[str, 
     return posixpath.normpath(posixpath.join(above, where)), heading
 
 
-def is_elsewhere(target: str) -> bool:
+def is_external_link(target: str) -> bool:
     """True for what no repository holds: an address with a scheme, or of a host."""
     return _SCHEME.match(target) is not None or target.startswith("//")
 
 
-def part(doc: Doc, word: str) -> Section | Item | None:
+def find_part(doc: Doc, word: str) -> DocSection | ListItem | None:
     """Return the section or the row that a word names: by its id, else by its heading."""
-    rows: list[Section | Item] = [*doc.sections, *doc.items]
+    rows: list[DocSection | ListItem] = [*doc.sections, *doc.items]
     found = next((one for one in rows if one.id and one.id == word), None)
-    name = name_of(word)
+    name = normalize_heading(word)
     return found or next((one for one in doc.sections if name and one.name == name), None)
 
 
-def place(doc: Doc, word: str) -> tuple[int, int]:
+def lines_of_part(doc: Doc, word: str) -> tuple[int, int]:
     """Return the lines of a document that a word names, such as GOAL, an id or L10-L20. Raises: NotFound."""
     if not word:
         return 1, len(doc.lines)
@@ -143,39 +147,39 @@ def place(doc: Doc, word: str) -> tuple[int, int]:
         if 1 <= first <= last:
             return first, last
         raise NotFound(f"{doc.path} has {len(doc.lines)} lines, not {word}")
-    found = part(doc, word)
+    found = find_part(doc, word)
     if found is None:
         names = [one.id or one.name for one in doc.sections if one.name]
-        near = _near(name_of(word), names)
+        near = _closest_name(normalize_heading(word), names)
         hint = f"did you mean {near}?" if near else f"it has: {', '.join(names[:12]) or 'no headings'}"
         raise NotFound(f"{doc.path} has no part {one_line(word, 60)!r}", hint=hint)
     return found.first, found.last
 
 
-def _docs(shelf: Shelf, folder: str) -> list[Doc]:
-    found = (_doc(shelf, f"{folder}/{name}") for name in shelf.names(folder) if name.endswith(".md"))
+def _read_docs(files: DocumentFiles, folder: str) -> list[Doc]:
+    found = (_read_doc(files, f"{folder}/{name}") for name in files.names(folder) if name.endswith(".md"))
     return [one for one in found if one is not None]
 
 
-def _doc(shelf: Shelf, path: str) -> Doc | None:
-    blob = shelf.read(path)
-    return replace(parse(blob.data, path), blob=blob.oid) if blob is not None else None
+def _read_doc(files: DocumentFiles, path: str) -> Doc | None:
+    blob = files.read(path)
+    return replace(parse_doc(blob.data, path), blob=blob.oid) if blob is not None else None
 
 
-def _paper(shelf: Shelf, path: str) -> Paper:
-    blob = shelf.read(path)
+def _read_paper(files: DocumentFiles, path: str) -> StatePaper:
+    blob = files.read(path)
     stem = path.rpartition("/")[2].removesuffix(".json")
     try:
         value = parse_json(blob.data if blob is not None else b"")
     except Invalid as exc:
-        return Paper(path, stem, (Finding(code="json", path=path, line=1, message=f"it is {exc.message}"),))
+        return StatePaper(path, stem, (DocFinding(code="json", path=path, line=1, message=f"it is {exc.message}"),))
     if not isinstance(value, dict):
-        return Paper(path, stem, (Finding(code="json", path=path, line=1, message="it should be an object"),))
+        return StatePaper(path, stem, (DocFinding(code="json", path=path, line=1, message="it should be an object"),))
     told = (value.get(key) for key in _ID_KEYS)
-    return Paper(path, next((one for one in told if isinstance(one, str) and one), stem))
+    return StatePaper(path, next((one for one in told if isinstance(one, str) and one), stem))
 
 
-def _near(word: str, names: Collection[str]) -> str:
+def _closest_name(word: str, names: Collection[str]) -> str:
     import difflib  # only for who mistyped
 
     return next(iter(difflib.get_close_matches(word, list(names), n=1, cutoff=0.6)), "")

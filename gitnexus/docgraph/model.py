@@ -1,4 +1,4 @@
-"""What a document of the graph is once it was read: fields, sections, items, links, each with its line."""
+"""The records of a parsed document: fields, sections, items and links, each with its line."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,7 +11,7 @@ Status = Literal["planned", "active", "blocked", "done", "dropped"]
 Weight = Literal["problem", "hint"]
 
 
-class Finding(Record):
+class DocFinding(Record):
     """Something that is wrong, and where: a word for programs, a sentence for people."""
 
     code: str
@@ -22,7 +22,7 @@ class Finding(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FrontMatterField:
     """One field of the front matter. `start` and `end` are its value's place in the text, in characters."""
 
     name: str
@@ -33,7 +33,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocSection:
     """A heading (`level` 1 to 6) or a label such as GOAL: (7), and the lines it covers, both ends included."""
 
     name: str
@@ -45,7 +45,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """A row of a list. `done` is None for one without a box; `section` is the name of the section it stands in."""
 
     text: str
@@ -58,7 +58,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DocLink:
     """Where a document points: `kind` is that of a row in LINKS or DEPENDS, or empty for a link in the text."""
 
     kind: str
@@ -75,13 +75,13 @@ class Doc:
     raw: bytes
     text: str
     lines: tuple[str, ...]
-    fields: dict[str, Field] = field(default_factory=dict)
+    fields: dict[str, FrontMatterField] = field(default_factory=dict)
     # The lines between which the front matter stands, fences included; 0 and 0 where there is none.
     front: tuple[int, int] = (0, 0)
-    sections: tuple[Section, ...] = ()
-    items: tuple[Item, ...] = ()
-    links: tuple[Link, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    sections: tuple[DocSection, ...] = ()
+    items: tuple[ListItem, ...] = ()
+    links: tuple[DocLink, ...] = ()
+    findings: tuple[DocFinding, ...] = ()
     sound: bool = True
     # The id that git gives `raw`, empty where nobody asked git.
     blob: str = ""
@@ -113,7 +113,7 @@ class Doc:
         return found.line if found is not None else 1
 
     @property
-    def steps(self) -> list[Item]:
+    def steps(self) -> list[ListItem]:
         """The rows with a box."""
         return [one for one in self.items if one.done is not None]
 

@@ -1,7 +1,7 @@
-"""Bytes become a document: the strict Markdown of agendas and phases, with every finding that one file alone shows.
+"""Parses bytes into a document: the strict Markdown of agendas and phases, with all findings about one file.
 
-Blocks are found by markdown-it-py, so that what a fence, a comment or a quotation holds is no section and no link.
-Whatever the bytes, this does not raise.
+Blocks are found by markdown-it-py, so that text in a fence, a comment or a quotation is neither section nor link. No
+input raises an error.
 """
 
 import re
@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from gitnexus.docgraph.frontmatter import Unreadable, extent, fields_of, rows_of
-from gitnexus.docgraph.model import Doc, Field, Finding, Item, Link, Section
+from gitnexus.docgraph.frontmatter import UnreadableFrontMatter, find_closing_line, parse_fields, parse_link_rows
+from gitnexus.docgraph.model import Doc, DocFinding, DocLink, DocSection, FrontMatterField, ListItem
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -28,26 +28,26 @@ _BOX = re.compile(r"\[([ xX])\](?:[ \t]+|$)")
 _OURS, _MIDDLE, _THEIRS = re.compile(r"<{7}(?: |$)"), re.compile(r"={7}[\r\n]*$"), re.compile(r">{7}(?: |$)")
 
 
-def parse(raw: bytes, path: str) -> Doc:
+def parse_doc(raw: bytes, path: str) -> Doc:
     """Return the document in `raw`; what is wrong with it is among its findings."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as exc:
         line = raw.count(b"\n", 0, exc.start) + 1
-        return _broken(path, raw, line, "encoding", f"byte {exc.start} is not UTF-8")
+        return _unsound_doc(path, raw, line, "encoding", f"byte {exc.start} is not UTF-8")
     if len(raw) > LARGEST:
-        return _broken(path, raw, 1, "too-large", f"it is larger than {LARGEST // 1024} KiB")
+        return _unsound_doc(path, raw, 1, "too-large", f"it is larger than {LARGEST // 1024} KiB")
     lines = tuple(_LINES.findall(text))
-    stopped = _half_written(text, lines)
+    stopped = _why_half_written(text, lines)
     if stopped is not None:
-        return _broken(path, raw, *stopped, text=text, lines=lines)
+        return _unsound_doc(path, raw, *stopped, text=text, lines=lines)
     try:
-        closed = extent(lines)
-        fields = fields_of(lines, closed) if closed else {}
-        links = _front_links(lines, closed, fields)
-    except Unreadable as exc:
-        return _broken(path, raw, exc.line, "front-matter", exc.why, text=text, lines=lines)
-    body = _Body(path, lines, closed)
+        closed = find_closing_line(lines)
+        fields = parse_fields(lines, closed) if closed else {}
+        links = _front_matter_links(lines, closed, fields)
+    except UnreadableFrontMatter as exc:
+        return _unsound_doc(path, raw, exc.line, "front-matter", exc.why, text=text, lines=lines)
+    body = _BodyParser(path, lines, closed)
     return Doc(
         path=path,
         raw=raw,
@@ -62,19 +62,19 @@ def parse(raw: bytes, path: str) -> Doc:
     )
 
 
-def name_of(title: str) -> str:
+def normalize_heading(title: str) -> str:
     """Return a heading as it is compared: Global constraints, global-constraints and GLOBAL_CONSTRAINTS are one."""
     return re.sub(r"\W+", "_", title.strip().rstrip(":")).strip("_").upper()
 
 
-def _broken(
+def _unsound_doc(
     path: str, raw: bytes, line: int, code: str, why: str, *, text: str = "", lines: tuple[str, ...] = ()
 ) -> Doc:
-    found = Finding(code=code, path=path, line=line, message=why)
+    found = DocFinding(code=code, path=path, line=line, message=why)
     return Doc(path=path, raw=raw, text=text, lines=lines, findings=(found,), sound=False)
 
 
-def _half_written(text: str, lines: tuple[str, ...]) -> tuple[int, str, str] | None:
+def _why_half_written(text: str, lines: tuple[str, ...]) -> tuple[int, str, str] | None:
     """Return where and why a file is not what somebody meant to write: in the middle of a merge, or cut."""
     if "\0" in text:
         return text.count("\n", 0, text.index("\0")) + 1, "half-written", "it holds a NUL byte"
@@ -84,66 +84,72 @@ def _half_written(text: str, lines: tuple[str, ...]) -> tuple[int, str, str] | N
     return None
 
 
-def _front_links(lines: tuple[str, ...], closed: int, fields: dict[str, Field]) -> list[Link]:
-    found = [Link(kind, target, line) for kind, target, line in rows_of(lines, closed, "LINKS")] if closed else []
+def _front_matter_links(lines: tuple[str, ...], closed: int, fields: dict[str, FrontMatterField]) -> list[DocLink]:
+    found = (
+        [DocLink(kind, target, line) for kind, target, line in parse_link_rows(lines, closed, "LINKS")]
+        if closed
+        else []
+    )
     for name in ("DEPENDS",) if "DEPENDS" in fields else ():
-        found += [Link("depends", target, line) for _, target, line in rows_of(lines, closed, name)]
+        found += [DocLink("depends", target, line) for _, target, line in parse_link_rows(lines, closed, name)]
     return found
 
 
 @cache
-def _reader() -> "MarkdownIt":
+def _markdown_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # 40 ms: only who reads a document pays
 
     # Of what stands inside of a line only links count, and what can hide one.
     return MarkdownIt("commonmark").disable(["emphasis", "entity"])
 
 
-class _Body:
+class _BodyParser:
     """What stands below the front matter, found in one pass over the blocks."""
 
     def __init__(self, path: str, lines: tuple[str, ...], closed: int) -> None:
         self.path = path
-        self.sections: list[Section] = []
-        self.items: list[Item] = []
-        self.links: list[Link] = []
-        self.findings: list[Finding] = []
+        self.sections: list[DocSection] = []
+        self.items: list[ListItem] = []
+        self.links: list[DocLink] = []
+        self.findings: list[DocFinding] = []
         self._open: list[dict[str, Any]] = []
         self._lines = lines
         # Numbers of lines stay true: the front matter is there as empty lines. A mark of byte order is no text.
         body = "\n" * closed + "".join(lines[closed:])
-        tokens = _reader().parse(body.removeprefix("\ufeff"))
+        tokens = _markdown_reader().parse(body.removeprefix("\ufeff"))
         depth = 0
         for at, token in enumerate(tokens):
             if token.type == "list_item_open":
                 depth += 1
-                self.items.append(self._item(tokens, at, depth))
+                self.items.append(self._parse_item(tokens, at, depth))
             elif token.type == "list_item_close":
                 depth -= 1
             elif token.type == "heading_open" and token.level == 0:
-                self._heading(int(token.tag[1]), tokens[at + 1])
+                self._add_heading(int(token.tag[1]), tokens[at + 1])
             elif token.type == "paragraph_open" and token.level == 0:
-                self._paragraph(tokens[at + 1])
+                self._add_paragraph(tokens[at + 1])
             elif token.type == "inline":
-                self._inline(token)
+                self._add_links(token)
             elif token.type == "fence":
-                self._fence(token)
-        self._close(0, len(lines) + 1)
+                self._check_fence(token)
+        self._close_sections(0, len(lines) + 1)
         self.sections.sort(key=lambda one: one.first)
 
-    def _item(self, tokens: list[Any], at: int, depth: int) -> Item:
+    def _parse_item(self, tokens: list[Any], at: int, depth: int) -> ListItem:
         token = tokens[at]
         first = token.map[0] + 1
         inline = next((one for one in tokens[at + 1 : at + 3] if one.type == "inline"), None)
         content = inline.content if inline is not None else ""
         last = max(first, self._last_text(first, token.map[1]))
         box = _BOX.match(content)
-        text, mark = self._marked(content[box.end() :] if box else content, first)
+        text, mark = self._split_mark(content[box.end() :] if box else content, first)
         for number, line in enumerate(content.split("\n")[1:], first + 1):
             if _LABEL.fullmatch(line):
                 words = f"{line.strip()} belongs to the row above it, for no empty line stands between them"
-                self._find("label-in-row", number, words)
-        return Item(" ".join(text.split()), mark, box[1] != " " if box else None, self._section(), depth, first, last)
+                self._add_finding("label-in-row", number, words)
+        return ListItem(
+            " ".join(text.split()), mark, box[1] != " " if box else None, self._open_section(), depth, first, last
+        )
 
     def _last_text(self, first: int, end: int) -> int:
         """Return the last line up to `end` that holds something."""
@@ -152,61 +158,63 @@ class _Body:
             end -= 1
         return end
 
-    def _heading(self, level: int, inline: Any) -> None:
+    def _add_heading(self, level: int, inline: Any) -> None:
         first = inline.map[0] + 1
-        title, mark = self._marked(inline.content, first)
-        self._begin(" ".join(title.split()), mark, level, first)
+        title, mark = self._split_mark(inline.content, first)
+        self._begin_section(" ".join(title.split()), mark, level, first)
 
-    def _paragraph(self, inline: Any) -> None:
+    def _add_paragraph(self, inline: Any) -> None:
         first = inline.map[0] + 1
         head, _, rest = inline.content.partition("\n")
-        shown, mark = self._marked(head, first, quiet=True)
+        shown, mark = self._split_mark(head, first, quiet=True)
         label = _LABEL.fullmatch(shown)
         if label:
-            self._begin(label[1].strip(), mark, LABEL_LEVEL, first)
+            self._begin_section(label[1].strip(), mark, LABEL_LEVEL, first)
         prose = rest if label else inline.content
         if len(prose) > LONGEST_PROSE:
             words = f"a paragraph of {len(prose)} characters: write rows of a list, or link a document"
-            self._find("prose", first, words, hint=True)
+            self._add_finding("prose", first, words, hint=True)
 
-    def _begin(self, title: str, mark: str, level: int, line: int) -> None:
-        self._close(level, line)
-        self._open.append({"name": name_of(title), "id": mark, "title": title, "level": level, "first": line})
+    def _begin_section(self, title: str, mark: str, level: int, line: int) -> None:
+        self._close_sections(level, line)
+        self._open.append({"name": normalize_heading(title), "id": mark, "title": title, "level": level, "first": line})
 
-    def _close(self, level: int, line: int) -> None:
+    def _close_sections(self, level: int, line: int) -> None:
         while self._open and self._open[-1]["level"] >= level:
             one = self._open.pop()
-            self.sections.append(Section(**one, last=self._last_text(one["first"], line - 1)))
+            self.sections.append(DocSection(**one, last=self._last_text(one["first"], line - 1)))
 
-    def _section(self) -> str:
+    def _open_section(self) -> str:
         return self._open[-1]["name"] if self._open else ""
 
-    def _inline(self, token: Any) -> None:
+    def _add_links(self, token: Any) -> None:
         line = token.map[0] + 1
         for child in token.children or ():
             if child.type in ("softbreak", "hardbreak"):
                 line += 1
             elif child.type == "link_open":
-                self.links.append(Link("", unquote(str(child.attrs["href"])), line, self._section()))
+                self.links.append(DocLink("", unquote(str(child.attrs["href"])), line, self._open_section()))
             elif child.type == "image":
-                self.links.append(Link("", unquote(str(child.attrs["src"])), line, self._section()))
+                self.links.append(DocLink("", unquote(str(child.attrs["src"])), line, self._open_section()))
 
-    def _fence(self, token: Any) -> None:
+    def _check_fence(self, token: Any) -> None:
         last = self._lines[token.map[1] - 1].strip(" \t>\r\n") if token.map[1] <= len(self._lines) else ""
         if token.map[1] - token.map[0] < 2 or not last.startswith(token.markup):
-            self._find("fence", token.map[0] + 1, "the code that begins here never ends", hint=True)
+            self._add_finding("fence", token.map[0] + 1, "the code that begins here never ends", hint=True)
 
-    def _marked(self, text: str, line: int, *, quiet: bool = False) -> tuple[str, str]:
+    def _split_mark(self, text: str, line: int, *, quiet: bool = False) -> tuple[str, str]:
         """Return a text without its mark {#id}, and the id."""
         found = _MARK.search(text)
         if found is None:
             return text, ""
         if not ID.fullmatch(found[1]):
             if not quiet:
-                self._find("bad-id", line, f"{{#{found[1][:40]}}} is no id: a letter, then letters, digits, _ . or -")
+                self._add_finding(
+                    "bad-id", line, f"{{#{found[1][:40]}}} is no id: a letter, then letters, digits, _ . or -"
+                )
             return text, ""
         return text[: found.start()] + text[found.end() :], found[1]
 
-    def _find(self, code: str, line: int, words: str, *, hint: bool = False) -> None:
+    def _add_finding(self, code: str, line: int, words: str, *, hint: bool = False) -> None:
         weight = "hint" if hint else "problem"
-        self.findings.append(Finding(code=code, path=self.path, line=line, message=words, weight=weight))  # type: ignore[arg-type]
+        self.findings.append(DocFinding(code=code, path=self.path, line=line, message=words, weight=weight))  # type: ignore[arg-type]

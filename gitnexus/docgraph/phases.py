@@ -1,16 +1,17 @@
-"""The life of a phase, and what a run leaves behind in the documents: decisions that return texts and write nothing."""
+"""Computes edits of the documents for the life of a phase and the end of a run: returns new texts, writes nothing."""
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitnexus.base.errors import Duplicate, Failed, Invalid, NotFound
+from gitnexus.base.frontmatter import render_front_matter
 from gitnexus.base.text import one_line
-from gitnexus.docgraph.check import agenda_row
+from gitnexus.docgraph.check import agenda_row_of_phase
 from gitnexus.docgraph.edit import refuse_unsound, with_box, with_link, with_row, with_status
-from gitnexus.docgraph.graph import Graph, part
-from gitnexus.docgraph.model import Doc, Item
-from gitnexus.docgraph.parse import parse
+from gitnexus.docgraph.graph import DocGraph, find_part
+from gitnexus.docgraph.model import Doc, ListItem
+from gitnexus.docgraph.parse import parse_doc
 from gitnexus.docgraph.store import AGENDA, PHASES
 
 SECTION = "PHASES"
@@ -19,7 +20,7 @@ _PREFIX = "phase."
 _EMPTY = "".join(f"\n{name}:\n" for name in ("GOAL", "DELIVERABLES", "CONSTRAINTS", "OPEN_QUESTIONS"))
 
 
-class Edit(NamedTuple):
+class DocEdit(NamedTuple):
     """A document that goes from one content to another; `before` is None for one that is new."""
 
     path: str
@@ -28,16 +29,17 @@ class Edit(NamedTuple):
     why: str
 
 
-def begun(graph: Graph, title: str) -> list[Edit]:
+def edits_for_new_agenda(graph: DocGraph, title: str) -> list[DocEdit]:
     """Return the first AGENDA.md, with the phases that are there. Raises: Duplicate, Invalid."""
     if graph.agenda is not None:
         raise Duplicate(f"{AGENDA} is there already", hint="git nexus agenda show")
-    rows = [_row(one.path, one.title, done=one.status == "done") for one in graph.phases]
-    text = f"---\nID: agenda\n---\n\n# {_title(title)}\n\nGOAL:\n\nGLOBAL_CONSTRAINTS:\n\n{SECTION}:\n"
-    return [Edit(AGENDA, None, (text + "".join(f"- {row}\n" for row in rows)).encode(), "begin the agenda")]
+    rows = [_agenda_row_text(one.path, one.title, done=one.status == "done") for one in graph.phases]
+    front = render_front_matter(["ID: agenda"])
+    text = f"{front}\n# {_require_title(title)}\n\nGOAL:\n\nGLOBAL_CONSTRAINTS:\n\n{SECTION}:\n"
+    return [DocEdit(AGENDA, None, (text + "".join(f"- {row}\n" for row in rows)).encode(), "begin the agenda")]
 
 
-def added(graph: Graph, name: str, title: str) -> list[Edit]:
+def edits_for_new_phase(graph: DocGraph, name: str, title: str) -> list[DocEdit]:
     """Return a new phase that is planned, and the agenda that links it. Raises: Duplicate, Invalid, NotFound."""
     stem = name.removeprefix(_PREFIX)
     if not _FILE.fullmatch(stem):
@@ -45,19 +47,20 @@ def added(graph: Graph, name: str, title: str) -> list[Edit]:
             f"{one_line(name, 60)!r} cannot be the name of a phase",
             hint="small letters, digits, _ and -, as in core_loop",
         )
-    path, agenda = f"{PHASES}/{stem}.md", _agenda(graph)
-    if any(one.path == path or one.id == _PREFIX + stem for one in graph.phases) or graph.shelf.has(path):
+    path, agenda = f"{PHASES}/{stem}.md", _require_agenda(graph)
+    if any(one.path == path or one.id == _PREFIX + stem for one in graph.phases) or graph.files.has(path):
         raise Duplicate(f"{path} is there already", hint=f"git nexus agenda phase show {stem}")
-    shown = _title(title or stem.replace("_", " ").replace("-", " ").capitalize())
-    text = f"---\nID: {_PREFIX}{stem}\nSTATUS: planned\n---\n\n# {shown}\n{_EMPTY}"
-    linked = with_row(agenda, SECTION, _row(path, shown, done=False), path)
+    shown = _require_title(title or stem.replace("_", " ").replace("-", " ").capitalize())
+    front = render_front_matter([f"ID: {_PREFIX}{stem}", "STATUS: planned"])
+    text = f"{front}\n# {shown}\n{_EMPTY}"
+    linked = with_row(agenda, SECTION, _agenda_row_text(path, shown, done=False), path)
     return [
-        Edit(path, None, text.encode(), f"plan {_PREFIX}{stem}"),
-        Edit(AGENDA, agenda.raw, linked, f"link {_PREFIX}{stem}"),
+        DocEdit(path, None, text.encode(), f"plan {_PREFIX}{stem}"),
+        DocEdit(AGENDA, agenda.raw, linked, f"link {_PREFIX}{stem}"),
     ]
 
 
-def started(graph: Graph, phase: Doc, *, switch: bool = False) -> list[Edit]:
+def edits_to_start_phase(graph: DocGraph, phase: Doc, *, switch: bool = False) -> list[DocEdit]:
     """Return what makes a phase the active one; with `switch` the one before goes back to planned.
 
     Raises: Failed, Invalid, Conflict.
@@ -65,59 +68,67 @@ def started(graph: Graph, phase: Doc, *, switch: bool = False) -> list[Edit]:
     others = [one for one in graph.active if one.path != phase.path]
     if others and not switch:
         raise Failed(
-            f"{_name(others[0])} is active, and only one phase is at a time",
-            hint=f"end it with git nexus agenda phase done {_name(others[0])}, or add --switch to put it back",
+            f"{_phase_name(others[0])} is active, and only one phase is at a time",
+            hint=f"end it with git nexus agenda phase done {_phase_name(others[0])}, or add --switch to put it back",
         )
-    waits = [one for one in _needed(graph, phase) if one.status not in ("done", "dropped")]
+    waits = [one for one in _needed_phases(graph, phase) if one.status not in ("done", "dropped")]
     if waits:
-        raise Failed(f"{_name(phase)} waits for {', '.join(map(_name, waits))}", hint="finish that first")
-    edits = [_status(one, "planned", f"put {_name(one)} back") for one in others]
-    edits.append(_status(phase, "active", f"start {_name(phase)}"))
-    return _changes([*edits, *_boxed(graph, phase, done=False)])
+        raise Failed(f"{_phase_name(phase)} waits for {', '.join(map(_phase_name, waits))}", hint="finish that first")
+    edits = [_status_edit(one, "planned", f"put {_phase_name(one)} back") for one in others]
+    edits.append(_status_edit(phase, "active", f"start {_phase_name(phase)}"))
+    return _only_changes([*edits, *_agenda_box_edits(graph, phase, done=False)])
 
 
-def finished(graph: Graph, phase: Doc, *, force: bool = False) -> list[Edit]:
+def edits_to_finish_phase(graph: DocGraph, phase: Doc, *, force: bool = False) -> list[DocEdit]:
     """Return what makes a phase done, in its file and in the agenda. Raises: Failed while steps are open."""
     waits = [one for one in phase.steps if not one.done]
     if waits and not force:
         shown = "; ".join(f"{phase.path}:{one.first} {one_line(one.text, 60)}" for one in waits[:5])
         more = f" and {len(waits) - 5} more" if len(waits) > 5 else ""
         raise Failed(
-            f"{_name(phase)} has {len(waits)} open steps: {shown}{more}",
+            f"{_phase_name(phase)} has {len(waits)} open steps: {shown}{more}",
             hint="tick them first (git nexus agenda tick), or add --force",
         )
-    return _changes([_status(phase, "done", f"finish {_name(phase)}"), *_boxed(graph, phase, done=True)])
+    return _only_changes(
+        [_status_edit(phase, "done", f"finish {_phase_name(phase)}"), *_agenda_box_edits(graph, phase, done=True)]
+    )
 
 
-def ticked(graph: Graph, phase: Doc, word: str, *, done: bool = True) -> list[Edit]:
+def edits_to_tick_step(graph: DocGraph, phase: Doc, word: str, *, done: bool = True) -> list[DocEdit]:
     """Return a phase with one step ticked, or open again. Raises: NotFound, Invalid."""
-    step = step_of(phase, word)
-    return _changes([Edit(phase.path, phase.raw, with_box(phase, step, done), f"{'tick' if done else 'open'} {word}")])
+    step = find_step(phase, word)
+    return _only_changes(
+        [DocEdit(phase.path, phase.raw, with_box(phase, step, done), f"{'tick' if done else 'open'} {word}")]
+    )
 
 
-def after_run(graph: Graph, phase: Doc, run: str, steps: Sequence[str] = (), *, finish: bool = False) -> list[Edit]:
+def edits_after_run(
+    graph: DocGraph, phase: Doc, run: str, steps: Sequence[str] = (), *, finish: bool = False
+) -> list[DocEdit]:
     """Return what a run leaves behind: its phase links it, the steps it did are ticked, and with `finish` it is done.
 
     This is the text of an agenda patch; whether it may be written, the gate says. Raises: NotFound, Failed, Invalid.
     """
-    now = parse(with_link(phase, "run", run), phase.path)
+    now = parse_doc(with_link(phase, "run", run), phase.path)
     for word in steps:
-        now = parse(with_box(now, step_of(now, word), True), phase.path)
+        now = parse_doc(with_box(now, find_step(now, word), True), phase.path)
     words = f"link the run {run}" + (f", tick {', '.join(steps)}" if steps else "")
-    linked = Edit(phase.path, phase.raw, now.raw, words)
+    linked = DocEdit(phase.path, phase.raw, now.raw, words)
     if not finish:
-        return _changes([linked])
-    rows = {one.path: one for one in finished(graph, now)}
+        return _only_changes([linked])
+    rows = {one.path: one for one in edits_to_finish_phase(graph, now)}
     after = rows.pop(phase.path).after if phase.path in rows else now.raw
-    return _changes([Edit(phase.path, phase.raw, after, f"{words}, finish {_name(phase)}"), *rows.values()])
+    return _only_changes(
+        [DocEdit(phase.path, phase.raw, after, f"{words}, finish {_phase_name(phase)}"), *rows.values()]
+    )
 
 
-def step_of(phase: Doc, word: str) -> Item:
+def find_step(phase: Doc, word: str) -> ListItem:
     """Return the step that a word means: its id, the number of its line, or its text. Raises: NotFound, Invalid."""
     refuse_unsound(phase)
-    found = part(phase, word)
+    found = find_part(phase, word)
     steps = phase.steps
-    if isinstance(found, Item) and found.done is not None:
+    if isinstance(found, ListItem) and found.done is not None:
         return found
     line = int(word.removeprefix("L")) if word.removeprefix("L").isdecimal() else 0
     near = [one for one in steps if one.first == line or one.text.casefold() == word.casefold()]
@@ -130,42 +141,42 @@ def step_of(phase: Doc, word: str) -> Item:
     )
 
 
-def _agenda(graph: Graph) -> Doc:
+def _require_agenda(graph: DocGraph) -> Doc:
     if graph.agenda is None:
         raise NotFound(f"there is no {AGENDA}", hint="git nexus agenda init makes one", fix="git nexus agenda init")
     refuse_unsound(graph.agenda)
     return graph.agenda
 
 
-def _status(doc: Doc, status: str, why: str) -> Edit:
-    return Edit(doc.path, doc.raw, with_status(doc, status) if doc.status != status else doc.raw, why)
+def _status_edit(doc: Doc, status: str, why: str) -> DocEdit:
+    return DocEdit(doc.path, doc.raw, with_status(doc, status) if doc.status != status else doc.raw, why)
 
 
-def _boxed(graph: Graph, phase: Doc, *, done: bool) -> list[Edit]:
-    row = agenda_row(graph, phase)
+def _agenda_box_edits(graph: DocGraph, phase: Doc, *, done: bool) -> list[DocEdit]:
+    row = agenda_row_of_phase(graph, phase)
     if graph.agenda is None or row is None or row.done is None:
         return []
-    return [Edit(AGENDA, graph.agenda.raw, with_box(graph.agenda, row, done), f"tick {_name(phase)}")]
+    return [DocEdit(AGENDA, graph.agenda.raw, with_box(graph.agenda, row, done), f"tick {_phase_name(phase)}")]
 
 
-def _changes(edits: list[Edit]) -> list[Edit]:
+def _only_changes(edits: list[DocEdit]) -> list[DocEdit]:
     return [one for one in edits if one.before != one.after]
 
 
-def _needed(graph: Graph, phase: Doc) -> list[Doc]:
+def _needed_phases(graph: DocGraph, phase: Doc) -> list[Doc]:
     wanted = {one.target for one in phase.links if one.kind == "depends"}
     return [one for one in graph.phases if one.id in wanted]
 
 
-def _name(doc: Doc) -> str:
+def _phase_name(doc: Doc) -> str:
     return doc.id or doc.path
 
 
-def _row(path: str, title: str, *, done: bool) -> str:
+def _agenda_row_text(path: str, title: str, *, done: bool) -> str:
     return f"[{'x' if done else ' '}] [{title}]({path})"
 
 
-def _title(text: str) -> str:
+def _require_title(text: str) -> str:
     """Return a title that is one line of plain Markdown. Raises: Invalid."""
     shown = " ".join(text.split())
     if not shown or len(shown) > 100 or not shown.isprintable() or re.search(r"[\[\]<>`\\{}#*|]", shown):

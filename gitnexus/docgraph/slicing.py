@@ -1,13 +1,13 @@
-"""A part of a document, cut out by a reference, with what is needed to find it again."""
+"""Extracts a part of a document by reference, with the data needed to find it again."""
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
-from gitnexus.docgraph.graph import Graph, place
+from gitnexus.docgraph.graph import DocGraph, lines_of_part
 from gitnexus.docgraph.model import Doc
 
 
-class Slice(Record):
+class DocSlice(Record):
     """Lines of a document. `blob` is the id that git gives the whole of it: who has that can cut the same again."""
 
     ref: str
@@ -18,7 +18,7 @@ class Slice(Record):
     blob: str
 
 
-def slice_of(graph: Graph, ref: str) -> Slice:
+def slice_from_reference(graph: DocGraph, ref: str) -> DocSlice:
     """Return what a reference means: `PATH` or `ID`, and after # a heading, an id or lines (`L10-L20`).
 
     Raises: NotFound, Invalid for a document that cannot be read.
@@ -26,15 +26,15 @@ def slice_of(graph: Graph, ref: str) -> Slice:
     where, _, word = ref.partition("#")
     doc = graph.named(where) if where else graph.agenda
     if doc is None:
-        doc = _phase(graph, where)
+        doc = _find_phase(graph, where)
     if not doc.sound:
         found = doc.findings[0]
         raise Invalid(f"{doc.path}:{found.line}: {found.message}", hint="git nexus agenda check tells all of it")
-    first, last = place(doc, word)
-    return Slice(ref=ref, text=doc.cut(first, last), path=doc.path, first_line=first, last_line=last, blob=doc.blob)
+    first, last = lines_of_part(doc, word)
+    return DocSlice(ref=ref, text=doc.cut(first, last), path=doc.path, first_line=first, last_line=last, blob=doc.blob)
 
 
-def _phase(graph: Graph, word: str) -> Doc:
+def _find_phase(graph: DocGraph, word: str) -> Doc:
     try:
         return graph.phase(word)
     except NotFound as exc:

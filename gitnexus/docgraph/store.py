@@ -1,8 +1,8 @@
-"""Where the documents of the graph lie, and how they are read. The only file here that knows paths.
+"""Reads the documents of the graph from a worktree, a commit or the state. The only module here that knows paths.
 
 AGENDA.md and `docs/phases/` belong to the code: they are files of the repository, read from the checkout or from any
-commit. Plans and research belong to the state: `.nexus/plans/x.json` is `plans/x.json` on the state ref, also where no
-`.nexus/` is laid out.
+commit. Plans and research belong to the state: `.nexus/plans/x.json` is `plans/x.json` on the state ref, even where no
+`.nexus/` has been written.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from gitnexus.base.errors import Conflict, Failed
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
 from gitnexus.docgraph.parse import LARGEST
 from gitnexus.git import Objects, Repo, blob_id
 from gitnexus.state import Snapshot
@@ -29,7 +29,7 @@ class Blob(NamedTuple):
     oid: str
 
 
-class Tree(Protocol):
+class RepositoryFiles(Protocol):
     """The files of a repository, somewhere."""
 
     def read(self, path: str) -> Blob | None:
@@ -42,7 +42,7 @@ class Tree(Protocol):
         """Return the names of the files in a folder, sorted."""
 
 
-class Checkout:
+class WorktreeFiles:
     """The files of a worktree as they are now, edited or not. No link is followed out of it."""
 
     def __init__(self, repo: Repo) -> None:
@@ -52,7 +52,7 @@ class Checkout:
         self._format = repo.object_format
 
     def read(self, path: str) -> Blob | None:
-        at = self._inside(path)
+        at = self._path_inside(path)
         if at is None:
             return None
         try:
@@ -67,11 +67,11 @@ class Checkout:
         return Blob(data, blob_id(data, self._format))
 
     def has(self, path: str) -> bool:
-        at = self._inside(path)
+        at = self._path_inside(path)
         return at is not None and at.exists()
 
     def names(self, folder: str) -> list[str]:
-        at = self._inside(folder)
+        at = self._path_inside(folder)
         try:
             return sorted(one.name for one in os.scandir(at) if one.is_file(follow_symlinks=False)) if at else []
         except OSError:
@@ -79,16 +79,16 @@ class Checkout:
 
     def write(self, path: str, before: bytes | None, after: bytes) -> None:
         """Put `after` where `before` is, all of it at once. Raises: Conflict if something else is there by now."""
-        at = self._inside(path)
+        at = self._path_inside(path)
         held = self.read(path)
         if at is None or (held.data if held is not None else None) != before or (held is None and os.path.lexists(at)):
             raise Conflict(f"{path} changed meanwhile; it is left as it is", hint="run the command again")
         try:
-            replace(at, after)
+            replace_file(at, after)
         except OSError as exc:
             raise Failed(f"{path} could not be written: {exc.strerror}") from exc
 
-    def _inside(self, path: str) -> Path | None:
+    def _path_inside(self, path: str) -> Path | None:
         if "\0" in path:
             return None
         at = self.place / path
@@ -98,7 +98,7 @@ class Checkout:
             return None
 
 
-class Committed:
+class CommitFiles:
     """The files of one commit, the same for everybody who has it."""
 
     def __init__(self, objects: Objects, commit: str) -> None:
@@ -118,10 +118,10 @@ class Committed:
         return sorted(name for name, row in rows.items() if row.is_file)
 
 
-class Shelf:
+class DocumentFiles:
     """All documents: those of the code from a tree, those of the state from a snapshot."""
 
-    def __init__(self, tree: Tree, state: Snapshot) -> None:
+    def __init__(self, tree: RepositoryFiles, state: Snapshot) -> None:
         self.tree = tree
         self.state = state
 

@@ -1,4 +1,4 @@
-"""Artifacts: what a run made, each kept under its own digest and hashed again whenever it is read."""
+"""Stores the artifacts of a run under their SHA-256 digests, and checks the digest again on every read."""
 
 import contextlib
 import hashlib
@@ -6,9 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.base.files import make_private_folder
+from gitnexus.base.randomness import random_hex
 from gitnexus.base.record import Record
 from gitnexus.events.anchor import sync_folder
 from gitnexus.events.kinds import LONGEST_NAME
@@ -20,7 +20,7 @@ _FILE = re.compile(r"[0-9a-f]{64}")
 
 
 class ArtifactRef(Record):
-    """What an event says of an artifact. `name` is for people and never a path."""
+    """The reference to an artifact in an event. `name` is for people and never a path."""
 
     name: str
     digest: str
@@ -28,15 +28,15 @@ class ArtifactRef(Record):
 
 
 class Artifacts:
-    """`artifacts/<sha256>` in the folder of a run."""
+    """The artifacts of a run: `artifacts/<sha256>` in its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / FOLDER
 
     def write(self, name: str, data: bytes, *, exact: bool = False) -> ArtifactRef:
-        """Keep `data` without its secrets and return how to name it; the same bytes are kept once.
+        """Store `data` with secrets removed and return its reference; equal bytes are stored once.
 
-        `exact` is for bytes that a digest binds or that are to be applied. Raises: Invalid, Failed.
+        `exact` stores the bytes unchanged, for data bound by a digest or to be applied. Raises: Invalid, Failed.
         """
         if not 0 < len(name) <= LONGEST_NAME:
             raise Invalid(f"an artifact's name has 1 to {LONGEST_NAME} characters")
@@ -53,14 +53,14 @@ class Artifacts:
             self.read(ref.digest)
             return ref
         try:
-            self._put(hexadecimal, data)
+            self._write_file(hexadecimal, data)
         except OSError as exc:
             raise Failed(f"the artifact {name[:80]!r} could not be kept: {exc.strerror}") from exc
         return ref
 
     def read(self, digest: str) -> bytes:
         """Return the bytes that have this digest. Raises: NotFound, VerificationFailed."""
-        path = self.folder / file_name(digest)
+        path = self.folder / artifact_file_name(digest)
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(fd, "rb", buffering=0) as handle:
@@ -69,18 +69,18 @@ class Artifacts:
             raise NotFound(f"no artifact {digest} here") from exc
         except OSError as exc:
             raise VerificationFailed(f"the artifact {digest} cannot be read: {exc.strerror}") from exc
-        return same(digest, data or b"")
+        return require_same_digest(digest, data or b"")
 
     def names(self) -> list[str]:
-        """Return the digests of all that is kept."""
+        """Return the digests of all stored artifacts."""
         try:
             return sorted(f"sha256:{name}" for name in os.listdir(self.folder) if _FILE.fullmatch(name))
         except FileNotFoundError:
             return []
 
-    def _put(self, name: str, data: bytes) -> None:
+    def _write_file(self, name: str, data: bytes) -> None:
         make_private_folder(self.folder)
-        temporary = self.folder / f".{token(12)}.tmp"
+        temporary = self.folder / f".{random_hex(12)}.tmp"
         try:
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(fd, "wb") as handle:
@@ -95,17 +95,17 @@ class Artifacts:
             raise
 
 
-def file_name(digest: str) -> str:
-    """Return the file that an artifact is kept in. Raises: Invalid for what is no digest: it would be a path."""
+def artifact_file_name(digest: str) -> str:
+    """Return the file name of an artifact. Raises: Invalid for an invalid digest, which could be a path."""
     found = _DIGEST.fullmatch(digest)
     if not found:
         raise Invalid(f"{digest[:80]!r} is not the digest of an artifact", hint="sha256: and 64 hex digits")
     return found[1]
 
 
-def same(digest: str, data: bytes) -> bytes:
+def require_same_digest(digest: str, data: bytes) -> bytes:
     """Return `data` if it has this digest. Raises: VerificationFailed."""
-    if hashlib.sha256(data).hexdigest() != file_name(digest):
+    if hashlib.sha256(data).hexdigest() != artifact_file_name(digest):
         raise VerificationFailed(
             f"the artifact {digest} holds something else",
             hint="it was changed after it was kept; the run's ref may hold the one that was meant",

@@ -1,4 +1,4 @@
-"""The table of kinds: which fields the body of an event has, checked before it is written."""
+"""The table of event kinds: which fields the body of each kind has. Bodies are checked and redacted before writing."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,131 +16,141 @@ _HASH = re.compile(r"sha256:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind: what it says, and the fields its body must (`needs`) and may (`may`) have, each with its type."""
+class EventKind:
+    """One kind of event: its description, and the required (`needs`) and optional (`may`) fields with their types."""
 
     says: str
     needs: Mapping[str, str]
     may: Mapping[str, str]
 
 
-def _kind(says: str, needs: str, may: str = "") -> Kind:
-    return Kind(says, _fields(needs), _fields(may))
+def _event_kind(says: str, needs: str, may: str = "") -> EventKind:
+    return EventKind(says, _parse_fields(needs), _parse_fields(may))
 
 
-def _fields(words: str) -> dict[str, str]:
-    """Read `node op:text size:count`; a field without a type is a name."""
+def _parse_fields(words: str) -> dict[str, str]:
+    """Parse `node op:text size:count`; a field without a type is a name."""
     pairs = (word.partition(":") for word in words.split())
     return {name: kind or "name" for name, _, kind in pairs}
 
 
-KINDS: Mapping[str, Kind] = {
-    "workflow.started": _kind(
-        "A run begins; always the first event, and only that.",
+KINDS: Mapping[str, EventKind] = {
+    "workflow.started": _event_kind(
+        "A run begins; always the first event, and only that. `onto` is the branch checked out then, `backlog` the "
+        "task of the backlog that it is for.",
         "run definition:hash",
-        "task:text workflow agent project base:hash branch",
+        "task:text workflow agent project base:hash branch onto backlog",
     ),
-    "run.resumed": _kind(
-        "Somebody goes on with a run that had stopped; `lost` are steps whose files are gone, to be done again.",
+    "run.resumed": _event_kind(
+        "A stopped run is continued; `lost` are steps whose files are gone, to be done again.",
         "by definition:hash",
         "lost:names",
     ),
-    "node.started": _kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
-    "node.completed": _kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
-    "node.blocked": _kind(
-        "A step cannot go on without something; `step` is the one of its plan.", "node why:text", "needs:text step"
+    "node.started": _event_kind("A step begins.", "node", "agent op attempt:count adapter sandbox"),
+    "node.completed": _event_kind("A step is done and is never repeated.", "node", "summary:text outputs:names"),
+    "node.blocked": _event_kind(
+        "A step cannot continue without something; `step` is the one of its plan.", "node why:text", "needs:text step"
     ),
-    "node.failed": _kind("A step went wrong.", "node why:text"),
-    "action.proposed": _kind(
+    "node.failed": _event_kind("A step went wrong.", "node why:text"),
+    "action.proposed": _event_kind(
         "An agent asks for something; `digest` is that of the canonical request. `replaces` was given up for it, by an "
         "agent or in an edit `by` a person.",
         "action actionKind summary:text digest:hash",
         "why:text node artifact:hash claims:object replaces by",
     ),
-    "action.judged": _kind(
+    "action.judged": _event_kind(
         "The gate's answer: allow, ask or deny.",
         "action verdict:verdict rule why:text",
         "risk:count tags:names",
     ),
-    "action.rejected": _kind(
+    "action.rejected": _event_kind(
         "A proposal that is none: it breaks a rule of form, or does not fit; `error` is the name of the error.",
         "action why:text",
         "error",
     ),
-    "permission.granted": _kind(
+    "permission.granted": _event_kind(
         "A person, or a rule of theirs, said yes to exactly this digest; `unseen` if nobody had looked at it.",
         "action digest:hash by scope",
         "token why:text expires:count unseen:flag",
     ),
-    "permission.denied": _kind("A person said no.", "action by", "why:text"),
-    "tool.intended": _kind(
+    "permission.denied": _event_kind("A person said no.", "action by", "why:text"),
+    "tool.intended": _event_kind(
         "Written before the effect: if nothing follows, nobody knows whether it happened.",
         "action tool digest:hash",
         "nonce argv:names sandbox",
     ),
-    "tool.executed": _kind(
+    "tool.executed": _event_kind(
         "The effect happened, and how it ended; `tests` names the runner, if it was one of tests.",
         "action tool ok:flag",
         "status:number result:text artifacts:hashes milliseconds:count tests",
     ),
-    "secret.revealed": _kind("A person had what is hidden on a card shown to them.", "action by why:text"),
-    "tool.read": _kind("Something was read; nothing changed.", "tool", "what:text"),
-    "question.asked": _kind("An agent asks a person.", "question text:text", "node"),
-    "question.answered": _kind("A person answered.", "question text:text by"),
-    "artifact.written": _kind(
+    "secret.revealed": _event_kind("A person had what is hidden on a card shown to them.", "action by why:text"),
+    "tool.read": _event_kind("Something was read; nothing changed.", "tool", "what:text"),
+    "question.asked": _event_kind("An agent asks a person.", "question text:text", "node"),
+    "question.answered": _event_kind("A person answered.", "question text:text by"),
+    "artifact.written": _event_kind(
         "Something was kept under its own digest.",
         "name digest:hash size:count",
         "node action step",
     ),
-    "policy.changed": _kind("Other rules hold from here on.", "digest:hash by", "before:hash why:text"),
-    "run.checkpointed": _kind(
+    "policy.changed": _event_kind("Other rules hold from here on.", "digest:hash by", "before:hash why:text"),
+    "run.checkpointed": _event_kind(
         "The log up to event `upto` is on the run's ref.",
         "commit:hash upto:count head:hash",
     ),
-    "run.committed": _kind(
+    "run.committed": _event_kind(
         "An approved result became a commit on the run's branch.",
         "action commit:hash tree:hash",
         "branch token",
     ),
-    "output.checked": _kind(
+    "output.checked": _event_kind(
         "What a step gave back was held against its schema.", "node schema ok:flag", "why:text attempt:count step"
     ),
-    "step.finished": _kind(
+    "step.finished": _event_kind(
         "A step of a plan is over: all that was proposed for it is done, or it went wrong. It is never repeated.",
         "node step ok:flag",
         "why:text",
     ),
-    "batch.started": _kind(
+    "step.retried": _event_kind(
+        "What was proposed for a step did not hold; whoever made it is told why and tries again.", "node step why:text"
+    ),
+    "batch.started": _event_kind(
         "Steps of a plan that are done together begin.", "batch node cu:count steps:names", "of:count"
     ),
-    "batch.finished": _kind(
+    "batch.finished": _event_kind(
         "Steps that were done together are over; `cu` are the complexity units of the batch.",
         "batch ok:flag cu:count",
         "node steps:names why:text",
     ),
-    "checks.ran": _kind(
+    "checks.ran": _event_kind(
         "A check of the project's own ran on what is about to land.", "argv:names ok:flag", "tree:hash by"
     ),
-    "run.landed": _kind("The run's commits are on another branch.", "commit:hash into how", "by"),
-    "run.cancelled": _kind("Somebody ended the run.", "by", "why:text"),
-    "run.finished": _kind("The run ended by itself.", "ok:flag", "why:text"),
-    "agent.progress": _kind("What an agent said it does; shown, never believed.", "text:text", "node"),
-    "agent.spent": _kind(
+    "run.landed": _event_kind("The run's commits are on another branch.", "commit:hash into how", "by"),
+    "decision.contradicted": _event_kind(
+        "Another clone decided otherwise about an action before the two met; the stricter holds.",
+        "action here elsewhere",
+        "by text:text",
+    ),
+    "decision.settled": _event_kind("A person settled what two clones had decided otherwise.", "action how by"),
+    "run.cancelled": _event_kind("Somebody ended the run.", "by", "why:text"),
+    "run.finished": _event_kind("The run ended by itself.", "ok:flag", "why:text"),
+    "agent.progress": _event_kind("What an agent said it does; shown, never believed.", "text:text", "node"),
+    "agent.spent": _event_kind(
         "What a call of an agent cost, to be added up; `cost` in millionths of a dollar.",
         "input:count output:count",
         "node cost:count session",
     ),
-    "lease.taken": _kind("A process drives the run from here on.", "holder", "host pid:count until"),
-    "lease.lost": _kind("A process no longer drives the run.", "holder why:text"),
-    "log.recovered": _kind(
+    "lease.taken": _event_kind("A process drives the run from here on.", "holder", "host pid:count until"),
+    "lease.lost": _event_kind("A process no longer drives the run.", "holder why:text"),
+    "log.recovered": _event_kind(
         "The log ended in half a line; that was set aside in the file named here.",
         "file bytes:count digest:hash",
     ),
 }
 
 
-def checked(kind: str, body: Mapping[str, Any]) -> None:
-    """Refuse a body that is not what the table says. Raises: Invalid."""
+def check_event_body(kind: str, body: Mapping[str, Any]) -> None:
+    """Raise an error for a body that does not match the table. Raises: Invalid."""
     known = KINDS.get(kind)
     if known is None:
         raise Invalid(f"there is no event of the kind {kind!r}", hint="docs/reference/events.md lists them")
@@ -155,27 +165,27 @@ def checked(kind: str, body: Mapping[str, Any]) -> None:
             raise Invalid(f"{kind}: {name} should be {MEANINGS[wanted]}")
 
 
-def redacted_body(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body with the secrets in its texts hidden; what is too long for its field then is cut."""
+def redact_event_body(kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a body with the secrets in its texts masked; a text that is then too long is cut."""
     known = KINDS.get(kind)
     if known is None:
         return dict(body)
-    return {name: _redacted(known.needs.get(name) or known.may.get(name), value) for name, value in body.items()}
+    return {name: _redact_field(known.needs.get(name) or known.may.get(name), value) for name, value in body.items()}
 
 
-def _redacted(wanted: str | None, value: Any) -> Any:
+def _redact_field(wanted: str | None, value: Any) -> Any:
     from gitnexus.redaction.stored import redact_text, redact_value  # its rules take 10 ms: only who writes pays
 
     if wanted == "name" and type(value) is str:
         return redact_text(value, values=False)
     if wanted == "text" and type(value) is str:
         hidden = redact_text(value)
-        return hidden if hidden == value else short(hidden)
+        return hidden if hidden == value else shorten_text(hidden)
     return redact_value(value) if wanted in ("names", "object") else value
 
 
-def readable(kind: str, body: Mapping[str, Any]) -> None:
-    """Refuse a body that lacks what its kind must have; a field that only a newer writer knows is let be.
+def check_event_readable(kind: str, body: Mapping[str, Any]) -> None:
+    """Raise an error for a body that lacks a required field; unknown fields of a newer version are accepted.
 
     Raises: Invalid.
     """
@@ -237,7 +247,7 @@ _CHECKS = {
 }
 
 
-def short(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Return `text` as far as it fits a field, half characters of a foreign encoding replaced."""
+def shorten_text(text: str, limit: int = LONGEST_TEXT) -> str:
+    """Return `text` cut to the limit of a field, with lone surrogates replaced."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return whole if len(whole) <= limit else whole[: limit - 1] + "…"

@@ -1,6 +1,6 @@
-"""How well agents did in one run, counted from its log in one pass. Pure; no clock, no disk, no network.
+"""Counts from the log of one run how well its agents did, in one pass. Pure: no clock, no disk, no network.
 
-The chain is not checked here: who wants proof has `replay --verify`. A line that is no event is passed over, and told.
+The chain is not checked here; `replay --verify` does that. Lines that are not events are skipped and reported.
 """
 
 import json
@@ -14,19 +14,19 @@ _DECISIONS = ("permission.denied", "checks.ran", "run.finished", "run.cancelled"
 _PATCH = ("patch", "propose_patch", "repo.apply_patch")
 
 
-class Worker(NamedTuple):
-    """Who worked: the agent or role, and the adapter behind it. Both are one where nobody took a role."""
+class MeasuredWorker(NamedTuple):
+    """A worker: the agent or role, and the adapter behind it. Both are the same without a role."""
 
     agent: str
     adapter: str
 
 
-_NOBODY = Worker("unknown", "unknown")
+_NOBODY = MeasuredWorker("unknown", "unknown")
 
 
 @dataclass(slots=True)
-class Tally:
-    """What is counted of a worker. `costed` and `metered` say how many calls told their cost and their tokens."""
+class WorkerTally:
+    """The counts of a worker. `costed` and `metered` are the numbers of calls that reported cost and tokens."""
 
     runs: int = 0
     completed: int = 0
@@ -53,37 +53,37 @@ class Tally:
     costed: int = 0
     cost: int = 0
 
-    def add(self, other: "Tally") -> None:
-        """Count what another counted, too."""
+    def add(self, other: "WorkerTally") -> None:
+        """Add the counts of another tally."""
         for one in fields(self):
             setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
 
 class RunMeasure(NamedTuple):
-    """What one run amounts to: when it began, each worker's count, and how many lines could not be read."""
+    """The counts of one run: start time, each worker's tally, and the number of unreadable lines."""
 
     run: str
     started: str
-    workers: dict[Worker, Tally]
+    workers: dict[MeasuredWorker, WorkerTally]
     unreadable: int
 
 
-def measure(raw: bytes, claimed: frozenset[int] = frozenset()) -> RunMeasure:
-    """Return what the log of a run amounts to; half a line at its end is somebody still writing.
+def measure_run(raw: bytes, claimed: frozenset[int] = frozenset()) -> RunMeasure:
+    """Return the counts for the log of a run; a partial last line is still being written and is ignored.
 
-    `claimed` are the events that nobody known signed: what they decide is counted as claimed, and as nothing else.
+    `claimed` are the events that no known machine signed: decisions among them are counted only as claimed.
     """
-    run = _Measuring()
+    run = _RunCounter()
     for line in BytesIO(raw):
         # Keys are sorted, and after `kind` stands nothing that an agent wrote: the last one is the line's own.
         at = line.rfind(b',"kind":"')
-        step = _STEPS.get(line[at + 9 : line.find(b'"', at + 9)]) if at >= 0 else _nothing
+        step = _STEPS.get(line[at + 9 : line.find(b'"', at + 9)]) if at >= 0 else _refuse_line
         if step is None:
             continue
         try:
             event = json.loads(line)
             body = event["body"]
-            if claimed and event["seq"] in claimed and _decides(event["kind"], body):
+            if claimed and event["seq"] in claimed and _is_decision(event["kind"], body):
                 run.at(body).claimed += 1
             else:
                 step(run, body)
@@ -93,51 +93,51 @@ def measure(raw: bytes, claimed: frozenset[int] = frozenset()) -> RunMeasure:
     return run.ended()
 
 
-def _decides(kind: str, body: Mapping[str, Any]) -> bool:
-    """True for an event that says what a person decided, how tests came out, or how the run ended."""
+def _is_decision(kind: str, body: Mapping[str, Any]) -> bool:
+    """Return True for an event that records a person's decision, a test result, or the end of the run."""
     if kind == "permission.granted":
         return bool(body["by"] != "policy")
     return kind in _DECISIONS or (kind == "tool.executed" and "tests" in body)
 
 
 @dataclass(slots=True)
-class _Measuring:
-    """A count in the making: which node is whose, what became of each action."""
+class _RunCounter:
+    """The counts under construction: the worker of each node, and the outcome of each action."""
 
     run: str = ""
     started: str = ""
-    first: Worker = _NOBODY
-    now: Worker | None = None
-    nodes: dict[str, tuple[Worker, str]] = field(default_factory=dict)
-    actions: dict[str, tuple[Worker, str]] = field(default_factory=dict)
+    first: MeasuredWorker = _NOBODY
+    now: MeasuredWorker | None = None
+    nodes: dict[str, tuple[MeasuredWorker, str]] = field(default_factory=dict)
+    actions: dict[str, tuple[MeasuredWorker, str]] = field(default_factory=dict)
     # Whose action it is, by node, and the nodes of which steps of a plan were told.
     asking: dict[str, str] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     judged: set[tuple[str, str]] = field(default_factory=set)
-    tests: dict[Worker, bool] = field(default_factory=dict)
-    patched: Worker | None = None
+    tests: dict[MeasuredWorker, bool] = field(default_factory=dict)
+    patched: MeasuredWorker | None = None
     over: bool | None = None
-    counts: dict[Worker, Tally] = field(default_factory=dict)
+    counts: dict[MeasuredWorker, WorkerTally] = field(default_factory=dict)
     unreadable: int = 0
 
-    def of(self, worker: Worker | None = None) -> Tally:
-        """Return the count of a worker, of who is at work if none is named."""
-        return self.counts.setdefault(worker or self.now or self.first, Tally())
+    def of(self, worker: MeasuredWorker | None = None) -> WorkerTally:
+        """Return the tally of a worker, by default of the current one."""
+        return self.counts.setdefault(worker or self.now or self.first, WorkerTally())
 
-    def at(self, body: Mapping[str, Any]) -> Tally:
-        """Return the count of who did what an event tells: by its action, else by its node."""
+    def at(self, body: Mapping[str, Any]) -> WorkerTally:
+        """Return the tally of the worker an event is about: by its action, else by its node."""
         known = self.actions.get(body.get("action", "")) or self.nodes.get(body.get("node", ""))
         return self.of(known[0] if known else None)
 
-    def answered(self, action: str) -> None:
-        """Take in that a person said yes or no: whose action it is goes on after that."""
+    def note_answer(self, action: str) -> None:
+        """Record that a person approved or denied an action; its worker is the current one from then on."""
         node = self.asking.get(action, "")
         known = self.nodes.get(node)
         if known is not None and known[1] == "started":
             self.nodes[node] = (known[0], "answered")
 
     def ended(self) -> RunMeasure:
-        """Return the whole. Only the last result of tests counts: an agent mends what failed before."""
+        """Return the totals. Only the last test result counts, because an agent fixes earlier failures."""
         for worker, passed in self.tests.items():
             tally = self.of(worker)
             tally.passed += passed
@@ -150,24 +150,24 @@ class _Measuring:
         return RunMeasure(self.run, self.started, self.counts, self.unreadable)
 
 
-def _nothing(_run: _Measuring, _body: Mapping[str, Any]) -> None:
-    """Refuse a line that has no kind. Raises: ValueError."""
+def _refuse_line(_run: _RunCounter, _body: Mapping[str, Any]) -> None:
+    """Reject a line without a kind. Raises: ValueError."""
     raise ValueError
 
 
-def _started(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_workflow_started(run: _RunCounter, body: Mapping[str, Any]) -> None:
     run.run = str(body["run"])
     name = str(body.get("agent") or "unknown")
-    run.first = Worker(name, name)
+    run.first = MeasuredWorker(name, name)
 
 
-def _resumed(run: _Measuring, _body: Mapping[str, Any]) -> None:
+def _on_run_resumed(run: _RunCounter, _body: Mapping[str, Any]) -> None:
     run.over = None
 
 
-def _node_started(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_node_started(run: _RunCounter, body: Mapping[str, Any]) -> None:
     agent = str(body.get("agent") or run.first.agent)
-    run.now = Worker(agent, str(body.get("adapter") or agent))
+    run.now = MeasuredWorker(agent, str(body.get("adapter") or agent))
     before = run.nodes.get(body["node"])
     run.nodes[body["node"]] = (run.now, "started")
     tally = run.of(run.now)
@@ -176,16 +176,16 @@ def _node_started(run: _Measuring, body: Mapping[str, Any]) -> None:
     tally.retries += before is not None and before[1] not in ("blocked", "answered")
 
 
-def _node_at(status: str) -> "_Step":
-    def step(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _node_status_setter(status: str) -> "_Step":
+    def set_status(run: _RunCounter, body: Mapping[str, Any]) -> None:
         known = run.nodes.get(body["node"])
         if known is not None:
             run.nodes[body["node"]] = (known[0], status)
 
-    return step
+    return set_status
 
 
-def _proposed(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_action_proposed(run: _RunCounter, body: Mapping[str, Any]) -> None:
     tally = run.at({"node": body.get("node", "")})
     tally.valid += "by" not in body  # else it is a person's edit of what the agent proposed
     known = run.nodes.get(body.get("node", ""))
@@ -193,7 +193,7 @@ def _proposed(run: _Measuring, body: Mapping[str, Any]) -> None:
     run.actions.setdefault(body["action"], (known[0] if known else run.now or run.first, str(body["actionKind"])))
 
 
-def _judged(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_action_judged(run: _RunCounter, body: Mapping[str, Any]) -> None:
     action, verdict = body["action"], body["verdict"]
     if (action, verdict) not in run.judged:  # judged again at every look: once counts
         run.judged.add((action, verdict))
@@ -201,7 +201,7 @@ def _judged(run: _Measuring, body: Mapping[str, Any]) -> None:
         run.at(body).refused += verdict == "deny"
 
 
-def _rejected(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_action_rejected(run: _RunCounter, body: Mapping[str, Any]) -> None:
     if body["action"] == "edit":  # a person tried
         return
     known = run.actions.get(body["action"])
@@ -212,20 +212,20 @@ def _rejected(run: _Measuring, body: Mapping[str, Any]) -> None:
         run.at(body).unfit += 1
 
 
-def _granted(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_permission_granted(run: _RunCounter, body: Mapping[str, Any]) -> None:
     if body["by"] != "policy":
-        run.answered(body["action"])
+        run.note_answer(body["action"])
         tally = run.at(body)
         tally.approved += 1
         tally.widened += body["scope"] != "once"
 
 
-def _denied(run: _Measuring, body: Mapping[str, Any]) -> None:
-    run.answered(body["action"])
+def _on_permission_denied(run: _RunCounter, body: Mapping[str, Any]) -> None:
+    run.note_answer(body["action"])
     run.at(body).denied += 1
 
 
-def _executed(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_tool_executed(run: _RunCounter, body: Mapping[str, Any]) -> None:
     known = run.actions.get(body["action"])
     worker = known[0] if known else run.now or run.first
     if "tests" in body:
@@ -236,30 +236,30 @@ def _executed(run: _Measuring, body: Mapping[str, Any]) -> None:
         run.patched = worker
 
 
-def _checks(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_checks_ran(run: _RunCounter, body: Mapping[str, Any]) -> None:
     run.tests[run.patched or run.now or run.first] = body["ok"] is True
 
 
-def _output(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_output_checked(run: _RunCounter, body: Mapping[str, Any]) -> None:
     run.at(body).retries += int(body.get("attempt", 1)) > 1
     run.at(body).valid += body["ok"] is True
     run.at(body).invalid += body["ok"] is not True
 
 
-def _step_finished(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_step_finished(run: _RunCounter, body: Mapping[str, Any]) -> None:
     # The node itself was counted as a step: that stands for the first one of its plan.
     run.at(body).steps += body["node"] in run.planned
     run.planned.add(body["node"])
 
 
-def _batch(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_batch_finished(run: _RunCounter, body: Mapping[str, Any]) -> None:
     if body["ok"] is True:
         tally = run.at(body)
         tally.batches += 1
         tally.units += int(body["cu"])
 
 
-def _spent(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_agent_spent(run: _RunCounter, body: Mapping[str, Any]) -> None:
     tally = run.at(body)
     tally.input += int(body["input"])
     tally.output += int(body["output"])
@@ -269,34 +269,34 @@ def _spent(run: _Measuring, body: Mapping[str, Any]) -> None:
         tally.costed += 1
 
 
-def _finished(run: _Measuring, body: Mapping[str, Any]) -> None:
+def _on_run_finished(run: _RunCounter, body: Mapping[str, Any]) -> None:
     run.over = body["ok"] is True
 
 
-def _cancelled(run: _Measuring, _body: Mapping[str, Any]) -> None:
+def _on_run_cancelled(run: _RunCounter, _body: Mapping[str, Any]) -> None:
     run.over = False
 
 
-_Step = Callable[[_Measuring, Mapping[str, Any]], None]
+_Step = Callable[[_RunCounter, Mapping[str, Any]], None]
 # Kinds that nothing is counted of, which are most lines of a log, are not even parsed.
 _STEPS: Mapping[bytes, _Step] = {
-    b"workflow.started": _started,
-    b"run.resumed": _resumed,
-    b"node.started": _node_started,
-    b"node.completed": _node_at("completed"),
-    b"node.blocked": _node_at("blocked"),
-    b"node.failed": _node_at("failed"),
-    b"action.proposed": _proposed,
-    b"action.judged": _judged,
-    b"action.rejected": _rejected,
-    b"permission.granted": _granted,
-    b"permission.denied": _denied,
-    b"tool.executed": _executed,
-    b"checks.ran": _checks,
-    b"output.checked": _output,
-    b"step.finished": _step_finished,
-    b"batch.finished": _batch,
-    b"agent.spent": _spent,
-    b"run.finished": _finished,
-    b"run.cancelled": _cancelled,
+    b"workflow.started": _on_workflow_started,
+    b"run.resumed": _on_run_resumed,
+    b"node.started": _on_node_started,
+    b"node.completed": _node_status_setter("completed"),
+    b"node.blocked": _node_status_setter("blocked"),
+    b"node.failed": _node_status_setter("failed"),
+    b"action.proposed": _on_action_proposed,
+    b"action.judged": _on_action_judged,
+    b"action.rejected": _on_action_rejected,
+    b"permission.granted": _on_permission_granted,
+    b"permission.denied": _on_permission_denied,
+    b"tool.executed": _on_tool_executed,
+    b"checks.ran": _on_checks_ran,
+    b"output.checked": _on_output_checked,
+    b"step.finished": _on_step_finished,
+    b"batch.finished": _on_batch_finished,
+    b"agent.spent": _on_agent_spent,
+    b"run.finished": _on_run_finished,
+    b"run.cancelled": _on_run_cancelled,
 }

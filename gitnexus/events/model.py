@@ -1,4 +1,4 @@
-"""One event: a line of ASCII JSON that names the digest of the line before it."""
+"""One event: a line of ASCII JSON that holds the digest of the line before it; with parser, digests and id checks."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gitnexus.base.canonical import LARGEST_INTEGER, canonical, parse
+from gitnexus.base.canonical import LARGEST_INTEGER, canonical_json, parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.events.kinds import LONGEST_NAME
 
@@ -19,7 +19,7 @@ _READ = json.JSONDecoder().raw_decode
 
 
 class Event(NamedTuple):
-    """What happened, as `actor` did it. `seq` orders events; `time` is only told. A tuple: there are many of them."""
+    """One event, caused by `actor`. `seq` defines the order; `time` is informative. A tuple, because there are many."""
 
     seq: int
     time: str
@@ -31,7 +31,7 @@ class Event(NamedTuple):
     def line(self) -> bytes:
         """Return the stored line, without its newline. Raises: Invalid."""
         body = dict(self.body)
-        _plain(body, 0)
+        _check_plain_value(body, 0)
         try:
             raw = _WRITE(self._asdict() | {"body": body}).encode("ascii")
         except ValueError as exc:
@@ -43,9 +43,9 @@ class Event(NamedTuple):
         return raw
 
 
-def from_line(raw: bytes) -> Event:
-    """Return the event in a line without its newline. Raises: Invalid."""
-    value = _flat(raw) or parse(raw)
+def parse_event_line(raw: bytes) -> Event:
+    """Parse a line without its newline into an event. Raises: Invalid."""
+    value = _parse_flat_line(raw) or parse_json(raw)
     try:
         seq, time, actor, kind = value["seq"], value["time"], value["actor"], value["kind"]
         body, prev = value["body"], value["prev"]
@@ -59,11 +59,11 @@ def from_line(raw: bytes) -> Event:
     return tuple.__new__(Event, (seq, time, actor, kind, body, prev))
 
 
-def _flat(raw: bytes) -> dict[str, Any] | None:
-    """Return what `parse` would, of a line with nothing nested in its body and nothing escaped; None of any other.
+def _parse_flat_line(raw: bytes) -> dict[str, Any] | None:
+    """Return what `parse_event_line` would, for a line without nesting and escapes in its body; None for any other.
 
-    Most of a long log is such lines. Without a backslash each quotation mark begins or ends a string, so that their
-    number tells whether a key stands twice, and `parse` need not look at every one.
+    Most lines of a long log are like that. Without a backslash each quotation mark begins or ends a string, so their
+    number shows whether a key occurs twice, and the full parser is not needed.
     """
     if b"\\" in raw:
         return None
@@ -82,38 +82,38 @@ def _flat(raw: bytes) -> dict[str, Any] | None:
     return value if text.count('"') == 2 * strings and end == len(text) else None
 
 
-def digest(raw: bytes) -> str:
-    """Return the digest of a line (without its newline), an artifact, or anything else that is bytes."""
+def sha256_digest(raw: bytes) -> str:
+    """Return the digest of bytes: a line (without its newline), an artifact, or anything else."""
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
-def genesis(run: str, definition: str) -> str:
-    """Return what the first event has for the line before it: a log fits one run of one definition only."""
-    return digest(canonical({"definition": definition, "run": run}))
+def genesis_digest(run: str, definition: str) -> str:
+    """Return the previous digest of the first event, which binds a log to one run and one definition."""
+    return sha256_digest(canonical_json({"definition": definition, "run": run}))
 
 
 def definition_hash(workflow: Mapping[str, Any]) -> str:
-    """Return the hash of a workflow definition, over all of it but the hash itself."""
-    return digest(canonical({key: value for key, value in workflow.items() if key != "definition_hash"}))
+    """Return the hash of a workflow definition, over everything but the hash itself."""
+    return sha256_digest(canonical_json({key: value for key, value in workflow.items() if key != "definition_hash"}))
 
 
-def checked_run(run: str) -> str:
-    """Return `run` if it can be the id of a run. Raises: Invalid."""
+def require_run_id(run: str) -> str:
+    """Return `run` if it is a valid run id. Raises: Invalid."""
     if not _RUN.fullmatch(run):
         raise Invalid(f"{run[:80]!r} cannot be the id of a run", hint="letters, digits, - and _; at most 80")
     return run
 
 
-def checked_actor(actor: str) -> str:
-    """Return `actor` if it is a name. Raises: Invalid."""
+def require_actor_name(actor: str) -> str:
+    """Return `actor` if it is a valid name. Raises: Invalid."""
     if not 0 < len(actor) <= LONGEST_NAME:
         raise Invalid(f"an actor's name has 1 to {LONGEST_NAME} characters")
-    _plain(actor, 0)
+    _check_plain_value(actor, 0)
     return actor
 
 
-def _plain(value: Any, depth: int) -> None:
-    """Refuse what two readers could take for different things: fractions, huge numbers, half characters."""
+def _check_plain_value(value: Any, depth: int) -> None:
+    """Reject values that two readers could interpret differently: fractions, huge numbers, lone surrogates."""
     if depth > 32:
         raise Invalid("this cannot be an event: it is nested too deeply")
     if type(value) is str:
@@ -123,9 +123,9 @@ def _plain(value: Any, depth: int) -> None:
         for key, item in value.items():
             if type(key) is not str or not key.isascii():
                 raise Invalid("this cannot be an event: keys are ASCII text")
-            _plain(item, depth + 1)
+            _check_plain_value(item, depth + 1)
     elif type(value) is list:
         for item in value:
-            _plain(item, depth + 1)
+            _check_plain_value(item, depth + 1)
     elif not (value is None or type(value) is bool or (type(value) is int and abs(value) <= LARGEST_INTEGER)):
         raise Invalid(f"this cannot be an event: it holds a {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""What a run is, as its log tells it: the records that the fold makes."""
+"""The records that describe a run as computed from its log: nodes, actions and the run itself."""
 
 from dataclasses import field
 from typing import Literal
@@ -12,7 +12,7 @@ ActionStatus = Literal["proposed", "waiting", "approved", "denied", "executed", 
 
 
 class NodeView(Record):
-    """A step: how far it is, how often it was begun, why it stands still, the session of its agent, and its sandbox."""
+    """A node: its status, number of attempts, why it is blocked, its agent's session, and its sandbox."""
 
     status: NodeStatus
     agent: str = ""
@@ -23,9 +23,9 @@ class NodeView(Record):
 
 
 class ActionView(Record):
-    """What was asked for and what came of it. `unknown`: it was begun, and nobody saw it end.
+    """A requested action and its outcome. `unknown`: it was started, and its end was not seen.
 
-    `replaces` was given up for it; `edited` is the person who made it out of that.
+    `replaces` is the action it replaced; `edited` is the person who made it from that one.
     """
 
     kind: str
@@ -40,10 +40,12 @@ class ActionView(Record):
     commit: str = ""
     replaces: str = ""
     edited: str = ""
+    settled: str = ""
+    settler: str = ""
 
 
 class RunView(Record):
-    """A run as its log tells it. `odd` names events that do not fit the story; nothing is done on their word."""
+    """A run as computed from its log. `odd` lists events that do not fit; they have no effect."""
 
     run: str = ""
     definition: str = ""
@@ -55,6 +57,7 @@ class RunView(Record):
     nodes: dict[str, NodeView] = field(default_factory=dict)
     actions: dict[str, ActionView] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
+    disputed: dict[str, str] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
     cost: int = 0

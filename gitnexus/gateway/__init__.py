@@ -1,6 +1,6 @@
-"""The one door for tools: every side effect is a request that the gate judged and a token that fits it."""
+"""The gateway: executes every tool's side effect only after the gate has judged it and a matching token is spent."""
 
-from gitnexus.gateway.bench import Bench
-from gitnexus.gateway.door import Deed, Door, passed
+from gitnexus.gateway.execute import ExecutionGate, GatedAction, execute_through_gate
+from gitnexus.gateway.tool_context import ToolContext
 
-__all__ = ["Bench", "Deed", "Door", "passed"]
+__all__ = ["ExecutionGate", "GatedAction", "ToolContext", "execute_through_gate"]

@@ -1,13 +1,13 @@
-"""Which paths and links a patch may not make, whatever the policy says: those that are not what they look like."""
+"""Lists the paths and links that no patch may create, whatever the policy says, because they are deceptive."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitnexus.base.text import is_text, one_line
+from gitnexus.base.text import is_utf8_name, one_line
 from gitnexus.git.private import PrivateGit
-from gitnexus.git.rows import LINK, TreeChange, blob, sizes
 from gitnexus.git.shape import PIECES, why_git_may_obey, why_git_obeys
+from gitnexus.git.tree_diff import LINK, TreeChange, object_sizes, read_blob
 from gitnexus.policy.facts import SUBMODULE
 
 # Characters that HFS+ drops from a name, so that `.g\u200cit` is `.git` there.
@@ -22,20 +22,20 @@ _MOST_STEPS = 40
 _LARGEST_SHAPE = 256 * 1024
 
 
-def is_git(part: str) -> bool:
-    """True if a file system somewhere takes this part of a path for `.git`."""
+def is_git_part(part: str) -> bool:
+    """True if some file system treats this path component as `.git`."""
     plain = _DROPPED.sub("", part).partition(":")[0].rstrip(". ").casefold()
     return _SHORT_GIT.fullmatch(plain) is not None
 
 
-def as_opened(path: str) -> str:
+def path_as_opened(path: str) -> str:
     """Return the path that some file system opens for this one: `.env` for `.env::$DATA`, `.env.` and `.e\\u200cnv`."""
     parts = _DROPPED.sub("", path).replace("\\", "/").split("/")
     return "/".join(part.partition(":")[0].rstrip(". ") or part for part in parts)
 
 
 def why_unreachable(path: str) -> str | None:
-    """Return why no tool goes to `path`, not even to read, or None."""
+    """Return why no tool may access `path`, not even to read; None if tools may."""
     if not path or path.startswith("/"):
         return "it is not a path from the top of the repository"
     if "\0" in path:
@@ -47,16 +47,16 @@ def why_unreachable(path: str) -> str | None:
     for part in path.split("/"):
         if part in ("", ".", ".."):
             return "it has an empty, '.' or '..' part"
-        if is_git(part):
+        if is_git_part(part):
             return "a part of it is a spelling of .git"
     return None
 
 
 def why_unwritable(path: str) -> str | None:
-    """Return why no file of this name is made or changed, or None."""
+    """Return why no file of this name may be written; None if it may."""
     if reason := why_unreachable(path):
         return reason
-    if not is_text(path):
+    if not is_utf8_name(path):
         return "it is not UTF-8"
     if any(unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp") and ch not in _JOINERS for ch in path):
         return "it holds control or invisible characters"
@@ -73,40 +73,40 @@ def why_unwritable(path: str) -> str | None:
 
 
 def is_reserved(path: str) -> bool:
-    """True if a part of the path means a device on Windows: flagged, not refused."""
+    """True if a path component is a device name on Windows: flagged, not refused."""
     return any(_RESERVED.fullmatch(part.rstrip(" ")) for part in path.split("/"))
 
 
-def refusals(
+def patch_refusals(
     changes: Iterable[TreeChange], result: Iterable[str], links: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield each path that a patch may not touch, with the gate's name for such a refusal, and the reason.
+    """Yield each path that a patch may not touch, with the built-in rule and the reason.
 
-    `result` are all paths of the tree that it makes, `links` those of them that are links, with their targets.
+    `result` lists all paths of the resulting tree, `links` its links with their targets.
     """
     rows = list(changes)
     for row in rows:
-        # What is there already under an odd name may go away; only it must have a name that a request can hold.
-        odd = why_unreachable(row.path) if is_text(row.path) else "it is not UTF-8"
+        # A file with an odd name may be deleted, if a request can represent the name.
+        odd = why_unreachable(row.path) if is_utf8_name(row.path) else "it is not UTF-8"
         reason = why_unwritable(row.path) if row.new_mode else odd
         if reason:
             yield row.path, "builtin.path", reason
-        elif row.new_mode == LINK and (reason := why_astray(row.path, links)):
+        elif row.new_mode == LINK and (reason := why_link_astray(row.path, links)):
             yield row.path, "builtin.link", reason
     added = [row.path for row in rows if row.new_mode and not row.old_mode]
-    for path, reason in _collisions(added, result) if added else ():
+    for path, reason in _path_collisions(added, result) if added else ():
         yield path, "builtin.collision", reason
 
 
-def shaped_refusals(git: PrivateGit, changes: Iterable[TreeChange]) -> Iterator[tuple[str, str, str]]:
-    """Yield each file by which git would take a folder of the tree for a repository, or obey a config."""
+def repository_refusals(git: PrivateGit, changes: Iterable[TreeChange]) -> Iterator[tuple[str, str, str]]:
+    """Yield each file that makes git see a repository in a folder of the tree, or obey a config."""
     for row in changes:
         name = row.path.rpartition("/")[2].lower()
         if not row.new_mode or not (name in PIECES or "config" in name):
             continue
         text: str | None = None
-        if row.new_mode not in (LINK, SUBMODULE) and 0 <= sizes(git, [row.new_blob])[0] <= _LARGEST_SHAPE:
-            text = blob(git, row.new_blob).decode("utf-8", "replace")
+        if row.new_mode not in (LINK, SUBMODULE) and 0 <= object_sizes(git, [row.new_blob])[0] <= _LARGEST_SHAPE:
+            text = read_blob(git, row.new_blob).decode("utf-8", "replace")
         if row.new_mode in (LINK, SUBMODULE):
             why = why_git_obeys(row.path, "" if row.new_mode == LINK else None, row.link_target)
         else:
@@ -115,8 +115,8 @@ def shaped_refusals(git: PrivateGit, changes: Iterable[TreeChange]) -> Iterator[
             yield row.path, "builtin.git-shape", why
 
 
-def why_astray(link: str, links: Mapping[str, str]) -> str | None:
-    """Return why a link may not lead where it leads, through other links if need be, or None."""
+def why_link_astray(link: str, links: Mapping[str, str]) -> str | None:
+    """Return why a link's target is not allowed, following other links; None if it is allowed."""
     *here, name = link.split("/")
     pending, steps = [name], 0
     while pending:
@@ -126,7 +126,7 @@ def why_astray(link: str, links: Mapping[str, str]) -> str | None:
                 return "it is a link that leads out of the repository"
             here.pop()
             continue
-        if is_git(part):
+        if is_git_part(part):
             return "it is a link into .git"
         target = links.get("/".join([*here, part]))
         if target is None:
@@ -146,24 +146,24 @@ def _why_bad_target(target: str, steps: int) -> str | None:
         return "it is a link to no possible path"
     if target.startswith("/") or "\\" in target or ":" in target:
         return f"it is a link to an absolute path, {one_line(target, 60)}"
-    if not is_text(target) or any(unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp") for ch in target):
+    if not is_utf8_name(target) or any(unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp") for ch in target):
         return "it is a link whose target holds control or invisible characters"
     return None
 
 
-def _collisions(added: Iterable[str], result: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield new paths that some file system cannot tell from another one, folder by folder."""
-    mine = {_folded(prefix): prefix for path in added for prefix in _with_folders(path)}
+def _path_collisions(added: Iterable[str], result: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield new paths that some file system cannot distinguish from another, folder by folder."""
+    mine = {_fold_case(prefix): prefix for path in added for prefix in _with_folders(path)}
     told = set()
     for path in result:
         for prefix in _with_folders(path):
-            own = mine.get(_folded(prefix))
+            own = mine.get(_fold_case(prefix))
             if own is not None and own != prefix and own not in told:
                 told.add(own)
                 yield own, f"where case or accents are not told apart it is the same as {one_line(prefix, 80)}"
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

@@ -1,4 +1,4 @@
-"""Reaching a file of the worktree by name: each step on an open folder, links followed by hand and never out of it."""
+"""Opens a file of the worktree by path, folder by folder, and follows links only inside the worktree."""
 
 import contextlib
 import os
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.gateway.paths import is_git
+from gitnexus.gateway.paths import is_git_part
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """A file or folder: `name` in the open folder `fd`; `path` is where it really lies, links resolved."""
+class ReachedFile:
+    """A file or folder: `name` in the open folder `fd`; `path` is its real path with links resolved."""
 
     fd: int
     name: str
@@ -26,13 +26,13 @@ class Reached:
 
 
 @contextlib.contextmanager
-def reached(root: Path, path: str, allowed: Callable[[str], str]) -> Iterator[Reached]:
-    """Go to `path`; `allowed` refuses a path, and is asked again for wherever a link leads.
+def reach_file(root: Path, path: str, allowed: Callable[[str], str]) -> Iterator[ReachedFile]:
+    """Open `path`; `allowed` raises for a forbidden path, and is called again for each link target.
 
-    Raises: Invalid, NotFound, and what `allowed` raises.
+    Raises: Invalid, NotFound, and errors of `allowed`.
     """
     with contextlib.ExitStack() as open_folders:
-        fds = [_opened(str(root), None, open_folders)]
+        fds = [_open_folder(str(root), None, open_folders)]
         here: list[str] = []
         pending = list(reversed(allowed(path).split("/")))
         links = 0
@@ -44,21 +44,21 @@ def reached(root: Path, path: str, allowed: Callable[[str], str]) -> Iterator[Re
                 here.pop()
                 fds.pop()
                 continue
-            found = _looked_at(fds[-1], part, path)
+            found = _stat_part(fds[-1], part, path)
             if stat.S_ISLNK(found.st_mode):
                 links += 1
-                pending += _steps(fds[-1], part, path, links)
+                pending += _link_steps(fds[-1], part, path, links)
                 allowed("/".join([*here, part]))
             elif not pending:
-                yield Reached(fds[-1], part, allowed("/".join([*here, part])), found)
+                yield ReachedFile(fds[-1], part, allowed("/".join([*here, part])), found)
                 return
             else:
-                fds.append(_opened(part, fds[-1], open_folders))
+                fds.append(_open_folder(part, fds[-1], open_folders))
                 here.append(part)
 
 
-def _looked_at(fd: int, part: str, path: str) -> os.stat_result:
-    if is_git(part):
+def _stat_part(fd: int, part: str, path: str) -> os.stat_result:
+    if is_git_part(part):
         raise Invalid(f"{one_line(path, 80)!r} is refused: it leads into .git")
     try:
         return os.stat(part, dir_fd=fd, follow_symlinks=False)
@@ -66,8 +66,8 @@ def _looked_at(fd: int, part: str, path: str) -> os.stat_result:
         raise NotFound(f"there is no {one_line(path, 80)}") from exc
 
 
-def _steps(fd: int, link: str, path: str, links: int) -> list[str]:
-    """Return the steps of a link's target, the last first."""
+def _link_steps(fd: int, link: str, path: str, links: int) -> list[str]:
+    """Return the path components of a link's target, last first."""
     target = os.readlink(link, dir_fd=fd)
     if target.startswith("/") or links > _MOST_LINKS:
         raise Invalid(f"{one_line(path, 80)!r} is refused: a link leads out of the worktree or in a circle")
@@ -77,7 +77,7 @@ def _steps(fd: int, link: str, path: str, links: int) -> list[str]:
     return steps[::-1]
 
 
-def _opened(name: str, fd: int | None, open_folders: contextlib.ExitStack) -> int:
+def _open_folder(name: str, fd: int | None, open_folders: contextlib.ExitStack) -> int:
     try:
         opened = os.open(name, _FOLDER, dir_fd=fd)
     except OSError as exc:

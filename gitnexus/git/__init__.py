@@ -1,23 +1,24 @@
-"""The one door to git: discovery, objects and refs, hook files, and what must obey the user's own git.
+"""All access to git: finding repositories, objects and refs, hook files, and commands run with the user's own git.
 
-Nobody else imports `pygit2` or `git`. Two implementations of `Objects` stand behind one Protocol: `native` (pygit2,
-81 ms to import, then 1 ms a write) for processes that live, `plumbing` (git children, 2 ms each) for those that do not.
+No other room imports `pygit2` or `git`. The `Objects` protocol has two implementations: `native` (pygit2: 81 ms to
+import, then 1 ms a write) for long-lived processes, and `plumbing` (git children, 2 ms each) for short ones.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gitnexus.git.discovery import Repo, discover
-    from gitnexus.git.objects import Author, Entry, GitFailed, Objects, RefLocked, blob_id, open_objects
+    from gitnexus.git.object_access import open_objects
+    from gitnexus.git.objects import Author, Entry, GitFailed, Objects, RefLocked, blob_id
 
 __all__ = ["Author", "Entry", "GitFailed", "Objects", "RefLocked", "Repo", "blob_id", "discover", "open_objects"]
+_HOMES = {"Repo": "discovery", "discover": "discovery", "open_objects": "object_access"}
 
 
 def __getattr__(name: str) -> Any:
-    """Only who opens a repository needs these: a hook asks git for a few rows and nothing else."""
+    """Import these names on first access: a hook that reads a few rows does not need them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = "discovery" if name in ("Repo", "discover") else "objects"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'objects')}"), name)

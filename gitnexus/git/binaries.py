@@ -1,4 +1,4 @@
-"""What can be told of bytes that no diff shows: how many they are, what they look like, and their name."""
+"""Describes a blob that a diff cannot show: its size, its guessed file type and its object id."""
 
 from gitnexus.git.private import PrivateGit
 
@@ -26,13 +26,13 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 _LOOKED_AT = 16
 
 
-def described(git: PrivateGit, blob: str) -> str:
-    """Return type, size and id of a blob, in words. Raises: GitFailed."""
+def describe_blob(git: PrivateGit, blob: str) -> str:
+    """Return the type, size and id of a blob as text. Raises: GitFailed."""
     size = int(git.must("cat-file", "-s", blob))
-    head, _ = git.beginning("cat-file", "blob", blob, most=_LOOKED_AT)
-    return f"{kind_of(head)}, {size} bytes, blob {blob}"
+    head, _ = git.read_beginning("cat-file", "blob", blob, most=_LOOKED_AT)
+    return f"{guess_file_type(head)}, {size} bytes, blob {blob}"
 
 
-def kind_of(head: bytes) -> str:
-    """Return what a file looks like that begins so."""
+def guess_file_type(head: bytes) -> str:
+    """Return the type of a file, guessed from its first bytes."""
     return next((words for start, words in _BEGINNINGS if head.startswith(start)), "unknown type")

@@ -1,4 +1,4 @@
-"""Git as a child process: a list of arguments, a clean environment, bytes in and out."""
+"""Runs git as a child process with an argument list, a clean environment, and bytes for input and output."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ _FIXED = {
 
 
 class GitFailed(NexusError):
-    """Git refused; its own words are in the message."""
+    """Git failed; the message contains git's own error."""
 
     name = "E_GIT"
 
@@ -38,8 +38,8 @@ def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, **_FIXED, **(extra or {})}
 
 
-def spawn(argv: list[str], cwd: Path | None, env: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start git with pipes on all three sides."""
+def spawn_git(argv: list[str], cwd: Path | None, env: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start git with pipes for stdin, stdout and stderr."""
     try:
         return subprocess.Popen(
             ["git", *argv],
@@ -50,20 +50,22 @@ def spawn(argv: list[str], cwd: Path | None, env: dict[str, str]) -> "subprocess
             env=env,
         )
     except FileNotFoundError as exc:
-        raise _not_startable(cwd) from exc
+        raise _git_start_error(cwd) from exc
 
 
-def run(
+def run_git(
     *argv: str,
     git_dir: Path | None = None,
     cwd: Path | None = None,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     quiet: bool = True,
+    seconds: float | None = None,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run git to its end and return status and output; the caller judges the status.
+    """Run git to its end and return its status and output; the caller checks the status.
 
-    Not `quiet` only to ask which hooks the user's own git would run.
+    `quiet` is off only to find out which hooks the user's own git would run. After `seconds` git is stopped with status
+    124.
     """
     where = [f"--git-dir={git_dir}"] if git_dir else []
     try:
@@ -74,21 +76,24 @@ def run(
             check=False,
             cwd=cwd,
             env=clean_environment(env),
+            timeout=seconds,
         )
+    except subprocess.TimeoutExpired as exc:
+        return subprocess.CompletedProcess(exc.cmd, 124, b"", b"it took too long")
     except FileNotFoundError as exc:
-        raise _not_startable(cwd) from exc
+        raise _git_start_error(cwd) from exc
 
 
-def must(*argv: str, git_dir: Path | None = None, cwd: Path | None = None, stdin: bytes = b"") -> bytes:
+def run_git_or_raise(*argv: str, git_dir: Path | None = None, cwd: Path | None = None, stdin: bytes = b"") -> bytes:
     """Run quiet git and return its output. Raises: GitFailed."""
-    done = run(*argv, git_dir=git_dir, cwd=cwd, stdin=stdin)
+    done = run_git(*argv, git_dir=git_dir, cwd=cwd, stdin=stdin)
     if done.returncode != 0:
-        raise GitFailed(f"git {argv[0]} failed: {reason(done.stderr)}")
+        raise GitFailed(f"git {argv[0]} failed: {git_error_line(done.stderr)}")
     return done.stdout
 
 
-def reason(stderr: bytes) -> str:
-    """Return git's complaint as one plain line."""
+def git_error_line(stderr: bytes) -> str:
+    """Return git's error message as one plain line."""
     from gitnexus.base.text import one_line
 
     text = stderr.decode("utf-8", "replace").strip()
@@ -96,7 +101,12 @@ def reason(stderr: bytes) -> str:
     return one_line(first.removeprefix("fatal: ").removeprefix("error: "), 300)
 
 
-def _not_startable(cwd: Path | None) -> Failed:
+def is_lock_held(stderr: bytes) -> bool:
+    """Return True if git failed because a lock file exists; False if it could not create one."""
+    return any(b".lock': File exists" in line or b"data is locked" in line for line in stderr.splitlines())
+
+
+def _git_start_error(cwd: Path | None) -> Failed:
     if cwd is not None and not cwd.is_dir():
         return Failed(f"there is no folder {cwd}")
     return Failed("git is not to be found on PATH", hint="install git 2.34 or newer")

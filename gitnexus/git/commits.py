@@ -1,4 +1,4 @@
-"""Commits as they are: one written from a tree that exists, many read in one pass. No hook runs, no config is heard."""
+"""Writes commits from existing trees, and reads one or many commits in one pass. No hook runs and no config is read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.text import one_line
-from gitnexus.git.child import GitFailed, must, reason
+from gitnexus.git.child import GitFailed, git_error_line, run_git_or_raise
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import Author, commit_text
+from gitnexus.git.objects import Author, commit_object_bytes
 from gitnexus.git.private import EMPTY_TREE, PrivateGit
-from gitnexus.git.revisions import commit_of, head_of
+from gitnexus.git.revisions import resolve_commit, resolve_head
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The mark tells a commit that was asked for from a parent of one that was not.
@@ -20,7 +20,7 @@ _ODD = re.compile(r"[<>\n\0]")
 
 
 class CommitRow(NamedTuple):
-    """One commit; `parent_trees` in the order of its parents. In a shallow clone git knows no parents at its edge."""
+    """One commit; `parent_trees` in the order of its parents. At the edge of a shallow clone there are no parents."""
 
     id: str
     tree: str
@@ -29,28 +29,28 @@ class CommitRow(NamedTuple):
     message: str
 
 
-class Range(NamedTuple):
-    """Commits by whole ids: all that `tip` reaches and none of `without` does."""
+class CommitRange(NamedTuple):
+    """A range of commits by full ids: all commits that `tip` reaches and none of `without` reaches."""
 
     tip: str
     without: tuple[str, ...] = ()
 
 
-def range_of(repo: Repo, git: PrivateGit, text: str) -> Range:
-    """Return what somebody wrote as a range: A..B, A.., ..B, or B for all that B reaches. Raises: Invalid, NotFound."""
+def parse_commit_range(repo: Repo, git: PrivateGit, text: str) -> CommitRange:
+    """Parse a range: A..B, A.., ..B, or B for all that B reaches. Raises: Invalid, NotFound."""
     if "..." in text:
         raise Invalid("three dots are not a range here", hint="A..B is what is on B and not on A")
     start, dots, end = text.partition("..")
 
     def named(word: str) -> str:
-        return head_of(repo, git) if word in ("", "@") else commit_of(repo, git, word)
+        return resolve_head(repo, git) if word in ("", "@") else resolve_commit(repo, git, word)
 
     if not dots:
-        return Range(named(start))
-    return Range(named(end), (named(start),))
+        return CommitRange(named(start))
+    return CommitRange(named(end), (named(start),))
 
 
-def log(git: PrivateGit, wanted: Range, *, most: int = 0) -> Iterator[CommitRow]:
+def iterate_commits(git: PrivateGit, wanted: CommitRange, *, most: int = 0) -> Iterator[CommitRow]:
     """Yield the commits of a range, parents first, from one git child. Raises: GitFailed."""
     for word in (wanted.tip, *wanted.without):
         if not _ID.fullmatch(word):
@@ -60,21 +60,21 @@ def log(git: PrivateGit, wanted: Range, *, most: int = 0) -> Iterator[CommitRow]
             "--no-show-signature", "--no-mailmap", "--encoding=UTF-8", f"--format={_FORMAT}", *limit, wanted.tip,
             *(f"^{word}" for word in wanted.without), "--"]  # fmt: skip
     trees: dict[str, str] = {}
-    for mark, oid, tree, parents, message in _records(git, argv, 5):
+    for mark, oid, tree, parents, message in _iterate_log_records(git, argv, 5):
         trees[oid] = tree
         if mark == "-":
             continue
         above = tuple(parents.split())
         missing = [parent for parent in above if parent not in trees]
         if missing:
-            trees |= {parent: _tree(git, parent) for parent in missing}
+            trees |= {parent: _read_tree_id(git, parent) for parent in missing}
         yield CommitRow(oid, tree, above, tuple(trees[parent] for parent in above), message)
 
 
-def write(
+def write_commit_object(
     git: PrivateGit, tree: str, parents: Sequence[str], message: str, author: Author, committer: Author | None = None
 ) -> str:
-    """Write a commit of a tree that is in the repository, into the repository, and return its id. No ref moves.
+    """Write a commit of an existing tree into the repository and return its id. No ref moves.
 
     Raises: Invalid, NotFound, GitFailed.
     """
@@ -87,44 +87,44 @@ def write(
     if kinds.split() != [b"tree", *(b"commit" for _ in parents)]:
         raise NotFound("the tree or a parent of the new commit is not in the repository")
     above = "".join(f"parent {parent}\n" for parent in parents)
-    people = f"author {_ident(author)}\ncommitter {_ident(committer or author)}"
+    people = f"author {_format_ident(author)}\ncommitter {_format_ident(committer or author)}"
     raw = f"tree {tree}\n{above}{people}\n\n{message}".encode("utf-8", "replace")
     done = git.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
     if done.returncode != 0:
-        raise GitFailed(f"git could not write the commit: {reason(done.stderr)}")
+        raise GitFailed(f"git could not write the commit: {git_error_line(done.stderr)}")
     made = done.stdout.decode("ascii").strip()
-    git.keep_one(made)
+    git.keep_object(made)
     return made
 
 
-def rooted(repo: Repo, tree: str, parents: Sequence[str], message: str, author: Author) -> str:
-    """Write a commit of our own of a tree that is in the repository, whatever its parents hold. Raises: GitFailed."""
-    raw = commit_text(tree, parents, message, author)
-    stored = must("hash-object", "-t", "commit", "-w", "--stdin", git_dir=repo.common_dir, stdin=raw)
+def write_own_commit(repo: Repo, tree: str, parents: Sequence[str], message: str, author: Author) -> str:
+    """Write a git nexus commit of an existing tree, whatever its parents contain. Raises: GitFailed."""
+    raw = commit_object_bytes(tree, parents, message, author)
+    stored = run_git_or_raise("hash-object", "-t", "commit", "-w", "--stdin", git_dir=repo.common_dir, stdin=raw)
     return stored.decode("ascii").strip()
 
 
-def read(git: PrivateGit, commit: str) -> bytes:
+def read_commit(git: PrivateGit, commit: str) -> bytes:
     """Return the bytes of a commit. Raises: GitFailed."""
     loose = git.read_loose(commit)
     return loose[1] if loose is not None and loose[0] == "commit" else git.must("cat-file", "commit", commit)
 
 
-def _ident(who: Author) -> str:
+def _format_ident(who: Author) -> str:
     # Names come from agents and configs: what ends a name or a line must not.
     name, email = (_ODD.sub("", word).strip() for word in (who.name, who.email))
     return f"{name or 'unknown'} <{email}> {who.seconds} {who.zone}"
 
 
-def _tree(git: PrivateGit, commit: str) -> str:
-    raw = read(git, commit)
+def _read_tree_id(git: PrivateGit, commit: str) -> str:
+    raw = read_commit(git, commit)
     return raw[5 : raw.index(b"\n")].decode("ascii")
 
 
-def messages_with(
+def messages_containing(
     git: PrivateGit, words: str, tips: Sequence[str], *, most: int = 0, merges: bool = True
 ) -> Iterator[tuple[str, str]]:
-    """Yield id and message of the commits that `tips` reach and whose message has `words`; of the newest `most` only.
+    """Yield id and message of commits that `tips` reach and whose message contains `words`, of the newest `most` only.
 
     Raises: GitFailed.
     """
@@ -135,13 +135,13 @@ def messages_with(
     wanted += ["--no-merges"] if not merges else []
     argv = ["log", "-z", "--no-patch", "--no-notes", "--no-color", "--no-show-signature", "--no-mailmap",
             "--encoding=UTF-8", "--format=%H%x00%B", *wanted, *tips, "--"]  # fmt: skip
-    for oid, message in _records(git, argv, 2):
+    for oid, message in _iterate_log_records(git, argv, 2):
         if words in message:
             yield oid, message
 
 
-def _records(git: PrivateGit, argv: list[str], count: int) -> Iterator[list[str]]:
-    """Yield the fields of each commit as git prints them; a log of any length is never held whole."""
+def _iterate_log_records(git: PrivateGit, argv: list[str], count: int) -> Iterator[list[str]]:
+    """Yield the fields of each commit as git prints them, without holding the whole log in memory."""
     with git.started(*argv) as child:
         stream = child.stdout
         if child.stdin is not None:
@@ -159,8 +159,8 @@ def _records(git: PrivateGit, argv: list[str], count: int) -> Iterator[list[str]
         raise GitFailed("git could not read the commits of that range", hint="git fsck tells what is missing")
 
 
-def tree_of(git: PrivateGit, commit: str) -> str:
-    """Return the tree of a commit named by its whole id. Raises: Invalid, NotFound."""
+def tree_of_commit(git: PrivateGit, commit: str) -> str:
+    """Return the tree of a commit given by its full id. Raises: Invalid, NotFound."""
     if not _ID.fullmatch(commit):
         raise Invalid(f"{one_line(commit, 80)!r} is not the whole id of a commit")
     loose = git.read_loose(commit)
@@ -172,7 +172,9 @@ def tree_of(git: PrivateGit, commit: str) -> str:
     return asked.stdout.decode("ascii").strip()
 
 
-def trees_around(git: PrivateGit, commit: str) -> tuple[str, str]:
-    """Return the tree that a commit found in its first parent, and its own. Raises: Invalid, NotFound, GitFailed."""
-    first = re.match(rb"tree \S+\nparent (\S+)\n", read(git, commit))
-    return tree_of(git, first[1].decode("ascii")) if first else EMPTY_TREE[git.object_format], tree_of(git, commit)
+def trees_before_and_after(git: PrivateGit, commit: str) -> tuple[str, str]:
+    """Return the tree of a commit's first parent and its own tree. Raises: Invalid, NotFound, GitFailed."""
+    first = re.match(rb"tree \S+\nparent (\S+)\n", read_commit(git, commit))
+    return tree_of_commit(git, first[1].decode("ascii")) if first else EMPTY_TREE[git.object_format], tree_of_commit(
+        git, commit
+    )

@@ -1,6 +1,7 @@
-"""Read git's configuration files without a git child, where nothing in them needs more than a line at a time.
+"""Reads git configuration files without a git child, as long as each line can be understood by itself.
 
-Whatever could be read in two ways (includes, escapes, continued lines, odd characters) is left to git: `NotPlain`.
+Anything that could be read in two ways (includes, escapes, continued lines, unusual characters) raises `NotPlain`, and
+the caller asks git instead.
 """
 
 import os
@@ -20,11 +21,11 @@ Row = tuple[str, str]
 
 
 class NotPlain(Exception):
-    """A configuration that only git itself reads reliably."""
+    """A configuration file that only git itself can read reliably."""
 
 
 def parse_plain_config(text: str) -> list[Row]:
-    """Return keys, as `git config --list` writes them, and values of a configuration file. Raises: NotPlain."""
+    """Return the keys (as `git config --list` prints them) and values of a configuration file. Raises: NotPlain."""
     if not text.replace("\n", "").replace("\t", "").isprintable():
         raise NotPlain
     rows: list[Row] = []
@@ -48,7 +49,7 @@ def parse_plain_config(text: str) -> list[Row]:
 
 
 def read_plain_config(file: Path) -> list[Row]:
-    """Return the rows of a file, none if there is no such file. Raises: NotPlain."""
+    """Return the rows of a configuration file; empty if the file does not exist. Raises: NotPlain."""
     try:
         return parse_plain_config(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -58,7 +59,7 @@ def read_plain_config(file: Path) -> list[Row]:
 
 
 def read_users_config() -> list[tuple[str, str, str]]:
-    """Return what the machine and the user have set: scope, key and value, the last one counts. Raises: NotPlain."""
+    """Return scope, key and value of the system's and the user's settings; the last row wins. Raises: NotPlain."""
     home = os.environ.get("HOME")
     if not home or sys.platform != "linux" or shutil.which("git") not in _OF_DISTRIBUTIONS:
         raise NotPlain

@@ -1,4 +1,4 @@
-"""Where a repository is: from a sub-folder, a linked worktree, a bare repository or a submodule."""
+"""Finds the repository of a folder: a subfolder, linked worktree, bare repository or submodule. Returns a `Repo`."""
 
 import os
 import re
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitnexus.base.errors import Failed, NotFound
-from gitnexus.git.child import GitFailed, clean_environment, reason
+from gitnexus.git.child import GitFailed, clean_environment, git_error_line
 from gitnexus.git.configfile import NotPlain, read_plain_config
+from gitnexus.git.git_folders import read_git_folders
 
 _INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 _ASK = (
@@ -22,13 +23,12 @@ _ASK = (
     "--show-toplevel",  # fails where there is no work tree, after the rest was printed: keep it last
 )
 _HEAD = re.compile(r"ref: refs/\S+|[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_GITDIR = re.compile(r"gitdir: ([^\n]+/worktrees/[^/\n]+)")
 _HARMLESS_EXTENSIONS = ("extensions.objectformat", "extensions.partialclone")
 
 
 @dataclass(frozen=True, slots=True)
 class Repo:
-    """A repository as git sees it from one place."""
+    """A repository as git sees it from one folder."""
 
     git_dir: Path
     common_dir: Path
@@ -37,33 +37,33 @@ class Repo:
 
     @property
     def is_linked(self) -> bool:
-        """True in a worktree that `git worktree add` made."""
+        """True in a worktree made by `git worktree add`."""
         return self.git_dir != self.common_dir
 
     @property
-    def place(self) -> Path:
-        """The folder a person would name: the work tree, or the bare repository itself."""
+    def folder(self) -> Path:
+        """The folder a user would name: the worktree, or the bare repository itself."""
         return self.worktree or self.common_dir
 
     @property
-    def main_place(self) -> Path:
-        """The same for every linked worktree: what the project as a whole is known by."""
+    def main_folder(self) -> Path:
+        """The folder of the main worktree: the same for every linked worktree, so it identifies the project."""
         if not self.is_linked:
-            return self.place
+            return self.folder
         return self.common_dir.parent if self.common_dir.name == ".git" else self.common_dir
 
 
-def disinherit() -> None:
-    """Let GIT_DIR and its like speak no more in this process: the project was named."""
+def clear_inherited_git_dir() -> None:
+    """Remove inherited GIT_* variables from os.environ, because the user named the project explicitly."""
     for name in _INHERITED:
         os.environ.pop(name, None)
 
 
 def discover(start: Path, *, inherit: bool = False) -> Repo:
-    """Return the repository that `start` lies in.
+    """Return the repository that contains `start`.
 
-    `inherit` lets GIT_DIR and GIT_WORK_TREE speak, as `git --git-dir=… nexus` and git hooks set them: for the
-    command's own project only, never for another one. Raises: NotFound, Failed.
+    `inherit` uses GIT_DIR and GIT_WORK_TREE, as `git --git-dir=… nexus` and git hooks set them: for the command's own
+    project only, never for another one. Raises: NotFound, Failed.
     """
     if not (inherit and any(name in os.environ for name in _INHERITED)):
         found = find_plain_repo(start)
@@ -82,7 +82,7 @@ def discover(start: Path, *, inherit: bool = False) -> Repo:
         raise NotFound(f"{start} is not a folder") from exc
     lines = os.fsdecode(asked.stdout).split("\n")[:-1]
     if len(lines) < 4:
-        raise _unusable(start, asked.stderr)
+        raise _unusable_repo_error(start, asked.stderr)
     bare, object_format, common, git_dir = lines[0] == "true", lines[1], Path(lines[2]), Path(lines[3])
     if len(lines) > 5 or not common.is_absolute():
         raise Failed(
@@ -96,10 +96,10 @@ def discover(start: Path, *, inherit: bool = False) -> Repo:
 
 
 def find_plain_repo(start: Path) -> Repo | None:
-    """Return the repository that `start` lies in, read from its files; None where git itself has to be asked.
+    """Return the repository that contains `start`, read from its files; None if git itself has to be asked.
 
-    That is everything but a folder `.git`, or a linked worktree's file of that name, which is ours, with a work tree
-    around it and a configuration that says nothing special. A git child would cost as much as the rest of a command.
+    That is every case but a `.git` folder, or a linked worktree's `.git` file, owned by the user, with a worktree
+    around it and an ordinary configuration. A git child would cost as much as the rest of a command.
     """
     try:
         folder = os.path.realpath(start, strict=True)
@@ -121,22 +121,19 @@ def find_plain_repo(start: Path) -> Repo | None:
 
 
 def _git_folders(folder: str) -> tuple[str, str]:
-    """Return the git folder of a work tree and the one that it shares with others. Raises: OSError, NotPlain."""
-    dot_git = f"{folder}/.git"
-    mode = os.lstat(dot_git).st_mode
-    if stat.S_ISDIR(mode) and not os.path.lexists(f"{dot_git}/commondir") and "\n" not in folder:
-        return dot_git, dot_git
-    if not stat.S_ISREG(mode) or "\n" in folder:
+    """Return the git folder of a worktree and its common git folder. Raises: OSError, NotPlain."""
+    mode = os.lstat(f"{folder}/.git").st_mode
+    git_dir, common_dir = read_git_folders(folder)
+    is_main = stat.S_ISDIR(mode) and git_dir == common_dir
+    # A submodule's may be read too, but its configuration names a work tree.
+    is_linked = stat.S_ISREG(mode) and os.path.basename(os.path.dirname(git_dir)) == "worktrees"
+    if "\n" in folder or not (is_main or (is_linked and git_dir != common_dir)):
         raise NotPlain
-    named = _GITDIR.fullmatch(_read_line(dot_git))
-    if named is None:
-        raise NotPlain  # a submodule's may be read too, but its configuration names a work tree
-    git_dir = os.path.realpath(os.path.join(folder, named[1]), strict=True)
-    return git_dir, os.path.realpath(os.path.join(git_dir, _read_line(f"{git_dir}/commondir")), strict=True)
+    return git_dir, common_dir
 
 
 def _plain_object_format(common_dir: str) -> str:
-    """Return the hash of a repository with nothing special about it. Raises: NotPlain."""
+    """Return the object format of a repository without special extensions. Raises: NotPlain."""
     settings = dict(read_plain_config(Path(common_dir, "config")))
     special = [key for key in settings if key.startswith("extensions.") and key not in _HARMLESS_EXTENSIONS]
     object_format = settings.get("extensions.objectformat", "sha1")
@@ -153,8 +150,8 @@ def _read_line(path: str) -> str:
         return file.read(4096).removesuffix("\n")
 
 
-def _unusable(start: Path, stderr: bytes) -> Exception:
-    said = reason(stderr)
+def _unusable_repo_error(start: Path, stderr: bytes) -> Exception:
+    said = git_error_line(stderr)
     if "not a git repository" in said:
         return NotFound(
             f"not in a git repository: {start}", hint="change into one, or make one with: git init", fix="git init"

@@ -1,4 +1,4 @@
-"""Fetch from and push to a remote with the user's own git: their transport, config and credentials, our refs alone."""
+"""Lists, fetches and pushes refs of a remote with the user's own git: their transport, config and credentials."""
 
 import contextlib
 import os
@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
-from gitnexus.git.child import GitFailed, clean_environment, reason
+from gitnexus.git.checkout import mend_worktree_heads
+from gitnexus.git.child import GitFailed, clean_environment, git_error_line, is_lock_held
 from gitnexus.git.discovery import Repo
 
 # How people choose their transport and their config; a hook's GIT_DIR and GIT_INDEX_FILE are not among them.
@@ -21,6 +22,8 @@ _TRANSPORT = (
     "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY",
 )  # fmt: skip
 _ASK_SECONDS = 60
+# A command line holds 2 MiB on Linux and 1 MiB on a Mac; a ref with its lease takes at most some 300 bytes.
+_MOST_AT_ONCE = 2500
 _PASSWORD = re.compile(r"://[^/@]*@")
 _LONGEST = 1800
 # Whoever serves may want to fill a machine: large things go through no memory, and all of it to one file that grows.
@@ -34,14 +37,14 @@ _BEHIND = ("fetch first", "non-fast-forward", "stale info", "already exists", "f
            "reference already exists", "atomic push fail", "transaction failed")  # fmt: skip
 
 
-class Unreachable(GitFailed):
-    """The remote did not answer, or not as a git server does."""
+class RemoteUnreachable(GitFailed):
+    """The remote did not answer, or its answer was not that of a git server."""
 
 
-class Order(NamedTuple):
-    """What a ref of the remote is to become: `new` None deletes it. With `expected` only if it is that now.
+class RefUpdate(NamedTuple):
+    """An update of a ref on the remote; `new` None deletes it. With `expected`, only if that is its current value.
 
-    `expected` empty means that it must not be there yet; None leaves it to git, which only goes forward.
+    An empty `expected` means that the ref must not exist; None leaves the check to git, which only fast-forwards.
     """
 
     ref: str
@@ -49,19 +52,19 @@ class Order(NamedTuple):
     expected: str | None = None
 
 
-class Outcome(NamedTuple):
-    """What became of an order. `behind` is the only one worth a second try: the remote has something newer."""
+class PushOutcome(NamedTuple):
+    """The result of one ref update. Only `behind` is worth a retry: the remote has something newer."""
 
     kind: Literal["done", "same", "behind", "refused"]
     why: str = ""
 
 
-def listed(repo: Repo, remote: str, patterns: Sequence[str]) -> dict[str, str]:
-    """Return the refs of a remote that begin with one of these, with their ids. Raises: Unreachable."""
+def list_remote_refs(repo: Repo, remote: str, patterns: Sequence[str]) -> dict[str, str]:
+    """Return the refs of a remote that begin with one of `patterns`, with their ids. Raises: RemoteUnreachable."""
     asked = [one if not one.endswith("/") else f"{one}*" for one in patterns]
-    done = _run(repo, ["ls-remote", "--quiet", "--refs", "--", remote, *asked], seconds=_ASK_SECONDS)
+    done = _run_transfer(repo, ["ls-remote", "--quiet", "--refs", "--", remote, *asked], seconds=_ASK_SECONDS)
     if done.returncode != 0:
-        raise Unreachable(f"{shown(remote)} cannot be asked: {reason(done.stderr)}",
+        raise RemoteUnreachable(f"{remote_without_password(remote)} cannot be asked: {git_error_line(done.stderr)}",
                           hint="git remote -v shows where it is; git ls-remote asks it the same")  # fmt: skip
     found = {}
     for line in done.stdout.decode("utf-8", "replace").splitlines():
@@ -71,41 +74,64 @@ def listed(repo: Repo, remote: str, patterns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def fetched(repo: Repo, remote: str, refs: Mapping[str, str], *, most: int, whole: bool = False) -> None:
-    """Fetch refs of a remote into refs of ours: source → target. More than `most` bytes are refused.
+def fetch_remote_refs(repo: Repo, remote: str, refs: Mapping[str, str], *, most: int, whole: bool = False) -> None:
+    """Fetch refs of a remote into local refs: source → target. Refuses more than `most` bytes.
 
-    `whole` brings the history that a shallow clone lacks. Raises: Unreachable, Failed.
+    `whole` also fetches the history that a shallow clone lacks. Raises: RemoteUnreachable, Failed.
     """
     if not refs:
         return
+    mend_worktree_heads(repo)  # a HEAD that names no object makes every fetch fail
     argv = [*_BOUNDED, *_FETCH, *(["--depth=2147483647"] if whole else []), "--", remote]
     text = "".join(f"+{source}:{target}\n" for source, target in refs.items())
-    done = _run(repo, argv, stdin=text.encode(), most=most)
+    done = _run_transfer(repo, argv, stdin=text.encode(), most=most)
+    if done.returncode != 0 and is_lock_held(done.stderr):
+        from gitnexus.git.locks import break_named_locks  # only where a lock is in the way
+
+        if break_named_locks(repo.common_dir, done.stderr):
+            done = _run_transfer(repo, argv, stdin=text.encode(), most=most)
     if done.returncode != 0:
-        raise Unreachable(f"fetching from {shown(remote)} failed: {reason(done.stderr)}")
+        raise RemoteUnreachable(
+            f"fetching from {remote_without_password(remote)} failed: {git_error_line(done.stderr)}"
+        )
 
 
-def pushed(repo: Repo, remote: str, orders: Sequence[Order], *, atomic: bool = False) -> dict[str, Outcome]:
-    """Push refs, never by force: the remote's own check of the old value decides. Raises: Unreachable."""
+def push_ref_updates(
+    repo: Repo, remote: str, orders: Sequence[RefUpdate], *, atomic: bool = False
+) -> dict[str, PushOutcome]:
+    """Push refs, never by force: the remote's own check of the old value decides. Raises: RemoteUnreachable.
+
+    More than one command line holds goes in several pushes, unless it is `atomic`.
+    """
+    if not atomic and len(orders) > _MOST_AT_ONCE:
+        first = push_ref_updates(repo, remote, orders[:_MOST_AT_ONCE])
+        return first | push_ref_updates(repo, remote, orders[_MOST_AT_ONCE:])
     if not orders:
         return {}
     leases = [f"--force-with-lease={one.ref}:{one.expected}" for one in orders if one.expected is not None]
     specs = [f"{one.new or ''}:{one.ref}" for one in orders]
     argv = [*_PUSH, *(["--atomic"] if atomic else []), *leases, "--", remote, *specs]
-    done = _run(repo, argv)
-    found = _outcomes(done.stdout.decode("utf-8", "replace"))
+    from gitnexus.git.locks import break_server_locks, noted_ref_change  # only for a push
+
+    with noted_ref_change(repo.common_dir) as note:  # a push also moves the remote's branches as they are known here
+        done = _run_transfer(repo, argv)
+        note.note_end(done)
+    found = _parse_push_output(done.stdout.decode("utf-8", "replace"))
+    if is_lock_held(done.stderr):
+        words = break_server_locks(done.stderr)
+        found = {ref: PushOutcome(one.kind, words if one.kind == "behind" else one.why) for ref, one in found.items()}
     missing = [one.ref for one in orders if one.ref not in found]
     if missing:
-        raise Unreachable(f"pushing to {shown(remote)} failed: {reason(done.stderr)}")
+        raise RemoteUnreachable(f"pushing to {remote_without_password(remote)} failed: {git_error_line(done.stderr)}")
     return found
 
 
-def shown(remote: str) -> str:
-    """Return a remote for people: an address without the password in it."""
+def remote_without_password(remote: str) -> str:
+    """Return a remote's name or URL without the password, for display."""
     return one_line(_PASSWORD.sub("://", remote), 120)
 
 
-def _outcomes(text: str) -> dict[str, Outcome]:
+def _parse_push_output(text: str) -> dict[str, PushOutcome]:
     found = {}
     for line in text.splitlines():
         fields = line.split("\t")
@@ -114,16 +140,16 @@ def _outcomes(text: str) -> dict[str, Outcome]:
         flag, spec, summary = fields
         ref = spec.rpartition(":")[2]
         if flag == "=":
-            found[ref] = Outcome("same")
+            found[ref] = PushOutcome("same")
         elif flag != "!":
-            found[ref] = Outcome("done")
+            found[ref] = PushOutcome("done")
         else:
             behind = any(word in summary for word in _BEHIND)
-            found[ref] = Outcome("behind" if behind else "refused", summary.strip())
+            found[ref] = PushOutcome("behind" if behind else "refused", summary.strip())
     return found
 
 
-def _run(
+def _run_transfer(
     repo: Repo, argv: list[str], *, stdin: bytes = b"", seconds: float = _LONGEST, most: int = 0
 ) -> "subprocess.CompletedProcess[bytes]":
     env = {**clean_environment(), **{name: os.environ[name] for name in _TRANSPORT if name in os.environ}}
@@ -131,14 +157,14 @@ def _run(
     env.pop("GIT_NO_LAZY_FETCH", None)
     try:
         child = subprocess.Popen(
-            ["git", *argv], cwd=repo.place, env=env,
+            ["git", *argv], cwd=repo.folder, env=env,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
     except FileNotFoundError as exc:
         raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
     deadline = time.monotonic() + seconds
     objects = repo.common_dir / "objects"
-    before = _incoming(objects) if most else 0
+    before = _incoming_bytes(objects) if most else 0
     given: bytes | None = stdin
     while True:
         try:
@@ -146,23 +172,23 @@ def _run(
             return subprocess.CompletedProcess(argv, child.returncode, out, said)
         except subprocess.TimeoutExpired:
             given = None
-            too_much = most and _incoming(objects) - before > most
+            too_much = most and _incoming_bytes(objects) - before > most
             if too_much or time.monotonic() >= deadline:
-                _end(child, objects)
+                _end_transfer(child, objects)
                 if too_much:
                     raise Failed(
                         f"the remote sends more than {most // 2**20} MiB; the fetch was ended, and nothing was taken",
                         hint="git config nexus.syncMaxBytes allows more, if you know what it is",
                     ) from None
-                raise Unreachable(f"git took longer than {int(seconds)} seconds") from None
+                raise RemoteUnreachable(f"git took longer than {int(seconds)} seconds") from None
         except BaseException:
-            _end(child, objects)
+            _end_transfer(child, objects)
             raise
 
 
-def _end(child: "subprocess.Popen[bytes]", objects: Path) -> None:
-    """End git, and remove what it had half received: it does not."""
-    half = _half_received(child.pid, objects.resolve())
+def _end_transfer(child: "subprocess.Popen[bytes]", objects: Path) -> None:
+    """Stop git, and remove its partly received files, which git leaves behind."""
+    half = _half_received_files(child.pid, objects.resolve())
     child.terminate()
     try:
         child.communicate(timeout=5)
@@ -173,8 +199,8 @@ def _end(child: "subprocess.Popen[bytes]", objects: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _half_received(pid: int, objects: Path) -> list[Path]:
-    """Return the files that git is filling for us; it leaves them where it is ended. Known only where /proc tells."""
+def _half_received_files(pid: int, objects: Path) -> list[Path]:
+    """Return the files that git is receiving into; git leaves them behind when it is stopped. Needs /proc."""
     found: list[Path] = []
     with contextlib.suppress(OSError):
         for entry in os.scandir(f"/proc/{pid}/fd"):
@@ -183,11 +209,11 @@ def _half_received(pid: int, objects: Path) -> list[Path]:
                 if file.is_relative_to(objects) and file.name.startswith("tmp_"):
                     found.append(file)
         for below in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            found += _half_received(int(below), objects)
+            found += _half_received_files(int(below), objects)
     return found
 
 
-def _incoming(objects: Path) -> int:
+def _incoming_bytes(objects: Path) -> int:
     total = 0
     with contextlib.suppress(OSError):
         for entry in os.scandir(objects / "pack"):

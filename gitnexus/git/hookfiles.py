@@ -1,6 +1,6 @@
-"""Our hooks in a repository: config hooks where git knows them, else a marked block in the hook file.
+"""Installs, removes and checks our git hooks: config hooks where git supports them, else a block in the hook file.
 
-Nobody's hook is moved, copied or renamed, and `core.hooksPath` is never set.
+Hooks of others are never moved, copied or renamed, and `core.hooksPath` is never set.
 """
 
 import os
@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from gitnexus.base import blocks, shim
-from gitnexus.base.files import expand_home, replace
+from gitnexus.base.files import expand_home, replace_file
 from gitnexus.git import config
-from gitnexus.git.child import must, run
+from gitnexus.git.child import run_git, run_git_or_raise
 from gitnexus.git.discovery import Repo
-from gitnexus.git.hookmanagers import advice, config_that_runs_us, lasting_advice, manager_of
+from gitnexus.git.hookmanagers import hook_advice, hook_manager_of, lasting_advice, manager_config_with_hook
 
 EVENTS = ("pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-checkout")
 # Only for who asked for it: every push of theirs syncs as well.
@@ -28,8 +28,8 @@ _SHELL = re.compile(r"^#!\s*(/usr/bin/env\s+)?\S*?(ba|da|a|k|z)?sh\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
-    """One event: how it is installed, or why it is not and the line that would do it."""
+class HookStatus:
+    """One event: how its hook is installed, or why it is not and the line that would install it."""
 
     event: str
     how: str  # config | file | manager | none | manual
@@ -39,76 +39,76 @@ class Hook:
 
     @property
     def runs(self) -> bool:
-        """True if git, or a hook manager, runs us at this event."""
+        """True if git or a hook manager runs git nexus at this event."""
         return self.how in ("config", "file", "manager")
 
 
 @lru_cache(maxsize=1)
 def git_version() -> tuple[int, ...]:
     """Return the installed git's version."""
-    text = must("version").decode()
+    text = run_git_or_raise("version").decode()
     return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
-def wanted(repo: Repo) -> tuple[str, ...]:
-    """Return the events that are to run here."""
-    return (*EVENTS, SYNC_EVENT) if config.get(repo, SYNC_KEY) == "true" else EVENTS
+def wanted_hook_events(repo: Repo) -> tuple[str, ...]:
+    """Return the events whose hooks should be installed in this repository."""
+    return (*EVENTS, SYNC_EVENT) if config.config_value(repo, SYNC_KEY) == "true" else EVENTS
 
 
-def install(repo: Repo, *, sync: bool = False) -> list[Hook]:
-    """Install every event of ours; twice is harmless. With `sync` also the one that syncs at each push."""
-    _put_shim(repo)
+def install_hooks(repo: Repo, *, sync: bool = False) -> list[HookStatus]:
+    """Install our hook for every event; calling it twice is harmless. `sync` adds the hook that syncs at each push."""
+    _write_shim(repo)
     if sync:
-        config.put(repo, SYNC_KEY, "true")
-    events = wanted(repo)
+        config.set_config_value(repo, SYNC_KEY, "true")
+    events = wanted_hook_events(repo)
     if git_version() >= CONFIG_HOOKS_SINCE:
         for event in events:
-            _forget(repo, event)
-            config.put(repo, f"hook.nexus-{event}.event", event)
-            config.put(repo, f"hook.nexus-{event}.command", _config_command(event))
-        return status(repo)
-    manual = [_into_file(repo, event) for event in events]
-    return [wrong or found for wrong, found in zip(manual, status(repo), strict=True)]
+            _remove_event_blocks(repo, event)
+            config.set_config_value(repo, f"hook.nexus-{event}.event", event)
+            config.set_config_value(repo, f"hook.nexus-{event}.command", _config_command(event))
+        return hook_statuses(repo)
+    manual = [_install_into_file(repo, event) for event in events]
+    return [wrong or found for wrong, found in zip(manual, hook_statuses(repo), strict=True)]
 
 
-def uninstall(repo: Repo) -> list[str]:
-    """Take our hooks out, whichever way they came in; return the events that were there."""
-    gone = [hook.event for hook in status(repo) if hook.how in ("config", "file")]
+def uninstall_hooks(repo: Repo) -> list[str]:
+    """Remove our hooks, however they were installed; return the events that had one."""
+    gone = [hook.event for hook in hook_statuses(repo) if hook.how in ("config", "file")]
     for event in (*EVENTS, SYNC_EVENT):
-        _forget(repo, event)
-        if config.get_local(repo, rf"^hook\.nexus-{event}\."):
-            config.drop_section(repo, f"hook.nexus-{event}")
-    config.drop_key(repo, SYNC_KEY)
+        _remove_event_blocks(repo, event)
+        if config.local_config_values(repo, rf"^hook\.nexus-{event}\."):
+            config.remove_config_section(repo, f"hook.nexus-{event}")
+    config.unset_config_key(repo, SYNC_KEY)
     shim_file(repo).unlink(missing_ok=True)
     return gone
 
 
-def status(repo: Repo) -> list[Hook]:
-    """Return what is installed for each event."""
-    by_config = config.get_local(repo, r"^hook\.nexus-.*\.command$")
+def hook_statuses(repo: Repo) -> list[HookStatus]:
+    """Return the status of our hook for each event."""
+    by_config = config.local_config_values(repo, r"^hook\.nexus-.*\.command$")
     if by_config and git_version() < CONFIG_HOOKS_SINCE:
         by_config = {}  # installed by a newer git than the one that runs now
-    return [_status(repo, event, by_config) for event in wanted(repo)]
+    return [_status_of_event(repo, event, by_config) for event in wanted_hook_events(repo)]
 
 
-def _status(repo: Repo, event: str, by_config: dict[str, list[str]]) -> Hook:
+def _status_of_event(repo: Repo, event: str, by_config: dict[str, list[str]]) -> HookStatus:
     path = hooks_folder(repo) / event
-    text = _text(path)
-    manager = manager_of(path.parent, text)
+    text = _read_hook_text(path)
+    manager = hook_manager_of(path.parent, text)
     if by_config.get(f"hook.nexus-{event}.command") == [_config_command(event)]:
-        return Hook(event, "config", f"hook.nexus-{event}", manager)
-    through = config_that_runs_us(repo.worktree, manager, event)
+        return HookStatus(event, "config", f"hook.nexus-{event}", manager)
+    through = manager_config_with_hook(repo.worktree, manager, event)
     if through is not None:
-        return Hook(event, "manager", str(through), manager)
+        return HookStatus(event, "manager", str(through), manager)
     # pre-commit renames the hook that it finds and runs it first.
     for file in (path, path.with_name(f"{event}.legacy")) if manager == "pre-commit" else (path,):
-        if blocks.found(_text(file) or "") and os.access(file, os.X_OK):
-            return Hook(event, "file", str(file), manager, lasting_advice(manager, event))
-    return Hook(event, "none", str(path), manager)
+        if blocks.find_block(_read_hook_text(file) or "") and os.access(file, os.X_OK):
+            return HookStatus(event, "file", str(file), manager, lasting_advice(manager, event))
+    return HookStatus(event, "none", str(path), manager)
 
 
 def _config_command(event: str) -> str:
-    """Return a command that finds the shim from any worktree, also after the repository was moved."""
+    """Return a command that finds the shim from any worktree, even after the repository was moved."""
     return (
         "nexus=${GIT_DIR:-.git}/nexus/hook; "
         '[ -f "$nexus" ] || nexus=$(git rev-parse --git-common-dir)/nexus/hook; '
@@ -117,59 +117,59 @@ def _config_command(event: str) -> str:
 
 
 def hooks_folder(repo: Repo) -> Path:
-    """Return the folder that git takes hooks from here: as git does, relative to where hooks run."""
-    named = config.get(repo, "core.hooksPath")
-    return repo.place / expand_home(named) if named else repo.common_dir / "hooks"
+    """Return the folder that git reads hooks from; like git, relative to the folder in which hooks run."""
+    named = config.config_value(repo, "core.hooksPath")
+    return repo.folder / expand_home(named) if named else repo.common_dir / "hooks"
 
 
 def shim_file(repo: Repo) -> Path:
-    """Return where this repository's copy of the shim lies."""
+    """Return the path of this repository's copy of the shim."""
     return repo.common_dir / "nexus" / "hook"
 
 
 def shim_works(repo: Repo) -> bool:
-    """True if the installed shim is the current one and can be run."""
+    """Return True if the installed shim is the current version and executable."""
     path = shim_file(repo)
     return path.exists() and os.access(path, os.X_OK) and path.read_text(encoding="utf-8") == _shim_text()
 
 
-def _into_file(repo: Repo, event: str) -> Hook | None:
-    """Put our block into the hook file, or return why that is left to the owner."""
+def _install_into_file(repo: Repo, event: str) -> HookStatus | None:
+    """Add our block to the hook file, or return why the owner of the file has to do it."""
     path = hooks_folder(repo) / event
-    text = _text(path)
-    manager = manager_of(path.parent, text)
-    why = _why_not(repo, path, text, manager)
+    text = _read_hook_text(path)
+    manager = hook_manager_of(path.parent, text)
+    why = _why_not_editable(repo, path, text, manager)
     if why:
-        return Hook(event, "manual", str(path), manager, f"{why}: {advice(manager, event)}")
-    after = blocks.with_block(_CREATED if text is None else text, _body(repo, event), after_first_line=True)
+        return HookStatus(event, "manual", str(path), manager, f"{why}: {hook_advice(manager, event)}")
+    after = blocks.with_block(_CREATED if text is None else text, _block_body(repo, event), after_first_line=True)
     if after != text:
-        replace(path, after.encode("utf-8", "surrogateescape"), mode=0o755 if text is None else None)
+        replace_file(path, after.encode("utf-8", "surrogateescape"), mode=0o755 if text is None else None)
     return None
 
 
-def _why_not(repo: Repo, path: Path, text: str | None, manager: str | None) -> str | None:
+def _why_not_editable(repo: Repo, path: Path, text: str | None, manager: str | None) -> str | None:
     if manager == "husky":
         return "husky owns the hooks of this repository"
-    if config.scoped(repo, "core.hooksPath")[0] not in ("", "local", "worktree"):
+    if config.config_value_with_scope(repo, "core.hooksPath")[0] not in ("", "local", "worktree"):
         return f"{path.parent} serves other repositories too (core.hooksPath)"
     if text is None:
-        return None if _tracked(repo, path.parent) is False else f"{path.parent} is tracked by git"
+        return None if _is_tracked(repo, path.parent) is False else f"{path.parent} is tracked by git"
     if path.is_symlink():
         return f"{path} is a link"
     if not os.access(path, os.X_OK):
         return f"{path} is not executable, so git ignores it"
     if not _SHELL.match(text):
         return f"{path} is not a shell script"
-    return f"{path} is tracked by git" if _tracked(repo, path) else None
+    return f"{path} is tracked by git" if _is_tracked(repo, path) else None
 
 
-def _tracked(repo: Repo, path: Path) -> bool:
+def _is_tracked(repo: Repo, path: Path) -> bool:
     if repo.worktree is None or not path.is_relative_to(repo.worktree) or path.is_relative_to(repo.common_dir):
         return False
-    return bool(run("ls-files", "-z", "--", str(path), git_dir=repo.git_dir, cwd=repo.worktree).stdout)
+    return bool(run_git("ls-files", "-z", "--", str(path), git_dir=repo.git_dir, cwd=repo.worktree).stdout)
 
 
-def _body(repo: Repo, event: str) -> str:
+def _block_body(repo: Repo, event: str) -> str:
     default = hooks_folder(repo) == repo.common_dir / "hooks"
     # Beside the hook where that is the repository's own folder, so that the repository can be moved.
     path = '"${0%/*}/../nexus/hook"' if default else shlex.quote(str(shim_file(repo)))
@@ -179,34 +179,34 @@ def _body(repo: Repo, event: str) -> str:
     )
 
 
-def _forget(repo: Repo, event: str) -> None:
-    """Take our block out of a hook, also where pre-commit or lefthook have put ours aside."""
+def _remove_event_blocks(repo: Repo, event: str) -> None:
+    """Remove our block from a hook, also from the copy that pre-commit or lefthook has moved aside."""
     for name in (event, f"{event}.legacy", f"{event}.old"):
-        _forget_file(hooks_folder(repo) / name)
+        _remove_our_block(hooks_folder(repo) / name)
 
 
-def _forget_file(path: Path) -> None:
-    text = _text(path)
-    if text is None or not blocks.found(text) or path.is_symlink():
+def _remove_our_block(path: Path) -> None:
+    text = _read_hook_text(path)
+    if text is None or not blocks.find_block(text) or path.is_symlink():
         return
-    rest = blocks.without(text)
+    rest = blocks.without_block(text)
     if rest == _CREATED:
         path.unlink()
     else:
-        replace(path, rest.encode("utf-8", "surrogateescape"))
+        replace_file(path, rest.encode("utf-8", "surrogateescape"))
 
 
-def _put_shim(repo: Repo) -> None:
-    replace(shim_file(repo), _shim_text().encode(), mode=0o755)
+def _write_shim(repo: Repo) -> None:
+    replace_file(shim_file(repo), _shim_text().encode(), mode=0o755)
 
 
 def _shim_text() -> str:
-    text = Path(shim.source()).read_text(encoding="utf-8")
-    return text.replace("nexus_program=git-nexus", f"nexus_program={shlex.quote(program())}", 1)
+    text = Path(shim.shim_source_path()).read_text(encoding="utf-8")
+    return text.replace("nexus_program=git-nexus", f"nexus_program={shlex.quote(program_path())}", 1)
 
 
-def program() -> str:
-    """Return the full path of the git-nexus program that is running, or its bare name."""
+def program_path() -> str:
+    """Return the full path of the running git-nexus program, or its bare name."""
     started = Path(sys.argv[0])
     if started.name == "git-nexus" and started.is_absolute() and os.access(started, os.X_OK):
         return str(started)
@@ -216,19 +216,19 @@ def program() -> str:
     return str(beside) if beside.exists() else shutil.which("git-nexus") or "git-nexus"
 
 
-def _text(path: Path) -> str | None:
+def _read_hook_text(path: Path) -> str | None:
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
 
 
-def probe(repo: Repo) -> bool:
-    """True if the installed shim runs to its end and the program it would start is there."""
+def probe_shim(repo: Repo) -> bool:
+    """Return True if the installed shim runs to its end and the program it would start exists."""
     import subprocess
 
     from gitnexus.git.child import clean_environment
 
     env = clean_environment({"GIT_DIR": str(repo.git_dir)})
-    asked = subprocess.run([str(shim_file(repo)), "probe"], env=env, cwd=repo.place, capture_output=True, check=False)
+    asked = subprocess.run([str(shim_file(repo)), "probe"], env=env, cwd=repo.folder, capture_output=True, check=False)
     return asked.returncode == 0 and asked.stdout.strip() != b""

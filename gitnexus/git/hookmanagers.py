@@ -1,4 +1,4 @@
-"""husky, lefthook and pre-commit: who owns a hook, whether it runs us, and the line that makes it."""
+"""Detects husky, lefthook and pre-commit: which one owns a hook, whether it calls git nexus, and the line to add."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _CONFIGS = {
 }
 
 
-def manager_of(folder: Path, text: str | None) -> str | None:
+def hook_manager_of(folder: Path, text: str | None) -> str | None:
     """Return the manager that owns the hooks folder or wrote the text of a hook, or None."""
     if folder.parts[-2:] == (".husky", "_") or folder.name == ".husky":
         return "husky"
@@ -20,8 +20,8 @@ def manager_of(folder: Path, text: str | None) -> str | None:
     return None
 
 
-def config_that_runs_us(worktree: Path | None, manager: str | None, event: str) -> Path | None:
-    """Return the manager's config that has our line for `event`, or None."""
+def manager_config_with_hook(worktree: Path | None, manager: str | None, event: str) -> Path | None:
+    """Return the manager's config file that contains our line for `event`, or None."""
     for name in _CONFIGS.get(manager or "", ()) if worktree else ():
         path = Path(worktree or "", name.format(event=event))
         try:
@@ -33,8 +33,8 @@ def config_that_runs_us(worktree: Path | None, manager: str | None, event: str) 
     return None
 
 
-def advice(manager: str | None, event: str) -> str:
-    """Return the one line that runs us from a manager's config."""
+def hook_advice(manager: str | None, event: str) -> str:
+    """Return the line to add to a manager's config to run git nexus."""
     call = f"git nexus hook {event}"
     if manager == "lefthook":
         given = {"prepare-commit-msg": ' "{1}" "{2}" "{3}"', "commit-msg": ' "{1}"', "post-checkout": " {0}"}
@@ -46,8 +46,8 @@ def advice(manager: str | None, event: str) -> str:
 
 
 def lasting_advice(manager: str | None, event: str) -> str | None:
-    """Return what to do so that our hook outlives the manager's next installation."""
-    return f"{manager} writes this file anew at times; to stay, {advice(manager, event)}" if manager else None
+    """Return what to do so that our hook survives the manager's next installation."""
+    return f"{manager} writes this file anew at times; to stay, {hook_advice(manager, event)}" if manager else None
 
 
 def _hook_id(event: str) -> str:

@@ -1,11 +1,11 @@
-"""Who is at work, as the user's git knows them."""
+"""Returns the author name and e-mail address from the user's git config."""
 
 import os
 import re
 import time
 
 from gitnexus.git import config
-from gitnexus.git.child import run
+from gitnexus.git.child import run_git
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import Author
 
@@ -16,14 +16,14 @@ _PLAIN = re.compile(r"[\w(+-](?:[^<>\\\n]*[\w)+-])?")
 _NOBODY = ("git nexus", "git-nexus@localhost")
 
 
-def author(repo: Repo) -> Author:
-    """Return the committer that git would name here, and now; a stand-in where git knows nobody."""
+def current_author(repo: Repo) -> Author:
+    """Return the committer that git would use here, with the current time; a placeholder if git has none configured."""
     # The committer, not the author: in a hook GIT_AUTHOR_* speaks of the commit that is being amended.
     named = {name: os.environ[name] for name in _WHO if name in os.environ}
     plain = _plain_identity(repo, named)
     if plain is not None:
         return Author(*plain, int(time.time()), time.localtime().tm_gmtoff // 60)
-    asked = run("var", "GIT_COMMITTER_IDENT", git_dir=repo.common_dir, env=named)
+    asked = run_git("var", "GIT_COMMITTER_IDENT", git_dir=repo.common_dir, env=named)
     line = asked.stdout.decode("utf-8", "replace").strip() if asked.returncode == 0 else ""
     name, found, rest = line.partition(" <")
     email = rest.partition(">")[0]
@@ -32,16 +32,16 @@ def author(repo: Repo) -> Author:
     return Author(name.strip(), email, int(time.time()), time.localtime().tm_gmtoff // 60)
 
 
-def again(who: Author) -> Author:
-    """Return the same person, now."""
+def with_current_time(who: Author) -> Author:
+    """Return the same person with the current time."""
     return Author(who.name, who.email, int(time.time()), who.offset_minutes)
 
 
 def _plain_identity(repo: Repo, named: dict[str, str]) -> tuple[str, str] | None:
-    """Return the name and the address that variables or the configuration give, None where git has to be asked."""
+    """Return the name and address from environment or configuration; None if git has to be asked."""
     if "GIT_CONFIG_GLOBAL" in named or "GIT_CONFIG_SYSTEM" in named:
         return None
-    rows = config.rows_of(repo)
+    rows = config.config_rows(repo)
     without_system = named.get("GIT_CONFIG_NOSYSTEM", "0")
     if without_system not in ("0", "1") or any(scope == "worktree" for scope, _, _ in rows):
         return None

@@ -1,6 +1,6 @@
-"""Read and write blobs, trees and commits as loose objects: files below objects/ that git reads like its own.
+"""Reads and writes blobs, trees and commits as loose object files below `objects/`, in git's own format.
 
-Three or four objects written by this process cost a tenth of a `git fast-import` child with its `unpack-objects`.
+Writing three or four objects in this process costs a tenth of a `git fast-import` child with its `unpack-objects`.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gitnexus.base.chance import token
+from gitnexus.base.randomness import random_hex
 from gitnexus.git.child import GitFailed
 from gitnexus.git.objects import FOLDER, Entry
 
@@ -20,17 +20,17 @@ _SPECIAL = (b"fsync", b"sharedrepository", b"createobject", b"[include")
 
 
 def is_plainly_written(common_dir: Path) -> bool:
-    """Return False where a git configuration asks for syncing, sharing or other ways of writing objects.
+    """Return False if the git configuration asks for fsync, sharing or another way of writing objects.
 
-    Looks for the words only, in the usual files: a false alarm costs a child process and nothing else.
+    Searches for the words only, in the usual files: a false alarm costs one child process.
     """
-    return not any(word in text for text in _configurations(common_dir) for word in _SPECIAL)
+    return not any(word in text for text in _config_texts(common_dir) for word in _SPECIAL)
 
 
 def write_loose(objects: Path, object_format: str, kind: str, body: bytes) -> str:
-    """Write one object unless it is there as a loose one, and return its id. Raises: GitFailed."""
-    raw = _raw(kind, body)
-    oid = _id_of(raw, object_format)
+    """Write one object unless it exists as a loose object, and return its id. Raises: GitFailed."""
+    raw = _object_bytes(kind, body)
+    oid = _hash_object_bytes(raw, object_format)
     folder = objects / oid[:2]
     with contextlib.suppress(OSError):
         os.utime(folder / oid[2:])  # as git does: what is written again is young again, and no prune takes it
@@ -43,7 +43,7 @@ def write_loose(objects: Path, object_format: str, kind: str, body: bytes) -> st
 
 
 def read_loose(objects: Path, oid: str) -> tuple[str, bytes] | None:
-    """Return the kind and the bytes of a loose object; None if it is packed, missing or damaged, which git can tell."""
+    """Return the kind and bytes of a loose object; None if it is packed, missing or damaged, which git can tell."""
     try:
         with (objects / oid[:2] / oid[2:]).open("rb") as file:
             packed = file.read(_LARGEST_FILE + 1)
@@ -56,25 +56,30 @@ def read_loose(objects: Path, oid: str) -> tuple[str, bytes] | None:
         return None
 
 
-def read_verified(objects: Path, oid: str) -> tuple[str, bytes] | None:
-    """The same, but None also if the bytes are not what the id stands for."""
+def read_verified_loose(objects: Path, oid: str) -> tuple[str, bytes] | None:
+    """Return the kind and bytes of a loose object; None also if the bytes do not match the id."""
     found = read_loose(objects, oid)
-    return found if found is not None and _id_of(_raw(*found), "sha1" if len(oid) == 40 else "sha256") == oid else None
+    return (
+        found
+        if found is not None
+        and _hash_object_bytes(_object_bytes(*found), "sha1" if len(oid) == 40 else "sha256") == oid
+        else None
+    )
 
 
-def _raw(kind: str, body: bytes) -> bytes:
+def _object_bytes(kind: str, body: bytes) -> bytes:
     return b"%s %d\0%b" % (kind.encode(), len(body), body)
 
 
-def _id_of(raw: bytes, object_format: str) -> str:
+def _hash_object_bytes(raw: bytes, object_format: str) -> str:
     import hashlib  # 3 ms, and a plain command hashes nothing
 
     digest = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
     return digest(raw, usedforsecurity=False).hexdigest()
 
 
-def tree_text(rows: Mapping[str, Entry]) -> bytes:
-    """Return the bytes of a tree object with these rows."""
+def tree_object_bytes(rows: Mapping[str, Entry]) -> bytes:
+    """Return the bytes of a tree object with these entries."""
     named = [(name.encode("utf-8", "surrogateescape"), entry) for name, entry in rows.items()]
     named.sort(key=lambda row: row[0] + b"/" if row[1].mode == FOLDER else row[0])
     return b"".join(b"%o %b\0%b" % (entry.mode, name, bytes.fromhex(entry.oid)) for name, entry in named)
@@ -82,7 +87,7 @@ def tree_text(rows: Mapping[str, Entry]) -> bytes:
 
 def _write_file(folder: Path, name: str, data: bytes) -> None:
     # `git prune` takes files of such a name for what a killed process left behind.
-    temporary = folder / f"tmp_obj_{token(8)}"
+    temporary = folder / f"tmp_obj_{random_hex(8)}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir()
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
@@ -96,7 +101,7 @@ def _write_file(folder: Path, name: str, data: bytes) -> None:
         raise
 
 
-def _configurations(common_dir: Path) -> Iterator[bytes]:
+def _config_texts(common_dir: Path) -> Iterator[bytes]:
     """Yield the texts of git's usual configuration files, in lower case."""
     home = Path(os.environ.get("HOME", "/nonexistent"))
     users: Sequence[Path] = (

@@ -1,10 +1,11 @@
-"""What a merge would be, and a change on another base: worked out in a private git, no checkout is touched."""
+"""Computes merges and replays a change on another base in a private git folder. No checkout is touched."""
 
 from collections.abc import Sequence
 
 from gitnexus.base.errors import Conflict
-from gitnexus.git.child import GitFailed, reason
-from gitnexus.git.commits import tree_of
+from gitnexus.git.ancestry import is_ancestor
+from gitnexus.git.child import GitFailed, git_error_line
+from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.private import PrivateGit
 
 # Each parent costs a merge: git itself writes no octopus of more than this, and a commit can claim a million.
@@ -12,36 +13,31 @@ MOST_PARENTS = 25
 _PERSON = "git nexus <git-nexus@localhost> 0 +0000"
 
 
-def is_ancestor(git: PrivateGit, older: str, newer: str) -> bool:
-    """True if one commit is the other or comes before it."""
-    return older == newer or git.run("merge-base", "--is-ancestor", older, newer).returncode == 0
-
-
 def merge_base(git: PrivateGit, one: str, other: str) -> str | None:
-    """Return the commit at which two lines part, None where they have none in common."""
+    """Return the merge base of two commits, or None if they have no common history."""
     asked = git.run("merge-base", one, other)
     return asked.stdout.decode("ascii").split()[0] if asked.returncode == 0 else None
 
 
 def clean_merge(git: PrivateGit, ours: str, theirs: str) -> str | None:
-    """Return the tree that git makes of two commits by itself; None for a conflict, or a git that cannot tell."""
+    """Return the tree of an automatic merge of two commits; None for a conflict, or a git that is too old."""
     if is_ancestor(git, ours, theirs):
-        return tree_of(git, theirs)
+        return tree_of_commit(git, theirs)
     if is_ancestor(git, theirs, ours):
-        return tree_of(git, ours)
-    return _merged_apart(git, ours, theirs)
+        return tree_of_commit(git, ours)
+    return _merge_diverged(git, ours, theirs)
 
 
-def _merged_apart(git: PrivateGit, ours: str, theirs: str) -> str | None:
-    """Return the tree of two commits of which neither comes before the other; git before 2.38 cannot, and fails too."""
+def _merge_diverged(git: PrivateGit, ours: str, theirs: str) -> str | None:
+    """Return the merged tree of two diverged commits; git before 2.38 cannot do it and fails too."""
     done = git.run("merge-tree", "--write-tree", "--no-messages", ours, theirs)
     return done.stdout.decode("ascii").split()[0] if done.returncode == 0 else None
 
 
 def clean_merge_of_all(git: PrivateGit, parents: Sequence[str]) -> str | None:
-    """Return the tree that git makes of all parents of a commit, one after the other; None as for `clean_merge`.
+    """Return the tree of an automatic merge of all parents, one after the other; None as for `clean_merge`.
 
-    What two of them make is a commit of the private git alone, and the next one is merged with that.
+    Each intermediate result is a commit of the private git only, which the next parent is merged into.
     """
     if not 2 <= len(parents) <= MOST_PARENTS:
         return None
@@ -52,50 +48,50 @@ def clean_merge_of_all(git: PrivateGit, parents: Sequence[str]) -> str | None:
         if is_ancestor(git, merged, parent):
             merged = parent
             continue
-        tree = _merged_apart(git, merged, parent)
+        tree = _merge_diverged(git, merged, parent)
         if tree is None or at == len(parents):
             return tree
         raw = f"tree {tree}\nparent {merged}\nparent {parent}\nauthor {_PERSON}\ncommitter {_PERSON}\n\nmerged\n"
         merged = git.must("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw.encode()).decode().strip()
-    return tree_of(git, merged)
+    return tree_of_commit(git, merged)
 
 
-def count_lost(git: PrivateGit, old: str, new: str) -> int:
-    """Return how many commits `old` has and `new` has not: what is lost where a branch moves from one to the other."""
+def count_lost_commits(git: PrivateGit, old: str, new: str) -> int:
+    """Return how many commits are in `old` and not in `new`: those lost if a branch moves from one to the other."""
     return int(git.must("rev-list", "--count", old, f"^{new}", "--"))
 
 
-def replayed(git: PrivateGit, onto: str, old: str, new: str) -> str:
-    """Return the tree that the change from `old` to `new` makes of the tree `onto`, whole context and no guess.
+def replay_change(git: PrivateGit, onto: str, old: str, new: str) -> str:
+    """Return the tree `onto` with the change from `old` to `new` applied; the full context has to match.
 
-    The objects are in `git` until they are kept. Raises: Conflict where it does not fit.
+    The objects are in `git` until they are kept. Raises: Conflict if the change does not apply.
     """
     if onto == old:
         return new
-    return _applied(git, onto, patch_between(git, old, new))
+    return _apply_to_tree(git, onto, patch_between(git, old, new))
 
 
 def patch_between(git: PrivateGit, old: str, new: str) -> bytes:
-    """Return the whole difference of two trees as a patch that git applies, binary files too."""
+    """Return the complete difference of two trees as a patch that git can apply, binary files included."""
     return git.must("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
                     "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", old, new, "--")  # fmt: skip
 
 
-def recounted(git: PrivateGit, onto: str, patch: bytes) -> bytes:
-    """Return a patch to the tree `onto` that was edited by hand, as git writes it: its hunks need not count right.
+def recount_patch(git: PrivateGit, onto: str, patch: bytes) -> bytes:
+    """Return a hand-edited patch to the tree `onto` as git writes it; its line counts may be wrong.
 
-    Raises: Conflict where it does not fit.
+    Raises: Conflict if it does not apply.
     """
-    return patch_between(git, onto, _applied(git, onto, patch, "--recount"))
+    return patch_between(git, onto, _apply_to_tree(git, onto, patch, "--recount"))
 
 
-def _applied(git: PrivateGit, onto: str, patch: bytes, *options: str) -> str:
+def _apply_to_tree(git: PrivateGit, onto: str, patch: bytes, *options: str) -> str:
     git.must("read-tree", onto)
     if patch:
         done = git.run("apply", "--cached", *options, "-p1", "--whitespace=nowarn", "-", stdin=patch)
         if done.returncode != 0:
-            raise Conflict(f"the change does not fit: {reason(done.stderr)}")
+            raise Conflict(f"the change does not fit: {git_error_line(done.stderr)}")
     written = git.run("write-tree")
     if written.returncode != 0:
-        raise GitFailed(f"the result is no proper tree: {reason(written.stderr)}")
+        raise GitFailed(f"the result is no proper tree: {git_error_line(written.stderr)}")
     return written.stdout.decode("ascii").strip()

@@ -1,18 +1,19 @@
-"""Objects through pygit2: the way for processes that write more than once."""
+"""Implements the `Objects` protocol with pygit2, for processes that write more than once."""
 
 import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import pygit2
 
-from gitnexus.git.child import run
+from gitnexus.git.child import run_git
 from gitnexus.git.discovery import Repo
 from gitnexus.git.objects import (
     FILE,
     FOLDER,
+    UNMOVED,
+    UNREAD,
     Author,
     BlobId,
     Content,
@@ -21,16 +22,19 @@ from gitnexus.git.objects import (
     RefLocked,
     blob_id,
     changes_by_folder,
-    commit_text,
+    commit_object_bytes,
 )
+from gitnexus.git.plumbing import PlumbingObjects, noted_unless_state
 
 # libgit2 caches no tree above 4 KB by itself: a folder of 10,000 records would be inflated again at every look.
 _CACHED_TREE = 8 * 1024 * 1024
+# Said of a lock file that is there. One that cannot be created is told with the reason of the system.
+_LOCK_HELD = "failed to lock file"
 _COMMIT, _TREE, _BLOB = (pygit2.enums.ObjectType[kind] for kind in ("COMMIT", "TREE", "BLOB"))
 
 
 class NativeObjects:
-    """The long-lived way; SHA-256 and reftable repositories are beyond libgit2 and take the other one."""
+    """Objects through pygit2. Repositories with SHA-256 or reftable are not supported by libgit2; see `plumbing`."""
 
     def __init__(self, repo: Repo, handle: pygit2.Repository) -> None:
         self._git = handle
@@ -40,7 +44,7 @@ class NativeObjects:
         self._loose.add_backend(pygit2.OdbBackendLoose(str(repo.common_dir / "objects"), -1, fsync, 0, 0), 1)
         self._writer = pygit2.Repository(str(repo.common_dir))
         self._writer.set_odb(self._loose)
-        self._common_dir = repo.common_dir
+        self._repo, self._common_dir = repo, repo.common_dir
         self._has_reflog: set[str] = set()
         self._gc_mark = str(repo.common_dir / "gc.pid")
         self._beside_gc = False
@@ -51,7 +55,7 @@ class NativeObjects:
 
     @classmethod
     def open(cls, repo: Repo) -> Self | None:
-        """Return the handle, or None where libgit2 cannot read this format."""
+        """Return an instance, or None if libgit2 cannot read this repository format."""
         if repo.object_format != "sha1" or (repo.common_dir / "reftable").is_dir():
             return None
         # Every object that a tree or commit of ours names was written or read a moment before.
@@ -76,21 +80,21 @@ class NativeObjects:
 
     def tree_of(self, commit: str) -> str:
         known = self._trees.get(commit)
-        return known if known is not None else str(self._object(commit, pygit2.Commit).tree_id)
+        return known if known is not None else str(self._read_object(commit, pygit2.Commit).tree_id)
 
     def entries(self, tree: str) -> Mapping[str, Entry]:
-        found = self._object(tree, pygit2.Tree)
-        return {_text(item.raw_name): Entry(int(item.filemode), str(item.id)) for item in found}
+        found = self._read_object(tree, pygit2.Tree)
+        return {_decode_name(item.raw_name): Entry(int(item.filemode), str(item.id)) for item in found}
 
     def find(self, tree: str, path: str) -> Entry | None:
         try:
-            item = self._object(tree, pygit2.Tree)[path]
+            item = self._read_object(tree, pygit2.Tree)[path]
         except (KeyError, UnicodeEncodeError):
             return None
         return Entry(int(item.filemode), str(item.id))
 
     def blob(self, oid: str) -> bytes:
-        data: bytes = self._object(oid, pygit2.Blob).data
+        data: bytes = self._read_object(oid, pygit2.Blob).data
         return data
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
@@ -102,9 +106,11 @@ class NativeObjects:
         self._beside_gc = os.access(self._gc_mark, os.F_OK)
         try:
             old, self._builders = self._builders, {}
-            written = self._with(self.tree_of(parents[0]) if parents else None, changes_by_folder(changes), old)
+            written = self._write_changed_tree(
+                self.tree_of(parents[0]) if parents else None, changes_by_folder(changes), old
+            )
             tree = written if written is not None else str(self._writer.TreeBuilder().write())
-            raw = commit_text(tree, parents, message, author)
+            raw = commit_object_bytes(tree, parents, message, author)
             commit = str(self._loose.write(_COMMIT, raw))
             self._trees = {commit: tree}
             return commit, tree
@@ -120,7 +126,7 @@ class NativeObjects:
             data if isinstance(data, BlobId) else blob_id(data, "sha1") for data in files.values() if data is not None
         ]
         # Asked outside: libgit2 remembers objects that are gone.
-        asked = run("cat-file", "--batch-check", git_dir=self._common_dir, stdin="\n".join(ids).encode() + b"\n")
+        asked = run_git("cat-file", "--batch-check", git_dir=self._common_dir, stdin="\n".join(ids).encode() + b"\n")
         return b" missing" not in asked.stdout
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
@@ -129,18 +135,20 @@ class NativeObjects:
         try:
             if old is None:
                 if new is not None:
-                    self._git.create_reference(ref, pygit2.Oid(hex=new), force=False, message=line)
+                    with noted_unless_state(self._common_dir, ref):
+                        self._git.create_reference(ref, pygit2.Oid(hex=new), force=False, message=line)
                 return True
             found = self._read.get(ref)
             if found is None or str(found.target) != old:
                 found = self._git.references.get(ref)
             if found is None or str(found.target) != old:
                 return False
-            if new is None:
-                found.delete()
-            else:
-                # libgit2 compares with the target that `found` was read with, under the ref's own lock file.
-                found.set_target(pygit2.Oid(hex=new), line)
+            with noted_unless_state(self._common_dir, ref):
+                if new is None:
+                    found.delete()
+                else:
+                    # libgit2 compares with the target that `found` was read with, under the ref's own lock file.
+                    found.set_target(pygit2.Oid(hex=new), line)
             self._read.pop(ref, None)
             return True
         except (pygit2.GitError, ValueError, OSError) as exc:
@@ -148,38 +156,47 @@ class NativeObjects:
             # in each case nothing was written, so asking again tells them apart.
             if self.tip(ref) != old:
                 return False
-            if self._lock_file(ref).exists() or "lock" in str(exc):
-                raise RefLocked(f"{ref} is locked by another process") from exc
-            raise GitFailed(f"git could not move {ref}: {exc}") from exc
+            if _LOCK_HELD in str(exc):
+                from gitnexus.git.locks import lock_hint, outwait_left_lock  # only where a lock is in the way
+
+                locks = [self._common_dir / name for name in (f"{ref}.lock", "packed-refs.lock")]
+                there = [lock for lock in locks if os.path.lexists(lock)]
+                if there and all(outwait_left_lock(self._common_dir, lock) for lock in there):
+                    self._read.pop(ref, None)
+                    # By git: libgit2 has dropped a packed ref from its memory already, and would report success.
+                    return PlumbingObjects(self._repo).swap(ref, old, new, why)
+                # As git would name it.
+                named = "".join(f"'{lock}': File exists\n" for lock in there)
+                hint = lock_hint(self._common_dir, os.fsencode(named))
+                raise RefLocked(f"{ref} is locked by another process", hint=hint) from exc
+            raise GitFailed(f"git could not move {ref}: {exc}", hint=UNMOVED) from exc
 
     def close(self) -> None:
         self._git.free()
         self._writer.free()
 
-    def _object(self, oid: str, kind: Any) -> Any:
+    def _read_object(self, oid: str, kind: Any) -> Any:
         try:
             found = self._git[oid]
         except (KeyError, ValueError, pygit2.GitError) as exc:
-            raise GitFailed(
-                f"the object {oid} cannot be read (it is missing)", hint="git fsck tells what the repository lacks"
-            ) from exc
+            raise GitFailed(f"the object {oid} cannot be read: it is missing or damaged", hint=UNREAD) from exc
         if not isinstance(found, kind):
             raise GitFailed(f"{oid} is a {found.type_str}, not a {kind.__name__.lower()}")
         return found
 
-    def _with(
+    def _write_changed_tree(
         self, base: str | None, changes: Mapping[str, Any], builders: dict[str, pygit2.TreeBuilder]
     ) -> str | None:
-        """Return the tree `base` with `changes`, or None when nothing is left in it."""
+        """Return the id of the tree `base` with `changes` applied, or None if it would be empty."""
         builder = builders.pop(base, None) if base else None
         if builder is None:
-            builder = self._builder(base) if base else self._writer.TreeBuilder()
+            builder = self._tree_builder(base) if base else self._writer.TreeBuilder()
         for name, change in changes.items():
             old = builder.get(name)
             row: tuple[pygit2.Oid, int] | None = None
             if isinstance(change, dict):
                 below = str(old.id) if old is not None and int(old.filemode) == FOLDER else None
-                tree = self._with(below, change, builders)
+                tree = self._write_changed_tree(below, change, builders)
                 if tree is None and old is not None and below is None:
                     continue  # what was to be deleted below a file is not there
                 row = None if tree is None else (pygit2.Oid(hex=tree), FOLDER)
@@ -197,17 +214,14 @@ class NativeObjects:
         self._builders[written] = builder
         return written
 
-    def _builder(self, base: str) -> pygit2.TreeBuilder:
+    def _tree_builder(self, base: str) -> pygit2.TreeBuilder:
         found = self._writer.get(base)
         if isinstance(found, pygit2.Tree):
             return self._writer.TreeBuilder(found)
-        return self._git.TreeBuilder(self._object(base, pygit2.Tree))  # it is in a pack
-
-    def _lock_file(self, ref: str) -> Path:
-        return self._common_dir / f"{ref}.lock"
+        return self._git.TreeBuilder(self._read_object(base, pygit2.Tree))  # it is in a pack
 
     def _ensure_reflog(self, ref: str) -> None:
-        """Refs outside refs/heads have no reflog unless the file is there; then both git and libgit2 append."""
+        """Create the reflog file: refs outside refs/heads only get a reflog if it exists."""
         if ref in self._has_reflog:
             return
         log = self._common_dir / "logs" / ref
@@ -220,5 +234,5 @@ class NativeObjects:
         self._has_reflog.add(ref)
 
 
-def _text(raw: bytes) -> str:
+def _decode_name(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")

@@ -1,15 +1,18 @@
-"""Objects and refs: the Protocol that both ways of talking to git fulfil."""
+"""Defines the `Objects` protocol (read and write git objects and refs), its values, and the object id computations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from gitnexus.base.errors import NexusError
 from gitnexus.git.child import GitFailed
-from gitnexus.git.discovery import Repo
 
-__all__ = ["Author", "BlobId", "Content", "Entry", "GitFailed", "Objects", "RefLocked", "blob_id", "open_objects"]
+__all__ = ["Author", "BlobId", "Content", "Entry", "GitFailed", "Objects", "RefLocked", "blob_id"]
 
+# What to do where git could not write a ref.
+UNMOVED = "nothing was changed; mend that (free space? rights?), then run the command again"
+# What to do where an object cannot be read.
+UNREAD = "git nexus doctor --fix brings back what can be had; git fsck tells what the repository lacks"
 FILE = 0o100644
 FOLDER = 0o040000
 
@@ -23,7 +26,7 @@ class RefLocked(NexusError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of a tree."""
+    """One entry of a tree."""
 
     mode: int
     oid: str
@@ -39,7 +42,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes a commit, and when."""
+    """The author of a commit, with the time."""
 
     name: str
     email: str
@@ -48,19 +51,19 @@ class Author:
 
     @property
     def zone(self) -> str:
-        """The offset as git writes it: +0130."""
+        """The time zone offset as git writes it: +0130."""
         sign = "-" if self.offset_minutes < 0 else "+"
         hours, minutes = divmod(abs(self.offset_minutes), 60)
         return f"{sign}{hours:02d}{minutes:02d}"
 
     @property
     def ident(self) -> str:
-        """The line that git keeps of them."""
+        """The identity line of a commit object."""
         return f"{self.name} <{self.email}> {self.seconds} {self.zone}"
 
 
 class BlobId(str):
-    """The id of a blob that is in the repository already: written into a tree without being read."""
+    """The id of a blob that already is in the repository: it is put into a tree without being read."""
 
     __slots__ = ()
 
@@ -70,25 +73,25 @@ Content = bytes | BlobId | None
 
 
 class Objects(Protocol):
-    """What the floors above need of an object database and its refs."""
+    """Access to an object database and its refs."""
 
     def tip(self, ref: str) -> str | None:
-        """Return the commit that `ref` names, or None."""
+        """Return the commit that `ref` points to, or None."""
 
     def tree_of(self, commit: str) -> str:
         """Return the id of the commit's tree."""
 
     def entries(self, tree: str) -> Mapping[str, Entry]:
-        """Return the rows of a tree; a name that is not UTF-8 keeps its bytes as surrogates."""
+        """Return the entries of a tree; a name that is not UTF-8 keeps its bytes as surrogates."""
 
     def find(self, tree: str, path: str) -> Entry | None:
-        """Return the row at `path` below `tree`, or None."""
+        """Return the entry at `path` below `tree`, or None."""
 
     def blob(self, oid: str) -> bytes:
         """Return a blob's bytes."""
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
-        """Yield the bytes of many blobs, in their order, without waiting for each; read nothing else meanwhile."""
+        """Yield the bytes of many blobs in order, pipelined; nothing else may be read until the last one is taken."""
 
     def write_commit(
         self, *, parents: Sequence[str], changes: Mapping[str, Content], message: str, author: Author
@@ -99,27 +102,27 @@ class Objects(Protocol):
         """
 
     def holds(self, commit: str, files: Mapping[str, Content]) -> bool:
-        """True if a commit that was just written, its trees and these files of it are all in the repository."""
+        """Return True if a commit that was just written, its trees and these files of it are all in the repository."""
 
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
-        """Move `ref` from `old` to `new` (None: it does not exist) or return False because it is elsewhere.
+        """Move `ref` from `old` to `new` (None: it does not exist); return False if it is not at `old`.
 
         Raises: RefLocked, GitFailed.
         """
 
     def close(self) -> None:
-        """Let go of children and handles."""
+        """End child processes and close handles."""
 
 
 def blob_id(data: bytes, object_format: str) -> str:
-    """Return the id git gives a blob of these bytes."""
+    """Return the id that git gives a blob of these bytes."""
     import hashlib  # 3 ms, and a plain command hashes nothing
 
     digest = hashlib.sha256 if object_format == "sha256" else hashlib.sha1
     return digest(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
-def commit_text(tree: str, parents: Sequence[str], message: str, author: Author) -> bytes:
+def commit_object_bytes(tree: str, parents: Sequence[str], message: str, author: Author) -> bytes:
     """Return the bytes of a commit object."""
     above = "".join(f"parent {parent}\n" for parent in parents)
     who = author.ident
@@ -141,16 +144,3 @@ def changes_by_folder(changes: Mapping[str, Content]) -> dict[str, Any]:
         if not (data is None and isinstance(at.get(name), dict)):
             at[name] = data
     return root
-
-
-def open_objects(repo: Repo, life: Literal["short", "long"] = "short") -> Objects:
-    """Return the way of talking to git that suits how long this process lives."""
-    from gitnexus.git.plumbing import PlumbingObjects
-
-    if life == "long":
-        from gitnexus.git.native import NativeObjects
-
-        native = NativeObjects.open(repo)
-        if native is not None:
-            return native
-    return PlumbingObjects(repo)

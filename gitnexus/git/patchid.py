@@ -1,7 +1,7 @@
-"""The name of a change: the same wherever it is applied, another one as soon as a byte of it differs.
+"""Computes the id of a change: the same wherever the change is applied, different if any byte of it differs.
 
-It is the digest of the difference of two trees as text, without line numbers and blob ids; binary files count by their
-blob ids. Unlike `git patch-id` it heeds whitespace, and nothing that is configured has a say in it.
+It is the digest of the diff of two trees as text, without line numbers and blob ids; binary files count by their blob
+ids. Unlike `git patch-id`, whitespace counts and no configuration has an influence.
 """
 
 import contextlib
@@ -28,13 +28,13 @@ _END = b"END\n"
 
 
 class PatchIds:
-    """One git child that names as many changes as it is asked for; made by `patch_ids`."""
+    """One git child that computes the ids of any number of changes; created by `patch_ids`."""
 
     def __init__(self, child: "subprocess.Popen[bytes]") -> None:
         self._child = child
 
     def of(self, old: str, new: str) -> str:
-        """Return the id of the change from one tree to another, empty where nothing differs. Raises: GitFailed."""
+        """Return the id of the change from one tree to another, empty if nothing differs. Raises: GitFailed."""
         import hashlib  # 6 ms, and most commands name no patch
 
         if not (_TREE.fullmatch(old) and _TREE.fullmatch(new)):
@@ -42,11 +42,11 @@ class PatchIds:
         if old == new:
             return ""
         digest = hashlib.sha256(_VERSION)
-        for line in _kept(self._answer(old, new)):
+        for line in _lines_without_positions(self._diff_lines(old, new)):
             digest.update(line)
         return f"sha256:{digest.hexdigest()}"
 
-    def _answer(self, old: str, new: str) -> Iterator[bytes]:
+    def _diff_lines(self, old: str, new: str) -> Iterator[bytes]:
         asking, answering = self._child.stdin, self._child.stdout
         if asking is None or answering is None:
             raise GitFailed("git was started without pipes")
@@ -64,7 +64,7 @@ class PatchIds:
 
 @contextlib.contextmanager
 def patch_ids(git: PrivateGit) -> Iterator[PatchIds]:
-    """Start the child, and end it afterwards."""
+    """Start the git child, and end it afterwards."""
     with git.started(*_DIFF) as child:
         try:
             yield PatchIds(child)
@@ -73,13 +73,13 @@ def patch_ids(git: PrivateGit) -> Iterator[PatchIds]:
 
 
 def patch_id(git: PrivateGit, old: str, new: str) -> str:
-    """Return the id of one change, empty where nothing differs. Raises: GitFailed."""
+    """Return the id of one change, empty if nothing differs. Raises: GitFailed."""
     with patch_ids(git) as ids:
         return ids.of(old, new)
 
 
-def _kept(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Leave out what says where, not what. No line of a file begins like these: all have a mark before them."""
+def _lines_without_positions(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Drop lines that only give positions. No content line begins like these: each has a +, - or blank before it."""
     blobs = b""
     for line in lines:
         if line.startswith(b"@@ "):

@@ -1,6 +1,6 @@
-"""What of a patch's text is refused before git sees it: sizes it only claims, names cut at a NUL, torn hunks.
+"""Checks the text of a patch before git reads it: refuses false sizes, names cut at a NUL byte, and torn hunks.
 
-Nothing here says which files a patch changes: that is told by trees alone. To misread a text here can only refuse more.
+Nothing here decides which files a patch changes: only trees do. Misreading a text here can only cause a refusal.
 """
 
 import re
@@ -16,12 +16,12 @@ _SAYS_BINARY = re.compile(rb"^(?:GIT binary patch|Binary files |Files )", re.MUL
 
 
 def says_binary(patch: bytes) -> bool:
-    """True if git might take a part of this patch for binary."""
+    """Return True if git might treat a part of this patch as binary."""
     return _SAYS_BINARY.search(patch) is not None
 
 
-def why_refused(patch: bytes) -> str | None:
-    """Return why git is not even asked to apply `patch`, or None."""
+def why_patch_refused(patch: bytes) -> str | None:
+    """Return why `patch` is refused without asking git, or None."""
     if len(patch) > LARGEST_PATCH:
         return f"it is larger than {LARGEST_PATCH // 2**20} MiB"
     lines = patch.split(b"\n")
@@ -36,14 +36,14 @@ def why_refused(patch: bytes) -> str | None:
         elif line.startswith(_NAMES) and (b"\0" in line or b"\\000" in line):
             return "a name in it holds a NUL"
         elif found := _BINARY.match(line):
-            binary += _claimed(found, lines[at : at + 2])
+            binary += _claimed_size(found, lines[at : at + 2])
             if binary > LARGEST_BINARY:
                 return f"its binary parts would be larger than {LARGEST_BINARY // 2**20} MiB"
     return None
 
 
 def _after_hunk(lines: list[bytes], at: int) -> tuple[int, str | None]:
-    """Return the line after the hunk whose header is just above `at`, and what is wrong with the hunk."""
+    """Return the index of the line after the hunk whose header is just above `at`, and the error in the hunk if any."""
     header = _HUNK.match(lines[at - 1])
     if header is None:
         return at, f"the hunk at line {at} has no proper header"
@@ -64,15 +64,15 @@ def _after_hunk(lines: list[bytes], at: int) -> tuple[int, str | None]:
     return at, "a hunk has not as many lines as its header says" if old or new else None
 
 
-def _claimed(found: re.Match[bytes], body: list[bytes]) -> int:
-    """Return how large a binary part says that it will be."""
+def _claimed_size(found: re.Match[bytes], body: list[bytes]) -> int:
+    """Return the size that a binary part claims."""
     if len(found[2]) > 12:
         return LARGEST_BINARY + 1
-    return int(found[2]) + (_delta_result(body) if found[1] == b"delta" else 0)
+    return int(found[2]) + (_delta_result_size(body) if found[1] == b"delta" else 0)
 
 
-def _delta_result(body: list[bytes]) -> int:
-    """Return the size that a delta says its result has: a few bytes of delta can ask for terabytes."""
+def _delta_result_size(body: list[bytes]) -> int:
+    """Return the result size that a delta claims: a few bytes of delta can ask for terabytes."""
     import base64  # only a patch with a delta pays
 
     packed = b""
@@ -85,12 +85,12 @@ def _delta_result(body: list[bytes]) -> int:
         start = zlib.decompressobj().decompress(packed, 32)
     except zlib.error:
         return 0  # git will refuse it
-    _, at = number(start, 0)
-    return number(start, at)[0]
+    _, at = read_delta_number(start, 0)
+    return read_delta_number(start, at)[0]
 
 
-def number(raw: bytes, at: int) -> tuple[int, int]:
-    """Return a number of git's delta form, seven bits a byte, and where it ends."""
+def read_delta_number(raw: bytes, at: int) -> tuple[int, int]:
+    """Return a number in git's delta encoding, seven bits a byte, and the offset after it."""
     value, shift = 0, 0
     while at < len(raw):
         value |= (raw[at] & 0x7F) << shift

@@ -1,25 +1,31 @@
-"""Objects without pygit2: read through one `cat-file --batch`, written as loose files or by `fast-import`."""
+"""Implements `Objects` with git children: reads with `cat-file --batch`, writes loose files or with `fast-import`."""
 
 import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from gitnexus.git.child import QUIET, GitFailed, clean_environment, reason, run, spawn
+from gitnexus.git.child import QUIET, GitFailed, clean_environment, git_error_line, is_lock_held, run_git, spawn_git
 from gitnexus.git.discovery import Repo
-from gitnexus.git.loose import is_plainly_written, read_loose, tree_text, write_loose
+from gitnexus.git.loose import is_plainly_written, read_loose, tree_object_bytes, write_loose
 from gitnexus.git.objects import (
     FILE,
     FOLDER,
+    UNMOVED,
+    UNREAD,
     Author,
     BlobId,
     Content,
     Entry,
     RefLocked,
     changes_by_folder,
-    commit_text,
+    commit_object_bytes,
 )
 from gitnexus.git.refs import read_loose_ref, read_tip
+
+if TYPE_CHECKING:
+    from gitnexus.git.locks import RefChangeNote
 
 # Questions that are not answered yet fill no more than the smallest pipe there is: writing them never waits for us to
 # read. Half of them are asked ahead, so that git looks for the next while we work on these.
@@ -28,10 +34,20 @@ _AHEAD_BYTES = 2048
 _MOST_LOOSE = 50
 # fast-import wants a ref to build on; it is cleared again in the same stream and never written.
 _SCRATCH_REF = "refs/nexus/never-written"
+_STATE = "refs/nexus/state"
+
+
+def noted_unless_state(common_dir: Path, ref: str) -> "contextlib.AbstractContextManager[RefChangeNote | None]":
+    """Hold a note while a ref changes; the state's lock tells of a killed writer by itself, and faster."""
+    if ref == _STATE:
+        return contextlib.nullcontext()
+    from gitnexus.git.locks import noted_ref_change  # not for hooks, which write the state alone
+
+    return noted_ref_change(common_dir)
 
 
 class PlumbingObjects:
-    """The short-lived way: nothing to import, works with every format that the installed git knows."""
+    """Objects through git children: no slow imports, and every format that the installed git supports."""
 
     def __init__(self, repo: Repo) -> None:
         self._git_dir = repo.common_dir
@@ -48,17 +64,17 @@ class PlumbingObjects:
         return read_tip(self._git_dir, ref, self._format)
 
     def tree_of(self, commit: str) -> str:
-        kind, body = self._read(commit)
+        kind, body = self._read_object(commit)
         if kind != "commit" or not body.startswith(b"tree "):
             raise GitFailed(f"{commit} is a {kind}, not a commit")
         return body[5 : 5 + 2 * self._oid_bytes].decode()
 
     def entries(self, tree: str) -> Mapping[str, Entry]:
         if tree not in self._trees:
-            kind, body = self._read(tree)
+            kind, body = self._read_object(tree)
             if kind != "tree":
                 raise GitFailed(f"{tree} is a {kind}, not a tree")
-            self._trees[tree] = dict(_rows(body, self._oid_bytes))
+            self._trees[tree] = dict(_parse_tree(body, self._oid_bytes))
         return self._trees[tree]
 
     def find(self, tree: str, path: str) -> Entry | None:
@@ -74,7 +90,7 @@ class PlumbingObjects:
         return next(self.blobs([oid]))
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
-        for oid, (kind, body) in zip(oids, self._read_many(oids), strict=True):
+        for oid, (kind, body) in zip(oids, self._read_objects(oids), strict=True):
             if kind != "blob":
                 raise GitFailed(f"{oid} is a {kind}, not a blob")
             yield body
@@ -84,16 +100,16 @@ class PlumbingObjects:
     ) -> tuple[str, str]:
         if len(changes) <= _MOST_LOOSE and is_plainly_written(self._git_dir):
             tree = self._write_tree(self.tree_of(parents[0]) if parents else None, changes_by_folder(changes))
-            tree = tree or self._write("tree", b"")
-            return self._write("commit", commit_text(tree, parents, message, author)), tree
+            tree = tree or self._write_object("tree", b"")
+            return self._write_object("commit", commit_object_bytes(tree, parents, message, author)), tree
         stream = b"".join(_import_stream(parents, changes, message, author))
         argv = [*QUIET, f"--git-dir={self._git_dir}", "fast-import", "--quiet", "--done", "--date-format=raw"]
-        child = spawn(argv, None, clean_environment())
+        child = spawn_git(argv, None, clean_environment())
         said, complaint = child.communicate(stream)
         oid = said.decode().strip()
         if child.returncode != 0 or len(oid) != 2 * self._oid_bytes:
             (self._git_dir / f"fast_import_crash_{child.pid}").unlink(missing_ok=True)
-            raise GitFailed(f"git could not write the objects: {reason(complaint)}")
+            raise GitFailed(f"git could not write the objects: {git_error_line(complaint)}")
         return oid, self.tree_of(oid)
 
     def holds(self, commit: str, files: Mapping[str, Content]) -> bool:
@@ -102,7 +118,7 @@ class PlumbingObjects:
             tree = self.tree_of(commit)
             for path, data in files.items():
                 entry = self.find(tree, path)
-                if data is not None and (entry is None or self._read(entry.oid)[0] != "blob"):
+                if data is not None and (entry is None or self._read_object(entry.oid)[0] != "blob"):
                     return False
         except GitFailed:
             self.close()
@@ -112,26 +128,29 @@ class PlumbingObjects:
     def swap(self, ref: str, old: str | None, new: str | None, why: str) -> bool:
         zero = "0" * (2 * self._oid_bytes)
         order = f"update {ref} {new} {old or zero}\n" if new else f"delete {ref} {old or zero}\n"
-        moved = run(
-            "update-ref",
-            "--no-deref",
-            "--create-reflog",
-            "-m",
-            why.splitlines()[0],
-            "--stdin",
-            git_dir=self._git_dir,
-            stdin=order.encode(),
-        )
+        line = why.splitlines()[0]
+        argv = ("update-ref", "--no-deref", "--create-reflog", "-m", line, "--stdin")
+        with noted_unless_state(self._git_dir, ref) as note:
+            moved = run_git(*argv, git_dir=self._git_dir, stdin=order.encode())
+            if note is not None:
+                note.note_end(moved)
         if moved.returncode == 0:
             return True
         if self.tip(ref) != old:
             return False
-        said = reason(moved.stderr)
-        if "nonexistent object" in said:
+        if b"nonexistent object" in moved.stderr:
             return False  # a prune beside us took what was just written: to be written again
-        if ".lock'" in said or "File exists" in said:
-            raise RefLocked(f"{ref} is locked by another process")
-        raise GitFailed(f"git could not move {ref}: {said}")
+        if is_lock_held(moved.stderr):
+            from gitnexus.git.locks import (  # looks at processes: only where a lock is in the way
+                break_named_locks,
+                lock_hint,
+            )
+
+            if break_named_locks(self._git_dir, moved.stderr):
+                return self.swap(ref, old, new, why)
+            hint = lock_hint(self._git_dir, moved.stderr)
+            raise RefLocked(f"{ref} is locked by another process", hint=hint)
+        raise GitFailed(f"git could not move {ref}: {git_error_line(moved.stderr)}", hint=UNMOVED)
 
     def close(self) -> None:
         if self._reader is not None:
@@ -145,11 +164,11 @@ class PlumbingObjects:
     def __del__(self) -> None:
         self.close()  # a reader nobody closed ends with its owner, not with the process
 
-    def _write(self, kind: str, body: bytes) -> str:
+    def _write_object(self, kind: str, body: bytes) -> str:
         return write_loose(self._objects, self._format, kind, body)
 
     def _write_tree(self, base: str | None, changes: Mapping[str, Any]) -> str | None:
-        """Write the tree `base` with `changes` and return its id, None when nothing is left in it."""
+        """Write the tree `base` with `changes` and return its id, or None if it would be empty."""
         rows = dict(self.entries(base)) if base else {}
         for name, change in changes.items():
             old = rows.pop(name, None)
@@ -160,27 +179,27 @@ class PlumbingObjects:
                 elif old is not None and not old.is_folder:
                     rows[name] = old  # what was to be deleted below a file is not there
             elif change is not None:
-                rows[name] = Entry(FILE, change if isinstance(change, BlobId) else self._write("blob", change))
+                rows[name] = Entry(FILE, change if isinstance(change, BlobId) else self._write_object("blob", change))
         if not rows:
             return None
-        written = self._write("tree", tree_text(rows))
+        written = self._write_object("tree", tree_object_bytes(rows))
         self._trees[written] = rows
         return written
 
-    def _read(self, oid: str) -> tuple[str, bytes]:
-        return next(self._read_many([oid]))
+    def _read_object(self, oid: str) -> tuple[str, bytes]:
+        return next(self._read_objects([oid]))
 
-    def _read_many(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the objects in their order. Nothing else may be read before the last one is taken."""
+    def _read_objects(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the objects in order. Nothing else may be read until the last one is taken."""
         for at, oid in enumerate(oids):
             # What was written since git last packed is in files of its own, and no child is needed to read it.
             loose = read_loose(self._objects, oid)
             if loose is None:
-                yield from self._ask_for(oids[at:])
+                yield from self._read_through_git(oids[at:])
                 return
             yield loose
 
-    def _ask_for(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    def _read_through_git(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         asking, answering = self._open_reader()
         ahead = _AHEAD_BYTES // (2 * self._oid_bytes + 1)
         asked, whole = 0, False
@@ -194,10 +213,7 @@ class PlumbingObjects:
                         asking.flush()
                 head = answering.readline().split()
                 if len(head) != 3 or head[0] != oid.encode():
-                    raise GitFailed(
-                        f"the object {oid} cannot be read" + (" (it is missing)" if head else ""),
-                        hint="git fsck tells what the repository lacks",
-                    )
+                    raise GitFailed(f"the object {oid} cannot be read: it is missing or damaged", hint=UNREAD)
                 body = answering.read(int(head[2]) + 1)[:-1]
                 whole = at + 1 == len(oids)
                 yield head[1].decode(), body
@@ -208,17 +224,17 @@ class PlumbingObjects:
     def _open_reader(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._reader is None:
             argv = [*QUIET, f"--git-dir={self._git_dir}", "cat-file", "--batch"]
-            self._reader = spawn(argv, None, clean_environment())
-        return _pipes(self._reader)
+            self._reader = spawn_git(argv, None, clean_environment())
+        return _require_pipes(self._reader)
 
 
-def _pipes(child: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+def _require_pipes(child: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
     if child.stdin is None or child.stdout is None:
         raise GitFailed("git was started without pipes")
     return child.stdin, child.stdout
 
 
-def _rows(body: bytes, width: int) -> list[tuple[str, Entry]]:
+def _parse_tree(body: bytes, width: int) -> list[tuple[str, Entry]]:
     rows, at = [], 0
     while at < len(body):
         space = body.index(b" ", at)
@@ -240,16 +256,16 @@ def _import_stream(parents: Sequence[str], changes: Mapping[str, Content], messa
     parts += [b"%s %s\n" % (b"merge" if i else b"from", parent.encode()) for i, parent in enumerate(parents)]
     # Deletions first: a file may make room for a folder of the same name.
     for path in sorted(p for p, data in changes.items() if data is None):
-        parts.append(b"D %s\n" % _quoted(path))
+        parts.append(b"D %s\n" % _quote_path(path))
     for path, data in sorted(changes.items()):
         if isinstance(data, BlobId):
-            parts.append(b"M 100644 %s %s\n" % (data.encode(), _quoted(path)))
+            parts.append(b"M 100644 %s %s\n" % (data.encode(), _quote_path(path)))
         elif data is not None:
-            parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(path), len(data), data))
+            parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (_quote_path(path), len(data), data))
     parts.append(b"\nget-mark :1\nreset %s\n\ndone\n" % _SCRATCH_REF.encode())
     return parts
 
 
-def _quoted(path: str) -> bytes:
+def _quote_path(path: str) -> bytes:
     raw = path.encode("utf-8", "surrogateescape")
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'

@@ -1,8 +1,8 @@
-"""Git on an agent's objects or worktree: a folder of our own as GIT_DIR, so that nothing an agent wrote is obeyed.
+"""Runs git on an agent's objects or worktree with a temporary GIT_DIR, so that nothing an agent wrote is executed.
 
-What the repository gives is data: its objects as an alternate, its refs and HEAD to look names up. Its config, hooks,
-attributes, filters, replacements and grafts are never opened. What is written lands in the folder and goes with it,
-unless `keep` puts it into the repository.
+The repository supplies data only: its objects as an alternate, its refs and HEAD for resolving names. Its config,
+hooks, attributes, filters, replacements and grafts are never opened. What is written stays in the temporary folder and
+is deleted with it, unless `keep` copies it into the repository.
 """
 
 import contextlib
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
-from gitnexus.git.child import GitFailed, reason
+from gitnexus.base.randomness import random_hex
+from gitnexus.git.child import GitFailed, git_error_line
 from gitnexus.git.discovery import Repo
-from gitnexus.git.loose import read_verified
+from gitnexus.git.loose import read_verified_loose
 
 EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -32,7 +32,7 @@ _MEMORY = 2**30
 
 @dataclass(frozen=True, slots=True)
 class PrivateGit:
-    """A GIT_DIR of our own beside a repository; made by `private`."""
+    """A temporary GIT_DIR beside a repository; created by `private_git`."""
 
     folder: Path
     real_objects: Path
@@ -41,17 +41,17 @@ class PrivateGit:
 
     @property
     def zero(self) -> str:
-        """The id that stands for nothing."""
+        """The all-zero object id, which stands for no object."""
         return "0" * len(EMPTY_TREE[self.object_format])
 
     def run(
         self, *argv: str, stdin: bytes = b"", meanwhile: Callable[[], object] | None = None
     ) -> "subprocess.CompletedProcess[bytes]":
-        """Run git to its end and return status and output; the caller judges the status.
+        """Run git to its end and return its status and output; the caller checks the status.
 
-        `meanwhile` is done while git works: only for a git that says next to nothing.
+        `meanwhile` is called while git works; only for a git command that prints next to nothing.
         """
-        with self._started(argv, subprocess.PIPE) as child:
+        with self._start_git(argv, subprocess.PIPE) as child:
             try:
                 if meanwhile is not None:
                     meanwhile()
@@ -66,12 +66,12 @@ class PrivateGit:
         """Run git and return its output. Raises: GitFailed."""
         done = self.run(*argv, stdin=stdin)
         if done.returncode != 0:
-            raise GitFailed(f"git {argv[0]} failed: {reason(done.stderr)}")
+            raise GitFailed(f"git {argv[0]} failed: {git_error_line(done.stderr)}")
         return done.stdout
 
-    def beginning(self, *argv: str, most: int) -> tuple[bytes, bool]:
+    def read_beginning(self, *argv: str, most: int) -> tuple[bytes, bool]:
         """Return the first `most` bytes that git prints, and whether there is more. Raises: GitFailed."""
-        with self._started(argv, subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        with self._start_git(argv, subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
             said = child.stdout.read(most + 1) if child.stdout else b""
             if len(said) > most:
                 child.kill()
@@ -83,7 +83,7 @@ class PrivateGit:
     def count(self, *argv: str, most: int) -> tuple[int, bool]:
         """Return how many bytes git prints, counted up to `most`, and whether there is more. Raises: GitFailed."""
         size = 0
-        with self._started(argv, subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        with self._start_git(argv, subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
             while child.stdout and (piece := child.stdout.read(_PIECE)):
                 size += len(piece)
                 if size > most:
@@ -94,38 +94,38 @@ class PrivateGit:
         return size, False
 
     def started(self, *argv: str) -> "subprocess.Popen[bytes]":
-        """Start git with pipes to talk to it for a while; its complaints are dropped, nobody would read them."""
-        return self._started(argv, subprocess.PIPE, stderr=subprocess.DEVNULL)
+        """Start git with pipes for a longer exchange; its stderr is dropped."""
+        return self._start_git(argv, subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def read_loose(self, oid: str) -> tuple[str, bytes] | None:
-        """Return kind and bytes of an object that has a file of its own, None where git has to be asked.
+        """Return kind and bytes of a loose object; None if git has to be asked.
 
-        Its bytes are what its id stands for, whoever wrote the file.
+        The bytes are verified against the id.
         """
-        return read_verified(self.folder / "objects", oid) or read_verified(self.real_objects, oid)
+        return read_verified_loose(self.folder / "objects", oid) or read_verified_loose(self.real_objects, oid)
 
-    def keep_one(self, oid: str) -> None:
-        """Put one object that was written here into the repository; what it refers to must be there already."""
+    def keep_object(self, oid: str) -> None:
+        """Copy one object written here into the repository; what it refers to must be there already."""
         if self.fresh(oid):
-            _put(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
+            _copy_object(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
 
     def fresh(self, oid: str) -> bool:
-        """True if the object was made here and is not in the repository."""
+        """Return True if the object was written here and is not in the repository."""
         return (self.folder / "objects" / oid[:2] / oid[2:]).exists()
 
     def keep(self, tree: str) -> int:
-        """Put a tree that was written here, and what it holds, into the repository; return how many objects.
+        """Copy a tree written here, and all it contains, into the repository; return the number of objects.
 
-        No ref moves: until one does, git's own clean-up takes them away after its usual two weeks.
+        No ref moves: until one does, `git gc` removes them after its usual two weeks.
         """
         rows = self.must("ls-tree", "-r", "-t", "-z", "--full-tree", tree).split(b"\0")[:-1]
         made = [oid for oid in {row.split(b"\t")[0].split(b" ")[2].decode() for row in rows} if self.fresh(oid)]
         # The tree last: whoever finds it finds all of it.
         for oid in [*made, *([tree] if self.fresh(tree) else [])]:
-            _put(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
+            _copy_object(self.folder / "objects" / oid[:2] / oid[2:], self.real_objects / oid[:2] / oid[2:])
         return len(made) + self.fresh(tree)
 
-    def _started(self, argv: tuple[str, ...], stdin: int, stderr: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
+    def _start_git(self, argv: tuple[str, ...], stdin: int, stderr: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
         try:
             child = subprocess.Popen(
                 ["git", "--literal-pathspecs", *argv],
@@ -137,23 +137,23 @@ class PrivateGit:
             )
         except FileNotFoundError as exc:
             raise Failed("git is not to be found on PATH", hint="install git 2.34 or newer") from exc
-        _bound(child.pid)
+        _limit_memory(child.pid)
         return child
 
 
 @contextlib.contextmanager
-def private(repo: Repo) -> Iterator[PrivateGit]:
-    """Make a private GIT_DIR for `repo` and remove it afterwards, with all that was written and not kept."""
+def private_git(repo: Repo) -> Iterator[PrivateGit]:
+    """Create a private GIT_DIR for `repo`, and remove it afterwards with everything written and not kept."""
     with tempfile.TemporaryDirectory(prefix="git-nexus-") as name:
         folder = Path(name).resolve()
         objects = repo.common_dir / "objects"
-        _furnish(folder, repo, objects)
-        yield PrivateGit(folder, objects, repo.object_format, _environment(folder, repo))
+        _write_git_dir(folder, repo, objects)
+        yield PrivateGit(folder, objects, repo.object_format, _git_environment(folder, repo))
 
 
-def _furnish(folder: Path, repo: Repo, objects: Path) -> None:
+def _write_git_dir(folder: Path, repo: Repo, objects: Path) -> None:
     (folder / "objects" / "info").mkdir(parents=True)
-    stores = [objects, *_quarantined(objects)]
+    stores = [objects, *_quarantine_folders(objects)]
     (folder / "objects" / "info" / "alternates").write_bytes(b"".join(os.fsencode(one) + b"\n" for one in stores))
     reftable = (repo.common_dir / "reftable").is_dir()
     extensions = [f"objectformat = {repo.object_format}"] if repo.object_format != "sha1" else []
@@ -176,16 +176,18 @@ def _furnish(folder: Path, repo: Repo, objects: Path) -> None:
     (folder / "HEAD").write_bytes(head)
 
 
-def _quarantined(objects: Path) -> list[Path]:
-    """Return where git holds what is being pushed, in a hook that may still refuse it: else it could not be judged."""
+def _quarantine_folders(objects: Path) -> list[Path]:
+    """Return the folders in which git holds pushed objects during a hook that may still refuse them."""
     told = os.environ.get("GIT_QUARANTINE_PATH", "")
     place = Path(told)
     return [place] if told and place.is_absolute() and place.parent.resolve() == objects.resolve() else []
 
 
-def _environment(folder: Path, repo: Repo) -> dict[str, str]:
-    """Return a whole environment: nothing of ours but PATH, and of that nothing that lies in the worktree."""
-    search = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if _is_outside(entry, repo)]
+def _git_environment(folder: Path, repo: Repo) -> dict[str, str]:
+    """Return a complete environment: of ours only PATH, without entries inside the worktree."""
+    search = [
+        entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if _is_outside_worktree(entry, repo)
+    ]
     return {
         "PATH": os.pathsep.join(search) or os.defpath,
         "HOME": str(folder),
@@ -210,14 +212,14 @@ def _environment(folder: Path, repo: Repo) -> dict[str, str]:
     }
 
 
-def _is_outside(entry: str, repo: Repo) -> bool:
+def _is_outside_worktree(entry: str, repo: Repo) -> bool:
     if not Path(entry).is_absolute():
         return False
     return repo.worktree is None or not Path(entry).resolve().is_relative_to(repo.worktree.resolve())
 
 
-def _bound(pid: int) -> None:
-    """Limit what the child may take; Linux can say so from outside, elsewhere only the time is bounded."""
+def _limit_memory(pid: int) -> None:
+    """Limit the child's memory. Linux can do that from outside; elsewhere only the time is limited."""
     import resource  # not on every system
 
     if hasattr(resource, "prlimit"):
@@ -226,12 +228,12 @@ def _bound(pid: int) -> None:
             resource.prlimit(pid, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
 
 
-def _put(made: Path, place: Path) -> None:
-    """Copy an object's file into the store, whole or not at all; one that is there already is the same."""
+def _copy_object(made: Path, place: Path) -> None:
+    """Copy an object file into the store atomically; an existing one is the same."""
     if place.exists():
         return
     place.parent.mkdir(exist_ok=True)
-    temporary = place.parent / f"tmp_obj_{token(12)}"  # git gc removes what is left under this name
+    temporary = place.parent / f"tmp_obj_{random_hex(12)}"  # git gc removes what is left under this name
     try:
         with temporary.open("xb") as handle:
             with made.open("rb") as source:

@@ -1,4 +1,4 @@
-"""Remotes: which there are, and what a plain `git fetch` would do to our refs."""
+"""Lists the remotes, and protects `refs/nexus/*` from being overwritten by the refspecs of a plain `git fetch`."""
 
 from gitnexus.git import config
 from gitnexus.git.discovery import Repo
@@ -6,33 +6,36 @@ from gitnexus.git.discovery import Repo
 OURS = "^refs/nexus/*"
 
 
-def names(repo: Repo) -> list[str]:
+def remote_names(repo: Repo) -> list[str]:
     """Return the remotes of this repository, origin first."""
-    found = {key.removeprefix("remote.").removesuffix(".url") for key in config.get_local(repo, r"^remote\..*\.url$")}
+    found = {
+        key.removeprefix("remote.").removesuffix(".url")
+        for key in config.local_config_values(repo, r"^remote\..*\.url$")
+    }
     return sorted(found, key=lambda name: (name != "origin", name))
 
 
-def overwriting(repo: Repo) -> list[str]:
+def overwriting_remotes(repo: Repo) -> list[str]:
     """Return the remotes from which a plain `git fetch --prune` would overwrite or delete refs/nexus/*."""
     risky = []
-    for key, refspecs in config.get_local(repo, r"^remote\..*\.fetch$").items():
+    for key, refspecs in config.local_config_values(repo, r"^remote\..*\.fetch$").items():
         targets = [spec.lstrip("+").partition(":")[2] for spec in refspecs if not spec.startswith("^")]
-        if OURS not in refspecs and any(_covers(target) for target in targets):
+        if OURS not in refspecs and any(_covers_nexus_refs(target) for target in targets):
             risky.append(key.removeprefix("remote.").removesuffix(".fetch"))
     return sorted(risky)
 
 
-def shield(repo: Repo, remote: str) -> None:
-    """Take refs/nexus/* out of what a plain fetch from `remote` may touch."""
-    config.add(repo, f"remote.{remote}.fetch", OURS)
+def shield_refs_from_fetch(repo: Repo, remote: str) -> None:
+    """Exclude refs/nexus/* from what a plain fetch from `remote` may change."""
+    config.add_config_value(repo, f"remote.{remote}.fetch", OURS)
 
 
-def unshield(repo: Repo) -> None:
-    """Take our exception out of every remote."""
-    for key in config.get_local(repo, r"^remote\..*\.fetch$"):
-        config.drop_value(repo, key, OURS)
+def unshield_refs_from_fetch(repo: Repo) -> None:
+    """Remove our exclusion from every remote."""
+    for key in config.local_config_values(repo, r"^remote\..*\.fetch$"):
+        config.unset_config_value(repo, key, OURS)
 
 
-def _covers(target: str) -> bool:
+def _covers_nexus_refs(target: str) -> bool:
     prefix = target.partition("*")[0]
     return bool(target) and ("refs/nexus/".startswith(prefix) or prefix.startswith("refs/nexus/"))

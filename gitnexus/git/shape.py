@@ -1,8 +1,8 @@
-"""Whether a file would make git take a folder for a repository, run a hook or obey a config: by name and content.
+"""Tells whether a file would make git treat a folder as a repository, run a hook or obey a config: by name and content.
 
-Every folder that git takes for a repository has a HEAD of a known form, so that alone is refused, wherever it lies. A
-config is read as git reads it, to the last byte, for one with a mistake is obeyed nowhere; what counts is a key that
-names a program or another file. Hooks ask this before every write, so expressions are compiled only where they serve.
+Every folder that git treats as a repository has a HEAD of a known form, so that alone is refused, wherever it is. A
+config file is parsed as git parses it, to the last byte, because git ignores one with a syntax error; what counts is a
+key that names a program or another file. Hooks call this before every write, so patterns are compiled only when needed.
 """
 
 import re
@@ -37,8 +37,8 @@ _OBEYED_KEYS = frozenset(
 
 
 def why_git_obeys(path: str, text: str | None, link_target: str = "") -> str | None:
-    """Return why git would take a file for a part of a repository, or None. `text` is None where nobody knows it."""
-    name = _name(path)
+    """Return why git would treat a file as part of a repository, or None. `text` is None if unknown."""
+    name = _git_file_name(path)
     if name == "head" and link_target.startswith("refs/"):
         return "git takes a folder with such a HEAD for a repository"
     if name in PIECES and (text is None or (re.match(_HEAD, text) if name == "head" else name != "packed-refs")):
@@ -47,30 +47,30 @@ def why_git_obeys(path: str, text: str | None, link_target: str = "") -> str | N
         return None
     if text.lstrip()[:7].lower() == "gitdir:":
         return "git takes such a file for the way to a repository"
-    if is_config(text):
+    if is_risky_config(text):
         return "git takes such a file for a config that names programs or other files"
     return None
 
 
 def why_git_may_obey(path: str, text: str | None) -> str | None:
-    """Return the same for a file that will be written, where a config that nobody can tell counts as one."""
-    if text is None and _name(path) == "config":
+    """Return the same for a file that will be written; a config with unknown content counts as one git obeys."""
+    if text is None and _git_file_name(path) == "config":
         return "git takes a file of this name for a config, and what it will hold cannot be told"
     return why_git_obeys(path, text)
 
 
 def is_git_name(path: str) -> bool:
-    """True for a name that git looks for in a repository: what such a file holds has to be told exactly."""
-    name = _name(path)
+    """Return True for a name that git looks for in a repository; the content of such a file must be known exactly."""
+    name = _git_file_name(path)
     return name in PIECES or name == "config"
 
 
-def is_config(text: str) -> bool:
-    """True for a text that git reads as a config to its end, and that makes it run or read something."""
+def is_risky_config(text: str) -> bool:
+    """Return True for a text that git parses as a config without error and that makes git run or read something."""
     if "[" not in text or not _begins_as_config(text):
         return False
     found = False
-    for section, key in _keys(text.lstrip("\ufeff")):
+    for section, key in _iterate_config_keys(text.lstrip("\ufeff")):
         if key is None:
             return False
         found = found or section in _ALL_RUN or (section is not None and key in _OBEYED_KEYS)
@@ -78,7 +78,7 @@ def is_config(text: str) -> bool:
 
 
 def _begins_as_config(text: str) -> bool:
-    """False for most texts, told by their first line."""
+    """Return False for most texts, judged by their first line."""
     for line in text.lstrip("\ufeff").split("\n"):
         first = line.strip(" \t\r")
         if first and first[0] not in "#;":
@@ -87,8 +87,8 @@ def _begins_as_config(text: str) -> bool:
     return False
 
 
-def _keys(text: str) -> Iterator[tuple[str | None, str | None]]:
-    """Yield each key with its section, None before the first one; at a mistake a key of None, and nothing more."""
+def _iterate_config_keys(text: str) -> Iterator[tuple[str | None, str | None]]:
+    """Yield each key with its section (None before the first); at a syntax error yield a key of None and stop."""
     space, head, row = re.compile(_NOTHING), re.compile(_SECTION), re.compile(_KEY)
     section: str | None = None
     at = 0
@@ -107,12 +107,12 @@ def _keys(text: str) -> Iterator[tuple[str | None, str | None]]:
             return
 
 
-def _name(path: str) -> str:
+def _git_file_name(path: str) -> str:
     return path.rpartition("/")[2].lower().rstrip(". ")
 
 
-def hook_of(path: str) -> str:
-    """Return the folder whose hook a file would be, empty for any other file."""
+def folder_of_hook(path: str) -> str:
+    """Return the folder for which a file would be a hook, empty for any other file."""
     folder, _, name = path.rpartition("/")
     above, _, last = folder.rpartition("/")
     return above or "." if last.lower() == "hooks" and name.lower() in HOOKS else ""

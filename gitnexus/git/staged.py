@@ -1,12 +1,12 @@
-"""What a commit that is being made would contain, as git's own raw list: no diff text is parsed."""
+"""Lists the files that the commit being made would contain, from git's raw output. No diff text is parsed."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitnexus.git.child import must, run
+from gitnexus.git.child import run_git, run_git_or_raise
 from gitnexus.git.discovery import Repo
-from gitnexus.git.refs import plain_head_of
+from gitnexus.git.refs import plain_head_commit
 
 _EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -16,7 +16,7 @@ _EMPTY_TREE = {
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A path that the commit changes; `old` and `new` are blob ids, None where there is none."""
+    """A path that the commit changes; `old` and `new` are blob ids, None if absent."""
 
     path: str
     old: str | None
@@ -24,15 +24,15 @@ class StagedFile:
     is_blob: bool
 
 
-def staged(repo: Repo) -> list[StagedFile]:
-    """Return what is staged in the index that git named to the hook, or in the worktree's own."""
-    base = plain_head_of(repo)
+def staged_files(repo: Repo) -> list[StagedFile]:
+    """Return the staged files of the index that git passed to the hook, or of the worktree's own index."""
+    base = plain_head_commit(repo)
     if base is None:
-        born = run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=repo.git_dir)
+        born = run_git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", git_dir=repo.git_dir)
         base = born.stdout.decode().strip() if born.returncode == 0 else _EMPTY_TREE[repo.object_format]
     index = os.environ.get("GIT_INDEX_FILE")
     env = {"GIT_INDEX_FILE": str(Path.cwd() / index)} if index else {}
-    listed = run(
+    listed = run_git(
         "diff-index",
         "--cached",
         "--raw",
@@ -47,15 +47,17 @@ def staged(repo: Repo) -> list[StagedFile]:
         env=env,
     )
     if listed.returncode != 0:
-        must("diff-index", "--cached", "--raw", base, "--", git_dir=repo.git_dir, cwd=repo.worktree)
+        run_git_or_raise("diff-index", "--cached", "--raw", base, "--", git_dir=repo.git_dir, cwd=repo.worktree)
     fields = listed.stdout.split(b"\0")[:-1]
-    return [_row(head.decode(), os.fsdecode(path)) for head, path in zip(fields[::2], fields[1::2], strict=True)]
+    return [
+        _parse_raw_row(head.decode(), os.fsdecode(path)) for head, path in zip(fields[::2], fields[1::2], strict=True)
+    ]
 
 
-def _row(head: str, path: str) -> StagedFile:
+def _parse_raw_row(head: str, path: str) -> StagedFile:
     _, mode, old, new, _ = head.split(" ")
-    return StagedFile(path, _real(old), _real(new), mode in ("100644", "100755"))
+    return StagedFile(path, _oid_or_none(old), _oid_or_none(new), mode in ("100644", "100755"))
 
 
-def _real(oid: str) -> str | None:
+def _oid_or_none(oid: str) -> str | None:
     return oid if oid.strip("0") else None

@@ -1,9 +1,9 @@
-"""Whether a change still stands in a later tree: line by line where it was made, not wherever its lines are found."""
+"""Tells whether a change is still present in a later tree, comparing line by line at the place where it was made."""
 
 import re
 
 from gitnexus.git.private import PrivateGit
-from gitnexus.git.rows import difference, files
+from gitnexus.git.tree_diff import diff_trees, list_tree_files
 
 # More files than this that went on since are not looked into: then it is not proved to stand.
 _MOST_FILES = 200
@@ -12,10 +12,10 @@ _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE
 Lines = tuple[int, int]
 
 
-def stands_in(git: PrivateGit, tree: str, old: str, new: str) -> bool:
-    """True if nothing in `tree` touches the lines that the change from `old` to `new` made, nor those beside them."""
-    changed = difference(git, old, new)
-    now = {entry.path: (entry.mode, entry.oid) for entry in files(git, tree)}
+def is_change_intact(git: PrivateGit, tree: str, old: str, new: str) -> bool:
+    """Return True if `tree` keeps the lines that the change from `old` to `new` made, and the lines next to them."""
+    changed = diff_trees(git, old, new)
+    now = {entry.path: (entry.mode, entry.oid) for entry in list_tree_files(git, tree)}
     went_on = [row for row in changed if now.get(row.path, ("", "")) != (row.new_mode, row.new_blob)]
     if len(went_on) > _MOST_FILES:
         return False
@@ -23,19 +23,19 @@ def stands_in(git: PrivateGit, tree: str, old: str, new: str) -> bool:
         mode, _ = now.get(row.path, ("", ""))
         if row.binary or not row.new_mode or mode != row.new_mode:
             return False
-        made = [lines for _, lines in _hunks(git, old, new, row.path)]
-        since = [lines for lines, _ in _hunks(git, new, tree, row.path)]
-        if any(_touch(one, other) for one in since for other in made):
+        made = [lines for _, lines in _changed_line_ranges(git, old, new, row.path)]
+        since = [lines for lines, _ in _changed_line_ranges(git, new, tree, row.path)]
+        if any(_lines_touch(one, other) for one in since for other in made):
             return False
     return True
 
 
-def _touch(one: Lines, other: Lines) -> bool:
+def _lines_touch(one: Lines, other: Lines) -> bool:
     return one[0] <= other[1] + 1 and one[1] >= other[0] - 1
 
 
-def _hunks(git: PrivateGit, old: str, new: str, path: str) -> list[tuple[Lines, Lines]]:
-    """Return the lines of a file that differ between two trees, first and last, in the old and in the new one."""
+def _changed_line_ranges(git: PrivateGit, old: str, new: str, path: str) -> list[tuple[Lines, Lines]]:
+    """Return the line ranges of a file that differ between two trees, first and last, in the old and the new one."""
     said = git.must("diff-tree", "-r", "-p", "-U0", "--minimal", "--no-renames", "--no-ext-diff", "--no-textconv",
                     "--no-color", "--text", old, new, "--", path)  # fmt: skip
     found = []

@@ -1,4 +1,4 @@
-"""Trailers of a commit message, read and written from its raw text: git's own tool runs configured commands."""
+"""Reads and writes the trailers of a raw commit message. Git's own tool is not used: it runs configured commands."""
 
 import re
 
@@ -9,8 +9,8 @@ _PICKED = re.compile(r"^\(cherry picked from commit [0-9a-f]{7,64}\)$")
 _SCISSORS = re.compile(r"^\S+ -{24} >8 -{24}$")
 
 
-def last_paragraph(message: str) -> list[tuple[str, str]]:
-    """Return the trailers of a message: its last paragraph, if every line of it is one or goes on with one."""
+def trailers_of_message(message: str) -> list[tuple[str, str]]:
+    """Return the trailers of a message: its last paragraph, if every line is a trailer or continues one."""
     paragraphs = re.split(r"\n[ \t]*\n", message.replace("\r\n", "\n").strip("\n"))
     found: list[tuple[str, str]] = []
     for line in paragraphs[-1].split("\n") if len(paragraphs) > 1 else []:
@@ -22,13 +22,13 @@ def last_paragraph(message: str) -> list[tuple[str, str]]:
     return found
 
 
-def ours(message: str) -> list[tuple[str, str]]:
-    """Return the trailers of git nexus in a message."""
-    return [(key, value) for key, value in last_paragraph(message) if key.startswith(PREFIX)]
+def nexus_trailers(message: str) -> list[tuple[str, str]]:
+    """Return the `Nexus-…` trailers of a message."""
+    return [(key, value) for key, value in trailers_of_message(message) if key.startswith(PREFIX)]
 
 
-def body_and_rest(text: str, comment: str) -> tuple[str, str]:
-    """Split a message file into the message and what git will strip: comments at its end, or below the scissors.
+def split_message_file(text: str, comment: str) -> tuple[str, str]:
+    """Split a message file into the message and what git strips: comments at its end, or below the scissors line.
 
     Without a comment character, as after `git commit -m`, nothing is stripped.
     """
@@ -44,13 +44,13 @@ def body_and_rest(text: str, comment: str) -> tuple[str, str]:
     return "\n".join(lines[:end]), "\n".join(lines[end:])
 
 
-def keeping(text: str, kept: list[tuple[str, str]], comment: str) -> str:
-    """Return a message file in which every one of `kept` stands among the trailers; the rest is as it was."""
-    body, rest = body_and_rest(text, comment)
+def with_trailers(text: str, kept: list[tuple[str, str]], comment: str) -> str:
+    """Return a message file whose trailers include all of `kept`; the rest is unchanged."""
+    body, rest = split_message_file(text, comment)
     message = "\n".join(line for line in body.split("\n") if not comment or not line.startswith(comment))
     if not message.strip():
         return text  # an empty message aborts the commit: leave that to git
-    there = last_paragraph(message)
+    there = trailers_of_message(message)
     missing = [pair for pair in kept if pair not in there]
     if not missing:
         return text

@@ -1,18 +1,18 @@
-"""The files that lie in a checkout beside those of a commit: ignored or forgotten, read without asking git's config."""
+"""Lists the files of a checkout that are not in a commit, ignored or not, without reading git's config."""
 
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gitnexus.git.commits import tree_of
+from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.private import PrivateGit
-from gitnexus.git.rows import files
-from gitnexus.git.walk import Base
+from gitnexus.git.tree_diff import list_tree_files
+from gitnexus.git.walk import CommitTree
 
 
-class Untracked(NamedTuple):
-    """A file or a link; `ignored` if a .gitignore of the commit names it, `link` where it leads, None for a file."""
+class UntrackedFile(NamedTuple):
+    """A file or link; `ignored` if a .gitignore of the commit matches it; `link` is a link's target, else None."""
 
     path: str
     size: int
@@ -20,17 +20,21 @@ class Untracked(NamedTuple):
     link: str | None = None
 
 
-def untracked(git: PrivateGit, checkout: Path, commit: str, enters: Callable[[str], bool]) -> Iterator[Untracked]:
-    """Yield what the commit does not hold, by name; only folders that `enters` says yes to are looked into.
+def list_untracked_files(
+    git: PrivateGit, checkout: Path, commit: str, enters: Callable[[str], bool]
+) -> Iterator[UntrackedFile]:
+    """Yield the files that are not in the commit, by name; only folders that `enters` accepts are searched.
 
     No link is followed, and repositories in the checkout keep their `.git`. Raises: OSError, GitFailed.
     """
-    base = Base(git, files(git, tree_of(git, commit)))
-    yield from _below(base, checkout, "", False, enters)
+    base = CommitTree(git, list_tree_files(git, tree_of_commit(git, commit)))
+    yield from _walk_folder(base, checkout, "", False, enters)
 
 
-def _below(base: Base, folder: Path, prefix: str, within: bool, enters: Callable[[str], bool]) -> Iterator[Untracked]:
-    """`within`: the folder itself is ignored, and so is all that lies in it."""
+def _walk_folder(
+    base: CommitTree, folder: Path, prefix: str, within: bool, enters: Callable[[str], bool]
+) -> Iterator[UntrackedFile]:
+    """Yield the files of one folder. `within`: the folder itself is ignored, and so is everything in it."""
     with os.scandir(folder) as listing:
         entries = sorted(listing, key=lambda entry: entry.name)
     for entry in entries:
@@ -42,8 +46,8 @@ def _below(base: Base, folder: Path, prefix: str, within: bool, enters: Callable
             continue
         ignored = within or base.ignored(path, is_folder)
         if is_folder:
-            yield from _below(base, folder / entry.name, f"{path}/", ignored, enters)
+            yield from _walk_folder(base, folder / entry.name, f"{path}/", ignored, enters)
         elif entry.is_symlink():
-            yield Untracked(path, 0, ignored, str(Path(entry.path).readlink()))
+            yield UntrackedFile(path, 0, ignored, str(Path(entry.path).readlink()))
         elif entry.is_file(follow_symlinks=False):
-            yield Untracked(path, entry.stat(follow_symlinks=False).st_size, ignored)
+            yield UntrackedFile(path, entry.stat(follow_symlinks=False).st_size, ignored)

@@ -1,6 +1,6 @@
-"""Programs that call us while an agent works in them: what their hooks tell, what we keep of it, and what we answer.
+"""Handles hook events of the programs that run agents: what they report, what is stored of it, and what is answered.
 
-`model` is the one form of an event and of an answer, `speech` how each program spells them. What is kept lies in
-`.nexus/state/<harness>/`, in files of that harness alone (`shelf`). `calls` and `shell` read what a tool is about
-to do, `install` puts all of it into the programs' files. Events that need other rooms are joined in `app`.
+`model` defines one form of event and answer, `speech` translates each program's own form. Data is stored in
+`.nexus/state/<harness>/`, in files of that harness alone (`session_files`). `calls` parses what a tool call is about
+to do, `install` writes our entries into the programs' configuration files.
 """

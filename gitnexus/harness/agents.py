@@ -1,96 +1,110 @@
-"""Sub-agents come and go: the tracker, the session that each belongs to, the task that it works on."""
+"""Records the start and end of sub-agents: the tracker, the session each belongs to, and the task it works on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
-from gitnexus.harness import edits, links, mail, toollog, tracker
+from gitnexus.harness import agent_tasks, edits, pending_messages, toollog, tracker
 from gitnexus.harness import sessions as open_sessions
-from gitnexus.harness.model import Happening
-from gitnexus.harness.moment import stamp
-from gitnexus.harness.shelf import Shelf
-from gitnexus.harness.standing import Standing, Task, standing
-from gitnexus.harness.touched import touched
+from gitnexus.harness.cycle_status import CycleStatus, TaskSummary, read_cycle_status
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.harness.moment import format_timestamp
+from gitnexus.harness.session_files import SessionFiles
+from gitnexus.harness.touched import files_changed_by_call
 
 CHECKS = frozenset({"tester", "reviewer"})
 
 
-class Spawned(NamedTuple):
-    """An agent that was started, and its task if it is plain which."""
+class StartedSubagent(NamedTuple):
+    """A started agent, and its task if it is known."""
 
     agent_id: str
     role: str
-    task: Task | None
-    standing: Standing
+    task: TaskSummary | None
+    cycle: CycleStatus
 
 
-class Done(NamedTuple):
-    """An agent that is done: its task, what it changed, and whether somebody looks at it."""
+class FinishedSubagent(NamedTuple):
+    """A finished agent: its task, the files it changed, and whether somebody checks its work."""
 
     agent_id: str
     role: str
-    task: Task | None
+    task: TaskSummary | None
     files: tuple[str, ...]
     unchecked: bool
 
 
-def briefed(shelf: Shelf, told: Happening, role: str, brief: str) -> None:
-    """Keep what an agent was asked to do until the program tells that it was started. Raises: Busy, OSError."""
+def keep_agent_brief(files: SessionFiles, event: HarnessEvent, role: str, brief: str) -> None:
+    """Store the brief of an agent until the program reports its start. Raises: Busy, OSError."""
     if brief:
-        mail.put(shelf, _brief_key(told.session, tracker.plain_name(role)), brief[:4000], "brief")
+        pending_messages.add_pending_message(
+            files, _brief_key(event.session, tracker.plain_role_name(role)), brief, "brief"
+        )
 
 
-def spawned(shelf: Shelf, told: Happening) -> Spawned | None:
-    """Write an agent down; None where it is not said which. Raises: NexusError, OSError."""
-    role = tracker.plain_name(told.agent)
-    briefs = mail.take(shelf, _brief_key(told.session, role), "brief", first=True)
-    found = standing(shelf)
-    with shelf.exclusive():
-        rows, sessions, linked = tracker.rows_in(shelf), open_sessions.sessions_in(shelf), links.links_in(shelf)
-        agent_id = tracker.plain_id(told.agent_id) or _made_up(told, rows)
+def record_agent_start(files: SessionFiles, event: HarnessEvent) -> StartedSubagent | None:
+    """Record the start of an agent; return None if the event does not name it. Raises: NexusError, OSError."""
+    role = tracker.plain_role_name(event.agent)
+    briefs = pending_messages.take_pending_messages(files, _brief_key(event.session, role), "brief", first=True)
+    found = read_cycle_status(files)
+    with files.exclusive():
+        rows, sessions, linked = (
+            tracker.read_tracked_agents(files),
+            open_sessions.read_open_sessions(files),
+            agent_tasks.read_agent_tasks(files),
+        )
+        agent_id = tracker.plain_agent_id(event.agent_id) or _generate_agent_id(event, rows)
         if not agent_id:
             return None
         running = {row.get("agent_id") for row in rows if row.get("status") == "running"} - {agent_id}
         taken = {task for agent, task in linked.items() if agent in running}
-        task = _still(found, linked.get(agent_id)) or links.task_of(
-            found.tasks, role, agent_id, told.text or "".join(briefs), taken
+        task = _task_by_id(found, linked.get(agent_id)) or agent_tasks.find_task_of_agent(
+            found.tasks, role, agent_id, event.text or "".join(briefs), taken
         )
-        mine = open_sessions.with_agent(open_sessions.seen(sessions, told.session), agent_id)
-        tracker.put(shelf, tracker.started(rows, shelf.harness, role, agent_id, stamp()))
-        open_sessions.put(shelf, {**sessions, told.session: mine})
+        mine = open_sessions.with_agent(open_sessions.session_seen_now(sessions, event.session), agent_id)
+        tracker.write_tracked_agents(
+            files, tracker.with_agent_started(rows, files.harness, role, agent_id, format_timestamp())
+        )
+        open_sessions.write_open_sessions(files, {**sessions, event.session: mine})
         if task is not None:
-            links.put(shelf, {**linked, agent_id: task.id})
-    return Spawned(agent_id, role, task, found)
+            agent_tasks.write_agent_tasks(files, {**linked, agent_id: task.id})
+    return StartedSubagent(agent_id, role, task, found)
 
 
-def done(shelf: Shelf, told: Happening) -> Done | None:
-    """Write down that an agent is done and what it changed; None for one that nobody was told of. Raises: …"""
-    found = standing(shelf)
-    with shelf.exclusive():
-        rows, linked = tracker.rows_in(shelf), links.links_in(shelf)
-        agent_id = tracker.plain_id(told.agent_id) or _last(shelf, told, rows)
-        row = tracker.found(rows, agent_id) if agent_id else None
+def record_agent_end(session_files: SessionFiles, event: HarnessEvent) -> FinishedSubagent | None:
+    """Record the end of an agent and the files it changed; None for an unknown agent. Raises: NexusError, OSError."""
+    found = read_cycle_status(session_files)
+    with session_files.exclusive():
+        rows, linked = tracker.read_tracked_agents(session_files), agent_tasks.read_agent_tasks(session_files)
+        agent_id = tracker.plain_agent_id(event.agent_id) or _last_running_agent(session_files, event, rows)
+        row = tracker.find_tracked_agent(rows, agent_id) if agent_id else None
         # Claude Code also tells of the agent that compacts, which it never told was started; an end may be told twice.
         if row is None or row.get("status") == "completed":
             return None
-        moment = stamp()
-        files = tuple(dict.fromkeys([*toollog.touched_by(shelf, agent_id), *_in_answer(shelf, told)]))
-        tracker.put(shelf, tracker.completed(rows, agent_id, moment, told.text, files))
+        moment = format_timestamp()
+        files = tuple(
+            dict.fromkeys(
+                [*toollog.files_changed_by_agent(session_files, agent_id), *_files_in_answer(session_files, event)]
+            )
+        )
+        tracker.write_tracked_agents(
+            session_files, tracker.with_agent_completed(rows, agent_id, moment, event.text, files)
+        )
         if files:
-            known = edits.files_in(shelf)
+            known = edits.read_edited_files(session_files)
             new = [file for file in files if agent_id not in known.get(file, {})]
-            shelf.store(edits.TRACKER, {"files": edits.noted(known, new, agent_id, moment)})
+            session_files.store(edits.TRACKER, {"files": edits.with_file_edits(known, new, agent_id, moment)})
     role = str(row.get("agent_name", ""))
-    task = _still(found, linked.get(agent_id))
-    unchecked = task is not None and role not in CHECKS and _is_unchecked(task, found, rows, linked, row)
-    return Done(agent_id, role, task, files, unchecked)
+    task = _task_by_id(found, linked.get(agent_id))
+    unchecked = task is not None and role not in CHECKS and _is_task_unchecked(task, found, rows, linked, row)
+    return FinishedSubagent(agent_id, role, task, files, unchecked)
 
 
-def _is_unchecked(
-    task: Task, found: Standing, rows: Sequence[tracker.Row], linked: Mapping[str, int], mine: tracker.Row
+def _is_task_unchecked(
+    task: TaskSummary, found: CycleStatus, rows: Sequence[tracker.Row], linked: Mapping[str, int], mine: tracker.Row
 ) -> bool:
-    """True if a task says how one sees that it is done, and nobody who looks was there or is going to be."""
+    """Return True if a task has acceptance criteria and no agent has checked or will check them."""
     if not task.acceptance:
         return False
     planned = any(other.owner in CHECKS and task.id in other.deps for other in found.tasks)
@@ -103,7 +117,7 @@ def _is_unchecked(
     return not planned and not looked
 
 
-def _still(found: Standing, task_id: int | None) -> Task | None:
+def _task_by_id(found: CycleStatus, task_id: int | None) -> TaskSummary | None:
     return next((task for task in found.tasks if task.id == task_id), None)
 
 
@@ -111,19 +125,19 @@ def _brief_key(session: str, role: str) -> str:
     return f"{session}/{role}"
 
 
-def _made_up(told: Happening, rows: Sequence[tracker.Row]) -> str:
+def _generate_agent_id(event: HarnessEvent, rows: Sequence[tracker.Row]) -> str:
     """Return an id for an agent of a program that gives none."""
-    if told.name in ("SubagentStart", "session.created"):
+    if event.name in ("SubagentStart", "session.created"):
         return ""
-    prefix = f"{tracker.plain_id(told.session)}:"
+    prefix = f"{tracker.plain_agent_id(event.session)}:"
     count = sum(str(row.get("agent_id", "")).startswith(prefix) for row in rows)
     return f"{prefix}{count + 1}"
 
 
-def _last(shelf: Shelf, told: Happening, rows: Sequence[tracker.Row]) -> str:
-    """Return the agent of this role and session that was started last and is at work."""
-    mine = set(open_sessions.sessions_in(shelf).get(told.session, open_sessions.Session("", "")).agents)
-    role = tracker.plain_name(told.agent)
+def _last_running_agent(files: SessionFiles, event: HarnessEvent, rows: Sequence[tracker.Row]) -> str:
+    """Return the running agent of this role and session that was started last."""
+    mine = set(open_sessions.read_open_sessions(files).get(event.session, open_sessions.HarnessSession("", "")).agents)
+    role = tracker.plain_role_name(event.agent)
     fitting = [
         str(row.get("agent_id"))
         for row in rows
@@ -132,16 +146,16 @@ def _last(shelf: Shelf, told: Happening, rows: Sequence[tracker.Row]) -> str:
     return fitting[-1] if fitting else ""
 
 
-def _in_answer(shelf: Shelf, told: Happening) -> Iterator[str]:
-    """Yield the files that an answer names: Gemini CLI lists there what its agent did, and nowhere says who did it."""
-    display = told.answer.get("returnDisplay") if isinstance(told.answer, Mapping) else None
+def _files_in_answer(files: SessionFiles, event: HarnessEvent) -> Iterator[str]:
+    """Yield the files that an answer names: Gemini CLI lists there what its agent did, and nowhere else."""
+    display = event.answer.get("returnDisplay") if isinstance(event.answer, Mapping) else None
     activity: Any = display.get("recentActivity") if isinstance(display, Mapping) else None
     for step in activity if isinstance(activity, list) else ():
         if isinstance(step, Mapping) and step.get("status") == "completed" and isinstance(step.get("args"), str):
             try:
-                given = parse(step["args"].encode())
+                given = parse_json(step["args"].encode())
             except (Invalid, UnicodeEncodeError):
                 continue
             if isinstance(given, dict):
-                call = told._replace(tool=str(step.get("content", "")), given=given, failed=False)
-                yield from touched(call, shelf.place.worktree)
+                call = event._replace(tool=str(step.get("content", "")), given=given, failed=False)
+                yield from files_changed_by_call(call, files.location.top)

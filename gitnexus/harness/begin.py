@@ -1,50 +1,56 @@
-"""The start of a session: its folder, its tracker, and what an earlier one left behind."""
+"""Starts a session: creates its folder and tracker, and reports what an earlier session left behind."""
 
 from typing import NamedTuple
 
+from gitnexus.base.text import one_line
 from gitnexus.harness import knowledge, tracker
 from gitnexus.harness import sessions as open_sessions
-from gitnexus.harness.model import Happening
-from gitnexus.harness.shelf import Shelf
-from gitnexus.harness.standing import Standing, plan_line, standing, tasks_line
+from gitnexus.harness.cycle_status import CycleStatus, format_plan_line, format_tasks_line, read_cycle_status
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.harness.session_files import SessionFiles
 
 # A session that is taken up again, or split off from one, did not lose what it had.
 _GOES_ON = ("resume", "fork")
 
 
-class Begun(NamedTuple):
-    """What is said at the start: to the model, and to the person if something was left behind."""
+class SessionGreeting(NamedTuple):
+    """The messages at the start: for the model, and for the user if an earlier session left something behind."""
 
     context: str
     warning: str
 
 
-def begun(shelf: Shelf, told: Happening) -> Begun:
-    """Make the session known and its tracker ready; return what is to be said. Raises: NexusError, OSError."""
-    others = _opened(shelf, told)
-    found = standing(shelf)
-    left = _left(found, bool(others), told.source in _GOES_ON)
-    parts = [left, *_where(found), *found.broken, knowledge.told(shelf.root)]
-    return Begun("\n".join(part for part in parts if part), left if not others and told.source not in _GOES_ON else "")
+def begin_session(files: SessionFiles, event: HarnessEvent) -> SessionGreeting:
+    """Record the session, create its tracker, and return the messages. Raises: NexusError, OSError."""
+    others, skill = _record_open_session(files, event)
+    found = read_cycle_status(files)
+    left = _describe_leftover_work(found, bool(others), event.source in _GOES_ON)
+    works = f"git nexus: this session is in the skill {one_line(skill, 80)}: go on by it." if skill else ""
+    parts = [left, works, *_cycle_lines(found), *found.broken, knowledge.format_knowledge_index(files.root)]
+    return SessionGreeting(
+        "\n".join(part for part in parts if part), left if not others and event.source not in _GOES_ON else ""
+    )
 
 
-def _opened(shelf: Shelf, told: Happening) -> open_sessions.Sessions:
-    """Write down that the session is open; return the others that are."""
-    with shelf.exclusive():
-        before = open_sessions.sessions_in(shelf)
-        after = open_sessions.living(before)
-        mine = open_sessions.seen(after, told.session)
-        if told.source not in _GOES_ON:
-            mine = open_sessions.Session(mine.seen_at, mine.seen_at)
-        others = {key: row for key, row in after.items() if key != told.session}
+def _record_open_session(files: SessionFiles, event: HarnessEvent) -> tuple[open_sessions.Sessions, str]:
+    """Record that the session is open; return the other open sessions, and the skill of this one."""
+    with files.exclusive():
+        before = open_sessions.read_open_sessions(files)
+        after = open_sessions.without_stale_sessions(before)
+        mine = open_sessions.session_seen_now(after, event.session)
+        if event.source not in _GOES_ON:
+            mine = open_sessions.HarnessSession(mine.seen_at, mine.seen_at)
+        elif not mine.skill:
+            mine = mine._replace(skill=open_sessions.kept_skill(files, event.session))
+        others = {key: row for key, row in after.items() if key != event.session}
         known = {agent for row in before.values() for agent in row.agents}
         owned = {agent for row in [*others.values(), mine] for agent in row.agents}
-        tracker.put(shelf, tracker.kept(tracker.rows_in(shelf), owned, known))
-        open_sessions.put(shelf, {**others, told.session: mine})
-    return others
+        tracker.write_tracked_agents(files, tracker.agents_to_keep(tracker.read_tracked_agents(files), owned, known))
+        open_sessions.write_open_sessions(files, {**others, event.session: mine})
+    return others, mine.skill
 
 
-def _left(found: Standing, shared: bool, goes_on: bool) -> str:
+def _describe_leftover_work(found: CycleStatus, shared: bool, goes_on: bool) -> str:
     names = [*(["a plan"] if found.plan else []), *(["tasks"] if found.has_tasks else [])]
     if not names:
         return ""
@@ -56,8 +62,8 @@ def _left(found: Standing, shared: bool, goes_on: bool) -> str:
     return f"git nexus: an earlier session left {what} open: go on with it, or archive it with nx_task_close."
 
 
-def _where(found: Standing) -> list[str]:
+def _cycle_lines(found: CycleStatus) -> list[str]:
     return [
-        *([plan_line(found.plan)] if found.plan else []),
-        *([tasks_line(found)] if found.has_tasks else []),
+        *([format_plan_line(found.plan)] if found.plan else []),
+        *([format_tasks_line(found)] if found.has_tasks else []),
     ]

@@ -1,18 +1,18 @@
-"""What a program's tool call would do, in one vocabulary for all programs: pure, and only as sure as the call is.
+"""Parses a program's tool call into one vocabulary for all programs. Pure; unclear calls become `UnknownCall`.
 
-`call_of("claude-code", "Edit", {"file_path": "a.py", …}, "/repo")` is `Writes("/repo/a.py", …)`. The answers:
+`parse_tool_call("claude-code", "Edit", {"file_path": "a.py", …}, "/repo")` is `WriteCall("/repo/a.py", …)`. Results:
 
-- `Reads`: files or folders, and patterns of names below them;
-- `Writes`: one file, with its whole new content, or with edits of what is there;
-- `Patched`: files by the `*** Begin Patch` form;
-- `Shell`: a text for a shell, or a list of words if the program has one; nobody has looked into it yet. `typed` is true
-  for what is typed into a command that runs already: a shell perhaps, perhaps something else;
-- `Mcp`: a tool of a server; `Subagent`: another agent by its role; `Network`: hosts by name and port;
-- `Question`: the program asks its person; `Harmless`: nothing outside of the program itself happens;
-- `Unknown`: a tool that is in no table, or one whose input is not as it should be. It is to be asked about.
+- `ReadCall`: files or folders, and name patterns below them;
+- `WriteCall`: one file, with its whole new content, or with edits of the current content;
+- `PatchCall`: files in the `*** Begin Patch` form;
+- `ShellCall`: text for a shell, or an argv if the program sends one; it is not analysed here. `typed` is true for input
+  to a command that is already running, which may or may not be a shell;
+- `McpCall`: a tool of a server; `SubagentCall`: another agent by its role; `NetworkCall`: hosts by name and port;
+- `QuestionCall`: the program asks its user; `HarmlessCall`: nothing happens outside the program itself;
+- `UnknownCall`: a tool that is not in the tables, or one with malformed input. The user has to be asked.
 
-Paths are joined to the folder of the call and else left as they are spelled: what links make of them is not known here.
-One that begins with `~` stays as it is.
+Paths are joined to the folder of the call and otherwise kept as spelled; links are not resolved here. A path that
+begins with `~` is kept as it is.
 """
 
 import posixpath
@@ -21,42 +21,42 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gitnexus.harness.patchform import Touched, touched
+from gitnexus.harness.patchform import PatchedFile, list_patched_files
 
 
 # Named tuples: `dataclasses` alone would take a third of the time that a hook has.
-class Reads(NamedTuple):
-    """`paths` are files or folders; `patterns` what is looked for by name in them."""
+class ReadCall(NamedTuple):
+    """Reads `paths`, files or folders; `patterns` are names searched for in them."""
 
     paths: tuple[str, ...]
     patterns: tuple[str, ...] = ()
 
 
-class Edit(NamedTuple):
-    """One text put in place of another, at its only place or everywhere."""
+class TextReplacement(NamedTuple):
+    """Replaces one text by another, at its only occurrence or everywhere."""
 
     old: str
     new: str
     everywhere: bool = False
 
 
-class Writes(NamedTuple):
-    """One file: `content` is all that it will hold, None where only `edits` are told, or not even those."""
+class WriteCall(NamedTuple):
+    """Writes one file: `content` is its new text, None if only `edits` are given, or nothing."""
 
     path: str
     content: str | None = None
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[TextReplacement, ...] = ()
 
 
-class Patched(NamedTuple):
-    """Several files, by a text that the program applies itself; their paths are joined to the folder."""
+class PatchCall(NamedTuple):
+    """Changes several files by a patch that the program applies itself; paths are joined to the folder."""
 
     text: str
-    files: tuple[Touched, ...]
+    files: tuple[PatchedFile, ...]
 
 
-class Shell(NamedTuple):
-    """A text for a shell, or `argv` where the program hands over words. `dialect` is sh or powershell."""
+class ShellCall(NamedTuple):
+    """Runs text in a shell, or `argv` if the program sends a list. `dialect` is sh or powershell."""
 
     text: str
     cwd: str
@@ -65,79 +65,90 @@ class Shell(NamedTuple):
     typed: bool = False
 
 
-class Mcp(NamedTuple):
-    """A tool of an MCP server, by the names that the server has in the program."""
+class McpCall(NamedTuple):
+    """Calls a tool of an MCP server, by the names that the server has in the program."""
 
     server: str
     tool: str
     given: Mapping[str, Any] = MappingProxyType({})
 
 
-class Subagent(NamedTuple):
-    """Another agent is started or taken up again; `role` is empty where that is not told."""
+class SubagentCall(NamedTuple):
+    """Starts or resumes another agent; `role` is empty if it is not given."""
 
     role: str
 
 
-class Network(NamedTuple):
-    """Hosts as name:port."""
+class NetworkCall(NamedTuple):
+    """Contacts hosts, given as name:port."""
 
     hosts: tuple[str, ...]
 
 
-class Question(NamedTuple):
-    """The program asks its person something."""
+class QuestionCall(NamedTuple):
+    """The program asks its user something."""
 
 
-class Harmless(NamedTuple):
-    """Lists, plans and modes of the program itself."""
+class HarmlessCall(NamedTuple):
+    """Changes only lists, plans and modes of the program itself."""
 
 
-class Unknown(NamedTuple):
-    """Nobody knows what it would do."""
+class UnknownCall(NamedTuple):
+    """A call whose effect is not known."""
 
     why: str
 
 
-Call = Reads | Writes | Patched | Shell | Mcp | Subagent | Network | Question | Harmless | Unknown
+Call = (
+    ReadCall
+    | WriteCall
+    | PatchCall
+    | ShellCall
+    | McpCall
+    | SubagentCall
+    | NetworkCall
+    | QuestionCall
+    | HarmlessCall
+    | UnknownCall
+)
 
 
-def call_of(harness: str, tool: str, given: Mapping[str, Any], cwd: str) -> Call:
-    """Return what a tool call would do. Never raises for what a program says."""
-    shelf = _TOOLS.get(harness)
-    if shelf is None:
-        return Unknown(f"there is no program {harness[:60]!r}")
+def parse_tool_call(harness: str, tool: str, given: Mapping[str, Any], cwd: str) -> Call:
+    """Return what a tool call would do. Never raises, whatever the program sends."""
+    files = _TOOLS.get(harness)
+    if files is None:
+        return UnknownCall(f"there is no program {harness[:60]!r}")
     try:
-        made = shelf.get(tool)
+        made = files.get(tool)
         if made is not None:
-            return made(_Input(given, cwd))
-        server = _server_of(harness, tool)
-        return Mcp(*server, given) if server else Unknown(f"{tool[:60]!r} is no tool that is known here")
-    except _Missing as exc:
-        return Unknown(f"{tool[:60]!r} without {exc}")
+            return made(_ToolInput(given, cwd))
+        server = _split_mcp_tool(harness, tool)
+        return McpCall(*server, given) if server else UnknownCall(f"{tool[:60]!r} is no tool that is known here")
+    except _MissingField as exc:
+        return UnknownCall(f"{tool[:60]!r} without {exc}")
 
 
-class _Missing(Exception):
-    """A field of the input is not there, or of another type."""
+class _MissingField(Exception):
+    """A field of the input is missing or has another type."""
 
 
-class _Input(NamedTuple):
+class _ToolInput(NamedTuple):
     given: Mapping[str, Any]
     cwd: str
 
     def text(self, *names: str) -> str:
-        """Return the one of these fields that is text; empty text counts. Which of two a program obeys is not told."""
+        """Return the one of these fields that is text, even if empty; two texts are an error."""
         found = dict.fromkeys(value for name in names if isinstance(value := self.given.get(name), str))
         filled = [value for value in found if value]
         if not found or len(filled) > 1:
-            raise _Missing(names[0] if not found else f"one {names[0]} alone")
+            raise _MissingField(names[0] if not found else f"one {names[0]} alone")
         return (filled or list(found))[0]
 
     def perhaps(self, *names: str) -> str:
-        """Return the one of these fields that is there; nothing if none is. One of another type is still no text."""
+        """Return the only one of these fields that is present, or nothing; a value of another type is an error."""
         there = [name for name in names if self.given.get(name) not in (None, "")]
         if not all(isinstance(self.given[name], str) for name in there):
-            raise _Missing(there[0])
+            raise _MissingField(there[0])
         return self.text(*there) if there else ""
 
     def texts(self, *names: str) -> tuple[str, ...]:
@@ -147,7 +158,7 @@ class _Input(NamedTuple):
             value = self.given.get(name)
             rows = value if isinstance(value, list) else [] if value is None else [value]
             if not all(isinstance(row, str) for row in rows):
-                raise _Missing(name)
+                raise _MissingField(name)
             found += rows
         return tuple(found)
 
@@ -159,131 +170,119 @@ class _Input(NamedTuple):
         """Return the path in the first of these fields, joined to the folder."""
         found = self.text(*names)
         if not found:
-            raise _Missing(names[0])
+            raise _MissingField(names[0])
         return self.joined(found)
 
     def joined(self, path: str) -> str:
-        """Return a path joined to the folder, unless it begins at a home."""
+        """Return a path joined to the folder, unless it begins with `~`."""
         return path if path.startswith("~") else posixpath.join(self.cwd, path)
 
 
-_Maker = Callable[[_Input], Call]
+_Maker = Callable[[_ToolInput], Call]
 
 
-def _reads(*fields: str) -> _Maker:
-    return lambda given: Reads(given.paths(*fields) or (given.path(*fields),))
+def _read_parser(*fields: str) -> _Maker:
+    return lambda given: ReadCall(given.paths(*fields) or (given.path(*fields),))
 
 
-def _searches(folder: tuple[str, ...], patterns: tuple[str, ...]) -> _Maker:
-    """A search: in a folder, or in the one of the call; each field of `patterns` may hold names."""
+def _search_parser(folder: tuple[str, ...], patterns: tuple[str, ...]) -> _Maker:
+    """Return a parser for a search in a folder, by default that of the call; the `patterns` fields may hold names."""
 
-    def made(given: _Input) -> Call:
+    def made(given: _ToolInput) -> Call:
         names = tuple(word for word in given.texts(*patterns) if word)
-        return Reads(given.paths(*folder) or (given.cwd,), names)
+        return ReadCall(given.paths(*folder) or (given.cwd,), names)
 
     return made
 
 
-def _whole(path: str, content: str) -> _Maker:
-    return lambda given: Writes(given.path(path), given.text(content))
+def _write_parser(path: str, content: str) -> _Maker:
+    return lambda given: WriteCall(given.path(path), given.text(content))
 
 
-def _edited(path: str, old: str, new: str, everywhere: str) -> _Maker:
-    def made(given: _Input) -> Call:
-        edit = Edit(given.text(old), given.text(new), given.given.get(everywhere) is True)
-        return Writes(given.path(path), edits=(edit,))
+def _edit_parser(path: str, old: str, new: str, everywhere: str) -> _Maker:
+    def made(given: _ToolInput) -> Call:
+        edit = TextReplacement(given.text(old), given.text(new), given.given.get(everywhere) is True)
+        return WriteCall(given.path(path), edits=(edit,))
 
     return made
 
 
-def _many_edits(given: _Input) -> Call:
+def _parse_many_edits(given: _ToolInput) -> Call:
     rows = given.given.get("edits")
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise _Missing("edits")
-    inputs = [_Input(row, given.cwd) for row in rows]
-    edits = (Edit(one.text("old_string", "oldString"), one.text("new_string", "newString")) for one in inputs)
-    return Writes(given.path("file_path", "filePath"), edits=tuple(edits))
+        raise _MissingField("edits")
+    inputs = [_ToolInput(row, given.cwd) for row in rows]
+    edits = (
+        TextReplacement(one.text("old_string", "oldString"), one.text("new_string", "newString")) for one in inputs
+    )
+    return WriteCall(given.path("file_path", "filePath"), edits=tuple(edits))
 
 
-def _patched(*fields: str) -> _Maker:
-    def made(given: _Input) -> Call:
+def _patch_parser(*fields: str) -> _Maker:
+    def made(given: _ToolInput) -> Call:
         text = given.text(*fields)
-        found = touched(text)
+        found = list_patched_files(text)
         if found is None:
-            return Unknown("a patch of a form that is not known here")
-        return Patched(text, tuple(Touched(given.joined(row.path), row.what) for row in found))
+            return UnknownCall("a patch of a form that is not known here")
+        return PatchCall(text, tuple(PatchedFile(given.joined(row.path), row.what) for row in found))
 
     return made
 
 
-def _shell(*fields: str, folder: tuple[str, ...] = (), dialect: str = "sh") -> _Maker:
-    def made(given: _Input) -> Call:
+def _shell_parser(*fields: str, folder: tuple[str, ...] = (), dialect: str = "sh") -> _Maker:
+    def made(given: _ToolInput) -> Call:
         place = given.perhaps(*folder) if folder else ""
         cwd = given.joined(place) if place else given.cwd
         lists = [name for name in fields if isinstance(given.given.get(name), list) and given.given[name]]
         if lists:
             if any(given.given.get(name) for name in fields if name != lists[0]):
-                raise _Missing(f"one {fields[0]} alone")
-            return Shell("", cwd, given.texts(lists[0]), dialect)
-        return Shell(given.text(*fields), cwd, (), dialect)
+                raise _MissingField(f"one {fields[0]} alone")
+            return ShellCall("", cwd, given.texts(lists[0]), dialect)
+        return ShellCall(given.text(*fields), cwd, (), dialect)
 
     return made
 
 
-def _types(given: _Input) -> Call:
-    """Input to a command that runs already. Nothing at all only asks for its output; Ctrl-C and Ctrl-D end it."""
+def _parse_typed_input(given: _ToolInput) -> Call:
+    """Parse input to a running command. No input only reads its output; Ctrl-C and Ctrl-D end it.
+
+    Enter alone accepts whatever the command asks by default.
+    """
     text = given.perhaps("chars", "input", "text")
     if not text and any(isinstance(value, (str, list, dict)) and value for value in given.given.values()):
-        return Unknown("it types something into a command that runs, under a name that is not known here")
-    return Shell(text, given.cwd, (), "sh", True) if text.strip("\x03\x04\r\n") else Harmless()
+        return UnknownCall("it types something into a command that runs, under a name that is not known here")
+    return ShellCall(text, given.cwd, (), "sh", True) if text.strip("\x03\x04") else HarmlessCall()
 
 
-def _role(*fields: str) -> _Maker:
-    return lambda given: Subagent(given.perhaps(*fields))
+def _subagent_parser(*fields: str) -> _Maker:
+    return lambda given: SubagentCall(given.perhaps(*fields))
 
 
-def _fetches(*fields: str) -> _Maker:
-    def made(given: _Input) -> Call:
-        hosts = tuple(dict.fromkeys(hosts_in(" ".join(given.texts(*fields)))))
-        return Network(hosts) if hosts else Unknown("it reaches the network, and does not say where")
+def _fetch_parser(*fields: str) -> _Maker:
+    def made(given: _ToolInput) -> Call:
+        from gitnexus.harness.hosts import find_hosts  # 5 ms, and few calls hold an address
+
+        hosts = tuple(dict.fromkeys(find_hosts(" ".join(given.texts(*fields)))))
+        return NetworkCall(hosts) if hosts else UnknownCall("it reaches the network, and does not say where")
 
     return made
 
 
-def _at(host: str) -> _Maker:
-    """Who searches the web for the model is the provider of the model, or whom the program has chosen."""
-    return lambda given: Network((host,))
+def _fixed_host_parser(host: str) -> _Maker:
+    """Return a parser for a web search, which the model's provider or a service chosen by the program carries out."""
+    return lambda given: NetworkCall((host,))
 
 
-def _resource(given: _Input) -> Call:
-    return Mcp(given.text("server"), "resources", given.given)
+def _parse_mcp_resource(given: _ToolInput) -> Call:
+    return McpCall(given.text("server"), "resources", given.given)
 
 
-def _asks(given: _Input) -> Call:
-    return Question()
+def _parse_question(given: _ToolInput) -> Call:
+    return QuestionCall()
 
 
-def _harmless(given: _Input) -> Call:
-    return Harmless()
-
-
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^\s<>\"'`]+", re.IGNORECASE)
-
-
-def hosts_in(text: str) -> list[str]:
-    """Return the hosts of all addresses in a text, as name:port; `example.org/x` counts where nothing else does."""
-    from urllib.parse import urlsplit  # 5 ms, and few calls hold an address
-
-    found = []
-    for address in _ADDRESS.findall(text) or ([f"https://{text.strip()}"] if text.strip() else []):
-        try:
-            parts = urlsplit(address)
-            port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
-        except ValueError:
-            continue
-        if parts.hostname and not re.search(r"\s", parts.netloc):
-            found.append(f"{parts.hostname}:{port}" if port else parts.hostname)
-    return found
+def _parse_harmless(given: _ToolInput) -> Call:
+    return HarmlessCall()
 
 
 # What begins a name that a program gives to the tools of MCP servers, and the way back from it.
@@ -295,92 +294,96 @@ _OPENCODE_MCP = re.compile(r"(?P<server>nexus)_(?P<tool>.+)", re.DOTALL)
 _MCP = {"claude-code": _CLAUDE_MCP, "codex": _CLAUDE_MCP, "gemini-cli": _GEMINI_MCP, "opencode": _OPENCODE_MCP}
 
 
-def _server_of(harness: str, tool: str) -> tuple[str, str] | None:
+def _split_mcp_tool(harness: str, tool: str) -> tuple[str, str] | None:
     found = _MCP[harness].fullmatch(tool)
     return (found["server"], found["tool"]) if found else None
 
 
-def _all(names: str, maker: _Maker) -> dict[str, _Maker]:
+def _same_parser_for(names: str, maker: _Maker) -> dict[str, _Maker]:
     return dict.fromkeys(names.split(), maker)
 
 
 _TOOLS: dict[str, dict[str, _Maker]] = {
     "claude-code": {
-        "Read": _reads("file_path"),
-        "Edit": _edited("file_path", "old_string", "new_string", "replace_all"),
-        "MultiEdit": _many_edits,
-        "Write": _whole("file_path", "content"),
-        "NotebookEdit": lambda given: Writes(given.path("notebook_path", "file_path")),
-        "Bash": _shell("command"),
-        "Monitor": _shell("command"),
-        "PowerShell": _shell("command", dialect="powershell"),
-        "Grep": _searches(("path",), ("glob",)),
-        "Glob": _searches(("path",), ("pattern",)),
-        "LS": _searches(("path",), ()),
-        "LSP": _reads("filePath", "file_path"),
-        "WebFetch": _fetches("url"),
-        "WebSearch": _at("api.anthropic.com:443"),
-        "Agent": _role("subagent_type"),
-        "Task": _role("subagent_type"),
-        "SendMessage": _role("subagent_type"),
-        "AskUserQuestion": _asks,
-        "ReadMcpResourceTool": _resource,
-        **_all(
+        "Read": _read_parser("file_path"),
+        "Edit": _edit_parser("file_path", "old_string", "new_string", "replace_all"),
+        "MultiEdit": _parse_many_edits,
+        "Write": _write_parser("file_path", "content"),
+        "NotebookEdit": lambda given: WriteCall(given.path("notebook_path", "file_path")),
+        "Bash": _shell_parser("command"),
+        "Monitor": _shell_parser("command"),
+        "PowerShell": _shell_parser("command", dialect="powershell"),
+        "Grep": _search_parser(("path",), ("glob",)),
+        "Glob": _search_parser(("path",), ("pattern",)),
+        "LS": _search_parser(("path",), ()),
+        "LSP": _read_parser("filePath", "file_path"),
+        "WebFetch": _fetch_parser("url"),
+        "WebSearch": _fixed_host_parser("api.anthropic.com:443"),
+        "Agent": _subagent_parser("subagent_type"),
+        "Task": _subagent_parser("subagent_type"),
+        "SendMessage": _subagent_parser("subagent_type"),
+        "AskUserQuestion": _parse_question,
+        "ReadMcpResourceTool": _parse_mcp_resource,
+        **_same_parser_for(
             "TodoWrite TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop BashOutput KillShell KillBash "
             "EnterPlanMode ExitPlanMode ToolSearch Skill SlashCommand StructuredOutput ListMcpResourcesTool "
             "WaitForMcpServers ReportFindings CronList",
-            _harmless,
+            _parse_harmless,
         ),
     },
     "codex": {
-        **_all("Bash shell_command exec_command shell local_shell", _shell("command", "cmd", folder=("workdir",))),
-        "write_stdin": _types,
-        "apply_patch": _patched("command", "input", "patch"),
-        "view_image": _reads("path"),
-        "web_search": _at("api.openai.com:443"),
-        **_all("spawn_agent resume_agent send_input followup_task", _role("agent_type", "role")),
-        "request_user_input": _asks,
-        **_all(
+        **_same_parser_for(
+            "Bash shell_command exec_command shell local_shell", _shell_parser("command", "cmd", folder=("workdir",))
+        ),
+        "write_stdin": _parse_typed_input,
+        "apply_patch": _patch_parser("command", "input", "patch"),
+        "view_image": _read_parser("path"),
+        "web_search": _fixed_host_parser("api.openai.com:443"),
+        **_same_parser_for("spawn_agent resume_agent send_input followup_task", _subagent_parser("agent_type", "role")),
+        "request_user_input": _parse_question,
+        **_same_parser_for(
             "update_plan get_goal wait wait_agent close_agent list_agents list_mcp_resources "
             "list_mcp_resource_templates tool_search",
-            _harmless,
+            _parse_harmless,
         ),
     },
     "gemini-cli": {
-        "read_file": _reads("file_path", "absolute_path"),
-        "read_many_files": lambda given: Reads((given.cwd,), given.texts("include", "paths")),
-        "write_file": _whole("file_path", "content"),
-        "replace": _edited("file_path", "old_string", "new_string", "allow_multiple"),
-        "run_shell_command": _shell("command", folder=("dir_path", "directory")),
-        **_all("grep_search search_file_content", _searches(("dir_path", "path"), ("include_pattern", "include"))),
-        "glob": _searches(("dir_path", "path"), ("pattern",)),
-        "list_directory": _searches(("dir_path", "path"), ()),
-        "web_fetch": _fetches("url", "prompt"),
-        "google_web_search": _at("generativelanguage.googleapis.com:443"),
-        "invoke_agent": _role("agent_name"),
-        "ask_user": _asks,
-        "save_memory": lambda given: Writes("~/.gemini/GEMINI.md"),
-        **_all(
+        "read_file": _read_parser("file_path", "absolute_path"),
+        "read_many_files": lambda given: ReadCall((given.cwd,), given.texts("include", "paths")),
+        "write_file": _write_parser("file_path", "content"),
+        "replace": _edit_parser("file_path", "old_string", "new_string", "allow_multiple"),
+        "run_shell_command": _shell_parser("command", folder=("dir_path", "directory")),
+        **_same_parser_for(
+            "grep_search search_file_content", _search_parser(("dir_path", "path"), ("include_pattern", "include"))
+        ),
+        "glob": _search_parser(("dir_path", "path"), ("pattern",)),
+        "list_directory": _search_parser(("dir_path", "path"), ()),
+        "web_fetch": _fetch_parser("url", "prompt"),
+        "google_web_search": _fixed_host_parser("generativelanguage.googleapis.com:443"),
+        "invoke_agent": _subagent_parser("agent_name"),
+        "ask_user": _parse_question,
+        "save_memory": lambda given: WriteCall("~/.gemini/GEMINI.md"),
+        **_same_parser_for(
             "write_todos enter_plan_mode exit_plan_mode activate_skill get_internal_docs complete_task update_topic "
             "list_background_processes read_background_output",
-            _harmless,
+            _parse_harmless,
         ),
     },
     "opencode": {
-        "read": _reads("filePath"),
-        "write": _whole("filePath", "content"),
-        "edit": _edited("filePath", "oldString", "newString", "replaceAll"),
-        "multiedit": _many_edits,
-        **_all("apply_patch patch", _patched("patchText")),
-        "bash": _shell("command", folder=("workdir",)),
-        "grep": _searches(("path",), ("include",)),
-        "glob": _searches(("path",), ("pattern",)),
-        "list": _searches(("path",), ()),
-        "lsp": _reads("filePath"),
-        "webfetch": _fetches("url"),
-        **_all("websearch codesearch", _at("mcp.exa.ai:443")),
-        "task": _role("subagent_type"),
-        "question": _asks,
-        **_all("todowrite todoread skill invalid plan_enter plan_exit", _harmless),
+        "read": _read_parser("filePath"),
+        "write": _write_parser("filePath", "content"),
+        "edit": _edit_parser("filePath", "oldString", "newString", "replaceAll"),
+        "multiedit": _parse_many_edits,
+        **_same_parser_for("apply_patch patch", _patch_parser("patchText")),
+        "bash": _shell_parser("command", folder=("workdir",)),
+        "grep": _search_parser(("path",), ("include",)),
+        "glob": _search_parser(("path",), ("pattern",)),
+        "list": _search_parser(("path",), ()),
+        "lsp": _read_parser("filePath"),
+        "webfetch": _fetch_parser("url"),
+        **_same_parser_for("websearch codesearch", _fixed_host_parser("mcp.exa.ai:443")),
+        "task": _subagent_parser("subagent_type"),
+        "question": _parse_question,
+        **_same_parser_for("todowrite todoread skill invalid plan_enter plan_exit", _parse_harmless),
     },
 }

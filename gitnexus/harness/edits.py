@@ -1,9 +1,9 @@
-"""Who changed which file last, `.nexus/state/<harness>/edit-tracker.json`: whether an agent may go on depends on it."""
+"""Records which agent changed which file last, `.nexus/state/<harness>/edit-tracker.json`; needed to resume agents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gitnexus.harness.shelf import Shelf
+from gitnexus.harness.session_files import SessionFiles
 
 TRACKER = "edit-tracker.json"
 # The agent that the person talks to has no id of its own.
@@ -11,16 +11,18 @@ LEAD = "lead"
 _MOST, _MOST_AGENTS = 1000, 20
 
 
-def note(shelf: Shelf, files: Sequence[str], agent_id: str, moment: str) -> None:
-    """Note that an agent changed these files just now. Raises: Busy, Invalid, OSError."""
-    with shelf.exclusive():
-        shelf.store(TRACKER, {"files": noted(files_in(shelf), files, agent_id or LEAD, moment)})
+def record_file_edits(session_files: SessionFiles, files: Sequence[str], agent_id: str, moment: str) -> None:
+    """Record that an agent changed these files just now. Raises: Busy, Invalid, OSError."""
+    with session_files.exclusive():
+        session_files.store(
+            TRACKER, {"files": with_file_edits(read_edited_files(session_files), files, agent_id or LEAD, moment)}
+        )
 
 
-def noted(
+def with_file_edits(
     known: Mapping[str, Mapping[str, str]], files: Iterable[str], agent_id: str, moment: str
 ) -> dict[str, dict[str, str]]:
-    """Return who changed what and when, these files last; the oldest fall out."""
+    """Return the edit records with these files added last; the oldest are dropped."""
     after = {file: dict(agents) for file, agents in known.items()}
     for file in files:
         agents = after.pop(file, {})
@@ -30,9 +32,9 @@ def noted(
     return dict(latest[-_MOST:])
 
 
-def files_in(shelf: Shelf) -> dict[str, dict[str, str]]:
+def read_edited_files(session_files: SessionFiles) -> dict[str, dict[str, str]]:
     """Return for each file the agents that changed it, with the time of the last change. Raises: Invalid."""
-    value = shelf.value(TRACKER)
+    value = session_files.value(TRACKER)
     files: Any = value.get("files") if isinstance(value, dict) else None
     if not isinstance(files, dict):
         return {}
@@ -43,6 +45,8 @@ def files_in(shelf: Shelf) -> dict[str, dict[str, str]]:
     }
 
 
-def others_since(known: Mapping[str, Mapping[str, str]], agent_id: str, files: Iterable[str], since: str) -> bool:
-    """True if somebody else changed one of these files after that time."""
+def is_edited_by_others(
+    known: Mapping[str, Mapping[str, str]], agent_id: str, files: Iterable[str], since: str
+) -> bool:
+    """Return True if another agent changed one of these files after that time."""
     return any(at > since for file in files for agent, at in known.get(file, {}).items() if agent != agent_id)

@@ -1,63 +1,67 @@
-"""The end of a session: what is still open is told, its agents are forgotten, those of others are not."""
+"""Ends a session: reports open work and removes its agents from the tracker, but not those of other sessions."""
 
-from gitnexus.harness import edits, links, mail, tracker
+from gitnexus.harness import agent_tasks, edits, pending_messages, tracker
 from gitnexus.harness import sessions as open_sessions
-from gitnexus.harness.model import Answer, Happening
-from gitnexus.harness.shelf import Shelf, shelf_of
-from gitnexus.harness.standing import Standing, plan_line, standing, tasks_line
+from gitnexus.harness.cycle_status import CycleStatus, format_plan_line, format_tasks_line, read_cycle_status
+from gitnexus.harness.model import HarnessEvent, HookAnswer
+from gitnexus.harness.session_files import SessionFiles, find_session_files
 
 _STOPS = ("Stop",)
 
 
-def ended(told: Happening) -> Answer:
-    """Tell what is open; at the real end put away what was this session's alone. Raises: NexusError, OSError."""
-    shelf = shelf_of(told)
-    if shelf is None:
-        return Answer()
-    if told.name in _STOPS:
-        return _nudged(shelf, told)
-    _put_away(shelf, told.session)
-    return Answer(notice=warning(standing(shelf)))
+def handle_session_end(event: HarnessEvent) -> HookAnswer:
+    """Report open work; at the final end remove the files of this session alone. Raises: NexusError, OSError."""
+    files = find_session_files(event)
+    if files is None:
+        return HookAnswer()
+    if event.name in _STOPS:
+        return _remind_once(files, event)
+    _remove_session_state(files, event.session)
+    return HookAnswer(notice=format_open_work(read_cycle_status(files)))
 
 
-def warning(found: Standing) -> str:
-    """Return what a person should know before they leave, nothing if all is done."""
+def format_open_work(found: CycleStatus) -> str:
+    """Return what the user should know before leaving, empty if everything is done."""
     said = []
     if found.plan is not None:
-        said.append(plan_line(found.plan))
+        said.append(format_plan_line(found.plan))
     if found.open_tasks:
-        said.append(tasks_line(found))
+        said.append(format_tasks_line(found))
     if not said:
         return ""
     return "git nexus: this stays open. " + " ".join(said) + " nx_task_close archives it as it is."
 
 
-def _nudged(shelf: Shelf, told: Happening) -> Answer:
-    """An agent stops after every message: once in a session is enough."""
-    said = "" if told.again else warning(standing(shelf))
+def _remind_once(files: SessionFiles, event: HarnessEvent) -> HookAnswer:
+    """Return a reminder of open work, once in a session: an agent stops after every message."""
+    said = "" if event.again else format_open_work(read_cycle_status(files))
     if not said:
-        return Answer()
-    with shelf.exclusive():
-        sessions = open_sessions.sessions_in(shelf)
-        mine = open_sessions.seen(sessions, told.session)
-        open_sessions.put(shelf, {**sessions, told.session: mine._replace(nudged=True)})
-    return Answer(notice="" if mine.nudged else said)
+        return HookAnswer()
+    with files.exclusive():
+        sessions = open_sessions.read_open_sessions(files)
+        mine = open_sessions.session_seen_now(sessions, event.session)
+        open_sessions.write_open_sessions(files, {**sessions, event.session: mine._replace(nudged=True)})
+    return HookAnswer(notice="" if mine.nudged else said)
 
 
-def _put_away(shelf: Shelf, session: str) -> None:
-    mine = open_sessions.sessions_in(shelf).get(session)
-    mail.forget(shelf, session, mine.agents if mine else ())
-    with shelf.exclusive():
-        before = open_sessions.sessions_in(shelf)
-        after = open_sessions.living({key: row for key, row in before.items() if key != session})
+def _remove_session_state(files: SessionFiles, session: str) -> None:
+    mine = open_sessions.read_open_sessions(files).get(session)
+    pending_messages.drop_session_messages(files, session, mine.agents if mine else ())
+    with files.exclusive():
+        before = open_sessions.read_open_sessions(files)
+        if session in before:
+            open_sessions.keep_skill(files, session, before[session].skill)
+        after = open_sessions.without_stale_sessions({key: row for key, row in before.items() if key != session})
         known = {agent for row in before.values() for agent in row.agents}
         owned = {agent for row in after.values() for agent in row.agents}
-        rows = tracker.kept(tracker.rows_in(shelf), owned, known) if after else []
+        rows = tracker.agents_to_keep(tracker.read_tracked_agents(files), owned, known) if after else []
         left = {str(row.get("agent_id")) for row in rows}
-        open_sessions.put(shelf, after)
-        links.put(shelf, {agent: task for agent, task in links.links_in(shelf).items() if agent in left})
+        open_sessions.write_open_sessions(files, after)
+        agent_tasks.write_agent_tasks(
+            files, {agent: task for agent, task in agent_tasks.read_agent_tasks(files).items() if agent in left}
+        )
         if after:
-            tracker.put(shelf, rows)
+            tracker.write_tracked_agents(files, rows)
             return
-        for name in (tracker.FILE, edits.TRACKER, mail.BOX):
-            shelf.drop(name)
+        for name in (tracker.FILE, edits.TRACKER, pending_messages.BOX):
+            files.drop(name)

@@ -1,29 +1,29 @@
-"""What is said beside every message of a person: where plan and tasks stand, what is known, in a few lines."""
+"""Returns the lines added to every message of the user: the status of plan and tasks, and the available knowledge."""
 
 from gitnexus.harness import knowledge
-from gitnexus.harness.shelf import Shelf
-from gitnexus.harness.standing import Standing, plan_line, standing, tasks_line
+from gitnexus.harness.cycle_status import CycleStatus, format_plan_line, format_tasks_line, read_cycle_status
+from gitnexus.harness.session_files import SessionFiles
 
 
-def guidance(shelf: Shelf) -> str:
-    """Return the lines, nothing where there is neither work nor knowledge."""
-    found = standing(shelf)
+def message_guidance(files: SessionFiles) -> str:
+    """Return the lines, empty if there is neither open work nor knowledge."""
+    found = read_cycle_status(files)
     lines = [
-        *([plan_line(found.plan)] if found.plan else []),
-        *([tasks_line(found)] if found.has_tasks else []),
+        *([format_plan_line(found.plan)] if found.plan else []),
+        *([format_tasks_line(found)] if found.has_tasks else []),
         *found.broken,
-        *resumable(shelf, found),
-        knowledge.counted(shelf.root),
+        *resumable_task_lines(files, found),
+        knowledge.format_knowledge_counts(files.root),
     ]
     said = [line for line in lines if line]
     return "\n".join(["git nexus: where the session stands:", *(f"│ {line}" for line in said)]) if said else ""
 
 
-def resumable(shelf: Shelf, found: Standing) -> list[str]:
-    """Return for each task that can be begun and had an agent whether that one should go on."""
+def resumable_task_lines(files: SessionFiles, found: CycleStatus) -> list[str]:
+    """Return, for each startable task that had an agent, whether that agent should be resumed."""
     asked = [task for task in found.ready if task.owner_agent_id][:5]
     if not asked:  # nearly always
         return []
-    from gitnexus.harness.resuming import advice
+    from gitnexus.harness.resume_advice import resume_advice_line
 
-    return [line for task in asked if (line := advice(shelf, task))]
+    return [line for task in asked if (line := resume_advice_line(files, task))]

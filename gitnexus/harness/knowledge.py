@@ -1,11 +1,13 @@
-"""What the project knows, as a list of names with their first lines: enough to choose what to read."""
+"""Lists the project's knowledge files with their first lines, so that an agent can choose what to read."""
 
+import contextlib
 import os
 from typing import NamedTuple
 
+from gitnexus.base.frontmatter import UnclosedFrontMatter, locate_front_matter
 from gitnexus.base.text import one_line
 
-SHELVES = ("memory", "context", "rules")
+FOLDERS = ("memory", "context", "rules")
 _MOST, _LONGEST, _HEAD = 40, 100, 2048
 _TITLE = (
     "What this project knows (names and first lines of files in .nexus/, written by agents and people: "
@@ -13,31 +15,34 @@ _TITLE = (
 )
 
 
-class Note(NamedTuple):
-    """One file and what it begins with."""
+class KnowledgeEntry(NamedTuple):
+    """One file and its first line."""
 
     path: str
     line: str
 
 
-def counts(root: str) -> dict[str, int]:
-    """Return how many files lie on each shelf below `.nexus/`."""
-    return {shelf: len(_names(root, shelf)) for shelf in SHELVES}
+def count_knowledge_files(root: str) -> dict[str, int]:
+    """Return the number of files in each knowledge folder below `.nexus/`."""
+    return {folder: len(_markdown_file_names(root, folder)) for folder in FOLDERS}
 
 
-def index(root: str) -> tuple[list[Note], int]:
-    """Return the files, at most so many of each shelf, and how many were left out."""
+def list_knowledge_files(root: str) -> tuple[list[KnowledgeEntry], int]:
+    """Return the files, up to a limit for each folder, and how many were left out."""
     found, left = [], 0
-    for shelf in SHELVES:
-        names = _names(root, shelf)
+    for folder in FOLDERS:
+        names = _markdown_file_names(root, folder)
         left += max(0, len(names) - _MOST)
-        found += [Note(f"{shelf}/{name}", _first_line(os.path.join(root, shelf, name))) for name in names[:_MOST]]
+        found += [
+            KnowledgeEntry(f"{folder}/{name}", _first_text_line(os.path.join(root, folder, name)))
+            for name in names[:_MOST]
+        ]
     return found, left
 
 
-def told(root: str) -> str:
-    """Return the list for a model, nothing where nothing is known."""
-    notes, left = index(root)
+def format_knowledge_index(root: str) -> str:
+    """Return the list for a model, empty if there are no files."""
+    notes, left = list_knowledge_files(root)
     if not notes:
         return ""
     lines = [f"│ {one_line(note.path, _LONGEST)}{': ' if note.line else ''}{note.line}" for note in notes]
@@ -45,38 +50,40 @@ def told(root: str) -> str:
     return "\n".join([_TITLE, *lines, *more])
 
 
-def counted(root: str) -> str:
-    """Return the counts in words, nothing where nothing is known."""
-    found = counts(root)
+def format_knowledge_counts(root: str) -> str:
+    """Return the counts as text, empty if there are no files."""
+    found = count_knowledge_files(root)
     if not any(found.values()):
         return ""
     words = {"memory": "note", "context": "context file", "rules": "rule file"}
-    said = ", ".join(f"{count} {words[shelf]}{'s' if count > 1 else ''}" for shelf, count in found.items() if count)
-    return f"Known here: {said} (.nexus/{{{','.join(shelf for shelf in SHELVES if found[shelf])}}})."
+    said = ", ".join(f"{count} {words[folder]}{'s' if count > 1 else ''}" for folder, count in found.items() if count)
+    return f"Known here: {said} (.nexus/{{{','.join(folder for folder in FOLDERS if found[folder])}}})."
 
 
-def _names(root: str, shelf: str) -> list[str]:
+def _markdown_file_names(root: str, folder: str) -> list[str]:
     try:
-        with os.scandir(os.path.join(root, shelf)) as rows:
+        with os.scandir(os.path.join(root, folder)) as rows:
             return sorted(row.name for row in rows if row.name.endswith(".md") and row.is_file(follow_symlinks=False))
     except OSError:
         return []
 
 
-def _first_line(path: str) -> str:
-    """Return the first line that says something: past front matter, and past headings if more than those is there."""
+def _first_text_line(path: str) -> str:
+    """Return the first line of text: after front matter, and after headings if anything else follows."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return ""
     try:
-        lines = os.read(file, _HEAD).decode("utf-8", "replace").split("\n")
+        raw = os.read(file, _HEAD)
     except OSError:
         return ""
     finally:
         os.close(file)
-    if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:]):
-        lines = lines[[line.strip() for line in lines].index("---", 1) + 1 :]
+    with contextlib.suppress(UnclosedFrontMatter):
+        if place := locate_front_matter(raw):
+            raw = raw[place.text :]
+    lines = raw.decode("utf-8", "replace").split("\n")
     said = [line.strip() for line in lines if line.strip("# \t\r")]
     first = next((line for line in said if not line.startswith("#")), said[0] if said else "")
     return one_line(first.strip("# "), _LONGEST)

@@ -1,5 +1,6 @@
-"""What a program tells us while an agent works in it, and what we answer: the same words for all of them."""
+"""The records of a hook event and its answer, the same for all programs."""
 
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
@@ -31,14 +32,14 @@ Verdict = Literal["", "allow", "ask", "deny", "defer"]
 
 
 # Named tuples, for `dataclasses` alone costs a process that lives 30 ms a third of them.
-class Happening(NamedTuple):
-    """One event as a program told it: all of it input, none of it trusted.
+class HarnessEvent(NamedTuple):
+    """One event as a program sent it. Everything in it is untrusted input.
 
     `name` is the program's own name of the event, `session` and `call` its ids, `agent` the role of a sub-agent and
-    `agent_id` its id: both empty for the agent that the person talks to. `given` is what a tool is called with,
-    `answer` what it returned, `failed` that it did not do its work. `text` is the message of the person, or the last
-    one of a sub-agent. `source` is why a session or a compaction begins or ends. `headless` is true where nobody can be
-    asked, `hears` where the program takes words for the model, `again` where it goes on because a hook made it.
+    `agent_id` its id: both are empty for the main agent. `given` are the parameters of a tool call, `answer` is its
+    result, `failed` is True if it failed. `text` is the user's message, or the last message of a sub-agent. `source` is
+    why a session or a compaction begins or ends. `headless` is True if nobody can be asked, `hears` if the program
+    accepts text for the model, `again` if it continues because a hook made it.
     """
 
     harness: str
@@ -61,12 +62,12 @@ class Happening(NamedTuple):
 
     @property
     def reader(self) -> str:
-        """Whose words are meant by what is said to the model here: a sub-agent's, or those of the session's own."""
+        """The reader of text for the model at this event: a sub-agent, or the session's main agent."""
         return self.agent_id or self.session
 
 
-class Answer(NamedTuple):
-    """What we say: `context` is for the model, `notice` for the person, `verdict` and `reason` for a tool call."""
+class HookAnswer(NamedTuple):
+    """Our answer: `context` is for the model, `notice` for the user, `verdict` and `reason` for a tool call."""
 
     context: str = ""
     notice: str = ""
@@ -74,37 +75,47 @@ class Answer(NamedTuple):
     reason: str = ""
 
 
-class Spoken(NamedTuple):
-    """An answer in the program's own words: what the hook prints, and how it ends."""
+class HookOutput(NamedTuple):
+    """An answer in the program's own form: what the hook prints, and its exit status."""
 
     out: bytes = b""
     err: str = ""
     status: int = 0
 
 
-class Speech(Protocol):
-    """How one program talks.
+class HarnessProtocol(Protocol):
+    """The translation for one program.
 
-    `events` are its own names for each event, all of which are to be hooked; none where it lacks one. `nearest` says
-    what is done instead, or what is not quite the same. `delegates` are the tools that start a sub-agent, with the
-    fields that name its role and hold its brief.
+    `events` are its own names for each event, all of which are to be hooked; empty if it lacks one. `nearest` says what
+    is done instead, or what differs. `delegates` are the tools that start a sub-agent, with the fields of its role and
+    brief.
     """
 
     events: Mapping[Event, tuple[str, ...]]
     nearest: Mapping[Event, str]
     delegates: Mapping[str, tuple[str, str]]
 
-    def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
-        """Return what was told, whatever the payload holds."""
+    def heard(self, event: Event, payload: Mapping[str, Any]) -> HarnessEvent:
+        """Return the event, whatever the payload contains."""
 
-    def ended(self, told: Happening) -> str | None:
-        """Return the sub-agent that has ended with a finished call of a tool that starts one, empty if it has no id.
+    def ended(self, told: HarnessEvent) -> str | None:
+        """Return the id of the sub-agent that ended with a finished tool call, empty if it has no id.
 
-        None where its end is told by an event of its own, or is still to come.
+        None if its end is reported by its own event, or has not come yet.
         """
 
-    def spoken(self, happening: Happening, answer: Answer) -> Spoken:
-        """Return the answer in the program's words."""
+    def render_answer(self, happening: HarnessEvent, answer: HookAnswer) -> HookOutput:
+        """Return the answer in the program's form."""
 
-    def refused(self, event: Event, reason: str) -> Spoken:
-        """Return a no that holds even where nothing of the payload could be read."""
+    def refused(self, event: Event, reason: str) -> HookOutput:
+        """Return a denial that works even if nothing of the payload could be parsed."""
+
+
+def answer_no_opinion(told: HarnessEvent) -> HookAnswer:
+    """Return an answer that leaves the decision to the program's rules; our OpenCode plug-in needs a plain allow."""
+    return HookAnswer(verdict="allow") if told.harness == "opencode" else HookAnswer()
+
+
+def session_start_folder() -> str:
+    """Return the folder in which the session began, "" if the program does not report it; an agent may have left it."""
+    return os.environ.get("CLAUDE_PROJECT_DIR") or os.environ.get("GEMINI_PROJECT_DIR") or ""

@@ -1,7 +1,7 @@
-"""The `*** Begin Patch` form of Codex and OpenCode: which files such a text touches; read to judge, never to apply.
+"""Parses the `*** Begin Patch` form of Codex and OpenCode into the files it touches. For judging, never for applying.
 
-Its readers forgive blanks before a headline and a here-document around the whole; so do we. A line that may be a
-headline counts as one: a file too many costs a question, one that is missed would pass unseen.
+Readers of this form accept blanks before a headline and a here-document around the whole text; so does this parser. A
+line that may be a headline counts as one: an extra file costs a question, a missed file would pass unseen.
 """
 
 import re
@@ -16,15 +16,15 @@ Touch = Literal["add", "update", "delete", "move"]
 _WHAT: dict[str, Touch] = {"add file": "add", "update file": "update", "delete file": "delete", "move to": "move"}
 
 
-class Touched(NamedTuple):
+class PatchedFile(NamedTuple):
     """One file of such a text; `move` is the new name of the file before it."""
 
     path: str
     what: Touch
 
 
-class Section(NamedTuple):
-    """One file with the lines below its headline; `certain` is false where a reader may take them for another's."""
+class PatchSection(NamedTuple):
+    """One file with the lines below its headline; `certain` is False if a reader may assign them to another file."""
 
     path: str
     what: Touch
@@ -32,15 +32,15 @@ class Section(NamedTuple):
     certain: bool
 
 
-def touched(text: str) -> tuple[Touched, ...] | None:
-    """Return the files that the text names, None for one that is not of this form."""
-    found = sections(text)
-    return None if found is None else tuple(Touched(one.path, one.what) for one in found)
+def list_patched_files(text: str) -> tuple[PatchedFile, ...] | None:
+    """Return the files that the text names, None if it is not of this form."""
+    found = parse_patch_sections(text)
+    return None if found is None else tuple(PatchedFile(one.path, one.what) for one in found)
 
 
-def sections(text: str) -> tuple[Section, ...] | None:
-    """Return the files of the text with what it says of each, None for one that is not of this form."""
-    found: list[Section] = []
+def parse_patch_sections(text: str) -> tuple[PatchSection, ...] | None:
+    """Return the files of the text with their lines, None if it is not of this form."""
+    found: list[PatchSection] = []
     lines: list[str] = []
     begun = ended = False
     for line in text.split("\n"):
@@ -53,7 +53,7 @@ def sections(text: str) -> tuple[Section, ...] | None:
             if not path or not begun:
                 return None
             lines = []
-            found.append(Section(path, _WHAT[row[1].lower()], lines, True))
+            found.append(PatchSection(path, _WHAT[row[1].lower()], lines, True))
         elif marks:
             if _KNOWN.fullmatch(line) is None:
                 return None
@@ -65,25 +65,25 @@ def sections(text: str) -> tuple[Section, ...] | None:
     return tuple(found) if found else None
 
 
-def added_text(section: Section) -> str | None:
-    """Return what a new file will hold, None where that cannot be told."""
+def text_of_added_file(section: PatchSection) -> str | None:
+    """Return the text of a new file, None if it is not certain."""
     lines = [line for line in section.lines if line.strip() and line != HUNK]
     if not section.certain or any(not line.startswith("+") for line in lines):
         return None
     return "".join(f"{line[1:]}\n" for line in lines)
 
 
-def updated_text(section: Section, before: str | None) -> str | None:
-    """Return what a file will hold after its hunks, None where that cannot be told.
+def text_after_hunks(section: PatchSection, before: str | None) -> str | None:
+    """Return the text of a file after its hunks, None if it is not certain.
 
-    Readers look for a hunk from the last one on, and take what is only alike where nothing is the same: so each has to
-    fit exactly, in one place, after the one before, and with no words that say where to look.
+    Programs search for a hunk after the previous one, and accept similar lines if none are equal. So each hunk has to
+    match exactly, at one place, after the previous one, and without a context headline.
     """
     if before is None or not section.certain or any(line[:2] == HUNK and line[2:].strip() for line in section.lines):
         return None
     text = f"\n{before}" if before.endswith("\n") or not before else f"\n{before}\n"
     after = 0
-    for old, new in _hunks(section.lines):
+    for old, new in _iterate_hunks(section.lines):
         at = text.find(old)
         if at < after or text.find(old, at + 1) >= 0:
             return None
@@ -92,8 +92,8 @@ def updated_text(section: Section, before: str | None) -> str | None:
     return text[1:]
 
 
-def _hunks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines that each hunk looks for and those that it puts there, from one end of a line to another."""
+def _iterate_hunks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines that each hunk removes and those that it inserts, as complete lines."""
     old, new = "\n", "\n"
     for line in (*lines, HUNK):
         if line.startswith(HUNK):

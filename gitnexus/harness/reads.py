@@ -1,14 +1,14 @@
-"""Which notes a harness's own file-read tool has just read: the only place where such a read can be seen."""
+"""Counts which notes a harness's own file-read tool has read; such reads are visible nowhere else."""
 
 import os
 from collections.abc import Iterator
 from typing import Any
 
-from gitnexus.harness.model import Happening
-from gitnexus.harness.moment import stamp
-from gitnexus.harness.place import place_of
-from gitnexus.harness.shelf import Shelf
-from gitnexus.memory.accesslog import LOCK, LOG, SINCE, upserted
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.harness.moment import format_timestamp
+from gitnexus.harness.session_files import SessionFiles
+from gitnexus.memory.accesslog import LOCK, LOG, SINCE, with_reads_added
+from gitnexus.state.locate import locate_project
 
 # By harness, the tools that read files and the fields that may hold paths. A test holds them against the catalog.
 READS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -20,37 +20,45 @@ READS: dict[str, dict[str, tuple[str, ...]]] = {
 _FOLDER = f"{os.sep}.nexus{os.sep}memory"
 
 
-def read_paths(told: Happening) -> list[str]:
-    """Return the files that a finished call of a read tool names; none for any other tool, or if it failed."""
-    fields = READS.get(told.harness, {}).get(told.tool, ()) if not told.failed else ()
-    start = told.cwd or os.getcwd()
-    return [os.path.normpath(os.path.join(start, name)) for field in fields for name in _texts(told.given.get(field))]
+def paths_of_read_call(event: HarnessEvent) -> list[str]:
+    """Return the files that a finished call of a read tool names; none for another tool, or if it failed."""
+    fields = READS.get(event.harness, {}).get(event.tool, ()) if not event.failed else ()
+    start = event.cwd or os.getcwd()
+    return [
+        os.path.normpath(os.path.join(start, name))
+        for field in fields
+        for name in _iterate_path_texts(event.given.get(field))
+    ]
 
 
-def observe_reads(told: Happening) -> None:
-    """Count the notes among the files that were read. Raises: NexusError, OSError."""
+def count_note_reads(event: HarnessEvent) -> None:
+    """Count reads of the notes among the files that were read. Raises: NexusError, OSError."""
     seen: dict[str, list[str]] = {}
-    for path in read_paths(told):
+    for path in paths_of_read_call(event):
         folder = os.path.dirname(path)
         # Counted is what lies there as a plain file: not a folder, not a link to something else, not a missing one.
         if path.endswith(".md") and folder.endswith(_FOLDER) and os.path.isfile(path) and not os.path.islink(path):
             real = os.path.realpath(folder)
             seen.setdefault(real.removesuffix(_FOLDER), []).append(os.path.join(real, os.path.basename(path)))
     for worktree, paths in seen.items():
-        place = place_of(worktree)
-        if place is not None and place.worktree == worktree:
-            _count(Shelf(place, told.harness), paths, told.agent or told.agent_id or told.session or told.harness)
+        place = locate_project(worktree)
+        if place is not None and place.top == worktree:
+            _record_note_reads(
+                SessionFiles(place, event.harness),
+                paths,
+                event.agent or event.agent_id or event.session or event.harness,
+            )
 
 
-def _count(shelf: Shelf, paths: list[str], reader: str) -> None:
-    with shelf.exclusive(LOCK):
-        moment = stamp()
-        if not shelf.has(SINCE):
-            shelf.store(SINCE, {"since": moment})
-        shelf.put(LOG, upserted(shelf.load(LOG) or b"", paths, moment, reader))
+def _record_note_reads(files: SessionFiles, paths: list[str], reader: str) -> None:
+    with files.exclusive(LOCK):
+        moment = format_timestamp()
+        if not files.has(SINCE):
+            files.store(SINCE, {"since": moment})
+        files.put(LOG, with_reads_added(files.load(LOG) or b"", paths, moment, reader))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iterate_path_texts(value: Any) -> Iterator[str]:
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, str) and item and "\0" not in item:
             yield item

@@ -1,22 +1,25 @@
-"""The sessions of one harness that are open in one worktree, `.nexus/state/<harness>/sessions.json`.
+"""Reads and writes the open sessions of one harness in one worktree, `.nexus/state/<harness>/sessions.json`.
 
-Several may be: each knows its own agents, so that one that ends does not forget those of another.
+Several may be open. Each lists its own agents, so that ending one does not remove the agents of another.
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gitnexus.harness.moment import seconds_since, stamp
-from gitnexus.harness.shelf import Shelf
+from gitnexus.harness.moment import format_timestamp, seconds_since
+from gitnexus.harness.session_files import SessionFiles
 
 FILE = "sessions.json"
+# The skills of sessions that ended: a program that takes one up again is in the middle of it.
+ENDED = "ended-sessions.json"
+_MOST_ENDED = 50
 # A session that was not heard of for so long is taken for one that crashed.
 STALE = 24 * 3600
 _MOST_AGENTS = 500
 
 
-class Session(NamedTuple):
-    """One open session: when it began and was last heard of, its agents, the skill it is in, whether it was nudged."""
+class HarnessSession(NamedTuple):
+    """One open session: start, last event, its agents, its skill, and whether it was reminded."""
 
     started_at: str
     seen_at: str
@@ -27,48 +30,71 @@ class Session(NamedTuple):
 
     @property
     def is_stale(self) -> bool:
-        """True for one that surely crashed."""
+        """Return True for a session that must have crashed."""
         return seconds_since(self.seen_at) > STALE
 
 
-Sessions = dict[str, Session]
+Sessions = dict[str, HarnessSession]
 
 
-def sessions_in(shelf: Shelf) -> Sessions:
+def read_open_sessions(files: SessionFiles) -> Sessions:
     """Return the sessions by id. Raises: Invalid."""
-    value = shelf.value(FILE)
+    value = files.value(FILE)
     rows = value.get("sessions") if isinstance(value, dict) else None
-    return {key: _session(row) for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
+    return (
+        {key: _parse_session(row) for key, row in rows.items() if isinstance(row, dict)}
+        if isinstance(rows, dict)
+        else {}
+    )
 
 
-def put(shelf: Shelf, sessions: Sessions) -> None:
-    """Write them all; none leaves no file."""
+def write_open_sessions(files: SessionFiles, sessions: Sessions) -> None:
+    """Write all sessions; an empty mapping removes the file."""
     if sessions:
-        shelf.store(FILE, {"sessions": {key: _plain(row) for key, row in sessions.items()}})
+        files.store(FILE, {"sessions": {key: _session_as_json(row) for key, row in sessions.items()}})
     else:
-        shelf.drop(FILE)
+        files.drop(FILE)
 
 
-def seen(sessions: Sessions, key: str, moment: str | None = None) -> Session:
-    """Return a session as of now; one that nobody told of before began now."""
-    now = moment or stamp()
-    return sessions.get(key, Session(now, now))._replace(seen_at=now)
+def session_seen_now(sessions: Sessions, key: str, moment: str | None = None) -> HarnessSession:
+    """Return a session with the time of its last event set; an unknown one starts now."""
+    now = moment or format_timestamp()
+    return sessions.get(key, HarnessSession(now, now))._replace(seen_at=now)
 
 
-def with_agent(session: Session, agent_id: str) -> Session:
+def keep_skill(files: SessionFiles, key: str, skill: str) -> None:
+    """Store the skill of a session that ends."""
+    held = files.value(ENDED)
+    rows = held if isinstance(held, dict) else {}
+    after = {name: kept for name, kept in rows.items() if name != key}
+    if skill:
+        after[key] = {"skill": skill, "at": format_timestamp()}
+    if after != rows:
+        latest = sorted(after.items(), key=lambda item: str(item[1].get("at", "")) if isinstance(item[1], dict) else "")
+        files.store(ENDED, dict(latest[-_MOST_ENDED:]))
+
+
+def kept_skill(files: SessionFiles, key: str) -> str:
+    """Return the skill of a session when it ended, empty if it had none."""
+    held = files.value(ENDED)
+    row = held.get(key) if isinstance(held, dict) else None
+    return str(row.get("skill", "")) if isinstance(row, dict) else ""
+
+
+def with_agent(session: HarnessSession, agent_id: str) -> HarnessSession:
     """Return a session with one more agent."""
     others = tuple(other for other in session.agents if other != agent_id)
     return session._replace(agents=(*others, agent_id)[-_MOST_AGENTS:])
 
 
-def living(sessions: Sessions) -> Sessions:
+def without_stale_sessions(sessions: Sessions) -> Sessions:
     """Return the sessions without those that crashed."""
     return {key: row for key, row in sessions.items() if not row.is_stale}
 
 
-def _session(row: Mapping[str, Any]) -> Session:
+def _parse_session(row: Mapping[str, Any]) -> HarnessSession:
     agents = row.get("agents")
-    return Session(
+    return HarnessSession(
         str(row.get("started_at", "")),
         str(row.get("seen_at", "")),
         tuple(agent for agent in agents if isinstance(agent, str)) if isinstance(agents, list) else (),
@@ -78,5 +104,5 @@ def _session(row: Mapping[str, Any]) -> Session:
     )
 
 
-def _plain(session: Session) -> dict[str, Any]:
+def _session_as_json(session: HarnessSession) -> dict[str, Any]:
     return {key: value for key, value in session._asdict().items() if value or key in ("started_at", "seen_at")}

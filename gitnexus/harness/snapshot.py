@@ -1,14 +1,14 @@
-"""All that an agent must know of the session again after its memory was made shorter, read afresh from the files."""
+"""Builds the text that an agent needs after its context was compacted, read again from the session's files."""
 
 from collections.abc import Sequence
 
 from gitnexus.base.text import one_line
-from gitnexus.harness import knowledge, links, mail, tracker
+from gitnexus.harness import agent_tasks, knowledge, pending_messages, tracker
 from gitnexus.harness import sessions as open_sessions
-from gitnexus.harness.model import Answer, Happening
-from gitnexus.harness.moment import seconds_since, stamp
-from gitnexus.harness.shelf import Shelf, shelf_of
-from gitnexus.harness.standing import Standing, plan_lines, standing, task_lines
+from gitnexus.harness.cycle_status import CycleStatus, format_plan_issues, format_task_list, read_cycle_status
+from gitnexus.harness.model import HarnessEvent, HookAnswer
+from gitnexus.harness.moment import format_timestamp, seconds_since
+from gitnexus.harness.session_files import SessionFiles, find_session_files
 
 _TITLE = "git nexus: the conversation was compacted; this is where the session stands, from its files:"
 # PostCompact comes after the start that follows a compaction: so soon after it, all was said.
@@ -16,43 +16,48 @@ _SAME = 60
 _MOST = 30
 
 
-def compacted(told: Happening) -> Answer:
-    """Tell where things stand, here if the program listens, else with the next that it listens to."""
-    shelf = shelf_of(told)
-    if shelf is None or (told.harness == "gemini-cli" and told.source != "manual"):
-        return Answer()  # Gemini CLI tells it before every turn, and nearly always compacts nothing
-    if not told.hears and seconds_since(open_sessions.sessions_in(shelf).get(told.session, _NEVER).snapshot_at) < _SAME:
-        return Answer()
-    text = snapshot(shelf, told.session)
-    if not told.hears:
-        mail.put(shelf, told.reader, text, "snapshot")
-        return Answer()
-    mail.take(shelf, told.reader, "snapshot")
-    with shelf.exclusive():
-        sessions = open_sessions.sessions_in(shelf)
-        sessions[told.session] = open_sessions.seen(sessions, told.session)._replace(snapshot_at=stamp())
-        open_sessions.put(shelf, sessions)
-    return Answer(context=text)
+def handle_compaction(event: HarnessEvent) -> HookAnswer:
+    """Return the snapshot as the answer if the program accepts it here; else queue it for the next event that does."""
+    files = find_session_files(event)
+    if files is None or (event.harness == "gemini-cli" and event.source != "manual"):
+        return HookAnswer()  # Gemini CLI tells it before every turn, and nearly always compacts nothing
+    if (
+        not event.hears
+        and seconds_since(open_sessions.read_open_sessions(files).get(event.session, _NEVER).snapshot_at) < _SAME
+    ):
+        return HookAnswer()
+    text = build_session_snapshot(files, event.session)
+    if not event.hears:
+        pending_messages.add_pending_message(files, event.reader, text, "snapshot")
+        return HookAnswer()
+    pending_messages.take_pending_messages(files, event.reader, "snapshot")
+    with files.exclusive():
+        sessions = open_sessions.read_open_sessions(files)
+        sessions[event.session] = open_sessions.session_seen_now(sessions, event.session)._replace(
+            snapshot_at=format_timestamp()
+        )
+        open_sessions.write_open_sessions(files, sessions)
+    return HookAnswer(context=text)
 
 
-def snapshot(shelf: Shelf, session: str) -> str:
-    """Return skill, plan, tasks, agents and what is known. Raises: Invalid."""
-    found = standing(shelf)
-    mine = open_sessions.sessions_in(shelf).get(session, _NEVER)
+def build_session_snapshot(files: SessionFiles, session: str) -> str:
+    """Return the skill, plan, tasks, agents and knowledge as text. Raises: Invalid."""
+    found = read_cycle_status(files)
+    mine = open_sessions.read_open_sessions(files).get(session, _NEVER)
     parts = [
         _TITLE,
         f"Skill: {one_line(mine.skill, 80) or 'none'}.",
-        "\n".join(plan_lines(found.plan)) if found.plan else "Plan: none.",
-        "\n".join(task_lines(found)) if found.has_tasks else "Tasks: none.",
+        "\n".join(format_plan_issues(found.plan)) if found.plan else "Plan: none.",
+        "\n".join(format_task_list(found)) if found.has_tasks else "Tasks: none.",
         *found.broken,
-        "\n".join(agent_lines(tracker.rows_in(shelf), links.links_in(shelf), found)),
-        knowledge.told(shelf.root),
+        "\n".join(format_agent_list(tracker.read_tracked_agents(files), agent_tasks.read_agent_tasks(files), found)),
+        knowledge.format_knowledge_index(files.root),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def agent_lines(rows: Sequence[tracker.Row], linked: dict[str, int], found: Standing) -> list[str]:
-    """Return the agents by name, a line each, with their id, their task and how they stand."""
+def format_agent_list(rows: Sequence[tracker.Row], linked: dict[str, int], found: CycleStatus) -> list[str]:
+    """Return the agents by name, one line each, with id, task and status."""
     if not rows:
         return ["Agents: none."]
     lines = []
@@ -69,4 +74,4 @@ def agent_lines(rows: Sequence[tracker.Row], linked: dict[str, int], found: Stan
     return [f"Agents: {len(rows)}, {running} at work.", *lines]
 
 
-_NEVER = open_sessions.Session("", "")
+_NEVER = open_sessions.HarnessSession("", "")

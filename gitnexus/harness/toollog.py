@@ -1,7 +1,7 @@
-"""The log of tools, `.nexus/state/<harness>/tool-log.jsonl`: one line a call, kept within bounds.
+"""Appends each tool call of any program to `.nexus/state/tool-log.jsonl`, and keeps the file within a size limit.
 
-A line tells who called what, on which file and whether it worked; never what was in it. Only the reason of a failure is
-somebody's free text, so that alone is redacted, and cut.
+A line records the caller, the tool, the file and whether it succeeded; never any content. File names that may contain a
+token are redacted; the reason of a failure is free text, so it is always redacted and shortened.
 """
 
 import json
@@ -9,58 +9,70 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gitnexus.base.text import one_line
-from gitnexus.harness.model import Happening
-from gitnexus.harness.moment import stamp
-from gitnexus.harness.shelf import Shelf
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.harness.moment import format_timestamp
+from gitnexus.harness.session_files import SessionFiles
+from gitnexus.harness.touched import storable
 
 LOG, OLDER = "tool-log.jsonl", "tool-log.1.jsonl"
 LARGEST = 1024 * 1024
 _REASON = 300
 
 
-def note(shelf: Shelf, told: Happening, files: Sequence[str]) -> None:
-    """Add one line; a log that is full is put aside, and the one that was aside is gone. Raises: OSError, Busy."""
-    line = json.dumps(row(told, files), separators=(",", ":")).encode() + b"\n"
+def log_tool_call(session_files: SessionFiles, event: HarnessEvent, files: Sequence[str]) -> None:
+    """Append one line; a full log replaces the previous old log. Raises: OSError, Busy."""
+    line = json.dumps(tool_log_row(event, files), separators=(",", ":")).encode() + b"\n"
+    shared = session_files.shared
     # One write at the end of the file needs no lock: lines of two processes stand one behind the other.
-    if shelf.append(LOG, line) > LARGEST:
-        with shelf.exclusive():
-            if len(shelf.load(LOG) or b"") > LARGEST:  # nobody else was quicker
-                shelf.rename(LOG, OLDER)
+    if shared.append(LOG, line) > LARGEST:
+        with shared.exclusive():
+            if len(shared.load(LOG) or b"") > LARGEST:  # nobody else was quicker
+                shared.rename(LOG, OLDER)
 
 
-def row(told: Happening, files: Sequence[str]) -> dict[str, Any]:
-    """Return the line for one call."""
+def last_at(files: SessionFiles) -> int | None:
+    """Return the file time of the last logged call in nanoseconds; None before the first."""
+    return files.shared.written_at(LOG)
+
+
+def tool_log_row(event: HarnessEvent, files: Sequence[str]) -> dict[str, Any]:
+    """Return the log line for one call."""
     found: dict[str, Any] = {
-        "ts": stamp(),
-        "session": _shown(told.session),
-        "agent_id": _shown(told.agent_id),
-        "agent_name": _shown(told.agent),
-        "tool": _shown(told.tool),
-        "call": _shown(told.call),
-        "file": _shown(files[0]) if files else "",
-        "files": [_shown(file) for file in files] if len(files) > 1 else [],
+        "ts": format_timestamp(),
+        "harness": _shorten_line(event.harness),
+        "session": _shorten_line(event.session),
+        "agent_id": _shorten_line(event.agent_id),
+        "agent_name": _shorten_line(storable(event.agent)),
+        "tool": _shorten_line(storable(event.tool)),
+        "call": _shorten_line(event.call),
+        "file": _shorten_line(files[0]) if files else "",
+        "files": [_shorten_line(file) for file in files] if len(files) > 1 else [],
     }
     found = {key: value for key, value in found.items() if value}
-    found["status"] = "error" if told.failed else "ok"
-    if told.failed:
-        found["error"] = _reason(told.answer)
+    found["status"] = "error" if event.failed else "ok"
+    if event.failed:
+        found["error"] = _failure_reason(event.answer)
     return found
 
 
-def touched_by(shelf: Shelf, agent_id: str) -> tuple[str, ...]:
+def files_changed_by_agent(session_files: SessionFiles, agent_id: str) -> tuple[str, ...]:
     """Return the files that an agent changed, in the order of their first change."""
-    wanted = _shown(agent_id)
+    wanted = _shorten_line(agent_id)
     found: dict[str, None] = {}
-    for line in _lines(shelf):
-        if line.get("agent_id") == wanted and line.get("status") == "ok":
+    for line in _iterate_log_rows(session_files.shared):
+        if (
+            line.get("harness", session_files.harness) == session_files.harness
+            and line.get("agent_id") == wanted
+            and line.get("status") == "ok"
+        ):
             files = line.get("files") or [line.get("file")]
             found.update(dict.fromkeys(file for file in files if isinstance(file, str) and file))
     return tuple(found)
 
 
-def _lines(shelf: Shelf) -> Iterator[dict[str, Any]]:
+def _iterate_log_rows(files: SessionFiles) -> Iterator[dict[str, Any]]:
     for name in (OLDER, LOG):
-        for raw in (shelf.load(name) or b"").split(b"\n"):
+        for raw in (files.load(name) or b"").split(b"\n"):
             try:
                 value = json.loads(raw) if raw else None
             except ValueError:
@@ -69,8 +81,8 @@ def _lines(shelf: Shelf) -> Iterator[dict[str, Any]]:
                 yield value
 
 
-def _reason(answer: Any) -> str:
-    """Return why a tool failed, in its own words: one line, without what looks like a secret."""
+def _failure_reason(answer: Any) -> str:
+    """Return the tool's own reason of a failure: one line, with secrets masked."""
     said = answer
     if isinstance(answer, dict):
         said = next((answer[key] for key in ("error", "message", "stderr", "output") if answer.get(key)), "")
@@ -82,5 +94,5 @@ def _reason(answer: Any) -> str:
     return one_line(redact(said[: 20 * _REASON]).text, _REASON)
 
 
-def _shown(text: str) -> str:
+def _shorten_line(text: str) -> str:
     return one_line(text, 500)

@@ -1,11 +1,11 @@
-"""Which files a tool call changes, as far as its own words tell: a command line does not."""
+"""Lists the files that a tool call changes, from its parameters; for a command line, from what its commands do."""
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitnexus.harness.model import Happening
+from gitnexus.harness.model import HarnessEvent
 
 # By harness and tool, the fields that hold a path. A test holds them against the catalog's table of tools.
 PATHS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -28,30 +28,91 @@ _MOST, _LONGEST = 50, 500
 _IN_PATCH = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*$", re.MULTILINE)
 
 
-def touched(told: Happening, worktree: str) -> tuple[str, ...]:
-    """Return the files of a call that did its work, from the top of the worktree; in full if they lie elsewhere."""
-    names = () if told.failed else named(told.harness, told.tool, told.given)
-    return tuple(dict.fromkeys(_from_top(name, told.cwd or worktree, worktree) for name in names))[:_MOST]
+# A run of letters with a digit that is as long as the shortest token.
+_LIKE_A_TOKEN = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16}")
 
 
-def named(harness: str, tool: str, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files that a call names as those it changes, as it names them."""
+def files_changed_by_call(event: HarnessEvent, worktree: str, since: int | None = None) -> tuple[str, ...]:
+    """Return the files changed by a successful call, relative to the worktree; absolute if they are elsewhere.
+
+    `since` is when the previous call ended, in nanoseconds: files that a command wrote after that are found on disk.
+    """
+    names: Iterable[str] = () if event.failed else iterate_named_files(event.harness, event.tool, event.given)
+    if event.tool not in PATHS.get(event.harness, {}) and event.tool not in PATCHES.get(event.harness, {}):
+        # A command that failed may have done half of its work.
+        names = by_shell(event, worktree, since)
+    paths = (storable(_path_from_worktree(name, event.cwd or worktree, worktree)) for name in names)
+    return tuple(dict.fromkeys(paths))[:_MOST]
+
+
+def storable(name: str) -> str:
+    """Return a file name as it may be stored: an agent can put a token into one."""
+    if not _LIKE_A_TOKEN.search(name):
+        return name
+    from gitnexus.redaction.stored import redact_text  # 20 ms, and few names have a run like that
+
+    return redact_text(name)
+
+
+def iterate_named_files(harness: str, tool: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files that a call says it changes, as spelled in the call."""
     for field in PATHS.get(harness, {}).get(tool, ()):
-        if _is_name(given.get(field)):
+        if _is_file_name(given.get(field)):
             yield given[field]
     for field in PATCHES.get(harness, {}).get(tool, ()):
         text = given.get(field)
         if isinstance(text, list):
             text = "\n".join(part for part in text if isinstance(part, str))
         if isinstance(text, str):
-            yield from filter(_is_name, _IN_PATCH.findall(text))
+            yield from filter(_is_file_name, _IN_PATCH.findall(text))
 
 
-def _is_name(value: Any) -> bool:
+def by_shell(event: HarnessEvent, worktree: str, since: int | None = None) -> list[str]:
+    """Return the absolute paths of files that a command line says it changes.
+
+    Unless its commands are known to only read, files that changed on disk `since` then are added.
+    """
+    from gitnexus.harness.calls import ShellCall, parse_tool_call  # a table of all tools: only who may be a shell pays
+
+    call = parse_tool_call(event.harness, event.tool, event.given, event.cwd or worktree)
+    if not isinstance(call, ShellCall) or call.dialect != "sh" or call.typed:
+        return []
+    from gitnexus.harness.writers import files_written_by_command
+    from gitnexus.policy import shell
+    from gitnexus.policy.parts import parts_of_commands
+    from gitnexus.policy.programs import inner_text, only_looks
+
+    text = inner_text(call.argv) if call.argv else call.text
+    try:
+        commands = shell.parse_shell_text(text).commands if text is not None else (shell.ShellCommand(call.argv, True),)
+        parts = list(parts_of_commands(commands, os.path.realpath(call.cwd)))
+    except shell.TooMuch:
+        parts = []
+    found = []
+    for part in parts:
+        for name in filter(_is_file_name, (*files_written_by_command(part.argv).paths, *part.writes)):
+            paths = [os.path.join(folder, name) for folder in reversed(part.folders)]
+            there = [path for path in paths if os.path.isfile(path)]
+            gone = [path for path in paths[:1] if not os.path.lexists(path) and _removes(part.argv)]
+            found += there[:1] or gone
+    if since is not None and not (parts and all(part.argv and only_looks(part.argv) for part in parts)):
+        from gitnexus.harness.changed_files import changed_since
+
+        found += changed_since(worktree, since)
+    return found
+
+
+def _removes(argv: Sequence[str]) -> bool:
+    return bool(argv) and (
+        argv[0].rpartition("/")[2] in ("rm", "mv", "unlink", "shred") or argv[:2] in (("git", "rm"), ("git", "mv"))
+    )
+
+
+def _is_file_name(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _LONGEST and "\0" not in value and "\n" not in value
 
 
-def _from_top(name: str, cwd: str, worktree: str) -> str:
+def _path_from_worktree(name: str, cwd: str, worktree: str) -> str:
     path = os.path.normpath(os.path.join(cwd, name))
     for top in (worktree, os.path.realpath(worktree)):
         for spelled in (path, os.path.realpath(path)):

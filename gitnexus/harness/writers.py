@@ -1,14 +1,14 @@
-"""Which files a command line writes, as far as its words tell: for rules about paths, and for edits without a task.
+"""Lists the files that a command line writes, judged by its words; for path rules, and for edits without a task.
 
-It is a list of those that are known, not of all: what an interpreter or a build does is not told by its words. Those
-are asked about for what they are.
+The list covers known commands only: what an interpreter or a build writes cannot be told from its words. Those
+commands need an approval by themselves.
 """
 
 from typing import NamedTuple
 
 
-class Effect(NamedTuple):
-    """`paths` as they are spelled; `anything` where files are written that the words do not name."""
+class WriteEffect(NamedTuple):
+    """`paths` as spelled; `anything` if files are written that the words do not name."""
 
     paths: tuple[str, ...] = ()
     anything: bool = False
@@ -25,6 +25,19 @@ _GIT_ANYTHING = frozenset(
     "apply am checkout restore reset stash clean merge rebase pull switch revert cherry-pick checkout-index "
     "read-tree sparse-checkout submodule worktree bisect".split()
 )
+# Their operands are commits and names, no files.
+_GIT_COMMITS = frozenset("merge rebase pull switch revert cherry-pick bisect stash sparse-checkout".split())
+# What of them only looks.
+_GIT_LOOKS = {
+    "stash": ("list", "show"),
+    "worktree": ("list",),
+    "submodule": ("status", "summary"),
+    "bisect": ("log", "terms"),
+    "sparse-checkout": ("list",),
+}
+_EDITORS = frozenset("ed ex vi vim nvim emacs nano".split())
+# Options of theirs with a value that is no file to be written.
+_TOLD = ("-c", "--cmd", "-S", "-s", "-u", "-i", "--eval", "-f", "-l", "--load", "--funcall")
 _WRITERS = _ALL | _MOVES | _LAST | _AFTER_FIRST | _ANYTHING | _IN_PLACE
 # What follows one of these is run by the program: each rest of the line may be the command.
 _WRAPPERS = frozenset(
@@ -42,73 +55,90 @@ _OUTPUTS = {
 }
 
 
-def effect(argv: tuple[str, ...]) -> Effect:
-    """Return what a command line writes."""
-    found = _of(argv)
+def files_written_by_command(argv: tuple[str, ...]) -> WriteEffect:
+    """Return the files that a command line writes."""
+    found = _effect_of_command(argv)
     name = argv[0].rpartition("/")[2] if argv else ""
     if name in _WRAPPERS:
-        parts = [_of(argv[at:]) for at in range(1, min(len(argv), 64))]
+        parts = [_effect_of_command(argv[at:]) for at in range(1, min(len(argv), 64))]
         paths = tuple(path for part in (found, *parts) for path in part.paths)
         # What it is handed besides, from a pipe or by a search, is named nowhere.
         fed = any(word.rpartition("/")[2] in _WRITERS for word in argv[1:]) or "-delete" in argv
-        return Effect(tuple(dict.fromkeys(paths)), fed or found.anything or any(part.anything for part in parts))
+        return WriteEffect(tuple(dict.fromkeys(paths)), fed or found.anything or any(part.anything for part in parts))
     return found
 
 
-def _of(argv: tuple[str, ...]) -> Effect:
+def _effect_of_command(argv: tuple[str, ...]) -> WriteEffect:
     if not argv:
-        return Effect()
+        return WriteEffect()
     name, words = argv[0].rpartition("/")[2], argv[1:]
-    operands = _operands(words)
+    operands = _operand_words(words)
     if name in _ANYTHING:
-        return Effect(operands, True)
+        return WriteEffect(_edited(words) if name in _EDITORS else operands, True)
     if name in _ALL or name in _MOVES:
-        return Effect((*operands, *_valued(words, ("-t", "--target-directory"))))
+        return WriteEffect((*operands, *_option_values(words, ("-t", "--target-directory"))))
     if name in _LAST:
-        return Effect((*operands[-1:], *_valued(words, ("-t", "--target-directory"))))
+        return WriteEffect((*operands[-1:], *_option_values(words, ("-t", "--target-directory"))))
     if name in _AFTER_FIRST:
-        return Effect(operands[1:])
-    if name in _IN_PLACE and any(_is_in_place(word) for word in words):
+        return WriteEffect(operands[1:])
+    if name in _IN_PLACE and any(_is_in_place_option(word) for word in words):
         # Which of the words is the script and which are files depends on options: all of them may be files.
-        return Effect(operands)
+        return WriteEffect(operands)
     if name == "dd":
-        return Effect(tuple(word[3:] for word in words if word.startswith("of=")))
+        return WriteEffect(tuple(word[3:] for word in words if word.startswith("of=")))
     if name in ("tar", "gtar"):
         extracts = any("x" in word.lstrip("-") for word in words[:1]) or "--extract" in words
-        return Effect(_valued(words, ("-f", "--file")), extracts)
+        return WriteEffect(_option_values(words, ("-f", "--file")), extracts)
     if name == "git":
-        return _git(words)
-    return Effect(_valued(words, _OUTPUTS.get(name, ())))
+        return _effect_of_git(words)
+    return WriteEffect(_option_values(words, _OUTPUTS.get(name, ())))
 
 
-def _git(words: tuple[str, ...]) -> Effect:
+def _edited(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files that an editor opens, without its commands and option values."""
+    told = {at + 1 for at, word in enumerate(words) if word in _TOLD}
+    return tuple(word for at, word in enumerate(words) if at not in told and not word.startswith(("-", "+")))
+
+
+def _effect_of_git(words: tuple[str, ...]) -> WriteEffect:
     at = 0
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") else 1
     verb, rest = (words[at], words[at + 1 :]) if at < len(words) else ("", ())
     if verb in _GIT_PATHS:
-        return Effect(_operands(rest))
+        return WriteEffect(_operand_words(rest))
+    if verb in _GIT_LOOKS and rest[:1] and rest[0] in _GIT_LOOKS[verb]:
+        return WriteEffect()
     if verb in _GIT_ANYTHING:
-        return Effect(_operands(rest) if "--" not in rest else tuple(rest[rest.index("--") + 1 :]), True)
-    return Effect(_valued(rest, _OUTPUTS["git"]))
+        return WriteEffect(_git_written(verb, rest), True)
+    return WriteEffect(_option_values(rest, _OUTPUTS["git"]))
 
 
-def _is_in_place(word: str) -> bool:
+def _git_written(verb: str, rest: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that may name files; for most git commands the others are commits, and HEAD always is."""
+    if "--" in rest:
+        return tuple(rest[rest.index("--") + 1 :])
+    if verb in _GIT_COMMITS:
+        return ()
+    return tuple(word for word in _operand_words(rest) if word not in ("HEAD", "@"))
+
+
+def _is_in_place_option(word: str) -> bool:
     if word.startswith("--"):
         return "--in-place".startswith(word.partition("=")[0]) and len(word) > 3
     # Letters before the i take no value that could hold one: -ni, -Ei.bak, -pi.
     return word.startswith("-") and "i" in word[1:].partition("e")[0].partition("f")[0]
 
 
-def _operands(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words that are no options; after `--` all are."""
+def _operand_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that are not options; after `--` all of them."""
     if "--" in words:
         at = words.index("--")
         return (*(word for word in words[:at] if not word.startswith("-")), *words[at + 1 :])
     return tuple(word for word in words if not word.startswith("-"))
 
 
-def _valued(words: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, ...]:
+def _option_values(words: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values of these options, joined or as the next word."""
     found: list[str] = []
     for at, word in enumerate(words):

@@ -1,1 +1,1 @@
-"""Git calls us: what the shim in githooks/ could not settle by itself."""
+"""Handles git hooks and harness hooks: the cases that the shim in githooks/ could not settle by itself."""

@@ -1,4 +1,4 @@
-"""`git nexus hook EVENT`: what git hooks and hook managers call."""
+"""`git nexus hook EVENT`: the command that git hooks and hook managers run."""
 
 import sys
 
@@ -15,18 +15,18 @@ from gitnexus.ui.commands import NexusCommand
 def hook(full: bool, event: str, args: tuple[str, ...]) -> None:
     """Run one of our git hooks.
 
-    Git calls this through a small shell script that leaves at once where there is nothing to do. Put it into the
+    Git calls this through a small shell script that exits at once if there is nothing to do. Put it into the
     config of husky, lefthook or pre-commit where one of those owns your hooks.
 
     `hook harness H EVENT` is for the hooks of a program that agents work in. H is claude-code, codex, gemini-cli or
     opencode; EVENT is session_start, user_message, subagent_spawn, pre_tool_use, post_tool_use, subagent_complete,
     context_compact or session_end. It reads what happened as JSON on stdin and answers in the program's own words.
-    pre_tool_use leaves with status 2 whenever it cannot judge; the others never stop a session.
+    pre_tool_use exits with status 2 whenever it cannot judge; the others never stop a session.
     """
     if event == "harness":
         from gitnexus.hooks.harness import run_harness_hook
 
         sys.exit(run_harness_hook(list(args)))
-    from gitnexus.hooks.lifecycle import run_hook
+    from gitnexus.hooks.lifecycle import run_git_hook
 
-    sys.exit(run_hook(event, list(args)))
+    sys.exit(run_git_hook(event, list(args)))

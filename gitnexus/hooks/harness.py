@@ -1,6 +1,6 @@
-"""`git nexus hook harness H EVENT`: what the hooks of a harness call, with what happened as JSON on stdin.
+"""`git nexus hook harness H EVENT`: handles a hook event of a harness; reads JSON from stdin and prints the answer.
 
-Nothing here may cost much: it runs after every tool. What a handler needs is imported by that handler.
+This must be fast, because it runs after every tool call. Each handler imports what it needs.
 """
 
 import os
@@ -8,25 +8,25 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from gitnexus.harness.model import EVENTS, GATE_SECONDS, OTHER_SECONDS, Answer, Event, Spoken
+from gitnexus.harness.model import EVENTS, GATE_SECONDS, OTHER_SECONDS, Event, HookAnswer, HookOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from gitnexus.harness.model import Happening, Speech
+    from gitnexus.harness.model import HarnessEvent, HarnessProtocol
 
 _GATE = "pre_tool_use"
 # Who answers each event: strings, so that one event imports what it needs and nothing of the others.
 _HANDLERS: dict[Event, str] = {
-    "pre_tool_use": "gitnexus.app.harnessgate:judged",
-    "session_start": "gitnexus.app.harnessstart:started",
-    "user_message": "gitnexus.app.harnesstalk:spoken_to",
-    "subagent_spawn": "gitnexus.app.harnessagents:began",
-    "post_tool_use": "gitnexus.harness.used:used",
-    "subagent_complete": "gitnexus.app.harnessagents:finished",
-    "context_compact": "gitnexus.harness.snapshot:compacted",
-    "session_end": "gitnexus.harness.end:ended",
+    "pre_tool_use": "gitnexus.toolgate.gate:answer_tool_call",
+    "session_start": "gitnexus.hooks.harness_session:handle_session_start",
+    "user_message": "gitnexus.hooks.harness_message:handle_user_message",
+    "subagent_spawn": "gitnexus.hooks.harness_subagents:handle_subagent_start",
+    "post_tool_use": "gitnexus.harness.post_tool_use:handle_tool_use",
+    "subagent_complete": "gitnexus.hooks.harness_subagents:handle_subagent_end",
+    "context_compact": "gitnexus.harness.snapshot:handle_compaction",
+    "session_end": "gitnexus.harness.end:handle_session_end",
 }
 _LARGEST = 16 * 1024 * 1024
 _TOLD = 500
@@ -50,12 +50,12 @@ def run_harness_hook(args: list[str]) -> int:
         return 2 if _GATE in args else 1
     harness, event = args[0], EVENTS[EVENTS.index(args[1])]
     try:
-        _alarm(event)
-        spoken = _answered(harness, event)
+        _set_time_limit(event)
+        spoken = _answer_event(harness, event)
         sys.stdout.buffer.write(spoken.out)
         sys.stdout.buffer.flush()
     except (Exception, _TooLate) as exc:  # noqa: BLE001 - whatever it is: a gate stays shut, a session goes on
-        spoken = _failed(event, exc)
+        spoken = _output_for_failure(event, exc)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     if spoken.err:
@@ -63,36 +63,36 @@ def run_harness_hook(args: list[str]) -> int:
     return spoken.status
 
 
-def _answered(harness: str, event: Event) -> Spoken:
-    from gitnexus.harness.speech.table import speech_of
+def _answer_event(harness: str, event: Event) -> HookOutput:
+    from gitnexus.harness.speech.table import load_harness_protocol
 
-    speech = speech_of(harness)
-    told = _heard(speech, event, sys.stdin.buffer.read(_LARGEST + 1))
-    answer = _handled(told)
+    speech = load_harness_protocol(harness)
+    told = _parse_payload(speech, event, sys.stdin.buffer.read(_LARGEST + 1))
+    answer = _call_handler(told)
     if told.tool in speech.delegates and event in ("pre_tool_use", "post_tool_use"):
-        answer = _delegated(speech, told, answer)
-    return speech.spoken(told, answer)
+        answer = _track_delegation(speech, told, answer)
+    return speech.render_answer(told, answer)
 
 
-def _heard(speech: "Speech", event: Event, raw: bytes) -> "Happening":
+def _parse_payload(speech: "HarnessProtocol", event: Event, raw: bytes) -> "HarnessEvent":
     from gitnexus.base.errors import Invalid
 
     if len(raw) > _LARGEST:
         raise Invalid(f"what the program sent is larger than {_LARGEST // 2**20} MiB")
-    payload = _strict(raw) if event == _GATE else _lenient(raw)
+    payload = _parse_strict_json(raw) if event == _GATE else _parse_lenient_json(raw)
     if not isinstance(payload, dict):
         raise Invalid("what the program sent should be an object")
     return speech.heard(event, payload)
 
 
-def _strict(raw: bytes) -> object:
+def _parse_strict_json(raw: bytes) -> object:
     """What two readers could understand differently is not judged."""
-    from gitnexus.base.canonical import parse
+    from gitnexus.base.canonical import parse_json
 
-    return parse(raw)
+    return parse_json(raw)
 
 
-def _lenient(raw: bytes) -> object:
+def _parse_lenient_json(raw: bytes) -> object:
     """The answer of a tool may hold anything; what is only written down is taken as it can be."""
     import json
 
@@ -104,15 +104,15 @@ def _lenient(raw: bytes) -> object:
         raise Invalid(f"not valid JSON: {exc}") from exc
 
 
-def _handled(told: "Happening") -> Answer:
+def _call_handler(told: "HarnessEvent") -> HookAnswer:
     from importlib import import_module
 
     module, _, name = _HANDLERS[told.event].partition(":")
-    handler: Callable[[Happening], Answer] = getattr(import_module(module), name)
+    handler: Callable[[HarnessEvent], HookAnswer] = getattr(import_module(module), name)
     return handler(told)
 
 
-def _delegated(speech: "Speech", told: "Happening", answer: Answer) -> Answer:
+def _track_delegation(speech: "HarnessProtocol", told: "HarnessEvent", answer: HookAnswer) -> HookAnswer:
     """Note that a tool starts a sub-agent, or has ended one, where the program has no event of its own for it.
 
     This is bookkeeping beside a verdict, or beside what a tool gave: neither is lost if it fails.
@@ -125,34 +125,34 @@ def _delegated(speech: "Speech", told: "Happening", answer: Answer) -> Answer:
     try:
         if agent_id is not None:
             words = brief if event == "subagent_spawn" else ""
-            more = _handled(told._replace(event=event, agent=role, agent_id=agent_id, text=words))
+            more = _call_handler(told._replace(event=event, agent=role, agent_id=agent_id, text=words))
             return answer._replace(context="\n\n".join(part for part in (answer.context, more.context) if part))
         if told.event == _GATE:
-            from gitnexus.app.harnessagents import remembered
+            from gitnexus.hooks.harness_subagents import remember_agent_brief
 
-            remembered(told, role, brief)
+            remember_agent_brief(told, role, brief)
     except Exception as exc:  # noqa: BLE001 - see above
-        sys.stderr.write(f"{_failed(event, exc).err}\n")
+        sys.stderr.write(f"{_output_for_failure(event, exc).err}\n")
     return answer
 
 
-def _alarm(event: Event) -> None:
-    def late(_signum: int, _frame: "FrameType | None") -> NoReturn:
+def _set_time_limit(event: Event) -> None:
+    def on_alarm(_signum: int, _frame: "FrameType | None") -> NoReturn:
         if event == _GATE:
             # Straight out: no handler on the way up, and no lock that is let go of late, keeps the answer back.
             os.write(2, b"git nexus: refused: this could not be judged in time\n")
             os._exit(2)
         raise _TooLate
 
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGALRM, on_alarm)
     signal.setitimer(signal.ITIMER_REAL, GATE_SECONDS if event == _GATE else OTHER_SECONDS)
 
 
-def _failed(event: Event, exc: BaseException) -> Spoken:
+def _output_for_failure(event: Event, exc: BaseException) -> HookOutput:
     """Return what a failure means for the program: needs nothing of it, for the failure may be that there is none."""
     from gitnexus.base.text import one_line
 
     words = getattr(exc, "message", None) or f"{type(exc).__name__}: {exc}"
     if event == _GATE:
-        return Spoken(err=f"git nexus: refused: this could not be judged: {one_line(str(words), _TOLD)}", status=2)
-    return Spoken(err=f"git nexus: {event} was left undone: {one_line(str(words), _TOLD)}")
+        return HookOutput(err=f"git nexus: refused: this could not be judged: {one_line(str(words), _TOLD)}", status=2)
+    return HookOutput(err=f"git nexus: {event} was left undone: {one_line(str(words), _TOLD)}")

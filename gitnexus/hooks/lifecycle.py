@@ -1,4 +1,4 @@
-"""Run one hook: bookkeeping fails open within its time, a gate fails closed with its reason."""
+"""Runs one git hook: a bookkeeping hook fails open within its time limit, a gate fails closed with its reason."""
 
 import signal
 import sys
@@ -8,7 +8,7 @@ from types import FrameType
 from gitnexus.base.errors import NexusError
 from gitnexus.git import Repo, discover
 from gitnexus.hooks import message, precommit
-from gitnexus.state.intake import settle
+from gitnexus.state.intake import settle_hand_edits
 
 # Bookkeeping that takes longer is given up: the next command does it.
 _SECONDS = 20
@@ -18,92 +18,92 @@ class _TooLate(Exception):
     pass
 
 
-def run_hook(event: str, args: list[str]) -> int:
+def run_git_hook(event: str, args: list[str]) -> int:
     """Return the exit status for git."""
     if event in ("pre-commit", "pre-merge-commit"):
-        return _gate()
+        return _check_commit()
     try:
-        _alarm()
-        _bookkeeping(event, args)
+        _set_time_limit()
+        _run_bookkeeping(event, args)
     except Exception as exc:  # noqa: BLE001 - whatever it is, git goes on
-        _tell([f"git nexus: {event} was left undone: {_words(exc)}"])
+        _write_stderr_lines([f"git nexus: {event} was left undone: {_describe_error(exc)}"])
     finally:
         signal.alarm(0)
     return 0
 
 
-def _gate() -> int:
+def _check_commit() -> int:
     try:
-        verdict = precommit.check(discover(Path.cwd(), inherit=True))
+        verdict = precommit.check_staged_commit(discover(Path.cwd(), inherit=True))
     except Exception as exc:  # noqa: BLE001 - a gate that cannot look does not open
-        _tell(
+        _write_stderr_lines(
             [
-                f"git nexus: refused: the commit could not be checked: {_words(exc)}",
+                f"git nexus: refused: the commit could not be checked: {_describe_error(exc)}",
                 "hint: git nexus doctor looks for the cause",
             ]
         )
         return 1
-    _tell(precommit.lines_of(verdict))
+    _write_stderr_lines(precommit.format_verdict_lines(verdict))
     return 1 if verdict.refused else 0
 
 
-def _bookkeeping(event: str, args: list[str]) -> None:
+def _run_bookkeeping(event: str, args: list[str]) -> None:
     repo = discover(Path.cwd(), inherit=True)
     match event:
         case "post-checkout":
-            _fill(repo)
+            _settle_state(repo)
         case "prepare-commit-msg" if args:
-            message.prepare(repo, args)
+            message.carry_over_trailers(repo, args)
         case "pre-push" if args:
-            _sync(repo, args[0])
-        case "commit-msg" if args and message.kept_file(repo).exists():
-            message.finish(repo, args)
+            _sync_with_remote(repo, args[0])
+        case "commit-msg" if args and message.kept_trailers_file(repo).exists():
+            message.restore_trailers(repo, args)
 
 
-def _fill(repo: Repo) -> None:
-    from gitnexus.app.keepers import open_state  # only this event needs more of the house
+def _settle_state(repo: Repo) -> None:
+    from gitnexus.projects.open_state import open_state  # only this event needs more of the house
 
     state = open_state(repo)
     try:
-        settle(state)
+        settle_hand_edits(state)
     finally:
         state.close()
 
 
-def _sync(repo: Repo, remote: str) -> None:
-    from gitnexus.app.keepers import open_state  # only who asked for it
-    from gitnexus.app.sync import Asked, synced
-    from gitnexus.app.wire import wire_to
+def _sync_with_remote(repo: Repo, remote: str) -> None:
+    from gitnexus.projects.open_state import open_state  # only who asked for it
+    from gitnexus.sync.remote import resolve_remote
+    from gitnexus.sync.sync import SyncOptions, sync_with_remote
 
     state = open_state(repo)
     try:
-        settle(state)
-        wire = wire_to(state, remote)
-        if wire.way == "off":
+        settle_hand_edits(state)
+        server = resolve_remote(state, remote)
+        if server.way == "off":
             return
-        done = synced(state, wire, Asked())
+        done = sync_with_remote(state, server, SyncOptions())
         went = [f"took {', '.join(done.pulled)}"] if done.pulled else []
         went += [f"gave {', '.join(done.pushed)}"] if done.pushed else []
-        _tell([f"git nexus: synced with {done.remote}: {'; '.join(went)}"] if went else [])
-        _tell([f"git nexus: {text}" for text in done.said])
+        _write_stderr_lines([f"git nexus: synced with {done.remote}: {'; '.join(went)}"] if went else [])
+        _write_stderr_lines([f"git nexus: {text}" for text in done.said])
     finally:
         state.close()
 
 
-def _alarm() -> None:
-    def late(signum: int, frame: FrameType | None) -> None:
+def _set_time_limit() -> None:
+    def on_alarm(signum: int, frame: FrameType | None) -> None:
         raise _TooLate(f"it took more than {_SECONDS} seconds")
 
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGALRM, on_alarm)
     signal.alarm(_SECONDS)
 
 
-def _words(exc: Exception) -> str:
+def _describe_error(exc: Exception) -> str:
     if isinstance(exc, NexusError):
         return exc.message
     return f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
 
 
-def _tell(lines: list[str]) -> None:
+def _write_stderr_lines(lines: list[str]) -> None:
     for line in lines:
         sys.stderr.write(line + "\n")

@@ -1,69 +1,71 @@
-"""prepare-commit-msg and commit-msg: a commit that carries `Nexus-…` trailers keeps them when it is amended."""
+"""prepare-commit-msg and commit-msg: keeps the `Nexus-…` trailers of a commit when it is amended."""
 
 import os
 from pathlib import Path
 
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
 from gitnexus.git import Repo, config
-from gitnexus.git.child import run
-from gitnexus.git.identity import author
-from gitnexus.git.trailers import keeping, ours
+from gitnexus.git.child import run_git
+from gitnexus.git.identity import current_author
+from gitnexus.git.trailers import nexus_trailers, with_trailers
 
 
-def kept_file(repo: Repo) -> Path:
+def kept_trailers_file(repo: Repo) -> Path:
     """Return where the trailers wait between the two hooks."""
     return repo.git_dir / "nexus" / "kept-trailers"
 
 
-def prepare(repo: Repo, args: list[str]) -> None:
+def carry_over_trailers(repo: Repo, args: list[str]) -> None:
     """Put the trailers of the commit that is amended or reused into the new message, and note them."""
     source, named = (args[1] if len(args) > 1 else ""), (args[2] if len(args) > 2 else "")
     commit = named if source == "commit" and named else "HEAD"
-    if source != "commit" and not _is_amend(repo):
+    if source != "commit" and not _is_amending_head(repo):
         return
-    shown = run("cat-file", "commit", commit, git_dir=repo.git_dir)
-    kept = ours(shown.stdout.decode("utf-8", "replace").partition("\n\n")[2])
+    shown = run_git("cat-file", "commit", commit, git_dir=repo.git_dir)
+    kept = nexus_trailers(shown.stdout.decode("utf-8", "replace").partition("\n\n")[2])
     path = Path(args[0])
-    if not kept or (source != "commit" and _is_of_another_run(path, kept)):
+    if not kept or (source != "commit" and _has_other_trailers(path, kept)):
         return
     # What was given with -m or -F is not cleaned of comments; what an editor shows is.
     comment = "" if source == "message" else config.comment_character(repo)
-    kept_file(repo).parent.mkdir(parents=True, exist_ok=True)
+    kept_trailers_file(repo).parent.mkdir(parents=True, exist_ok=True)
     noted = [comment, *(f"{key}: {value}" for key, value in kept)]
-    replace(kept_file(repo), "\n".join(noted).encode("utf-8", "surrogateescape"))
-    _keep(path, kept, comment)
+    replace_file(kept_trailers_file(repo), "\n".join(noted).encode("utf-8", "surrogateescape"))
+    _write_trailers(path, kept, comment)
 
 
-def finish(repo: Repo, args: list[str]) -> None:
+def restore_trailers(repo: Repo, args: list[str]) -> None:
     """Put back the trailers that an editor or another hook dropped."""
-    comment, *noted = kept_file(repo).read_text(encoding="utf-8", errors="surrogateescape").split("\n")
-    kept_file(repo).unlink()
-    _keep(Path(args[0]), [(key, value) for key, _, value in (line.partition(": ") for line in noted)], comment)
+    comment, *noted = kept_trailers_file(repo).read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+    kept_trailers_file(repo).unlink()
+    _write_trailers(
+        Path(args[0]), [(key, value) for key, _, value in (line.partition(": ") for line in noted)], comment
+    )
 
 
-def _keep(path: Path, kept: list[tuple[str, str]], comment: str) -> None:
+def _write_trailers(path: Path, kept: list[tuple[str, str]], comment: str) -> None:
     text = path.read_bytes().decode("utf-8", "surrogateescape")
-    after = keeping(text, kept, comment)
+    after = with_trailers(text, kept, comment)
     if after != text:
-        replace(path, after.encode("utf-8", "surrogateescape"))
+        replace_file(path, after.encode("utf-8", "surrogateescape"))
 
 
-def _is_of_another_run(path: Path, kept: list[tuple[str, str]]) -> bool:
+def _has_other_trailers(path: Path, kept: list[tuple[str, str]]) -> bool:
     """True for a message that brings other trailers along, as a commit that is picked or rebased does."""
-    own = ours(path.read_bytes().decode("utf-8", "surrogateescape"))
+    own = nexus_trailers(path.read_bytes().decode("utf-8", "surrogateescape"))
     return any(key in dict(kept) and dict(kept)[key] != value for key, value in own)
 
 
-def _is_amend(repo: Repo) -> bool:
+def _is_amending_head(repo: Repo) -> bool:
     """True if git is surely amending HEAD: it hands the hooks the author that it takes over from there.
 
     `git commit --amend -m` names no commit to the hook. A new commit by the same person in the same second looks alike;
     so the author must be somebody else, as an agent is. In doubt nothing is added: a missing approval is seen, a false
     one would lie.
     """
-    shown = run("log", "-1", "--no-show-signature", "--format=%an%n%ae%n@%at", "HEAD", "--", git_dir=repo.git_dir)
+    shown = run_git("log", "-1", "--no-show-signature", "--format=%an%n%ae%n@%at", "HEAD", "--", git_dir=repo.git_dir)
     name, email, when = [*shown.stdout.decode("utf-8", "replace").split("\n"), "", "", ""][:3]
     told = os.environ.get("GIT_AUTHOR_DATE", "").split(" ")[0]
     taken_over = (os.environ.get("GIT_AUTHOR_NAME"), os.environ.get("GIT_AUTHOR_EMAIL"), told) == (name, email, when)
-    person = author(repo)
+    person = current_author(repo)
     return taken_over and (person.name, person.email) != (name, email)

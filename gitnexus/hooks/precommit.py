@@ -1,11 +1,11 @@
-"""pre-commit: `.nexus/` stays out of branches, a run commits through the gateway, secrets are pointed out."""
+"""pre-commit: keeps `.nexus/` out of branches, makes runs commit through the gateway, and reports secrets."""
 
 from dataclasses import dataclass, field
 
 from gitnexus.base.text import one_line
 from gitnexus.git import Objects, Repo, open_objects
-from gitnexus.git.staged import StagedFile, staged
-from gitnexus.git.worktrees import worktrees
+from gitnexus.git.staged import StagedFile, staged_files
+from gitnexus.git.worktrees import list_worktrees
 from gitnexus.policy import denied_by
 from gitnexus.redaction import find_secrets
 
@@ -14,34 +14,34 @@ _SHOWN = 20
 
 
 @dataclass(slots=True)
-class Verdict:
+class CommitVerdict:
     """`refused` stops the commit, `warnings` do not."""
 
     refused: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
-def check(repo: Repo) -> Verdict:
+def check_staged_commit(repo: Repo) -> CommitVerdict:
     """Judge the commit that is being made."""
-    verdict = Verdict()
-    here = next((tree for tree in worktrees(repo) if tree.git_dir == repo.git_dir), None)
+    verdict = CommitVerdict()
+    here = next((tree for tree in list_worktrees(repo) if tree.git_dir == repo.git_dir), None)
     if here is not None and here.is_run:
         verdict.refused.append("this is the worktree of a run: its work is committed by git nexus once it is approved")
         return verdict
-    files = staged(repo)
+    files = staged_files(repo)
     for file in files:
         if file.path.casefold().split("/")[0] == ".nexus" and file.new is not None:
             verdict.refused.append(f"{one_line(file.path)} is state: it lives on refs/nexus/state, not on a branch")
     objects = open_objects(repo)
     try:
         for file in files:
-            _look_for_secrets(file, objects, verdict)
+            _warn_about_secrets(file, objects, verdict)
     finally:
         objects.close()
     return verdict
 
 
-def lines_of(verdict: Verdict) -> list[str]:
+def format_verdict_lines(verdict: CommitVerdict) -> list[str]:
     """Return what a person is told, on one screen."""
     said = [f"git nexus: refused: {line}" for line in verdict.refused[:_SHOWN]]
     said += [f"git nexus: warning: {line}" for line in verdict.warnings[:_SHOWN]]
@@ -57,18 +57,18 @@ def lines_of(verdict: Verdict) -> list[str]:
     return said
 
 
-def _look_for_secrets(file: StagedFile, objects: Objects, verdict: Verdict) -> None:
+def _warn_about_secrets(file: StagedFile, objects: Objects, verdict: CommitVerdict) -> None:
     if file.new is None or not file.is_blob:
         return
     pattern = denied_by(file.path)
     if pattern is not None and file.old is None:
         verdict.warnings.append(f"{one_line(file.path)} usually holds secrets (rule {pattern})")
-    added = _added_lines(objects, file)
+    added = _added_text_lines(objects, file)
     for finding in find_secrets(added):
         verdict.warnings.append(f"{one_line(file.path)}:{finding.line} looks like a secret (rule {finding.rule})")
 
 
-def _added_lines(objects: Objects, file: StagedFile) -> list[tuple[int, str]]:
+def _added_text_lines(objects: Objects, file: StagedFile) -> list[tuple[int, str]]:
     new = objects.blob(file.new) if file.new else b""
     if len(new) > _LARGEST or b"\0" in new[:8000]:
         return []

@@ -1,1 +1,1 @@
-"""Agents call us: the tools, knowledge and skills as an MCP server over stdio."""
+"""Serves the tools, knowledge and skills to agents as an MCP server over stdio."""

@@ -1,55 +1,73 @@
-"""Which project a server works for: found once, at the first call."""
+"""Finds the project that a server works for: once, at the first call, or from the `_meta` of each request.
+
+Up to revision 2025-11-25 a client can be asked for its folders; from 2026-07-28 on clients are asked nothing.
+"""
 
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import anyio
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 
-from gitnexus.app.keepers import open_state
-from gitnexus.app.standpoint import chosen
-from gitnexus.app.tools import Desk
+from gitnexus.app.tools import ToolSession
 from gitnexus.base.errors import NexusError
 from gitnexus.catalog import Catalog, open_catalog
 from gitnexus.cycle import Session
 from gitnexus.git import Repo, discover
-from gitnexus.git.discovery import disinherit
+from gitnexus.git.discovery import clear_inherited_git_dir
+from gitnexus.projects.open_registry import choose_project
+from gitnexus.projects.open_state import open_state
 
+# In the `_meta` of a request: a folder, its address, or the name of a registered project.
+META = "git-nexus/project"
 _PATIENCE = 5
+_MOST_SESSIONS = 16
+Context = ServerRequestContext[Any, Any]
 
 
-class Project:
-    """The desk that the tools work at, opened when it is first needed."""
+class ServedProject:
+    """The project that the tools work in, opened when it is first needed."""
 
     def __init__(self, start: Path, harness: str | None) -> None:
         self._start = start
         self.harness = harness or os.environ.get("NEXUS_HARNESS") or "git-nexus"
-        self._desk: Desk | None = None
+        self._sessions: dict[str, ToolSession] = {}
 
-    async def desk(self, client: ServerSession) -> Desk:
-        """Return the desk of NEXUS_PROJECT, of the client's first root in a repository, or of the folder."""
-        if self._desk is None:
-            repo = await self._found(client)
-            self._desk = Desk(Session(open_state(repo, "long"), harness=self.harness), "long")
-        return self._desk
+    async def tool_session(self, asked: Context) -> ToolSession:
+        """Return the session of the project that a request names, else of NEXUS_PROJECT, else of the client's first
+        root in a repository if the client can be asked for roots, else of the folder. Raises: NexusError."""
+        named = _named(asked)
+        if named not in self._sessions:
+            repo = self._called(named) if named else await self._find_repository(asked.session)
+            if len(self._sessions) >= _MOST_SESSIONS:
+                self._sessions.pop(next(iter(self._sessions))).session.state.close()
+            self._sessions[named] = ToolSession(Session(open_state(repo), harness=self.harness))
+        return self._sessions[named]
 
-    async def catalog(self, client: ServerSession) -> Catalog:
+    async def catalog(self, asked: Context) -> Catalog:
         """Return the catalog of the project as it is now, or the one for no project. Raises: Invalid."""
         try:
-            state = (await self.desk(client)).session.state
+            state = (await self.tool_session(asked)).session.state
         except NexusError:
             return open_catalog(None, None).catalog
-        return open_catalog(state.latest(), state.repo.place, state.trusts).catalog
+        return open_catalog(state.latest(), state.repo.folder, state.trusts).catalog
 
-    async def _found(self, client: ServerSession) -> Repo:
+    def _called(self, named: str) -> Repo:
+        """Return the repository that a folder, its address or the name of a project means. Raises: NexusError."""
+        clear_inherited_git_dir()
+        folder = Path(unquote(urlsplit(named).path) if named.startswith("file://") else named)
+        return discover(folder if folder.is_dir() else Path(choose_project(self._start, named).path))
+
+    async def _find_repository(self, client: ServerSession) -> Repo:
         named = os.environ.get("NEXUS_PROJECT")
         if named:
-            disinherit()
-            folder = Path(named)
-            return discover(folder if folder.is_dir() else Path(chosen(self._start, named).path))
-        for root in await _roots(client):
+            return self._called(named)
+        for root in await _client_root_folders(client):
             try:
                 return discover(root)
             except NexusError:
@@ -57,12 +75,21 @@ class Project:
         return discover(self._start, inherit=True)
 
 
-async def _roots(client: ServerSession) -> list[Path]:
+def _named(asked: Context) -> str:
+    """Return the project that a request names itself, empty if it names none."""
+    found = (asked.meta or {}).get(META)
+    return found if isinstance(found, str) and "\0" not in found else ""
+
+
+async def _client_root_folders(client: ServerSession) -> list[Path]:
     capabilities = client.client_capabilities
     if capabilities is None or capabilities.roots is None:
         return []
     with warnings.catch_warnings(), anyio.move_on_after(_PATIENCE):
         warnings.simplefilter("ignore")
-        told = await client.list_roots()
+        try:
+            told = await client.list_roots()
+        except MCPError:  # no way to ask from revision 2026-07-28 on; or the client does not answer what it promised
+            return []
         return [Path(unquote(urlsplit(str(root.uri)).path)) for root in told.roots]
     return []

@@ -1,7 +1,8 @@
-"""The tool server of one run. Whoever calls is the agent: every line is untrusted, bounded, and judged by the gate."""
+"""The tool server of one run. The agent is the caller: every line is untrusted, bounded and checked by the gate."""
 
 import json
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,13 +14,13 @@ from mcp.server.lowlevel import Server
 
 from gitnexus import __version__
 from gitnexus.app import open_nexus
-from gitnexus.app.rundesk import open_run
-from gitnexus.app.runtools import MOST_PATIENCE, TOOLS, call, told
 from gitnexus.base.errors import NexusError
+from gitnexus.mcp.describe import describe_tool
 from gitnexus.mcp.lines import serve_lines
-from gitnexus.mcp.schema import described
 from gitnexus.redaction.hide import mask
-from gitnexus.redaction.stored import known_values
+from gitnexus.redaction.stored import known_secret_values
+from gitnexus.runs.agent.tools import MOST_PATIENCE, TOOLS, action_or_question_state, call_run_tool
+from gitnexus.runs.open_run import open_run
 
 _LOOK_EVERY = 0.2
 # Also what is approved and begun, by somebody else, and not done yet.
@@ -35,14 +36,14 @@ Context = ServerRequestContext[Any, Any]
 
 def serve_run(start: Path, run: str, node: str = "") -> None:
     """Serve one agent of a run on stdin and stdout until it goes away. Raises: NotFound."""
-    with _Desk(start, run, node):
+    with _OpenedRun(start, run, node):
         pass
-    anyio.run(_served, start, run, node)
+    anyio.run(_serve_run_tools, start, run, node)
     # A tool that is still at work cannot be waited for: nobody is left to hear of it, and the log knows how far it is.
     os._exit(0)
 
 
-class _Desk:
+class _OpenedRun:
     """The run, opened for one call: rules that were signed meanwhile hold for it."""
 
     def __init__(self, start: Path, run: str, node: str) -> None:
@@ -54,21 +55,24 @@ class _Desk:
             self._nexus.close()
             raise
 
-    def __enter__(self) -> "_Desk":
+    def __enter__(self) -> "_OpenedRun":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._nexus.close()
 
 
-class Handlers:
+class RunToolHandlers:
     """What the server answers. One tool at a time; who waits for a person holds up nobody."""
 
     def __init__(self, start: Path, run: str, node: str = "") -> None:
         self._start, self._run, self._node = start, run, node
         self._one = anyio.CapacityLimiter(1)
-        found = [described(tool, prefix="") for tool in TOOLS.values()]
-        self._tools = types.ListToolsResult(tools=found)
+
+    @cached_property
+    def _tools(self) -> types.ListToolsResult:
+        """All tools, described when the agent first asks."""
+        return types.ListToolsResult(tools=[describe_tool(tool, prefix="") for tool in TOOLS.values()])
 
     async def list_tools(self, _ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return self._tools
@@ -76,33 +80,33 @@ class Handlers:
     async def call_tool(self, _ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         given = params.arguments or {}
         try:
-            found = await self._threaded(self._called, params.name, given)
-            patience = _patience(given)
+            found = await self._run_in_thread(self._call_run_tool, params.name, given)
+            patience = _requested_wait(given)
             while found.get("status") in _UNDERWAY and patience > 0:
                 await anyio.sleep(_LOOK_EVERY)
                 patience -= _LOOK_EVERY
-                found = await self._threaded(self._looked, found.get("action") or found.get("question"))
-            return _answer(found, failed=found.get("status") == "denied")
+                found = await self._run_in_thread(self._look_at_action, found.get("action") or found.get("question"))
+            return _tool_result(found, failed=found.get("status") == "denied")
         except NexusError as exc:
-            return _answer({"error": exc.message, **({"hint": exc.hint} if exc.hint else {})}, failed=True)
+            return _tool_result({"error": exc.message, **({"hint": exc.hint} if exc.hint else {})}, failed=True)
         except OSError as exc:
-            return _answer({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
+            return _tool_result({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
 
-    async def _threaded(self, function: Any, *given: Any) -> dict[str, Any]:
+    async def _run_in_thread(self, function: Any, *given: Any) -> dict[str, Any]:
         found = await to_thread.run_sync(function, *given, abandon_on_cancel=True, limiter=self._one)
         return cast(dict[str, Any], found)
 
-    def _called(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        with _Desk(self._start, self._run, self._node) as desk:
-            return call(desk.run, name, given)
+    def _call_run_tool(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        with _OpenedRun(self._start, self._run, self._node) as run:
+            return call_run_tool(run.run, name, given)
 
-    def _looked(self, name: str) -> dict[str, Any]:
-        with _Desk(self._start, self._run, self._node) as desk:
-            return told(desk.run, name)
+    def _look_at_action(self, name: str) -> dict[str, Any]:
+        with _OpenedRun(self._start, self._run, self._node) as run:
+            return action_or_question_state(run.run, name)
 
 
-async def _served(start: Path, run: str, node: str) -> None:
-    handlers = Handlers(start, run, node)
+async def _serve_run_tools(start: Path, run: str, node: str) -> None:
+    handlers = RunToolHandlers(start, run, node)
     server: Server[Any] = Server(
         "git-nexus-run",
         version=__version__,
@@ -113,14 +117,14 @@ async def _served(start: Path, run: str, node: str) -> None:
     await serve_lines(server)
 
 
-def _patience(given: dict[str, Any]) -> float:
+def _requested_wait(given: dict[str, Any]) -> float:
     try:
         return min(float(given.get("wait") or 0), MOST_PATIENCE)
     except (TypeError, ValueError):
         return 0
 
 
-def _answer(value: dict[str, Any], *, failed: bool) -> types.CallToolResult:
-    raw = mask(json.dumps(value, ensure_ascii=False), known_values())
+def _tool_result(value: dict[str, Any], *, failed: bool) -> types.CallToolResult:
+    raw = mask(json.dumps(value, ensure_ascii=False), known_secret_values())
     text = types.TextContent(type="text", text=raw)
     return types.CallToolResult(content=[text], is_error=failed)

@@ -1,6 +1,7 @@
-"""The server: MCP requests become tool calls, errors are told in both channels."""
+"""The MCP server of a project: turns requests into tool calls, and reports errors in both channels."""
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from gitnexus import __version__
-from gitnexus.app.tools import TOOLS, call
+from gitnexus.app.tools import TOOLS, call_session_tool
 from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.mcp import knowledge, skills
+from gitnexus.mcp.describe import PREFIX, describe_tool
 from gitnexus.mcp.lines import serve_lines
-from gitnexus.mcp.project import Project
-from gitnexus.mcp.schema import PREFIX, described
+from gitnexus.mcp.project import ServedProject
+from gitnexus.state.secrets import reason_without_secrets
 
 _INSTRUCTIONS = (
     "Plans, tasks, decisions and history of this git repository. Plan with nx_plan_start and nx_plan_decide, work with "
@@ -27,17 +29,21 @@ Context = ServerRequestContext[Any, Any]
 Page = types.PaginatedRequestParams | None
 
 
-def serve(start: Path, harness: str | None) -> None:
+def serve_project(start: Path, harness: str | None) -> None:
     """Serve stdin and stdout until the client goes away."""
-    anyio.run(_run, Project(start, harness))
+    anyio.run(_serve_until_closed, ServedProject(start, harness))
 
 
-class Handlers:
+class ProjectToolHandlers:
     """What the server answers to each kind of request."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: ServedProject) -> None:
         self._project = project
-        self._tools = types.ListToolsResult(tools=[described(tool) for tool in TOOLS.values()])
+
+    @cached_property
+    def _tools(self) -> types.ListToolsResult:
+        """All tools, described when a client first asks."""
+        return types.ListToolsResult(tools=[describe_tool(tool) for tool in TOOLS.values()])
 
     async def list_tools(self, _ctx: Context, _params: Page) -> types.ListToolsResult:
         return self._tools
@@ -46,45 +52,45 @@ class Handlers:
         try:
             if not params.name.startswith(PREFIX):
                 raise NotFound(f"there is no tool {params.name!r}")
-            desk = await self._project.desk(ctx.session)
-            return _answer(call(desk, params.name, params.arguments or {}), failed=False)
+            run = await self._project.tool_session(ctx)
+            return _tool_result(call_session_tool(run, params.name, params.arguments or {}), failed=False)
         except NexusError as exc:
-            return _answer({"error": exc.message}, failed=True)
+            return _tool_result({"error": reason_without_secrets(exc.message)}, failed=True)
         except OSError as exc:
-            return _answer({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
+            return _tool_result({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
 
     async def list_resources(self, ctx: Context, _params: Page) -> types.ListResourcesResult:
         try:
-            found = knowledge.listed(await self._project.desk(ctx.session))
+            found = knowledge.list_knowledge_resources(await self._project.tool_session(ctx))
         except NexusError as exc:
             raise MCPError(types.INVALID_REQUEST, exc.message) from exc
         return types.ListResourcesResult(resources=found)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         try:
-            found = knowledge.read(await self._project.desk(ctx.session), str(params.uri))
+            found = knowledge.read_knowledge_resource(await self._project.tool_session(ctx), str(params.uri))
         except NexusError as exc:
             raise MCPError(types.INVALID_PARAMS, exc.message) from exc
         return types.ReadResourceResult(contents=[found])
 
     async def list_prompts(self, ctx: Context, _params: Page) -> types.ListPromptsResult:
         try:
-            return types.ListPromptsResult(prompts=skills.listed(await self._project.catalog(ctx.session)))
+            return types.ListPromptsResult(prompts=skills.list_skill_prompts(await self._project.catalog(ctx)))
         except NexusError as exc:
             raise MCPError(types.INVALID_REQUEST, exc.message) from exc
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         try:
-            catalog = await self._project.catalog(ctx.session)
+            catalog = await self._project.catalog(ctx)
             matter = (params.arguments or {}).get("matter")
-            return skills.prompt(catalog, params.name, self._project.harness, matter)
+            return skills.render_skill_prompt(catalog, params.name, self._project.harness, matter)
         except NexusError as exc:
             raise MCPError(types.INVALID_PARAMS, exc.message) from exc
 
 
-def built(project: Project) -> Server[Any]:
+def build_server(project: ServedProject) -> Server[Any]:
     """Return the server with everything registered."""
-    handlers = Handlers(project)
+    handlers = ProjectToolHandlers(project)
     return Server(
         "git-nexus",
         version=__version__,
@@ -98,10 +104,10 @@ def built(project: Project) -> Server[Any]:
     )
 
 
-async def _run(project: Project) -> None:
-    await serve_lines(built(project))
+async def _serve_until_closed(project: ServedProject) -> None:
+    await serve_lines(build_server(project))
 
 
-def _answer(value: dict[str, Any], *, failed: bool) -> types.CallToolResult:
+def _tool_result(value: dict[str, Any], *, failed: bool) -> types.CallToolResult:
     text = types.TextContent(type="text", text=json.dumps(value, ensure_ascii=False))
     return types.CallToolResult(content=[text], structured_content=value, is_error=failed)

@@ -1,7 +1,7 @@
-"""What a project has learned: notes that agents write (`memory/`), rules its people set, context that explains it.
+"""What a project has learned: notes written by agents (`memory/`), rules set by its people, and explanatory context.
 
 Owns `memory/`, `rules/` and `context/` on the state ref, and `<harness>/memory-access.jsonl` in each worktree.
-Notes can be forgotten, always by a commit that says how to bring them back; rules and context never are.
+Notes can be deleted, always by a commit that says how to restore them; rules and context never are.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
-"""Who read which note, and how often: one line a file in `.nexus/state/<harness>/memory-access.jsonl`.
+"""Counts who read which note, and how often: one line per file in `.nexus/state/<harness>/memory-access.jsonl`.
 
-Only reads are noted, one at a time and under a lock; a line that does not parse is somebody else's and stays.
+Only reads are recorded, one at a time and under a lock; a line that does not parse belongs to others and is kept.
 """
 
 import contextlib
@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitnexus.base.canonical import document, parse
-from gitnexus.base.clock import precise
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.base.clock import format_precise_timestamp
 from gitnexus.base.errors import Invalid, NexusError
-from gitnexus.git.worktrees import worktrees
-from gitnexus.memory.accesslog import LOCK, LOG, SINCE, upserted
-from gitnexus.memory.model import Access, Use
+from gitnexus.git.worktrees import list_worktrees
+from gitnexus.memory.accesslog import LOCK, LOG, SINCE, with_reads_added
+from gitnexus.memory.model import AccessLogRow, NoteUse
 from gitnexus.memory.notes import FOLDER, Notes
 from gitnexus.state.layout import SESSION_FOLDER
 
 _HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def count_read(notes: Notes, name: str) -> str | None:
+def count_note_read(notes: Notes, name: str) -> str | None:
     """Note that a note was read through us; return why that could not be noted. Nobody is kept from reading by it."""
     try:
-        observe(notes, [name])
+        record_note_reads(notes, [name])
     except NexusError as exc:
         return exc.message
     except OSError as exc:
@@ -32,7 +32,7 @@ def count_read(notes: Notes, name: str) -> str | None:
     return None
 
 
-def observe(notes: Notes, names: Sequence[str], *, by_hook: bool = False) -> None:
+def record_note_reads(notes: Notes, names: Sequence[str], *, by_hook: bool = False) -> None:
     """Note that these notes were read just now; a hook that tells it proves that the harness is observed.
 
     Raises: NexusError, OSError.
@@ -44,43 +44,43 @@ def observe(notes: Notes, names: Sequence[str], *, by_hook: bool = False) -> Non
     paths = [str(local.folder / FOLDER / f"{name}.md") for name in names]
     with local.exclusive(LOCK):
         before = local.load("/".join([*parts, LOG])) or b""
-        moment = precise(notes.clock())
+        moment = format_precise_timestamp(notes.clock())
         if by_hook and local.load("/".join([*parts, SINCE])) is None:
-            local.put_bytes(parts, SINCE, document({"since": moment}))
-        local.put_bytes(parts, LOG, upserted(before, paths, moment, notes.reader or "unknown"))
+            local.put_bytes(parts, SINCE, json_document({"since": moment}))
+        local.put_bytes(parts, LOG, with_reads_added(before, paths, moment, notes.reader or "unknown"))
 
 
-def observed_since(notes: Notes) -> datetime | None:
+def reads_observed_since(notes: Notes) -> datetime | None:
     """Return since when the hooks of this harness tell of reads in this worktree, None if they never did."""
     local = notes.local
     if local is None or not _HARNESS.fullmatch(local.harness):
         return None
     try:
-        value = parse(local.load(f"{SESSION_FOLDER}/{local.harness}/{SINCE}") or b"null")
+        value = parse_json(local.load(f"{SESSION_FOLDER}/{local.harness}/{SINCE}") or b"null")
     except Invalid:
         return None
-    return _moment(str(value.get("since"))) if isinstance(value, dict) else None
+    return _parse_moment(str(value.get("since"))) if isinstance(value, dict) else None
 
 
-def uses(notes: Notes) -> dict[str, Use]:
+def read_note_uses(notes: Notes) -> dict[str, NoteUse]:
     """Return what is known of every note's use: all harnesses of all worktrees of this repository, summed."""
-    found: dict[str, Use] = {}
-    for worktree in worktrees(notes.state.repo):
+    found: dict[str, NoteUse] = {}
+    for worktree in list_worktrees(notes.state.repo):
         folder = worktree.path / ".nexus"
-        for raw in _logs(folder):
-            for row in filter(None, map(_row, raw.split(b"\n"))):
+        for raw in _read_access_logs(folder):
+            for row in filter(None, map(_parse_log_row, raw.split(b"\n"))):
                 path = Path(row.path)
                 if path.parent.name == FOLDER and path.parent.parent.name == ".nexus":
                     name = path.name.removesuffix(".md")
-                    found[name] = _sum(found.get(name, Use()), row)
+                    found[name] = _use_with_row(found.get(name, NoteUse()), row)
     return found
 
 
-def _logs(folder: Path) -> list[bytes]:
+def _read_access_logs(folder: Path) -> list[bytes]:
     from gitnexus.state import disk
 
     try:
-        with disk.folder(folder, [SESSION_FOLDER]):
+        with disk.open_folder(folder, [SESSION_FOLDER]):
             harnesses = sorted(row.name for row in (folder / SESSION_FOLDER).iterdir())
     except (OSError, disk.Obstructed):
         return []
@@ -93,17 +93,17 @@ def _logs(folder: Path) -> list[bytes]:
     return logs
 
 
-def _sum(use: Use, row: Access) -> Use:
-    moment = _moment(row.last_accessed_ts)
+def _use_with_row(use: NoteUse, row: AccessLogRow) -> NoteUse:
+    moment = _parse_moment(row.last_accessed_ts)
     newer = moment is not None and (use.last is None or moment > use.last)
-    return Use(
+    return NoteUse(
         use.count + max(0, row.access_count),
         moment if newer else use.last,
         row.last_agent if newer else use.reader or row.last_agent,
     )
 
 
-def _moment(text: str) -> datetime | None:
+def _parse_moment(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -111,8 +111,8 @@ def _moment(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _row(line: bytes) -> Access | None:
+def _parse_log_row(line: bytes) -> AccessLogRow | None:
     try:
-        return Access.from_value(parse(line), LOG) if line.strip() else None
+        return AccessLogRow.from_value(parse_json(line), LOG) if line.strip() else None
     except Invalid:
         return None

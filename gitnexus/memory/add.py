@@ -1,4 +1,4 @@
-"""Keep a note: a new one, or more of one that is about the same."""
+"""Stores a note: as a new note, or appended to one on the same topic."""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,9 +6,17 @@ from typing import Literal
 
 from gitnexus.base.errors import Duplicate, Invalid
 from gitnexus.memory.model import MemorySettings, Note
-from gitnexus.memory.names import category_of, checked_name, suggested, topic_of
-from gitnexus.memory.notes import Notes, begun, checked, notes_in, over, stored, written
-from gitnexus.memory.overlap import nearest
+from gitnexus.memory.names import category_of_name, require_note_name, suggest_name, topic_of_name
+from gitnexus.memory.notes import (
+    Notes,
+    encode_text,
+    note_file_bytes,
+    read_all_notes,
+    require_valid_text,
+    with_new_text,
+    with_project_files,
+)
+from gitnexus.memory.overlap import nearest_note
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
 
@@ -22,7 +30,7 @@ _RULE_WORDS = re.compile(r"^\W*(always|never|do not|don't|must not|everyone must
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NoteDraft:
     """What somebody wants to keep."""
 
     text: str
@@ -33,7 +41,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class AddNoteResult:
     """What came of it."""
 
     note: Note
@@ -42,20 +50,22 @@ class Kept:
     before: str | None = None
 
 
-def add(notes: Notes, draft: Draft) -> Kept:
+def add_note(notes: Notes, draft: NoteDraft) -> AddNoteResult:
     """Keep a note, as one commit. Raises: Invalid, Duplicate."""
     notes.latest()
     settings, day = notes.settings, f"{notes.clock():%Y-%m-%d}"
 
-    def decide(snapshot: Snapshot) -> Change[Kept]:
-        kept = kept_with(notes_in(snapshot), draft, settings, day)
+    def decide(snapshot: Snapshot) -> Change[AddNoteResult]:
+        kept = compute_kept_note(read_all_notes(snapshot), draft, settings, day)
         if kept.action == "known":
             return Change({}, "", kept)
         why = f"memory: add {kept.note.name}"
         if kept.action == "extended":
             meant = f", with what was to be {kept.meant}" if kept.meant != kept.note.name else ""
             why = f"memory: extend {kept.note.name}{meant}"
-        return Change(begun(snapshot, {kept.note.path: stored(kept.note)}, notes.clock()), why, kept)
+        return Change(
+            with_project_files(snapshot, {kept.note.path: note_file_bytes(kept.note)}, notes.clock()), why, kept
+        )
 
     before = notes.state.snapshot.commit
     kept = notes.state.transact(decide)
@@ -63,29 +73,29 @@ def add(notes: Notes, draft: Draft) -> Kept:
     return replace(kept, before=before)
 
 
-def kept_with(known: list[Note], draft: Draft, settings: MemorySettings, day: str) -> Kept:
+def compute_kept_note(known: list[Note], draft: NoteDraft, settings: MemorySettings, day: str) -> AddNoteResult:
     """Return the note that keeps the draft: a new one, or one of its category that it overlaps, extended."""
-    text = _checked_text(draft.text)
-    name = _name(draft, text, settings)
+    text = _require_clean_text(draft.text)
+    name = _choose_name(draft, text, settings)
     if not draft.here:
-        _admit(name, text, settings)
+        _refuse_rule_or_context(name, text, settings)
     by_name = {note.name: note for note in known}
     if draft.new:
         if name in by_name:
             raise Duplicate(f"there is a note {name} already", hint="leave --new out to extend it, or say another name")
         target = None
     else:
-        target = by_name.get(name) or nearest(Note(name, text), known, settings.prefixes, settings.overlap)
+        target = by_name.get(name) or nearest_note(Note(name, text), known, settings.prefixes, settings.overlap)
     if target is None:
-        return Kept(Note(name, _titled(name, text, settings)), "created", name)
-    after = extended(target.text, text, day)
-    _refuse_large(after)
+        return AddNoteResult(Note(name, _with_title(name, text, settings)), "created", name)
+    after = with_text_appended(target.text, text, day)
+    _refuse_large_note(after)
     if after == target.text:
-        return Kept(target, "known", name)
-    return Kept(over(target, after), "extended", name)
+        return AddNoteResult(target, "known", name)
+    return AddNoteResult(with_new_text(target, after), "extended", name)
 
 
-def extended(before: str, more: str, day: str) -> str:
+def with_text_appended(before: str, more: str, day: str) -> str:
     """Return a note with more text under the heading of the day; unchanged if it says so already."""
     body = _without_title(more)
     if body in before:
@@ -96,13 +106,13 @@ def extended(before: str, more: str, day: str) -> str:
     return "\n".join([before.rstrip("\n"), "", *today, body, ""])
 
 
-def _checked_text(text: str) -> str:
-    clean = checked(text).replace("\r\n", "\n").strip("\n").rstrip()
+def _require_clean_text(text: str) -> str:
+    clean = require_valid_text(text).replace("\r\n", "\n").strip("\n").rstrip()
     if not clean.strip():
         raise Invalid("the note is empty", hint="say what is worth knowing next time")
     if "\0" in clean:
         raise Invalid("the text holds a NUL character")
-    _refuse_large(clean)
+    _refuse_large_note(clean)
     for secret in find_secrets(enumerate(clean.split("\n"), 1)):
         raise Invalid(
             f"line {secret.line} of the note holds what looks like a secret ({secret.rule})",
@@ -111,35 +121,35 @@ def _checked_text(text: str) -> str:
     return clean
 
 
-def _refuse_large(text: str) -> None:
-    if len(written(text)) > _LARGEST:
+def _refuse_large_note(text: str) -> None:
+    if len(encode_text(text)) > _LARGEST:
         raise Invalid(f"the note is larger than {_LARGEST // 1024} KiB", hint="keep what cannot be had again elsewhere")
 
 
-def _name(draft: Draft, text: str, settings: MemorySettings) -> str:
+def _choose_name(draft: NoteDraft, text: str, settings: MemorySettings) -> str:
     if draft.category is not None and draft.category not in settings.prefixes:
         raise Invalid(
             f"there is no category {draft.category[:40]!r}",
             hint=f"there are {', '.join(settings.prefixes)}; more by memory.categories in settings.json",
         )
-    wanted = draft.name or suggested(_title(text), settings.prefixes)
+    wanted = draft.name or suggest_name(_title_of_text(text), settings.prefixes)
     if not wanted:
         raise Invalid("the note needs a name", hint="say the topic in two to four words")
-    name = wanted if draft.name == "" else checked_name(wanted, settings.prefixes)
-    has = category_of(name, settings.prefixes)
+    name = wanted if draft.name == "" else require_note_name(wanted, settings.prefixes)
+    has = category_of_name(name, settings.prefixes)
     if draft.category is None or has == draft.category:
-        return checked_name(name, settings.prefixes)
+        return require_note_name(name, settings.prefixes)
     if has is not None:
         raise Invalid(f"{name} is of the category {has}, not {draft.category}", hint="say one of the two")
-    return checked_name(f"{draft.category}-{name}", settings.prefixes)
+    return require_note_name(f"{draft.category}-{name}", settings.prefixes)
 
 
-def _admit(name: str, text: str, settings: MemorySettings) -> None:
+def _refuse_rule_or_context(name: str, text: str, settings: MemorySettings) -> None:
     """Point elsewhere what should outlive every gc."""
-    topic = frozenset(topic_of(name, settings.prefixes).split())
+    topic = frozenset(topic_of_name(name, settings.prefixes).split())
     first = next((line for line in _without_title(text).splitlines() if line.strip()), "")
     # What was observed or comes from outside may well begin with "never": it is a fact, not a wish.
-    is_fact = category_of(name, settings.prefixes) in ("empirical", "external")
+    is_fact = category_of_name(name, settings.prefixes) in ("empirical", "external")
     if topic & _RULE_NAMES or (_RULE_WORDS.match(first) and not is_fact):
         raise Invalid(
             "this reads like a rule, and rules are not forgotten",
@@ -154,15 +164,15 @@ def _admit(name: str, text: str, settings: MemorySettings) -> None:
         )
 
 
-def _title(text: str) -> str:
+def _title_of_text(text: str) -> str:
     found = _HEADING.search(text)
     return found.group(1) if found else text.lstrip().split("\n", 1)[0]
 
 
-def _titled(name: str, text: str, settings: MemorySettings) -> str:
+def _with_title(name: str, text: str, settings: MemorySettings) -> str:
     if text.startswith("# "):
         return text + "\n"
-    return f"# {topic_of(name, settings.prefixes).capitalize()}\n\n{text}\n"
+    return f"# {topic_of_name(name, settings.prefixes).capitalize()}\n\n{text}\n"
 
 
 def _without_title(text: str) -> str:

@@ -1,13 +1,14 @@
-"""How often a note was changed, by anybody that it knows of: `rev` in its front matter, a Lamport counter.
+"""Reads and increments how often a note was changed: `rev` in its front matter, a Lamport counter.
 
-Whoever changes a note has read it and counts one further; no wall clock is asked. A note without a count is at 0, as
-people and other programs write them.
+Whoever changes a note has read it and adds one; no wall clock is used. A note without a count, as people and other
+programs write them, has 0.
 """
 
 import re
 from typing import NamedTuple
 
-_FRONT = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n((?:.*\n)*?)---[ \t]*\r?(?:\n|\Z)")
+from gitnexus.base.frontmatter import UnclosedFrontMatter, locate_front_matter, render_front_matter
+
 # A field, a line that goes on with one, a remark, an empty line: a rule drawn across a text has others below it.
 _ROW = re.compile(rb"[A-Za-z_][\w.-]*[ \t]*:(?:[ \t].*)?|[ \t#-].*|")
 _REV = re.compile(rb"^rev[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r?\n", re.MULTILINE)
@@ -22,28 +23,32 @@ class _Cut(NamedTuple):
     after: bytes
 
 
-def _cut(raw: bytes) -> _Cut | None:
-    found = _FRONT.match(raw)
-    if found is None or not all(_ROW.fullmatch(line.rstrip(b"\r")) for line in found[1].split(b"\n")):
+def _cut_front_matter(raw: bytes) -> _Cut | None:
+    try:
+        place = locate_front_matter(raw)
+    except UnclosedFrontMatter:
         return None
-    return _Cut(raw[: found.start(1)], found[1], raw[found.end(1) :])
+    front = raw[place.start : place.end] if place else b""
+    if place is None or not all(_ROW.fullmatch(line.rstrip(b"\r")) for line in front.split(b"\n")):
+        return None
+    return _Cut(raw[: place.start], front, raw[place.end :])
 
 
-def front_of(raw: bytes) -> tuple[bytes, bytes]:
+def split_front_matter(raw: bytes) -> tuple[bytes, bytes]:
     """Return the front matter of a note without its fences, and what follows; nothing and all where there is none."""
-    cut = _cut(raw)
+    cut = _cut_front_matter(raw)
     return (b"", raw) if cut is None else (cut.front, cut.after.partition(b"\n")[2])
 
 
-def rev_of(raw: bytes) -> int:
+def rev_of_note(raw: bytes) -> int:
     """Return the count of a note."""
-    found = _REV.search(front_of(raw)[0])
+    found = _REV.search(split_front_matter(raw)[0])
     return int(found[1]) if found else 0
 
 
 def without_rev(raw: bytes) -> bytes:
     """Return a note as its writers know it, without the count."""
-    cut = _cut(raw)
+    cut = _cut_front_matter(raw)
     found = _REV.search(cut.front) if cut else None
     if cut is None or found is None:
         return raw
@@ -54,22 +59,22 @@ def without_rev(raw: bytes) -> bytes:
 def with_rev(raw: bytes, rev: int) -> bytes:
     """Return a note with another count; one whose own `rev` is no number keeps that, and is not counted."""
     plain = without_rev(raw)
-    cut = _cut(plain)
+    cut = _cut_front_matter(plain)
     if rev == 0 or (cut and _ANY_REV.search(cut.front)):
         return plain
     if cut is None or not cut.front:
-        return b"---\nrev: %d\n---\n" % rev + plain
+        return render_front_matter([f"rev: {rev}"]).encode() + plain
     end = b"\r\n" if cut.before.endswith(b"\r\n") else b"\n"
     return cut.before + b"rev: %d" % rev + end + cut.front + cut.after
 
 
-def counted(before: bytes, after: bytes) -> bytes:
+def with_next_rev(before: bytes, after: bytes) -> bytes:
     """Return a note as it is written over another: one beyond both."""
-    return with_rev(after, max(rev_of(before), rev_of(after)) + 1)
+    return with_rev(after, max(rev_of_note(before), rev_of_note(after)) + 1)
 
 
-def kept(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
+def accept_note_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
     """Return what the ref should hold for a note that was edited: a change is counted, a new one taken as it is."""
     if mine is None or theirs is None or not path.endswith(".md"):
         return mine
-    return counted(theirs, mine)
+    return with_next_rev(theirs, mine)

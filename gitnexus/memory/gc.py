@@ -1,24 +1,24 @@
-"""Forget notes: look, ask, then one commit that says what went, why, and how it comes back."""
+"""Selects notes to delete, and deletes them in one commit that says what was deleted, why, and how to restore it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.memory.access import observed_since, uses
-from gitnexus.memory.life import lives
-from gitnexus.memory.merge import together
-from gitnexus.memory.model import Life, Note, Thresholds, Use
-from gitnexus.memory.notes import Notes, notes_in, over, stored
-from gitnexus.memory.overlap import pairs
-from gitnexus.memory.signals import Standing, forgettable, standing
+from gitnexus.memory.access import read_note_uses, reads_observed_since
+from gitnexus.memory.merge import merged_note_text
+from gitnexus.memory.model import GcThresholds, Note, NoteTimes, NoteUse
+from gitnexus.memory.note_history import read_note_times
+from gitnexus.memory.notes import Notes, note_file_bytes, read_all_notes, with_new_text
+from gitnexus.memory.overlap import find_similar_pairs
+from gitnexus.memory.signals import NoteAssessment, assess_note, notes_to_forget
 from gitnexus.state import Change, Snapshot
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DuplicatePair:
     """Two notes about the same: `other` would go into `into`."""
 
     into: Note
@@ -27,7 +27,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetResult:
     """What a gc did."""
 
     commit: str | None
@@ -35,37 +35,39 @@ class Forgotten:
     merged: tuple[tuple[str, str], ...] = ()
 
 
-def survey(notes: Notes, limits: Thresholds | None = None, since: datetime = _EPOCH) -> list[Standing]:
+def assess_all_notes(
+    notes: Notes, limits: GcThresholds | None = None, since: datetime = _EPOCH
+) -> list[NoteAssessment]:
     """Return where every note stands, by name; what was before `since` nobody observed, and counts as use then."""
     snapshot = notes.latest()
     limits = limits or notes.settings.looked_at  # settings that break a rule are told, whether or not there are notes
     closed, today = [cycle.at for cycle in notes.closed()], notes.clock()
-    known, used, born = lives(notes.state, snapshot), uses(notes), Life(_EPOCH, _EPOCH)
+    known, used, born = read_note_times(notes.state, snapshot), read_note_uses(notes), NoteTimes(_EPOCH, _EPOCH)
     return [
-        standing(note, used.get(note.name, Use()), known.get(note.name, born), closed, limits, today, since)
-        for note in notes_in(snapshot)
+        assess_note(note, used.get(note.name, NoteUse()), known.get(note.name, born), closed, limits, today, since)
+        for note in read_all_notes(snapshot)
     ]
 
 
-def duplicates(notes: Notes, but: Sequence[str] = ()) -> list[Pair]:
+def find_duplicates(notes: Notes, but: Sequence[str] = ()) -> list[DuplicatePair]:
     """Return near-duplicates that could be merged; the note that is read more, then the older name, stays."""
     settings = notes.settings
-    kept = [note for note in notes_in(notes.latest()) if note.name not in but]
-    used = uses(notes)
+    kept = [note for note in read_all_notes(notes.latest()) if note.name not in but]
+    used = read_note_uses(notes)
     found = []
-    for one, other, score in pairs(kept, settings.prefixes, settings.overlap):
-        first = sorted((one, other), key=lambda note: (-used.get(note.name, Use()).count, note.name))
-        found.append(Pair(first[0], first[1], score))
+    for one, other, score in find_similar_pairs(kept, settings.prefixes, settings.overlap):
+        first = sorted((one, other), key=lambda note: (-used.get(note.name, NoteUse()).count, note.name))
+        found.append(DuplicatePair(first[0], first[1], score))
     return found
 
 
-def still(notes: Notes, rows: Sequence[Standing]) -> list[Standing]:
+def still_candidates(notes: Notes, rows: Sequence[NoteAssessment]) -> list[NoteAssessment]:
     """Return those of the candidates that are candidates now: a person may have thought for an hour."""
-    now = {row.note: row for row in survey(notes) if row.is_candidate}
+    now = {row.note: row for row in assess_all_notes(notes) if row.is_candidate}
     return [now[row.note] for row in rows if row.note in now]
 
 
-def forget(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[Pair] = ()) -> Forgotten:
+def forget_notes(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[DuplicatePair] = ()) -> ForgetResult:
     """Delete notes, each with its reason, and merge pairs, all in one commit.
 
     Raises: NotFound, Invalid if one of a pair changed since it was looked at.
@@ -73,8 +75,8 @@ def forget(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[Pair
     notes.latest()
     day = f"{notes.clock():%Y-%m-%d}"
 
-    def decide(snapshot: Snapshot) -> Change[Forgotten]:
-        there = {note.name: note for note in notes_in(snapshot)}
+    def decide(snapshot: Snapshot) -> Change[ForgetResult]:
+        there = {note.name: note for note in read_all_notes(snapshot)}
         for name in [*(name for name, _ in delete), *(note.name for pair in merge for note in (pair.into, pair.other))]:
             if name not in there:
                 raise NotFound(f"there is no note {name[:80]!r} any more", hint="run the command again")
@@ -82,20 +84,22 @@ def forget(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[Pair
         for pair in merge:
             if there[pair.into.name] != pair.into or there[pair.other.name] != pair.other:
                 raise Invalid(f"{pair.into.name} or {pair.other.name} changed meanwhile", hint="run the command again")
-            files[pair.into.path] = stored(over(pair.into, together(pair.into, pair.other, day)))
+            files[pair.into.path] = note_file_bytes(
+                with_new_text(pair.into, merged_note_text(pair.into, pair.other, day))
+            )
             files[pair.other.path] = None
-        did = Forgotten(
+        did = ForgetResult(
             None,
             tuple(name for name, _ in delete),
             tuple((pair.into.name, pair.other.name) for pair in merge),
         )
-        return Change(files, message(delete, merge, snapshot.commit or ""), did)
+        return Change(files, format_forget_message(delete, merge, snapshot.commit or ""), did)
 
     did = notes.state.transact(decide)
-    return Forgotten(notes.state.snapshot.commit, did.deleted, did.merged)
+    return ForgetResult(notes.state.snapshot.commit, did.deleted, did.merged)
 
 
-def message(delete: Sequence[tuple[str, str]], merge: Sequence[Pair], before: str) -> str:
+def format_forget_message(delete: Sequence[tuple[str, str]], merge: Sequence[DuplicatePair], before: str) -> str:
     """Return the commit message: every file, the reason, and the command that brings it back."""
     rows = [(name, why or "asked for") for name, why in delete]
     rows += [(pair.other.name, f"merged into {pair.into.name}") for pair in merge]
@@ -107,17 +111,17 @@ def message(delete: Sequence[tuple[str, str]], merge: Sequence[Pair], before: st
     return "\n".join(lines)
 
 
-def automatic(notes: Notes, can_observe: Callable[[str], bool]) -> Forgotten | None:
+def forget_automatically(notes: Notes, can_observe: Callable[[str], bool]) -> ForgetResult | None:
     """Forget what every set signal speaks against, if the project asked for that; None if it did not.
 
     A harness that cannot observe reads, or never did here, knows nothing of use, so it never does; and what it began to
     observe yesterday is not unused for a year.
     """
-    settings, since = notes.settings, observed_since(notes)
+    settings, since = notes.settings, reads_observed_since(notes)
     if not settings.gc.automatic or notes.local is None or since is None or not can_observe(notes.local.harness):
         return None
-    limits = Thresholds(**{name: value for name, value in vars(settings.gc).items() if name != "automatic"})
-    going = forgettable(survey(notes, limits, since), limits)
+    limits = GcThresholds(**{name: value for name, value in vars(settings.gc).items() if name != "automatic"})
+    going = notes_to_forget(assess_all_notes(notes, limits, since), limits)
     if not going:
-        return Forgotten(None)
-    return forget(notes, [(row.note.name, row.why) for row in going])
+        return ForgetResult(None)
+    return forget_notes(notes, [(row.note.name, row.why) for row in going])

@@ -1,35 +1,35 @@
-"""Two notes made one; nothing that either said is dropped."""
+"""Merges two notes into one without dropping any text of either."""
 
 from gitnexus.base.errors import BadUsage
-from gitnexus.memory.add import extended
+from gitnexus.memory.add import with_text_appended
 from gitnexus.memory.model import Note
-from gitnexus.memory.notes import Notes, note_in, over, stored
+from gitnexus.memory.notes import Notes, note_file_bytes, read_note, with_new_text
 from gitnexus.state import Change, Snapshot
 
 
-def merge(notes: Notes, into: str, other: str) -> Note:
+def merge_note_into(notes: Notes, into: str, other: str) -> Note:
     """Put the note `other` into the note `into`, as one commit. Raises: NotFound, BadUsage."""
     notes.latest()
     day = f"{notes.clock():%Y-%m-%d}"
 
     def decide(snapshot: Snapshot) -> Change[Note]:
-        one, two = note_in(snapshot, into), note_in(snapshot, other)
+        one, two = read_note(snapshot, into), read_note(snapshot, other)
         if one.name == two.name:
             raise BadUsage(f"{one.name} cannot be merged into itself")
-        after = over(one, together(one, two, day))
+        after = with_new_text(one, merged_note_text(one, two, day))
         why = "\n".join([
             f"memory: merge {two.name} into {one.name}", "",
             f"- memory/{two.name}.md: merged into {one.name}", f"  git nexus memory restore {two.name}", "",
         ])  # fmt: skip
-        return Change({one.path: stored(after), two.path: None}, why, after)
+        return Change({one.path: note_file_bytes(after), two.path: None}, why, after)
 
     return notes.state.transact(decide)
 
 
-def together(into: Note, other: Note, day: str) -> str:
+def merged_note_text(into: Note, other: Note, day: str) -> str:
     """Return the text of both: what `other` says more, under the heading of the day, with where it is from."""
     title, _, rest = other.text.strip("\n").partition("\n")
     body = rest.strip("\n") if title.startswith("# ") else other.text.strip("\n")
     if not body or body in into.text:
         return into.text
-    return extended(into.text, f"From {other.name}:\n\n{body}", day)
+    return with_text_appended(into.text, f"From {other.name}:\n\n{body}", day)

@@ -1,4 +1,4 @@
-"""Notes, what is known of their use, and the settings of this room."""
+"""The records of notes and their use, and the `memory` section of the settings."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ class Note:
         return len(self.text.encode("utf-8", "surrogateescape"))
 
 
-class Access(StoredRecord):
+class AccessLogRow(StoredRecord):
     """A line of `memory-access.jsonl`: how often a file was read, and by whom last."""
 
     _camel_case: ClassVar[bool] = False
@@ -45,7 +45,7 @@ class Access(StoredRecord):
     schema_version: str | None = None
 
 
-class Thresholds(Record):
+class GcThresholds(Record):
     """From when on a note counts as unused; None is not looked at."""
 
     days_since_access: int | None = None
@@ -54,7 +54,7 @@ class Thresholds(Record):
     bytes_at_least: int | None = None
 
 
-class GcSettings(Thresholds):
+class GcSettings(GcThresholds):
     """How notes are forgotten."""
 
     automatic: bool = False
@@ -73,16 +73,16 @@ class MemorySettings(Record):
         return (*CATEGORIES, *self.categories)
 
     @property
-    def looked_at(self) -> Thresholds:
+    def looked_at(self) -> GcThresholds:
         """What a person is shown: the thresholds that are set, with ours for the usual three."""
         given = {name: value for name, value in vars(self.gc).items() if name != "automatic" and value is not None}
-        return Thresholds(**{**_USUAL, **given})
+        return GcThresholds(**{**_USUAL, **given})
 
 
 _USUAL = {"days_since_access": 90, "cycles_since_access": 10, "accesses_at_most": 2}
 
 
-def settings_of(value: dict[str, Any]) -> MemorySettings:
+def parse_memory_settings(value: dict[str, Any]) -> MemorySettings:
     """Return the checked settings. Raises: Invalid, naming what is wrong."""
     found = MemorySettings.from_value(value, "settings.json: memory")
     for name in found.categories:
@@ -113,7 +113,7 @@ class ClosedCycle:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class NoteUse:
     """What is known of a note's use, over all harnesses and worktrees of this repository."""
 
     count: int = 0
@@ -122,7 +122,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class NoteTimes:
     """When a note was made, and when it last changed."""
 
     made: datetime

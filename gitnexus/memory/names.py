@@ -1,4 +1,4 @@
-"""The name rule: small words with dashes, a category before them if one fits, never a date or a version."""
+"""Checks and suggests note names: lower-case words with dashes, an optional category prefix, no date or version."""
 
 import re
 import unicodedata
@@ -26,14 +26,14 @@ _SMALL = frozenset(
 _WORDS_AT_MOST = 4
 
 
-def checked_name(name: str, prefixes: Sequence[str]) -> str:
+def require_note_name(name: str, prefixes: Sequence[str]) -> str:
     """Return a note's name without `.md`. Raises: Invalid, with a name that would do."""
     plain = name.strip().removeprefix("memory/").removesuffix(".md")
     temporal = _TEMPORAL.search(plain)
     fits = _RULE.match(plain) and len(plain) <= _LONGEST and not plain.endswith("-")
     if fits and not temporal and plain not in prefixes:
         return plain
-    better = suggested(plain, prefixes)
+    better = suggest_name(plain, prefixes)
     why = (
         f"a date or a version ({temporal.group().strip('-_. ')}) does not belong in a name: it would soon be wrong"
         if temporal
@@ -48,7 +48,7 @@ def checked_name(name: str, prefixes: Sequence[str]) -> str:
     )
 
 
-def suggested(text: str, prefixes: Sequence[str] = ()) -> str:
+def suggest_name(text: str, prefixes: Sequence[str] = ()) -> str:
     """Return a name that the rule allows, made of what is left of `text`; empty if nothing is."""
     folded = unicodedata.normalize("NFKD", _TEMPORAL.sub(" ", text)).encode("ascii", "ignore").decode().lower()
     words = [word for word in re.findall(r"[a-z0-9]+", folded) if not word.isdigit()]
@@ -58,13 +58,13 @@ def suggested(text: str, prefixes: Sequence[str] = ()) -> str:
     return "" if name in prefixes or _TEMPORAL.search(name) else name
 
 
-def category_of(name: str, prefixes: Sequence[str]) -> str | None:
+def category_of_name(name: str, prefixes: Sequence[str]) -> str | None:
     """Return the category that a name begins with, or None."""
     first, dash, rest = name.partition("-")
     return first if dash and rest and first in prefixes else None
 
 
-def topic_of(name: str, prefixes: Sequence[str]) -> str:
+def topic_of_name(name: str, prefixes: Sequence[str]) -> str:
     """Return the words of a name without its category."""
-    category = category_of(name, prefixes)
+    category = category_of_name(name, prefixes)
     return (name.removeprefix(f"{category}-") if category else name).replace("-", " ")

@@ -1,9 +1,16 @@
-"""Rules: advice that the project's people set, one file a tag, never forgotten by gc."""
+"""Adds and reads rules: advice that the project's people set, one file per tag, never deleted by gc."""
 
 import re
 
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
-from gitnexus.memory.notes import Notes, begun, checked, readable, shelf_in, written
+from gitnexus.memory.notes import (
+    Notes,
+    encode_text,
+    json_safe_text,
+    read_text_folder,
+    require_valid_text,
+    with_project_files,
+)
 from gitnexus.redaction import find_secrets
 from gitnexus.state import Change, Snapshot
 
@@ -14,12 +21,12 @@ _TAG = re.compile(r"\w[\w-]{0,63}")
 
 def add_rule(notes: Notes, text: str, tag: str | None = None) -> tuple[str, str]:
     """Add a rule to its tag's file, as one commit; return tag and rule. Raises: Invalid, Duplicate."""
-    rule, name = checked_rule(text), checked_tag(tag)
+    rule, name = require_rule_text(text), require_tag_name(tag)
     notes.latest()
 
     def decide(snapshot: Snapshot) -> Change[tuple[str, str]]:
-        after = with_rule(shelf_in(snapshot, FOLDER).get(name, ""), rule, name)
-        files = begun(snapshot, {f"{FOLDER}/{name}.md": written(after)}, notes.clock())
+        after = with_rule(read_text_folder(snapshot, FOLDER).get(name, ""), rule, name)
+        files = with_project_files(snapshot, {f"{FOLDER}/{name}.md": encode_text(after)}, notes.clock())
         return Change(files, f"rules: add to {name}", (name, rule))
 
     added = notes.state.transact(decide)
@@ -29,15 +36,15 @@ def add_rule(notes: Notes, text: str, tag: str | None = None) -> tuple[str, str]
 
 def with_rule(before: str, rule: str, tag: str) -> str:
     """Return a file of rules with one more. Raises: Duplicate."""
-    if any(_bare(line) == _bare(rule) for line in before.splitlines()):
+    if any(_comparable_text(line) == _comparable_text(rule) for line in before.splitlines()):
         raise Duplicate(f"{FOLDER}/{tag}.md says that already")
     head = before.rstrip("\n") or f"# Rules: {tag}\n"
     return f"{head}\n- {rule}\n"
 
 
-def checked_rule(text: str) -> str:
+def require_rule_text(text: str) -> str:
     """Return a rule as one paragraph. Raises: Invalid."""
-    rule = " ".join(checked(text).split())
+    rule = " ".join(require_valid_text(text).split())
     if not rule:
         raise Invalid("the rule is empty", hint="say what should always or never happen")
     if len(rule) > 2000:
@@ -47,7 +54,7 @@ def checked_rule(text: str) -> str:
     return rule
 
 
-def checked_tag(tag: str | None) -> str:
+def require_tag_name(tag: str | None) -> str:
     """Return the tag as a file's name. Raises: Invalid."""
     name = (tag or UNTAGGED).strip().lower()
     if not _TAG.fullmatch(name):
@@ -55,24 +62,24 @@ def checked_tag(tag: str | None) -> str:
     return name
 
 
-def listed(snapshot: Snapshot) -> dict[str, list[str]]:
+def rules_by_tag(snapshot: Snapshot) -> dict[str, list[str]]:
     """Return the rules of every tag."""
     return {
-        tag: [line[2:].strip() for line in readable(text).splitlines() if line.startswith(("- ", "* "))]
-        for tag, text in shelf_in(snapshot, FOLDER).items()
+        tag: [line[2:].strip() for line in json_safe_text(text).splitlines() if line.startswith(("- ", "* "))]
+        for tag, text in read_text_folder(snapshot, FOLDER).items()
     }
 
 
-def shown(snapshot: Snapshot, shelf: str, name: str) -> str:
+def read_rule_or_context(snapshot: Snapshot, folder: str, name: str) -> str:
     """Return the text of a file of rules or context. Raises: NotFound."""
-    files = shelf_in(snapshot, shelf)
-    plain = name.strip().removeprefix(f"{shelf}/").removesuffix(".md")
+    files = read_text_folder(snapshot, folder)
+    plain = name.strip().removeprefix(f"{folder}/").removesuffix(".md")
     if plain not in files:
-        one = "rule tag" if shelf == FOLDER else "context note"
-        command = "rule" if shelf == FOLDER else "context"
+        one = "rule tag" if folder == FOLDER else "context note"
+        command = "rule" if folder == FOLDER else "context"
         raise NotFound(f"there is no {one} {plain[:80]!r}", hint=f"git nexus {command} list shows what there is")
     return files[plain]
 
 
-def _bare(line: str) -> str:
+def _comparable_text(line: str) -> str:
     return line.strip().lstrip("-* ").rstrip(". ").casefold()

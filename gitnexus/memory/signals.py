@@ -1,10 +1,10 @@
-"""What speaks for forgetting a note: pure, from its use, its life, its size and the thresholds."""
+"""Computes the reasons for deleting a note from its use, age, size and the thresholds. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gitnexus.memory.model import Life, Note, Thresholds, Use
+from gitnexus.memory.model import GcThresholds, Note, NoteTimes, NoteUse
 
 # Two signals show a note to a person; forgetting without one needs all that are set, and three at the least.
 ENOUGH_TO_SHOW = 2
@@ -13,12 +13,12 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NoteAssessment:
     """A note with everything that gc goes by."""
 
     note: Note
-    use: Use
-    life: Life
+    use: NoteUse
+    life: NoteTimes
     days: int
     cycles: int
     signals: Mapping[str, str] = field(default_factory=dict)
@@ -34,15 +34,15 @@ class Standing:
         return ", ".join(self.signals.values())
 
 
-def standing(
+def assess_note(
     note: Note,
-    use: Use,
-    life: Life,
+    use: NoteUse,
+    life: NoteTimes,
     closed: Sequence[datetime],
-    limits: Thresholds,
+    limits: GcThresholds,
     today: datetime,
     since: datetime = _NEVER,
-) -> Standing:
+) -> NoteAssessment:
     """Return where a note stands. A note that changed since it was read counts as used then."""
     touched = max(use.last or _NEVER, life.changed, since)
     days = max(0, (today - touched).days)
@@ -57,10 +57,10 @@ def standing(
         signals["accessesAtMost"] = f"read {use.count} {'time' if use.count == 1 else 'times'} in all"
     if limits.bytes_at_least is not None and note.size >= limits.bytes_at_least:
         signals["bytesAtLeast"] = f"{note.size} bytes large"
-    return Standing(note, use, life, days, cycles, signals)
+    return NoteAssessment(note, use, life, days, cycles, signals)
 
 
-def forgettable(rows: Sequence[Standing], limits: Thresholds) -> list[Standing]:
+def notes_to_forget(rows: Sequence[NoteAssessment], limits: GcThresholds) -> list[NoteAssessment]:
     """Return the notes for which every signal that is set holds, if these are three or more."""
     needed = sum(value is not None for value in vars(limits).values())
     return [row for row in rows if needed >= ENOUGH_TO_FORGET and len(row.signals) == needed]

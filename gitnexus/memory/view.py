@@ -1,21 +1,21 @@
-"""Notes as JSON: the one shape that commands and tools answer with."""
+"""Renders notes as JSON, in the one form that commands and tools return."""
 
 from typing import Any
 
-from gitnexus.base.clock import stamp
-from gitnexus.memory.gc import Pair
-from gitnexus.memory.life import Step
-from gitnexus.memory.signals import Standing
+from gitnexus.base.clock import format_timestamp
+from gitnexus.memory.gc import DuplicatePair
+from gitnexus.memory.note_history import NoteChange
+from gitnexus.memory.signals import NoteAssessment
 
 
-def standing_row(row: Standing) -> dict[str, Any]:
+def assessment_as_json(row: NoteAssessment) -> dict[str, Any]:
     """Return where a note stands."""
     return {
         "name": row.note.name,
         "size": row.note.size,
-        "changed": stamp(row.life.changed),
+        "changed": format_timestamp(row.life.changed),
         "accessCount": row.use.count,
-        "lastAccess": stamp(row.use.last) if row.use.last else None,
+        "lastAccess": format_timestamp(row.use.last) if row.use.last else None,
         "lastReader": row.use.reader,
         "daysUnused": row.days,
         "cyclesUnused": row.cycles,
@@ -24,11 +24,17 @@ def standing_row(row: Standing) -> dict[str, Any]:
     }
 
 
-def pair_row(pair: Pair) -> dict[str, Any]:
+def pair_as_json(pair: DuplicatePair) -> dict[str, Any]:
     """Return two notes that are about the same."""
     return {"into": pair.into.name, "from": pair.other.name, "score": round(pair.score, 2)}
 
 
-def step_row(step: Step) -> dict[str, Any]:
+def change_as_json(step: NoteChange) -> dict[str, Any]:
     """Return one step of a note's life."""
-    return {"commit": step.commit, "at": stamp(step.at), "author": step.author, "what": step.what, "why": step.why}
+    return {
+        "commit": step.commit,
+        "at": format_timestamp(step.at),
+        "author": step.author,
+        "what": step.what,
+        "why": step.why,
+    }

@@ -1,4 +1,4 @@
-"""Words as they are compared: without case, accents and the commonest endings."""
+"""Normalises words for comparison: removes case, accents and common endings. Pure."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ STOP = frozenset(
 _SHORTEST = 3
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return `text` without case and accents."""
     low = text.casefold()
     if low.isascii():
@@ -24,7 +24,7 @@ def folded(text: str) -> str:
     return "".join(ch for ch in unicodedata.normalize("NFKD", low) if not unicodedata.combining(ch))
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return a folded word without its ending, if enough of it is left."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST + 1:
@@ -32,12 +32,14 @@ def stem(word: str) -> str:
     return word
 
 
-def terms(text: str) -> frozenset[str]:
+def stems_of_text(text: str) -> frozenset[str]:
     """Return the stems that tell one text from another."""
-    return frozenset(stem(word) for word in _WORD.findall(folded(text)) if len(word) >= _SHORTEST and word not in STOP)
+    return frozenset(
+        stem_word(word) for word in _WORD.findall(fold_text(text)) if len(word) >= _SHORTEST and word not in STOP
+    )
 
 
-def asked(query: str) -> list[str]:
+def stems_of_query(query: str) -> list[str]:
     """Return the stems of a query, each once, in its order; the common words only if there are no others."""
-    words = list(dict.fromkeys(_WORD.findall(folded(query))))
-    return list(dict.fromkeys(stem(word) for word in [w for w in words if w not in STOP] or words))
+    words = list(dict.fromkeys(_WORD.findall(fold_text(query))))
+    return list(dict.fromkeys(stem_word(word) for word in [w for w in words if w not in STOP] or words))

@@ -1,4 +1,4 @@
-"""References become a pack: in their order, each whole or cut at a line, and never more than the budget."""
+"""Builds a pack from references: in their order, each complete or cut at a line, and never more than the budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.git import GitFailed
-from gitnexus.packs.find import WHOLE, Candidate, FindArtifact, Finder
-from gitnexus.packs.model import Budget, LeftOut, Pack, Piece
-from gitnexus.packs.refs import all_parsed
-from gitnexus.packs.render import OVERHEAD, framed, rendered, room_in
+from gitnexus.packs.find import WHOLE, FindArtifact, PackCandidate, ReferenceFinder
+from gitnexus.packs.model import ContextPack, LeftOutReference, PackBudget, PackPiece
+from gitnexus.packs.refs import parse_references
+from gitnexus.packs.render import OVERHEAD, bytes_in_budget, frame_piece, render_pack
 from gitnexus.packs.tree import BaseTree
 from gitnexus.state import Snapshot
 
@@ -26,37 +26,37 @@ class Library:
     artifact: FindArtifact
 
 
-def built(library: Library, refs: Sequence[str], budget: Budget) -> Pack:
+def pack_references(library: Library, refs: Sequence[str], budget: PackBudget) -> ContextPack:
     """Return the pack of some references. What cannot be in is left out with the reason.
 
     The first reference gets its room first. What does not fit is cut at the end of a line if it is a file, a search or
     an artifact and 8 lines are left of it; anything else is left out whole, and the next one is tried.
     Raises: Invalid for what is no reference, or for a budget in which there is no pack.
     """
-    room = room_in(budget.checked()) - OVERHEAD
-    finder = Finder(library.base, library.state, library.artifact)
-    pieces: list[Piece] = []
-    out: list[LeftOut] = []
+    room = bytes_in_budget(budget.checked()) - OVERHEAD
+    finder = ReferenceFinder(library.base, library.state, library.artifact)
+    pieces: list[PackPiece] = []
+    out: list[LeftOutReference] = []
     names: list[str] = []
-    for ref in all_parsed(list(refs)):
+    for ref in parse_references(list(refs)):
         try:
             candidate = finder.found(ref)
         except GitFailed:
             raise  # a repository that cannot be read is no reason to leave something out
         except NexusError as exc:
             names.append(str(ref))
-            out.append(LeftOut(ref=str(ref), why=one_line(exc.message, 200)))
+            out.append(LeftOutReference(ref=str(ref), why=one_line(exc.message, 200)))
             continue
         if candidate.ref in names:
             continue
         names.append(candidate.ref)
-        piece, why = _fitted(candidate, len(pieces) + 1, room, pieces)
+        piece, why = _fit_piece(candidate, len(pieces) + 1, room, pieces)
         if piece is not None:
             pieces.append(piece)
-            room -= len(framed(piece, len(pieces)).encode())
+            room -= len(frame_piece(piece, len(pieces)).encode())
         if why:
-            out.append(LeftOut(ref=candidate.ref, why=why))
-    pack = Pack(
+            out.append(LeftOutReference(ref=candidate.ref, why=why))
+    pack = ContextPack(
         base=library.base.commit,
         state=library.state.commit or "",
         refs=tuple(names),
@@ -64,28 +64,30 @@ def built(library: Library, refs: Sequence[str], budget: Budget) -> Pack:
         pieces=tuple(pieces),
         left_out=tuple(out),
     )
-    assert len(rendered(pack).encode()) <= room_in(budget)  # noqa: S101 - what everything above is for
+    assert len(render_pack(pack).encode()) <= bytes_in_budget(budget)  # noqa: S101 - what everything above is for
     return pack.hashed()
 
 
-def rebuilt(pack: Pack, library: Library) -> Pack:
+def rebuild_pack(pack: ContextPack, library: Library) -> ContextPack:
     """Return the pack that its references give in `library`, which is opened at its commits: equal, if all is well."""
-    return built(library, pack.refs, pack.budget)
+    return pack_references(library, pack.refs, pack.budget)
 
 
-def _fitted(candidate: Candidate, number: int, room: int, before: Sequence[Piece]) -> tuple[Piece | None, str]:
+def _fit_piece(
+    candidate: PackCandidate, number: int, room: int, before: Sequence[PackPiece]
+) -> tuple[PackPiece | None, str]:
     """Return the piece that fits, and what is missing of it."""
     whole = candidate.piece(len(candidate.rows))
-    holder = next((one for one in before if _holds(one, whole)), None)
+    holder = next((one for one in before if _includes_piece(one, whole)), None)
     if holder is not None:
         return None, f"{holder.ref} holds it already"
-    size = len(framed(whole, number).encode())
+    size = len(frame_piece(whole, number).encode())
     if size <= room:
         return whole, "there are more lines than a search shows" if candidate.more else ""
     if candidate.kind in WHOLE:
         return None, f"it takes {size} bytes, and {max(room, 0)} are left"
     # The longest title there can be, and then as many lines as fit.
-    left = room - len(framed(candidate.piece(len(candidate.rows)).changed(text="", cut=True), number).encode())
+    left = room - len(frame_piece(candidate.piece(len(candidate.rows)).changed(text="", cut=True), number).encode())
     count = 0
     for row in candidate.rows:
         left -= len(row.encode("utf-8", "surrogatepass")) + 1
@@ -97,7 +99,7 @@ def _fitted(candidate: Candidate, number: int, room: int, before: Sequence[Piece
     return candidate.piece(count), f"cut: {count} of {len(candidate.rows)} lines fit"
 
 
-def _holds(one: Piece, other: Piece) -> bool:
+def _includes_piece(one: PackPiece, other: PackPiece) -> bool:
     """True if every line of `other` stands in `one`; a search shows less of a line than there is."""
     if one.kind == "grep" or other.kind == "grep":
         return False

@@ -1,9 +1,9 @@
-"""What a pack is: its references, the pieces that came in, what was left out and why, and the hash over all of it."""
+"""The records of a pack: its references, the pieces included, what was left out and why, and the hash of it all."""
 
 import hashlib
 from typing import Literal
 
-from gitnexus.base.canonical import canonical
+from gitnexus.base.canonical import canonical_json
 from gitnexus.base.errors import Invalid, VerificationFailed
 from gitnexus.base.record import Record
 
@@ -14,13 +14,13 @@ LARGEST_TOKENS = 2_000_000
 Kind = Literal["artifact", "commit", "context", "cycle", "doc", "file", "grep", "memory", "rule", "task"]
 
 
-class Budget(Record):
+class PackBudget(Record):
     """How much the whole text may be. `tokens` 0: only KiB count."""
 
     kib: int = 160
     tokens: int = 0
 
-    def checked(self) -> "Budget":
+    def checked(self) -> "PackBudget":
         """Return it if a pack can be made in it. Raises: Invalid."""
         if not 1 <= self.kib <= LARGEST_KIB:
             raise Invalid(f"a pack has 1 to {LARGEST_KIB} KiB")
@@ -31,7 +31,7 @@ class Budget(Record):
         return self
 
 
-class Source(Record):
+class LineSource(Record):
     """Where lines come from: a blob at a path of a commit. `commit` is empty for what lies in the log of a run."""
 
     path: str
@@ -41,49 +41,49 @@ class Source(Record):
     commit: str = ""
 
 
-class Piece(Record):
+class PackPiece(Record):
     """What one reference gave. `lines` is how many there would be; `cut` if not all of them fit."""
 
     ref: str
     kind: Kind
-    sources: tuple[Source, ...]
+    sources: tuple[LineSource, ...]
     text: str
     lines: int
     cut: bool = False
     hidden: int = 0
 
 
-class LeftOut(Record):
+class LeftOutReference(Record):
     """A reference that is not in, or not whole, and the reason."""
 
     ref: str
     why: str
 
 
-class Pack(Record):
+class ContextPack(Record):
     """The whole. `base` is the commit of the code, `state` that of the state; `refs` are whole and in their order."""
 
     version: int = VERSION
     base: str
     state: str
     refs: tuple[str, ...]
-    budget: Budget
-    pieces: tuple[Piece, ...]
-    left_out: tuple[LeftOut, ...]
+    budget: PackBudget
+    pieces: tuple[PackPiece, ...]
+    left_out: tuple[LeftOutReference, ...]
     hash: str = ""
 
-    def hashed(self) -> "Pack":
+    def hashed(self) -> "ContextPack":
         """Return it with its hash, which is over everything else in canonical form."""
-        return self.changed(hash=_hash(self))
+        return self.changed(hash=_hash_of_pack(self))
 
-    def verified(self) -> "Pack":
+    def verified(self) -> "ContextPack":
         """Return it if it is what its hash says. Raises: VerificationFailed."""
-        if self.version != VERSION or self.hash != _hash(self):
+        if self.version != VERSION or self.hash != _hash_of_pack(self):
             raise VerificationFailed("this pack is not what its hash says", hint="build it again")
         return self
 
 
-def _hash(pack: Pack) -> str:
+def _hash_of_pack(pack: ContextPack) -> str:
     plain = pack.plain()
     plain.pop("hash")
-    return f"sha256:{hashlib.sha256(canonical(plain)).hexdigest()}"
+    return f"sha256:{hashlib.sha256(canonical_json(plain)).hexdigest()}"

@@ -1,11 +1,11 @@
-"""What a reference says, before anything is looked up: its kind, what it names, and which part."""
+"""Parses a reference into its kind, the name it refers to, and the selected part. Nothing is looked up."""
 
 import re
 from dataclasses import dataclass
 from typing import get_args
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.text import is_text, one_line
+from gitnexus.base.text import is_utf8_name, one_line
 from gitnexus.packs.model import Kind
 
 MOST_REFS = 200
@@ -18,7 +18,7 @@ _HINT = "file:PATH#L1-L9, doc:PATH#HEADING, grep:WORDS, memory:NAME, task:T1, ar
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class PackReference:
     """`name` is a path, an id, a note or words; `part` a heading, a folder for grep, or what an artifact is called."""
 
     kind: Kind
@@ -38,35 +38,37 @@ class Ref:
         return f"{self.kind}:{self.name}#{self.part}" if self.part else f"{self.kind}:{self.name}"
 
 
-def parsed(text: str) -> Ref:
+def parse_reference(text: str) -> PackReference:
     """Return the reference in a text. Raises: Invalid."""
-    if not 0 < len(text) <= LONGEST or not is_text(text) or not text.isprintable():
+    if not 0 < len(text) <= LONGEST or not is_utf8_name(text) or not text.isprintable():
         raise Invalid(f"{one_line(text, 60)!r} is no reference: 1 to {LONGEST} printable characters", hint=_HINT)
     if found := _GREP.match(text):
-        return _grep(text[found.end() :], found[1].strip("/"))
-    kind, rest = _kind_of(text)
+        return _search_reference(text[found.end() :], found[1].strip("/"))
+    kind, rest = _split_kind(text)
     if not rest.strip():
         raise Invalid(f"{one_line(text, 60)!r} names nothing", hint=_HINT)
     if kind == "grep":
-        return _grep(rest, "")
+        return _search_reference(rest, "")
     if kind == "artifact":
         run, _, word = rest.partition("/")
         if not run or not word:
             raise Invalid(f"{one_line(text, 60)!r} should name a run and what it kept", hint="artifact:RUN/NAME")
-        return Ref("artifact", run, word)
+        return PackReference("artifact", run, word)
     if kind in ("file", "doc"):
-        return _with_part(kind, rest)
-    return Ref(kind, _named(re.sub(r"(\.md)+$", "", rest) if kind not in ("task", "commit", "cycle") else rest, text))
+        return _file_reference(kind, rest)
+    return PackReference(
+        kind, _require_name(re.sub(r"(\.md)+$", "", rest) if kind not in ("task", "commit", "cycle") else rest, text)
+    )
 
 
-def all_parsed(texts: "tuple[str, ...] | list[str]") -> list[Ref]:
+def parse_references(texts: "tuple[str, ...] | list[str]") -> list[PackReference]:
     """Return the references, each once, in the order they came. Raises: Invalid."""
     if len(texts) > MOST_REFS:
         raise Invalid(f"a pack has at most {MOST_REFS} references")
-    return list(dict.fromkeys(parsed(text) for text in texts))
+    return list(dict.fromkeys(parse_reference(text) for text in texts))
 
 
-def _kind_of(text: str) -> tuple[Kind, str]:
+def _split_kind(text: str) -> tuple[Kind, str]:
     """Return kind and rest; what says no kind is a file, or with a heading a document."""
     if found := KIND.match(text):
         return next(kind for kind in KINDS if kind == found[1]), text[found.end() :]
@@ -74,28 +76,28 @@ def _kind_of(text: str) -> tuple[Kind, str]:
     return ("file" if not mark or _LINES.fullmatch(part) else "doc"), text
 
 
-def _with_part(kind: Kind, rest: str) -> Ref:
+def _file_reference(kind: Kind, rest: str) -> PackReference:
     name, _, part = rest.partition("#")
-    name = _named(re.sub(r"^(\./)+", "", name), rest)
+    name = _require_name(re.sub(r"^(\./)+", "", name), rest)
     lines = _LINES.fullmatch(part)
     if lines is None:
         if kind == "file" and part:
             raise Invalid(f"{one_line(rest, 60)!r}: lines of a file are #L10-L20", hint="a heading is for doc:")
-        return Ref(kind, name, part)
+        return PackReference(kind, name, part)
     first = int(lines[1])
     last = int(lines[2] or lines[1])
     if not 0 < first <= last:
         raise Invalid(f"{one_line(rest, 60)!r}: lines begin at 1 and do not end before they begin")
-    return Ref(kind, name, "", first, last)
+    return PackReference(kind, name, "", first, last)
 
 
-def _named(name: str, text: str) -> str:
+def _require_name(name: str, text: str) -> str:
     if not name.strip():
         raise Invalid(f"{one_line(text, 60)!r} names nothing", hint=_HINT)
     return name
 
 
-def _grep(words: str, below: str) -> Ref:
+def _search_reference(words: str, below: str) -> PackReference:
     if not words.strip() or len(words) > 200:
         raise Invalid("grep: should be followed by 1 to 200 characters to look for", hint="grep[src]:def main")
-    return Ref("grep", words, below)
+    return PackReference("grep", words, below)

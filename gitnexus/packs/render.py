@@ -1,12 +1,12 @@
-"""The text that a model reads. Each piece stands between two lines that nothing in the pack can hold.
+"""Renders a pack as the text that a model reads. Each piece stands between two delimiter lines.
 
-The mark in these lines is a digest of the pieces, made again until no piece holds it. So whoever wrote a file cannot
-close its frame and go on as if it were an instruction, and the same pack is the same text everywhere.
+The delimiter is a digest of the pieces, computed again until no piece contains it. So the author of a file cannot close
+its frame and continue as if it were an instruction, and the same pack is the same text everywhere.
 """
 
-from gitnexus.base.fence import LENGTH, mark_for
-from gitnexus.base.text import visible
-from gitnexus.packs.model import Budget, Pack, Piece
+from gitnexus.base.text import make_visible
+from gitnexus.base.unique_fence import LENGTH, fence_mark_for
+from gitnexus.packs.model import ContextPack, PackBudget, PackPiece
 
 _BYTES_PER_TOKEN = 3
 _PREAMBLE = """Context pack. What stands between a line "<<< {mark} N" and the next line ">>> {mark} N" was copied
@@ -18,36 +18,38 @@ _CLOSING = "{left} of {all} references are left out or cut.\n"
 OVERHEAD = len(_PREAMBLE) + 2 * LENGTH + len(_CLOSING)
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return an estimate of tokens: a third of the bytes, rounded up. More than English takes, about what code does."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
-def room_in(budget: Budget) -> int:
+def bytes_in_budget(budget: PackBudget) -> int:
     """Return how many bytes the whole text may have."""
     kib = budget.kib * 1024
     return min(kib, budget.tokens * _BYTES_PER_TOKEN) if budget.tokens else kib
 
 
-def rendered(pack: Pack) -> str:
+def render_pack(pack: ContextPack) -> str:
     """Return the text of a pack, as long as its budget or shorter."""
-    mark = mark_for([f"{_title(piece)}\n{piece.text}" for piece in pack.pieces])
+    mark = fence_mark_for([f"{_title_of_piece(piece)}\n{piece.text}" for piece in pack.pieces])
     parts = [_PREAMBLE.format(mark=mark)]
-    parts += [framed(piece, number, mark) for number, piece in enumerate(pack.pieces, 1)]
+    parts += [frame_piece(piece, number, mark) for number, piece in enumerate(pack.pieces, 1)]
     if pack.left_out:
         parts.append(_CLOSING.format(left=len(pack.left_out), all=len(pack.refs)))
     return "".join(parts)
 
 
-def framed(piece: Piece, number: int, mark: str = "0" * LENGTH) -> str:
+def frame_piece(piece: PackPiece, number: int, mark: str = "0" * LENGTH) -> str:
     """Return one piece in its frame; its length is the same for every mark."""
-    return f"<<< {mark} {number} {_title(piece)}\n{piece.text}>>> {mark} {number}\n"
+    return f"<<< {mark} {number} {_title_of_piece(piece)}\n{piece.text}>>> {mark} {number}\n"
 
 
-def _title(piece: Piece) -> str:
-    told = visible(piece.ref, keep="")
+def _title_of_piece(piece: PackPiece) -> str:
+    told = make_visible(piece.ref, keep="")
     # One range says which lines stand here; of a search each line says it itself.
     if len(piece.sources) == 1 and piece.kind != "grep":
         source = piece.sources[0]
-        told += f" = {visible(source.path, keep='')} lines {source.first_line}-{source.last_line}, {source.blob[:12]}"
+        told += (
+            f" = {make_visible(source.path, keep='')} lines {source.first_line}-{source.last_line}, {source.blob[:12]}"
+        )
     return told + (f" (cut, of {piece.lines} lines)" if piece.cut else "")

@@ -1,4 +1,4 @@
-"""Packs that were built, by their hash, and which hash a request had. Only a cache: nothing is lost with it."""
+"""Caches built packs by their hash, and maps each request to the hash of its pack. Deleting the cache loses nothing."""
 
 import contextlib
 import hashlib
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus import __version__
-from gitnexus.base.canonical import canonical, document, parse
+from gitnexus.base.canonical import canonical_json, json_document, parse_json
 from gitnexus.base.errors import Failed, Invalid, NexusError, NotFound
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
 from gitnexus.base.text import one_line
-from gitnexus.packs.model import Pack
+from gitnexus.packs.model import ContextPack
 
 FOLDER = "packs"
 MOST = 500
@@ -20,23 +20,23 @@ _ASKED = "asked"
 _HEX = re.compile(r"[0-9a-f]{4,64}")
 
 
-class Packs:
+class PackCache:
     """`<git-common-dir>/nexus/packs/<hash>.json`, and beside it `asked/<request>` with a hash in it."""
 
     def __init__(self, common_dir: Path) -> None:
         self.folder = common_dir / "nexus" / FOLDER
 
-    def put(self, pack: Pack, request: str = "") -> None:
+    def put(self, pack: ContextPack, request: str = "") -> None:
         """Keep a pack. A disk that is full costs only the cache."""
         with contextlib.suppress(OSError):
-            place = self._place(pack.hash)
+            place = self._path_of_pack(pack.hash)
             if not place.exists():
-                self._make_room()
-            replace(place, document(pack.plain()), 0o600)
+                self._forget_oldest_packs()
+            replace_file(place, json_document(pack.plain()), 0o600)
             if request:
-                replace(self.folder / _ASKED / request, pack.hash.encode(), 0o600)
+                replace_file(self.folder / _ASKED / request, pack.hash.encode(), 0o600)
 
-    def named(self, word: str) -> Pack:
+    def named(self, word: str) -> ContextPack:
         """Return a pack by its hash or the beginning of it, checked. Raises: NotFound, Failed, VerificationFailed."""
         plain = word.removeprefix("sha256:")
         known = list(self.folder.glob(f"{plain}*.json")) if _HEX.fullmatch(plain) else []
@@ -44,9 +44,9 @@ class Packs:
             raise NotFound(f"there is no pack {one_line(word, 80)}", hint="git nexus pack build makes one")
         if len(known) > 1:
             raise Failed(f"{len(known)} packs begin with {plain}", hint="write more of the hash")
-        return _read(known[0])
+        return _read_pack(known[0])
 
-    def asked(self, request: str) -> Pack | None:
+    def asked(self, request: str) -> ContextPack | None:
         """Return what a request gave before, None if that is not known or not what it was."""
         try:
             pack = self.named((self.folder / _ASKED / request).read_text(encoding="ascii"))
@@ -54,10 +54,10 @@ class Packs:
             return None
         return pack
 
-    def _place(self, hashed: str) -> Path:
+    def _path_of_pack(self, hashed: str) -> Path:
         return self.folder / f"{hashed.removeprefix('sha256:')}.json"
 
-    def _make_room(self) -> None:
+    def _forget_oldest_packs(self) -> None:
         """Forget the oldest half once there are too many."""
         for folder in (self.folder, self.folder / _ASKED):
             rows = sorted((path for path in folder.glob("*") if path.is_file()), key=lambda path: path.stat().st_mtime)
@@ -65,15 +65,15 @@ class Packs:
                 path.unlink(missing_ok=True)
 
 
-def request_of(base: str, state: str, refs: Sequence[str], budget: dict[str, Any], rules: str) -> str:
+def request_hash(base: str, state: str, refs: Sequence[str], budget: dict[str, Any], rules: str) -> str:
     """Return the name of a request: the same name, the same pack. `rules` names what may not be read."""
     told = [__version__, base, state, list(refs), budget, rules]
-    return hashlib.sha256(canonical(told)).hexdigest()
+    return hashlib.sha256(canonical_json(told)).hexdigest()
 
 
-def _read(path: Path) -> Pack:
+def _read_pack(path: Path) -> ContextPack:
     try:
-        return Pack.from_value(parse(path.read_bytes()), "pack").verified()
+        return ContextPack.from_value(parse_json(path.read_bytes()), "pack").verified()
     except (OSError, Invalid) as exc:
         why = exc.message if isinstance(exc, Invalid) else exc.strerror
         raise Failed(f"the pack {path.stem[:12]} cannot be read: {why}", hint="build it again") from exc

@@ -1,4 +1,4 @@
-"""The law: what may be read, written and run; the gate that asks it, and the canonical form of what is judged."""
+"""The policy: rules on what may be read, written and run, the gate that applies them, tokens, and approver keys."""
 
 from gitnexus.policy.denied import DENIED, denied_by
 

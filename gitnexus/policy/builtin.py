@@ -1,19 +1,19 @@
-"""The law that is built in: files nobody touches for an agent, files that are asked about, names no command may get."""
+"""Built-in rules: secret files that agents never read, files that always ask, and forbidden environment variables."""
 
 import re
 from functools import cache, lru_cache
 
 from gitnexus.git.shape import HOOKS
 from gitnexus.policy.denied import DENIED, denied_by
-from gitnexus.policy.paths import folded
-from gitnexus.policy.patterns import Wide
+from gitnexus.policy.paths import fold_path
+from gitnexus.policy.patterns import WideMatcher
 
-# What a command could read of another process. No file of a repository is meant, so these begin at the root.
+# Data of other processes. These are no repository files, so the patterns start at the root.
 PROCESSES: tuple[str, ...] = ("proc/*/environ", "proc/*/mem", "proc/*/fd")
-# Ours: only our own verbs write there.
+# Our own files: only our commands write there.
 OURS: tuple[str, ...] = (".nexus/",)
 
-# What asks, whatever allows it by a wildcard: tag and patterns.
+# Paths that ask even if a wildcard rule allows them: tag and patterns.
 ASKED: dict[str, tuple[str, ...]] = {
     "hooks": (".husky/", "githooks/", ".githooks/", *(f"**/hooks/{name}" for name in sorted(HOOKS)),
               ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "lefthook*.y*ml", ".lefthook*.y*ml",
@@ -55,18 +55,21 @@ ASKED: dict[str, tuple[str, ...]] = {
         "**/project/build.properties", "**/project/plugins.sbt", ".sbtopts", ".jvmopts", "Package.swift", "*.csproj",
         "*.fsproj", "*.vbproj", "*.sln", "*.slnx", "Directory.*.props", "Directory.Build.*", "nuget.config",
         "global.json", "gems.rb", "*.rake", "gradle.properties", "init.gradle*", "gradle-wrapper.properties",
-        "BUILD", "BUILD.bazel", "WORKSPACE.bazel", "**/tools/bazel", ".bazelversion", ".devcontainer.json", ".zed/"),
+        "BUILD", "BUILD.bazel", "WORKSPACE.bazel", "**/tools/bazel", ".bazelversion", ".devcontainer.json", ".zed/",
+        "cypress.config.*", "wdio.conf.*", "postcss.config.*", "tailwind.config.*", "turbo.json", "nx.json",
+        "hatch_build.py", "pip.conf", "pdm.toml", "pants.toml", "wscript", ".proverc", ".ackrc", ".rspec", ".irbrc",
+        ".pryrc", ".iex.exs", ".ghci", "project.clj", "dune", "dune-project", "*.tf", ".terraformrc", "configure"),
 }  # fmt: skip
 _ASKED_PATTERNS = tuple(pattern for patterns in ASKED.values() for pattern in patterns)
 _ASKED_TAGS = tuple(tag for tag, patterns in ASKED.items() for _ in patterns)
-# Deleting one of these takes a guard away; to change one is ordinary work unless a list above says more.
+# Deleting one of these removes a safeguard; changing one is ordinary work unless a list above matches.
 GUARDS: tuple[str, ...] = (
     "CODEOWNERS", "SECURITY.md", ".github/", ".gitlab-ci.y*ml", ".circleci/", ".ci/", "tests/", "test/", "spec/",
     "__tests__/", "test_*.py", "*_test.py", "*_test.go", "*.test.*", "*.spec.*", "*_spec.rb", ".gitignore",
     ".gitattributes", ".pre-commit-config.yaml", ".husky/", "githooks/", "LICENSE*", ".editorconfig", "*.lock",
 )  # fmt: skip
 
-# A name that makes a loader, an interpreter or git itself run or read something else.
+# Variables that make a loader, an interpreter or git run or read something else.
 ENVIRONMENT = re.compile(
     r"(?:LD_.*|DYLD_.*|GIT_.*|SSH_ASKPASS|SSH_AUTH_SOCK|PYTHON(?!DONTWRITEBYTECODE$|UNBUFFERED$|HASHSEED$|UTF8$"
     r"|IOENCODING$|DEVMODE$).*|PERL5?(?:OPT|LIB|DB)|PERL5DB|RUBYOPT|RUBYLIB|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS)"
@@ -78,7 +81,7 @@ ENVIRONMENT = re.compile(
     r"|GLIBC_TUNABLES|OPENSSL_CONF|SSL_CERT_.*|CURL_HOME|WGETRC|INPUTRC|PYTEST_ADDOPTS|PYTEST_PLUGINS)",
     re.IGNORECASE,
 )
-# Values by which a sandbox quiets git and its like; with any other value the same names are refused.
+# Values by which a sandbox silences git and similar programs; other values are refused.
 QUIET: dict[str, tuple[str, ...]] = {
     "PAGER": ("cat",), "GIT_PAGER": ("cat",), "MANPAGER": ("cat",), "EDITOR": ("false", "true", ":"),
     "VISUAL": ("false", "true", ":"), "GIT_EDITOR": ("false", "true", ":"), "GIT_SEQUENCE_EDITOR": ("false", "true"),
@@ -94,59 +97,59 @@ _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
 @cache
-def _list(name: str) -> Wide:
-    """Return a list compiled, when it is needed; "any" is all of them at once: nearly every path is on none."""
+def _compile_list(name: str) -> WideMatcher:
+    """Return a compiled list on demand; "any" combines all lists, because nearly every path matches none."""
     named = tuple(pattern for pattern in DENIED if not pattern.startswith("!"))
     rows = {"named": named, "processes": PROCESSES, "ours": OURS, "guards": GUARDS, "asked": _ASKED_PATTERNS}
     everything = tuple(pattern for patterns in rows.values() for pattern in patterns)
-    return Wide(everything if name == "any" else rows[name])
+    return WideMatcher(everything if name == "any" else rows[name])
 
 
-def secrets() -> tuple[str, ...]:
-    """Return the patterns of what is not read for anybody, the exceptions left out."""
+def secret_patterns() -> tuple[str, ...]:
+    """Return the patterns of secret files, without the exceptions."""
     return (*(one for one in DENIED if not one.startswith("!")), *PROCESSES)
 
 
-def everything() -> tuple[str, ...]:
+def all_patterns() -> tuple[str, ...]:
     """Return the patterns of all lists."""
-    return (*secrets(), *OURS, *GUARDS, *_ASKED_PATTERNS)
+    return (*secret_patterns(), *OURS, *GUARDS, *_ASKED_PATTERNS)
 
 
 @lru_cache(maxsize=8192)
-def _at(name: str, path: str) -> int | None:
-    return _list(name).first(path)
+def _index_of_pattern(name: str, path: str) -> int | None:
+    return _compile_list(name).first(path)
 
 
 def is_plain(path: str) -> bool:
-    """True if none of the lists speaks about `path`."""
-    return _at("any", path) is None
+    """True if no list matches `path`."""
+    return _index_of_pattern("any", path) is None
 
 
-def secret_by(path: str) -> str | None:
-    """Return the built-in pattern that keeps everybody from `path`, or None."""
+def secret_pattern_for(path: str) -> str | None:
+    """Return the built-in pattern that makes `path` secret, or None."""
     if is_plain(path):
         return None
-    at = _at("processes", path)
+    at = _index_of_pattern("processes", path)
     if at is not None:
         return PROCESSES[at]
-    # With the exceptions, such as .env.example.
-    return None if _at("named", path) is None else denied_by(folded(path))
+    # Includes the exceptions, such as .env.example.
+    return None if _index_of_pattern("named", path) is None else denied_by(fold_path(path))
 
 
 def is_ours(path: str) -> bool:
-    """True below .nexus/, at any depth."""
-    return not is_plain(path) and _at("ours", path) is not None
+    """True for a path below .nexus/, at any depth."""
+    return not is_plain(path) and _index_of_pattern("ours", path) is not None
 
 
-def asked_tag(path: str) -> str | None:
-    """Return the tag of the list that `path` is on, or None."""
-    at = None if is_plain(path) else _at("asked", path)
+def tag_to_ask(path: str) -> str | None:
+    """Return the tag of the list that matches `path`, or None."""
+    at = None if is_plain(path) else _index_of_pattern("asked", path)
     return None if at is None else _ASKED_TAGS[at]
 
 
 def is_guard(path: str) -> bool:
-    """True if something is less watched once `path` is gone."""
-    return not is_plain(path) and _at("guards", path) is not None
+    """True if deleting `path` removes a safeguard."""
+    return not is_plain(path) and _index_of_pattern("guards", path) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -155,7 +158,7 @@ def _is_telling(name: str) -> bool:
 
 
 def why_bad_variable(name: str, value: str) -> str | None:
-    """Return why no command gets that environment variable, or None."""
+    """Return why no command may get this environment variable, or None."""
     if not _ENVIRONMENT_NAME.fullmatch(name):
         return "it is no name of a variable"
     if _is_telling(name) and value not in QUIET.get(name, ()):

@@ -1,20 +1,20 @@
-"""The approvers of two clones that meet: one list goes on from the other, or ours is signed again on top of theirs."""
+"""Merges the approver chains of two clones: fast-forwards, or signs our extra entries again on top of theirs."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from gitnexus.base.errors import Conflict, NexusError, VerificationFailed
 from gitnexus.policy import approvers as chain
-from gitnexus.policy.approvers import Approvers, Entry
+from gitnexus.policy.approvers import ApproverEntry, Approvers
 from gitnexus.policy.keys import Signer
 
 
-def followed_by(mine: Approvers | None, theirs: bytes, project: str) -> Approvers | None:
-    """Return their list if it goes on from ours, None if ours goes on from theirs or both went on.
+def fast_forward_chain(mine: Approvers | None, theirs: bytes, project: str) -> Approvers | None:
+    """Return their chain if it extends ours, None if ours extends theirs or the two diverged.
 
-    Raises: VerificationFailed for a list that does not hold, or that began with another key.
+    Raises: VerificationFailed for an invalid chain, or one with another first key.
     """
-    found = chain.verified(theirs, project)
+    found = chain.verify_chain(theirs, project)
     if mine is None:
         return found
     if found.root.key != mine.root.key:
@@ -25,12 +25,12 @@ def followed_by(mine: Approvers | None, theirs: bytes, project: str) -> Approver
     return found if found.entries[: len(mine.entries)] == mine.entries else None
 
 
-def together(mine: Approvers, theirs: Approvers, signer: Signer | None, now: datetime) -> Approvers:
-    """Return theirs with what ours has more, signed again by who signed it first. A revoked key stays out.
+def rebase_chain(mine: Approvers, theirs: Approvers, signer: Signer | None, now: datetime) -> Approvers:
+    """Return their chain plus our extra entries, signed again by the original signer. A revoked key stays out.
 
-    Raises: Conflict where that is not us: then nobody but they can bring the two together.
+    Raises: Conflict if that signer is somebody else, who alone can merge the two.
     """
-    shared = _shared(mine.entries, theirs.entries)
+    shared = _common_prefix_length(mine.entries, theirs.entries)
     found = theirs
     for entry in mine.entries[shared:]:
         known = found.known.get(entry.key)
@@ -44,16 +44,16 @@ def together(mine: Approvers, theirs: Approvers, signer: Signer | None, now: dat
             )
         try:
             found = (
-                chain.added(found, entry.public, entry.name, signer, now)
+                chain.with_added_key(found, entry.public, entry.name, signer, now)
                 if entry.act == "add"
-                else chain.revoked(found, entry.key, entry.reason, signer, now)
+                else chain.with_revoked_key(found, entry.key, entry.reason, signer, now)
             )
         except NexusError as exc:
             raise Conflict(f"the changes of approvers do not fit together: {exc.message}", hint=exc.hint) from exc
     return found
 
 
-def _shared(mine: Sequence[Entry], theirs: Sequence[Entry]) -> int:
+def _common_prefix_length(mine: Sequence[ApproverEntry], theirs: Sequence[ApproverEntry]) -> int:
     count = 0
     for one, other in zip(mine, theirs, strict=False):
         if one != other:

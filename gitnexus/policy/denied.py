@@ -1,6 +1,6 @@
-"""Paths that hold credentials by their name or place: no agent reads them, and a commit of one is worth a warning."""
+"""Lists paths that hold credentials by name or location: agents never read them, and committing one gives a warning."""
 
-from gitnexus.base.globs import deciding
+from gitnexus.base.globs import matching_pattern
 
 DENIED: tuple[str, ...] = (
     ".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist", "*.env",
@@ -10,7 +10,7 @@ DENIED: tuple[str, ...] = (
     ".netrc", "_netrc", ".npmrc", ".pypirc", ".htpasswd", ".vault-token", ".pgpass", ".my.cnf", ".actrc",
     "secrets.yml", "secrets.yaml", "client_secret*.json", "service-account*.json", "service_account*.json",
     "*.tfstate", "*.tfstate.backup", "terraform.tfvars", "*.ovpn",
-    # Whole folders come without a slash at the end, so that the folder itself is meant as well.
+    # Folders have no trailing slash, so that the folder itself matches too.
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store", ".secrets", "**/.config/gcloud",
     "**/.config/gh/hosts.yml", "**/.docker/config.json", "**/.cargo/credentials*", "**/.gem/credentials",
     "**/.terraform.d/credentials*", "**/.circleci/secrets*", "**/.github/secrets*",
@@ -19,4 +19,4 @@ DENIED: tuple[str, ...] = (
 
 def denied_by(path: str) -> str | None:
     """Return the pattern that denies `path`, or None."""
-    return deciding(DENIED, path)
+    return matching_pattern(DENIED, path)

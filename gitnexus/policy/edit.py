@@ -1,11 +1,11 @@
-"""Changing a policy file by one rule or word, and leaving every other byte as the person wrote it."""
+"""Adds or removes one rule, or sets the mode, in the text of a policy file; keeps every other byte."""
 
 import re
 from typing import Any
 
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.policy.model import Mode, Verdict
-from gitnexus.policy.rules import FILE, VERSION, Layer, Policy, Rule, front_matter, policy_of, rule_of
+from gitnexus.policy.rules import FILE, VERSION, Layer, Policy, PolicyRule, find_front_matter, parse_policy, parse_rule
 
 _ORDER = ("read", "write", "run", "hosts", "handoff", "kind", "role", "network", "unconfined", "name", "why")
 _MODE_LINE = re.compile(rb"^mode[ \t]*:[^\r\n#]*?(?=[ \t]*(?:#[^\r\n]*)?\r?$)", re.MULTILINE)
@@ -13,12 +13,14 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORDS_OF_YAML = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 
 
-def added(raw: bytes, verdict: Verdict, row: dict[str, Any], layer: Layer, where: str = FILE) -> tuple[bytes, Rule]:
-    """Return the file with one more rule at the end of its list, and the rule. Raises: Invalid, Failed."""
-    before = policy_of(raw, layer, where)
-    meant = rule_of(row, verdict, "", layer, "the rule")
+def with_added_rule(
+    raw: bytes, verdict: Verdict, row: dict[str, Any], layer: Layer, where: str = FILE
+) -> tuple[bytes, PolicyRule]:
+    """Return the file with another rule at the end of its list, and the rule. Raises: Invalid, Failed."""
+    before = parse_policy(raw, layer, where)
+    meant = parse_rule(row, verdict, "", layer, "the rule")
     lines = _Lines(raw, where)
-    text = "{" + ", ".join(f"{key}: {_flow(row[key])}" for key in _ORDER if key in row) + "}"
+    text = "{" + ", ".join(f"{key}: {_flow_value(row[key])}" for key in _ORDER if key in row) + "}"
     place = lines.list_of(verdict)
     if place is None:
         lines.insert(lines.end, f"{verdict}:", f"  - {_without_braces(text)}")
@@ -33,16 +35,16 @@ def added(raw: bytes, verdict: Verdict, row: dict[str, Any], layer: Layer, where
     new = [rule for rule in after.rules if rule not in before.rules]
     if (
         len(new) != 1
-        or _said(new[0]) != _said(meant)
+        or _without_id(new[0]) != _without_id(meant)
         or [rule for rule in after.rules if rule != new[0]] != list(before.rules)
     ):
-        raise _by_hand(where)
+        raise _edit_by_hand_error(where)
     return found, new[0]
 
 
-def removed(raw: bytes, rule_id: str, layer: Layer, where: str = FILE) -> tuple[bytes, Rule]:
+def with_removed_rule(raw: bytes, rule_id: str, layer: Layer, where: str = FILE) -> tuple[bytes, PolicyRule]:
     """Return the file without one rule, and the rule. Raises: NotFound, Invalid, Failed."""
-    before = policy_of(raw, layer, where)
+    before = parse_policy(raw, layer, where)
     gone = next((rule for rule in before.rules if rule.id == rule_id), None)
     if gone is None:
         raise NotFound(f"{where} has no rule {rule_id}", hint="git nexus policy show lists them")
@@ -50,20 +52,20 @@ def removed(raw: bytes, rule_id: str, layer: Layer, where: str = FILE) -> tuple[
     at = [rule for rule in before.rules if rule.verdict == gone.verdict].index(gone)
     place = lines.list_of(gone.verdict)
     if place is None or at >= len(place.items):
-        raise _by_hand(where)
+        raise _edit_by_hand_error(where)
     item = place.items[at]
     lines.cut(item.start, item.end)
     found = lines.joined()
-    left = [_said(rule) for rule in before.rules if rule is not gone]
-    if [_said(rule) for rule in _read_back(found, layer, where).rules] != left:
-        raise _by_hand(where)
+    left = [_without_id(rule) for rule in before.rules if rule is not gone]
+    if [_without_id(rule) for rule in _read_back(found, layer, where).rules] != left:
+        raise _edit_by_hand_error(where)
     return found, gone
 
 
 def with_mode(raw: bytes, mode: Mode, layer: Layer, where: str = FILE) -> bytes:
     """Return the file with another mode. Raises: Invalid, Failed."""
-    before = policy_of(raw, layer, where)
-    start, end = front_matter(raw, where)
+    before = parse_policy(raw, layer, where)
+    start, end = find_front_matter(raw, where)
     head = raw[start:end]
     if _MODE_LINE.search(head):
         found = raw[:start] + _MODE_LINE.sub(b"mode: " + mode.encode(), head, count=1) + raw[end:]
@@ -72,12 +74,12 @@ def with_mode(raw: bytes, mode: Mode, layer: Layer, where: str = FILE) -> bytes:
         lines.insert(lines.first + 1, f"mode: {mode}")
         found = lines.joined()
     if _read_back(found, layer, where) != before.changed(mode=mode):
-        raise _by_hand(where)
+        raise _edit_by_hand_error(where)
     return found
 
 
-def _said(rule: Rule) -> Rule:
-    """Return a rule without its number, which moves when one before it goes."""
+def _without_id(rule: PolicyRule) -> PolicyRule:
+    """Return a rule without its number, which changes when an earlier rule is removed."""
     return rule.changed(id="")
 
 
@@ -85,12 +87,12 @@ def _read_back(raw: bytes, layer: Layer, where: str) -> Policy:
     from gitnexus.base.errors import Invalid
 
     try:
-        return policy_of(raw, layer, where)
+        return parse_policy(raw, layer, where)
     except Invalid as exc:
-        raise _by_hand(where) from exc
+        raise _edit_by_hand_error(where) from exc
 
 
-def _by_hand(where: str) -> Failed:
+def _edit_by_hand_error(where: str) -> Failed:
     return Failed(
         f"{where} is written in a way that this cannot change without touching the rest",
         hint="nothing was changed; git nexus policy edit opens it",
@@ -98,27 +100,27 @@ def _by_hand(where: str) -> Failed:
 
 
 def _without_braces(text: str) -> str:
-    """A rule with one word reads best as `- write: […]`; with more it keeps its braces on one line."""
+    """Return a one-key rule as `- write: […]`; a rule with more keys keeps its braces on one line."""
     return text[1:-1] if text.count(": ") == 1 else text
 
 
-def _flow(value: Any) -> str:
-    """Return a value in YAML's flow form, quoted unless it is a plain word."""
+def _flow_value(value: Any) -> str:
+    """Return a value in YAML flow style, quoted unless it is a plain word."""
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_quoted(str(one)) for one in value) + "]"
+        return "[" + ", ".join(_quote_text(str(one)) for one in value) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML else _quoted(text)
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML else _quote_text(text)
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in escaped) + '"'
 
 
 class _Item:
-    """The lines of one rule: from `start` up to, not with, `end`."""
+    """The lines of one rule: `start` inclusive, `end` exclusive."""
 
     __slots__ = ("end", "indent", "start")
 
@@ -139,47 +141,47 @@ class _Lines:
     """A policy file as lines with their endings; `first` and `end` are those of the front matter."""
 
     def __init__(self, raw: bytes, where: str) -> None:
-        start, end = front_matter(raw, where)
+        start, end = find_front_matter(raw, where)
         self._where = where
         self._newline = b"\r\n" if b"\r\n" in raw[: end or 200] else b"\n"
         if end == 0:
             empty = self._newline.join([b"---", f"version: {VERSION}".encode(), b"---", b"", b""])
             raw = (empty if raw else empty[: -len(self._newline)]) + raw
-            start, end = front_matter(raw, where)
+            start, end = find_front_matter(raw, where)
         self._lines = raw.splitlines(keepends=True) if b"\r" not in raw else re.findall(rb"[^\n]*\n|[^\n]+", raw)
         self.first = 1
         self.end = raw[:end].count(b"\n")
         self._front = raw[start:end].decode("utf-8")
-        if self._root() is None:
+        if self._root_node() is None:
             self.insert(1, f"version: {VERSION}")
             self._front = f"version: {VERSION}\n{self._front}"
             self.end += 1
 
-    def _root(self) -> Any:
-        import yaml  # read already, to have got here
+    def _root_node(self) -> Any:
+        import yaml  # already parsed at this point
 
         return yaml.compose(self._front, yaml.SafeLoader)
 
     def list_of(self, key: str) -> _List | None:
-        """Return where the list under a key stands. Raises: Failed for one that is not written as a block."""
-        root = self._root()
+        """Return the position of the list under a key. Raises: Failed if it is not written as a block."""
+        root = self._root_node()
         if root.flow_style:
-            raise _by_hand(self._where)
+            raise _edit_by_hand_error(self._where)
         for name, value in root.value:
             if name.value == key:
-                return _List(name.start_mark.line + 1, self._items(value, name.start_mark.line + 1))
+                return _List(name.start_mark.line + 1, self._list_items(value, name.start_mark.line + 1))
         return None
 
-    def _items(self, value: Any, line: int) -> list[_Item]:
+    def _list_items(self, value: Any, line: int) -> list[_Item]:
         if not value.value:
             return []
         if value.flow_style or not isinstance(value.value, list):
-            raise _by_hand(self._where)
+            raise _edit_by_hand_error(self._where)
         found = []
         for item in value.value:
             start = self._dash_before(item.start_mark.line + 1, line)
             indent = len(self._lines[start]) - len(self._lines[start].lstrip())
-            found.append(_Item(start, self._last(item) + 1, indent))
+            found.append(_Item(start, self._last_line(item) + 1, indent))
         return found
 
     def _dash_before(self, at: int, least: int) -> int:
@@ -187,26 +189,26 @@ class _Lines:
             at -= 1
         return at
 
-    def _last(self, node: Any) -> int:
-        """Return the last line that a node has words on: YAML counts the blank and comment lines after it, too."""
-        # A block ends where the next word begins, what stands in braces on its own line.
+    def _last_line(self, node: Any) -> int:
+        """Return the last line with content of a node: YAML also counts following blank and comment lines."""
+        # A block ends where the next token begins; a flow mapping ends on its own line.
         line = int(node.end_mark.line) + (1 if node.flow_style or isinstance(node.value, str) else 0)
         while line > node.start_mark.line + 1 and self._lines[line].strip().split(b"#")[0] == b"":
             line -= 1
         return min(line, self.end - 1)
 
     def insert(self, at: int, *texts: str) -> None:
-        """Put lines before line `at`."""
+        """Insert lines before line `at`."""
         self._lines[at:at] = [text.encode() + self._newline for text in texts]
 
     def replace(self, at: int, text: str) -> None:
-        """Put another text on a line, and keep what is said beside it."""
+        """Replace the text of a line and keep its comment."""
         before = self._lines[at].rstrip(b"\r\n")
         comment = re.search(rb"[ \t]+#.*$", before)
         self._lines[at] = text.encode() + (comment[0] if comment else b"") + self._newline
 
     def cut(self, start: int, end: int) -> None:
-        """Take lines out."""
+        """Delete lines."""
         del self._lines[start:end]
 
     def joined(self) -> bytes:

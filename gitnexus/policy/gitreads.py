@@ -1,16 +1,15 @@
-"""Which commands of git show what files hold, and whether their words keep that to some folders: pure.
+"""Decides whether a git command shows file contents, and of which paths. Pure.
 
-What is not known to show names alone is taken to show everything: an option that nobody listed here, an alias, the id
-of an object.
+A command not known to show only names is taken to show everything: an unlisted option, an alias, an object id.
 """
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gitnexus.policy.programs import subcommand
+from gitnexus.policy.programs import first_subcommand
 
-# These show no file, but with one of the words of `_PATCHES`.
+# These show no file unless a word of `_PATCHES` is given.
 _SILENT = frozenset(
     "add am apply bisect branch check-attr check-ignore checkout cherry cherry-pick clean commit commit-tree config "
     "count-objects describe fetch for-each-ref gc hash-object help init ls-files ls-remote ls-tree merge merge-base mv "
@@ -20,6 +19,12 @@ _SILENT = frozenset(
 )
 _LISTS = frozenset(("log", "reflog", "whatchanged"))
 _SHOWS = frozenset(("diff", "show", "diff-tree", "diff-index", "diff-files"))
+_OTHERS = frozenset(
+    "annotate archive blame bundle cat-file checkout-index clone difftool diff-pairs fast-export fast-import "
+    "filter-branch format-patch fsck grep instaweb interpret-trailers mailinfo merge-file merge-tree mergetool notes "
+    "pack-objects pack-refs patch-id prune range-diff read-tree repack replace rerere send-email show-index "
+    "stripspace unpack-file unpack-objects lfs maintenance multi-pack-index backfill refs hook".split()
+)
 _PATCHES = ("--patch", "--show-current-patch", "--blob")
 _LOUD_WORDS = {"status": ("--verbose",), "commit": ("--verbose", "--interactive"), "add": ("--interactive", "--edit")}
 _LOUD_LETTERS = {
@@ -28,7 +33,7 @@ _LOUD_LETTERS = {
     "add": "pie",
     **dict.fromkeys("checkout reset restore stash".split(), "p"),
 }
-# Options of log, show and diff after which there are names, numbers and messages alone.
+# Options of log, show and diff that limit output to names, numbers and messages.
 _NAMES = frozenset("--stat --shortstat --numstat --name-only --name-status --no-patch -s --summary --raw".split())
 _PLAIN = frozenset(
     "-- --oneline --graph --all --branches --tags --remotes --decorate --no-decorate --format --pretty --abbrev-commit "
@@ -47,28 +52,41 @@ _SAFE_SETTINGS = ("color.", "user.", "advice.", "core.pager=", "core.quotepath="
 
 
 def shows_files(argv: Sequence[str]) -> bool:
-    """True for a command of git that may show what files hold."""
-    verb, words = _split(argv)
+    """True for a git command that may show file contents."""
+    verb, words = _split_verb(argv)
     if verb is None:
         return False
     if _has_settings(argv[: len(argv) - len(words)]):
         return True
     if verb in _LISTS or (verb == "stash" and "list" in words):
-        return not all(_is_quiet(word) for word in _options(words)) or "show-patch" in words
+        return not all(_is_quiet(word) for word in _option_words(words)) or "show-patch" in words
     if verb in _SHOWS or (verb == "stash" and "show" in words):
         return _may_show(verb, words)
     return verb not in _SILENT or _is_loud(verb, words)
 
 
-def kept_to(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the only paths that a command of git can show files of, none where that is not sure."""
-    verb, words = _split(argv)
+def is_quiet_verb(argv: Sequence[str]) -> bool:
+    """True for a git command that never shows a file."""
+    verb = first_subcommand(argv)
+    if verb == "commit":
+        return not any(word.startswith("--d") for word in argv)  # --dry-run is what prints
+    return verb in _SILENT and verb not in _LOUD_LETTERS and verb not in ("bisect", "worktree", "for-each-ref", "am")
+
+
+def is_known_verb(verb: str) -> bool:
+    """True for a command of git itself, not an alias."""
+    return verb in _SILENT or verb in _LISTS or verb in _SHOWS or verb in _OTHERS
+
+
+def paths_shown_by(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the only paths whose files a git command can show, empty if that is uncertain."""
+    verb, words = _split_verb(argv)
     if verb not in ("log", "diff", "blame", "annotate"):
         return ()
     if verb in ("blame", "annotate"):
-        is_known = all(_BLAMES.fullmatch(word) for word in _options(words))
+        is_known = all(_BLAMES.fullmatch(word) for word in _option_words(words))
         return tuple(words[-1:]) if is_known and words and _is_plain_path(words[-1]) else ()
-    if not all(_is_quiet(word) or _LINES.fullmatch(word) for word in _options(words)):
+    if not all(_is_quiet(word) or _LINES.fullmatch(word) for word in _option_words(words)):
         return ()
     at = words.index("--") if "--" in words else len(words)
     before, paths = [word for word in words[:at] if not word.startswith("-")], tuple(words[at + 1 :])
@@ -79,18 +97,18 @@ def kept_to(argv: Sequence[str]) -> tuple[str, ...]:
     return paths if all(map(_is_plain_path, paths)) else ()
 
 
-def _split(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    verb = subcommand(argv)
+def _split_verb(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    verb = first_subcommand(argv)
     return verb, argv[list(argv).index(verb, 1) + 1 :] if verb is not None else ()
 
 
-def _options(words: Sequence[str]) -> list[str]:
+def _option_words(words: Sequence[str]) -> list[str]:
     at = list(words).index("--") if "--" in words else len(words)
     return [word for word in words[:at] if word.startswith("-")]
 
 
 def _has_settings(before: Sequence[str]) -> bool:
-    """True where a setting is given that could make another command of this one."""
+    """True if a given setting could turn this into another command."""
     values = [after for word, after in pairwise(before) if word == "-c"]
     return any(word.startswith("--config-env") for word in before) or not all(
         value.lower().startswith(_SAFE_SETTINGS) for value in values
@@ -103,8 +121,8 @@ def _is_quiet(word: str) -> bool:
 
 
 def _may_show(verb: str, words: Sequence[str]) -> bool:
-    """True unless an option says that only names are shown, no other one takes that back, and no object is named."""
-    options = _options(words)
+    """True unless an option limits output to names, none reverts that, and no object is named."""
+    options = _option_words(words)
     if not any(word.partition("=")[0] in _NAMES for word in options) or not all(map(_is_quiet, options)):
         return True
     named = [word for word in words if not word.startswith("-") and verb == "show"]
@@ -112,15 +130,15 @@ def _may_show(verb: str, words: Sequence[str]) -> bool:
 
 
 def _is_loud(verb: str, words: Sequence[str]) -> bool:
-    """True for a command that shows no file by itself, with a word by which it does."""
-    options = _options(words)
+    """True for a command that normally shows no file, with a word that makes it do so."""
+    options = _option_words(words)
     long = (*_PATCHES, *_LOUD_WORDS.get(verb, ()))
     if any(len(word) > 3 and any(one.startswith(word.partition("=")[0]) for one in long) for word in options):
         return True
     letters = _LOUD_LETTERS.get(verb, "")
     if any(letter in word for word in options if word[1:2] != "-" for letter in letters):
         return True
-    # A worktree is a copy of every file where no rule looks; a ref may lead to a file.
+    # A worktree copies every file to where no rule looks; a ref may name a file.
     if (verb == "worktree" and "add" in words) or "%(raw" in " ".join(words):
         return True
     if verb == "bisect":
@@ -129,7 +147,7 @@ def _is_loud(verb: str, words: Sequence[str]) -> bool:
 
 
 def _takes_tree(verb: str, words: Sequence[str]) -> bool:
-    """True for files that are taken out of a tree which only its id tells: it may be a folder of another name."""
+    """True for files taken from a tree given only by its id, which may be any folder."""
     named = [word for word in words if not word.startswith("-")]
     sources = [word.partition("=")[2] for word in words if word.startswith("--so")]
     many = verb == "restore" or len(named) > 1

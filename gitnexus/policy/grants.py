@@ -1,4 +1,4 @@
-"""Standing approvals: what a person said yes to beyond one request, how far that reaches, and what can be offered."""
+"""Standing approvals beyond one request: what a grant covers, how one is made, and which scopes can be offered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from gitnexus.base import clock
 from gitnexus.base.record import Record
+from gitnexus.policy.compiled_rules import LEVELS, NETWORKS, paths_to_write
 from gitnexus.policy.facts import Facts, facts_of
-from gitnexus.policy.law import LEVELS, NETWORKS, path_requests
 from gitnexus.policy.model import (
     CommandRequest,
     HandoffRequest,
@@ -19,10 +19,10 @@ from gitnexus.policy.model import (
     Request,
     Scope,
 )
-from gitnexus.policy.patterns import Argv, Narrow, literal_word
-from gitnexus.policy.request import digest
+from gitnexus.policy.patterns import ArgvPattern, NarrowMatcher, literal_word
+from gitnexus.policy.request import request_digest
 
-# How far a yes may reach, by kind. "repository" for commands would be every command, so it is not there.
+# The scopes of an approval by kind. For commands "repository" would mean every command, so it is missing.
 SCOPES: dict[Kind, tuple[Scope, ...]] = {
     "patch": ("once", "session", "path", "repository"),
     "command": ("once", "session", "argv"),
@@ -36,8 +36,11 @@ SCOPES: dict[Kind, tuple[Scope, ...]] = {
 HIGHEST_STANDING_RISK = 3
 
 
-class Grant(Record):
-    """A yes with its reach. Every field that is said must hold; `expires` is a stamp; without one it never holds."""
+class ApprovalGrant(Record):
+    """An approval with a scope. Every given field must match; `expires` is a timestamp.
+
+    Without one it is never valid.
+    """
 
     scope: Scope
     kind: Kind
@@ -61,102 +64,106 @@ class Grant(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A scope that a person can choose, and in words what it would allow besides this request."""
+class ScopeOffer:
+    """A scope that a person can choose, and a description of what else it would allow."""
 
     scope: Scope
     also: str
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What a grant needs to know beside the request: where the worktree is, and whether what is executed changed."""
+class GrantContext:
+    """What a grant needs besides the request: the worktree, and whether the executed program changed."""
 
     worktree: str = ""
     executed_changed: bool = True
 
 
-_NOWHERE = Around()
+_NOWHERE = GrantContext()
 
 
-def covers(
-    grant: Grant, request: Request, now: datetime, around: Around = _NOWHERE, facts: Facts | None = None
+def grant_covers(
+    grant: ApprovalGrant, request: Request, now: datetime, context: GrantContext = _NOWHERE, facts: Facts | None = None
 ) -> bool:
-    """True if the person who gave `grant` has already said yes to `request`."""
-    until = clock.read(grant.expires)
+    """True if `grant` already approves `request`."""
+    until = clock.parse_timestamp(grant.expires)
     if until is None or now >= until or grant.scope not in SCOPES.get(request.kind, ()):
         return False
     if (grant.kind, grant.project, grant.role) != (request.kind, request.project, request.role):
         return False
     if grant.scope == "once":
-        return grant.run == request.run and bool(grant.digest) and grant.digest == digest(request)
+        return grant.run == request.run and bool(grant.digest) and grant.digest == request_digest(request)
     if grant.scope == "session" and grant.run != request.run:
         return False
     if isinstance(request, CommandRequest) and not (request.argv and request.argv[0]):
         return False
-    known = facts or facts_of(request, around.worktree)
+    known = facts or facts_of(request, context.worktree)
     if known.risk > HIGHEST_STANDING_RISK:
         return False
     if isinstance(request, CommandRequest):
-        return _covers_command(grant, request, around, known)
+        return _covers_command(grant, request, context, known)
     if isinstance(request, HandoffRequest):
         same_place = grant.scope != "workflow" or (grant.workflow != "" and grant.workflow == request.workflow)
         return same_place and grant.parties == (request.sender, request.receiver)
     if isinstance(request, NetworkRequest):
         return bool(request.hosts) and set(request.hosts) <= set(grant.hosts)
-    paths = path_requests(request)
-    reach = _narrow(grant.paths)
+    paths = paths_to_write(request)
+    reach = _compile_paths(grant.paths)
     return bool(paths) and not known.asking and all(reach.first(path) is not None for path in paths)
 
 
-def _covers_command(grant: Grant, request: CommandRequest, around: Around, facts: Facts) -> bool:
+def _covers_command(grant: ApprovalGrant, request: CommandRequest, context: GrantContext, facts: Facts) -> bool:
     if not grant.argv or not grant.argv[0] or "path_in_worktree" in facts.tags:
         return False
-    # Without a sandbox, what ran harmlessly yesterday may be another program today.
-    if request.sandbox == "L0" and around.executed_changed:
+    # Without a sandbox, a program that was harmless yesterday may be another one today.
+    if request.sandbox == "L0" and context.executed_changed:
         return False
-    pattern = Argv(grant.argv, "grant")
+    pattern = ArgvPattern(grant.argv, "grant")
     same = (
         (grant.program, grant.program_digest) == (request.program, request.program_digest)
         and grant.stdin_digest == request.stdin_digest
         and grant.env_names == tuple(sorted(request.env))
-        and grant.cwd == place_of(request, grant.scope, around)
+        and grant.cwd == folder_of_grant(request, grant.scope, context)
         and NETWORKS.index(request.network) <= NETWORKS.index(grant.network)
         and LEVELS.index(request.sandbox) >= LEVELS.index(grant.sandbox)
     )
-    return same and pattern.matches(request.argv) and not (facts.places.keys() & pattern.wild(request.argv))
+    return same and pattern.matches(request.argv) and not (facts.places.keys() & pattern.wild_places(request.argv))
 
 
-def place_of(request: CommandRequest, scope: Scope, around: Around) -> str:
-    """Return the folder that a grant binds: within a session the very one, else the same below each worktree."""
-    top = around.worktree.rstrip("/")
+def folder_of_grant(request: CommandRequest, scope: Scope, context: GrantContext) -> str:
+    """Return the folder that a grant binds: for a session the exact one, else relative to each worktree."""
+    top = context.worktree.rstrip("/")
     if scope == "session" or not top:
         return request.cwd
     return "." + request.cwd.removeprefix(top) if f"{request.cwd}/".startswith(f"{top}/") else request.cwd
 
 
 @lru_cache(maxsize=64)
-def _narrow(patterns: tuple[str, ...]) -> Narrow:
-    return Narrow(patterns)
+def _compile_paths(patterns: tuple[str, ...]) -> NarrowMatcher:
+    return NarrowMatcher(patterns)
 
 
-def granted(
-    request: Request, scope: Scope, expires: datetime, around: Around = _NOWHERE, argv: Sequence[str] = ()
-) -> Grant:
-    """Return the grant that a yes to `request` makes. `argv` may put typed slots where the request has a word."""
-    found = Grant(
-        scope=scope, kind=request.kind, project=request.project, expires=clock.stamp(expires), role=request.role
+def make_grant(
+    request: Request, scope: Scope, expires: datetime, context: GrantContext = _NOWHERE, argv: Sequence[str] = ()
+) -> ApprovalGrant:
+    """Return the grant for an approval of `request`. `argv` may have typed slots in place of words."""
+    found = ApprovalGrant(
+        scope=scope,
+        kind=request.kind,
+        project=request.project,
+        expires=clock.format_timestamp(expires),
+        role=request.role,
     )
     if scope in ("once", "session"):
         found = found.changed(run=request.run)
     if scope == "once":
-        return found.changed(digest=digest(request))
+        return found.changed(digest=request_digest(request))
     if isinstance(request, CommandRequest):
         return found.changed(
             argv=tuple(argv) or tuple(map(literal_word, request.argv)),
             program=request.program,
             program_digest=request.program_digest,
-            cwd=place_of(request, scope, around),
+            cwd=folder_of_grant(request, scope, context),
             stdin_digest=request.stdin_digest,
             env_names=tuple(sorted(request.env)),
             network=request.network,
@@ -167,27 +174,27 @@ def granted(
         return found.changed(workflow=workflow, parties=(request.sender, request.receiver))
     if isinstance(request, NetworkRequest):
         return found.changed(hosts=request.hosts)
-    return found.changed(paths=("**",) if scope == "repository" else _exactly(path_requests(request)))
+    return found.changed(paths=("**",) if scope == "repository" else _escape_wildcards(paths_to_write(request)))
 
 
-def _exactly(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns that mean these paths and no other: a wildcard in a file's name becomes a set of one."""
+def _escape_wildcards(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return patterns that match exactly these paths: a wildcard in a file name becomes a one-letter set."""
     return tuple("".join(f"[{char}]" if char in "*?[" else char for char in path) for path in paths)
 
 
-def offers(request: Request, around: Around = _NOWHERE) -> tuple[Offer, ...]:
-    """Return the scopes that can be offered for `request`, each with what it would also allow."""
-    facts = facts_of(request, around.worktree)
+def scopes_to_offer(request: Request, context: GrantContext = _NOWHERE) -> tuple[ScopeOffer, ...]:
+    """Return the scopes that can be offered for `request`, each with what else it would allow."""
+    facts = facts_of(request, context.worktree)
     scopes = SCOPES.get(request.kind, ("once",))
     standing = facts.risk <= HIGHEST_STANDING_RISK and (isinstance(request, CommandRequest) or not facts.asking)
     if isinstance(request, CommandRequest):
         standing = standing and "path_in_worktree" not in facts.tags
     if isinstance(request, NetworkRequest):
         standing = True
-    return tuple(Offer(scope, _also(request, scope)) for scope in scopes if scope == "once" or standing)
+    return tuple(ScopeOffer(scope, _describe_scope(request, scope)) for scope in scopes if scope == "once" or standing)
 
 
-def _also(request: Request, scope: Scope) -> str:
+def _describe_scope(request: Request, scope: Scope) -> str:
     who = f"the role {request.role}" if request.role else "an agent without a role"
     if scope == "once":
         return "nothing else"

@@ -1,6 +1,5 @@
-"""The approver's key: made once, never replaced, used only while nobody else can read it; and how to check one."""
+"""The approver's key: creates, reads, encrypts and signs with it, and verifies signatures of any approver."""
 
-import base64
 import contextlib
 import os
 import shlex
@@ -9,18 +8,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
-from gitnexus.base.files import make_private_folder, replace, sync_file
+from gitnexus.base.files import make_private_folder, replace_file, sync_file
+from gitnexus.base.randomness import random_hex
 from gitnexus.policy import sshkeys
-from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.passphrase import passphrase
+from gitnexus.policy.encoding import decode_base64, encode_base64
+from gitnexus.policy.passphrase import read_passphrase
 from gitnexus.state.home import home_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-# The first word of a public key tells how its signatures are made: ours are bare Ed25519, all others are SSHSIG.
+# The first word of a public key selects the signature format: ours are raw Ed25519, all others SSHSIG.
 OURS = "ed25519"
 _PRIVATE = "approver.pem"
 _PUBLIC = "approver.pub"
@@ -28,7 +27,7 @@ _ENCRYPTED = b"BEGIN ENCRYPTED PRIVATE KEY"
 
 
 class Signer(Protocol):
-    """Who can sign: `public` is the one line that others know the key by."""
+    """Something that can sign; `public` is the public key as one line."""
 
     @property
     def public(self) -> str: ...
@@ -40,18 +39,17 @@ class Signer(Protocol):
 
 
 def key_id(public: str) -> str:
-    """Return the name of a public key: a digest that no other key has. Raises: Invalid."""
-    import hashlib  # 6 ms, and most commands name no key
+    """Return the id of a public key, which is a digest. Raises: Invalid."""
+    import hashlib  # 6 ms, and most commands use no key
 
-    word, raw = _parts(public)
+    word, raw = _split_public_key(public)
     if word == OURS:
-        return "nx:" + encoded(hashlib.sha256(b"git-nexus ed25519\0" + raw).digest())
-    # As `ssh-keygen -l` prints it, so that people can compare.
-    return "SHA256:" + base64.b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=")
+        return "nx:" + encode_base64(hashlib.sha256(b"git-nexus ed25519\0" + raw).digest())
+    return sshkeys.fingerprint(raw)
 
 
-def checked_public(text: str) -> str:
-    """Return a public key as we keep it: kind and key, without the comment. Raises: Invalid."""
+def normalize_public_key(text: str) -> str:
+    """Return a public key in stored form: type and key, without the comment. Raises: Invalid."""
     words = text.split()
     if len(words) < 2 or "\n" in text.strip():
         raise Invalid(
@@ -59,32 +57,32 @@ def checked_public(text: str) -> str:
             hint="give a .pub file, or one line such as: ssh-ed25519 AAAA…",
         )
     public = f"{words[0]} {words[1]}"
-    _parts(public)
+    _split_public_key(public)
     return public
 
 
-def verify(public: str, message: bytes, signature: bytes) -> None:
-    """Return if `signature` was made over `message` by the key. Raises: VerificationFailed, Invalid."""
+def verify_signature(public: str, message: bytes, signature: bytes) -> None:
+    """Raise an error unless the key made `signature` over `message`. Raises: VerificationFailed, Invalid."""
     if not public.startswith(f"{OURS} "):
-        sshkeys.verify(public, message, signature)
+        sshkeys.verify_ssh_signature(public, message, signature)
         return
-    from cryptography.exceptions import InvalidSignature  # with its library 58 ms: only who checks a signature pays
+    from cryptography.exceptions import InvalidSignature  # 58 ms with its library: only to verify a signature
 
     try:
-        _loaded(public).verify(signature, message)
+        _load_public_key(public).verify(signature, message)
     except InvalidSignature as exc:
         raise VerificationFailed("the signature is not one of that key over this content") from exc
 
 
 @lru_cache(maxsize=32)
-def _loaded(public: str) -> "Ed25519PublicKey":
+def _load_public_key(public: str) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    return Ed25519PublicKey.from_public_bytes(_parts(public)[1])
+    return Ed25519PublicKey.from_public_bytes(_split_public_key(public)[1])
 
 
 class FileSigner:
-    """The key that `init` made, read when something is signed and not before."""
+    """The key that `init` created, read only when something is signed."""
 
     def __init__(self, folder: Path, public: str) -> None:
         self._folder = folder
@@ -99,9 +97,9 @@ class FileSigner:
         return key_id(self._public)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the bare Ed25519 signature. Raises: Failed if others can read the key, NotFound."""
-        key = _opened(self._folder)
-        if _line(key.public_key().public_bytes_raw()) != self._public:
+        """Return the raw Ed25519 signature. Raises: Failed if others can read the key, NotFound."""
+        key = _load_private_key(self._folder)
+        if _public_key_line(key.public_key().public_bytes_raw()) != self._public:
             raise Failed(
                 f"{self._folder / _PRIVATE} is not the key that {_PUBLIC} beside it names",
                 hint="bring both back from a backup",
@@ -110,12 +108,12 @@ class FileSigner:
 
 
 def keys_folder() -> Path:
-    """Return where the user's own key lies."""
+    """Return the folder of the user's key."""
     return home_folder() / "keys"
 
 
 def own_signer() -> FileSigner:
-    """Return the key that `init` made. Raises: NotFound, Failed."""
+    """Return the key that `init` created. Raises: NotFound, Failed."""
     folder = keys_folder()
     try:
         text = (folder / _PUBLIC).read_text(encoding="ascii")
@@ -123,16 +121,16 @@ def own_signer() -> FileSigner:
         raise NotFound("there is no approver key yet", hint="git nexus init makes one", fix="git nexus init") from exc
     except UnicodeDecodeError as exc:
         raise Failed(f"{folder / _PUBLIC} holds no key", hint="bring it back from a backup") from exc
-    return FileSigner(folder, checked_public(text))
+    return FileSigner(folder, normalize_public_key(text))
 
 
-def make_own() -> tuple[FileSigner, bool]:
-    """Return the user's key, and whether it was made just now. Two at once make one. Raises: Failed."""
+def make_own_key() -> tuple[FileSigner, bool]:
+    """Return the user's key, and whether it was created now. Concurrent calls create one key. Raises: Failed."""
     folder = keys_folder()
     if not (folder / _PRIVATE).exists():
         make_private_folder(folder)
         _refuse_open_folder(folder)
-        made = _create(folder)
+        made = _create_private_key(folder)
     else:
         made = False
     if not (folder / _PUBLIC).exists():
@@ -140,35 +138,32 @@ def make_own() -> tuple[FileSigner, bool]:
     return own_signer(), made
 
 
-def why_unusable() -> tuple[str, str] | None:
-    """Return what is wrong with the user's key and the command that mends it, None if nothing is. Raises: NotFound."""
+def why_key_unusable() -> tuple[str, str] | None:
+    """Return the problem with the user's key and the command that fixes it, None if usable. Raises: NotFound."""
     own_signer()
     try:
-        _guarded(keys_folder())
+        _read_private_key(keys_folder())
     except Failed as exc:
         return exc.message, exc.fix or exc.hint or ""
     return None
 
 
-def _create(folder: Path) -> bool:
+def _create_private_key(folder: Path) -> bool:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     key = Ed25519PrivateKey.generate()
-    return _put_new(folder, _PRIVATE, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return _write_new_file(folder, _PRIVATE, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
 def _write_public(folder: Path) -> None:
-    _put_new(folder, _PUBLIC, (_line(_opened(folder).public_key().public_bytes_raw()) + "\n").encode())
+    _write_new_file(
+        folder, _PUBLIC, (_public_key_line(_load_private_key(folder).public_key().public_bytes_raw()) + "\n").encode()
+    )
 
 
-def is_encrypted() -> bool:
-    """True if the user's key needs a passphrase. Raises: NotFound, Failed."""
-    return _ENCRYPTED in _guarded(keys_folder())
-
-
-def encrypt_own(passphrase: bytes) -> None:
-    """Write the user's key again under a passphrase, or with none if it is empty; the key stays the same.
+def encrypt_own_key(passphrase: bytes) -> None:
+    """Rewrite the user's key under a passphrase, or without one if it is empty; the key stays the same.
 
     Raises: NotFound, Failed.
     """
@@ -181,22 +176,24 @@ def encrypt_own(passphrase: bytes) -> None:
 
     folder = keys_folder()
     way = BestAvailableEncryption(passphrase) if passphrase else NoEncryption()
-    replace(folder / _PRIVATE, _opened(folder).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, way), 0o600)
+    replace_file(
+        folder / _PRIVATE, _load_private_key(folder).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, way), 0o600
+    )
     sync_file(folder / _PRIVATE)
 
 
-def _opened(folder: Path) -> "Ed25519PrivateKey":
-    """Return the private key, with its passphrase if it has one. Raises: NotFound, Failed."""
+def _load_private_key(folder: Path) -> "Ed25519PrivateKey":
+    """Return the private key, decrypted if necessary. Raises: NotFound, Failed."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # 65 ms with all it needs
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # 65 ms with its dependencies
 
-    raw = _guarded(folder)
-    secret = passphrase(f"Passphrase of {folder / _PRIVATE}: ") if _ENCRYPTED in raw else None
+    raw = _read_private_key(folder)
+    secret = read_passphrase(f"Passphrase of {folder / _PRIVATE}: ") if _ENCRYPTED in raw else None
     try:
         key = load_pem_private_key(raw, secret)
     except (ValueError, TypeError) as exc:
         if secret is not None:
-            passphrase.cache_clear()
+            read_passphrase.cache_clear()
             raise Failed(f"{folder / _PRIVATE} is not opened by that passphrase", hint="try again") from exc
         raise Failed(f"{folder / _PRIVATE} holds no key", hint="bring it back from a backup") from exc
     if not isinstance(key, Ed25519PrivateKey):
@@ -204,16 +201,16 @@ def _opened(folder: Path) -> "Ed25519PrivateKey":
     return key
 
 
-def _put_new(folder: Path, name: str, data: bytes) -> bool:
-    """Write a file that must not be there yet, whole and on the disk; False if another process was first."""
-    temporary = folder / f".{name}.{token(12)}.tmp"
+def _write_new_file(folder: Path, name: str, data: bytes) -> bool:
+    """Create a file durably; False if it already exists."""
+    temporary = folder / f".{name}.{random_hex(12)}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as handle:
             handle.write(data)
             handle.flush()
             os.fsync(fd)
-        os.link(temporary, folder / name)  # unlike a rename this never replaces a key
+        os.link(temporary, folder / name)  # unlike a rename, this never replaces a key
     except FileExistsError:
         return False
     finally:
@@ -222,8 +219,8 @@ def _put_new(folder: Path, name: str, data: bytes) -> bool:
     return True
 
 
-def _guarded(folder: Path) -> bytes:
-    """Return the private key's file if nobody else can read it. Raises: NotFound, Failed."""
+def _read_private_key(folder: Path) -> bytes:
+    """Return the private key file if nobody else can read it. Raises: NotFound, Failed."""
     _refuse_open_folder(folder)
     path = folder / _PRIVATE
     try:
@@ -257,16 +254,16 @@ def _refuse_open_folder(folder: Path) -> None:
         )
 
 
-def _line(raw: bytes) -> str:
-    return f"{OURS} {encoded(raw)}"
+def _public_key_line(raw: bytes) -> str:
+    return f"{OURS} {encode_base64(raw)}"
 
 
-def _parts(public: str) -> tuple[str, bytes]:
+def _split_public_key(public: str) -> tuple[str, bytes]:
     word, _, text = public.partition(" ")
     if word != OURS:
-        return word, sshkeys.blob_of(public)
+        return word, sshkeys.ssh_key_bytes(public)
     try:
-        raw = raw_of(text)
+        raw = decode_base64(text)
     except VerificationFailed as exc:
         raise Invalid(f"{public[:40]!r} is no public key") from exc
     if len(raw) != 32:

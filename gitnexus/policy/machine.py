@@ -1,22 +1,22 @@
-"""The key of this machine: made once, it signs what this machine writes into logs. And who vouches for such a key.
+"""This machine's key: creates it once, signs log parts with it, and makes and checks cards that vouch for a machine.
 
-Owns `$NEXUS_HOME/keys/machine.pem` and `machine.pub`. It approves nothing: whoever has it can only say who wrote what.
+Owns `$NEXUS_HOME/keys/machine.pem` and `machine.pub`. It approves nothing: it only proves which machine wrote what.
 """
 
 import os
 from datetime import datetime
 from pathlib import Path
 
-from gitnexus.base.clock import stamp
-from gitnexus.base.errors import Failed, Invalid, NexusError, VerificationFailed
-from gitnexus.base.files import replace
+from gitnexus.base.clock import format_timestamp
+from gitnexus.base.errors import Failed, Invalid, VerificationFailed
+from gitnexus.base.files import make_private_folder, replace_file
 from gitnexus.events.authors import MachineCard
 from gitnexus.policy.approvers import Approvers
-from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.keys import OURS, Signer, checked_public, key_id, keys_folder, verify
+from gitnexus.policy.encoding import decode_base64, encode_base64
+from gitnexus.policy.keys import OURS, Signer, key_id, keys_folder, normalize_public_key, verify_signature
 
 _PRIVATE, _PUBLIC = "machine.pem", "machine.pub"
-# On the state ref, a file for each machine that an approver vouches for and that has no approver's key itself.
+# On the state ref: a file per machine that an approver vouches for and that has no approver's key itself.
 CARDS = "policy/machines"
 
 
@@ -29,35 +29,38 @@ class MachineKey:
 
     @property
     def id(self) -> str:
-        """The name of the key."""
+        """The id of the key."""
         return key_id(self.public)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the bare Ed25519 signature. Raises: Failed."""
+        """Return the raw Ed25519 signature. Raises: Failed."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key  # 65 ms with all it needs
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key  # 65 ms with its dependencies
 
         try:
             key = load_pem_private_key((self._folder / _PRIVATE).read_bytes(), None)
         except (OSError, ValueError, TypeError) as exc:
             raise Failed(f"{self._folder / _PRIVATE} holds no key", hint="move it away, and another is made") from exc
-        if not isinstance(key, Ed25519PrivateKey) or _line(key.public_key().public_bytes_raw()) != self.public:
+        if (
+            not isinstance(key, Ed25519PrivateKey)
+            or _public_key_line(key.public_key().public_bytes_raw()) != self.public
+        ):
             raise Failed(f"{self._folder / _PRIVATE} is not the key that {_PUBLIC} beside it names")
         return key.sign(message)
 
 
-def known_machine() -> MachineKey | None:
-    """Return the key of this machine, None if it has none yet."""
+def read_machine_key() -> MachineKey | None:
+    """Return this machine's key, None if it has none yet."""
     folder = keys_folder()
     try:
-        return MachineKey(folder, checked_public((folder / _PUBLIC).read_text(encoding="ascii")))
+        return MachineKey(folder, normalize_public_key((folder / _PUBLIC).read_text(encoding="ascii")))
     except (OSError, UnicodeDecodeError, Invalid):
         return None
 
 
-def own_machine() -> MachineKey:
-    """Return the key of this machine, made if there is none. Two at once make one. Raises: Failed."""
-    known = known_machine()
+def ensure_machine_key() -> MachineKey:
+    """Return this machine's key, creating it if necessary. Concurrent calls create one. Raises: Failed."""
+    known = read_machine_key()
     if known is not None:
         return known
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -65,60 +68,51 @@ def own_machine() -> MachineKey:
 
     folder = keys_folder()
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(folder)
         key = Ed25519PrivateKey.generate()
-        _put_new(folder, _PRIVATE, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        _write_new_file(folder, _PRIVATE, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         held = load_pem_private_key((folder / _PRIVATE).read_bytes(), None)
         if not isinstance(held, Ed25519PrivateKey):
             raise Failed(f"{folder / _PRIVATE} is no Ed25519 key", hint="move it away, and another is made")
-        replace(folder / _PUBLIC, f"{_line(held.public_key().public_bytes_raw())}\n".encode(), 0o600)
+        replace_file(folder / _PUBLIC, f"{_public_key_line(held.public_key().public_bytes_raw())}\n".encode(), 0o600)
     except (OSError, ValueError) as exc:
         raise Failed(f"the key of this machine cannot be made in {folder}: {exc}") from exc
-    return own_machine()
+    return ensure_machine_key()
 
 
 def make_card(machine: str, public: str, name: str, project: str, now: datetime) -> MachineCard:
-    """Return what is said of a machine, with nobody's word for it yet. Raises: Invalid."""
+    """Return an unsigned card of a machine. Raises: Invalid."""
     if key_id(public) != machine:
         raise Invalid("that is the key of another machine")
-    return MachineCard(id=machine, project=project, public=public, name=name, at=stamp(now))
+    return MachineCard(id=machine, project=project, public=public, name=name, at=format_timestamp(now))
 
 
-def vouch(card: MachineCard, signer: Signer) -> MachineCard:
-    """Return a card with an approver's word that the machine is whose it says. Raises: Failed."""
+def sign_machine_card(card: MachineCard, signer: Signer) -> MachineCard:
+    """Return a card signed by an approver, who vouches for the machine's owner. Raises: Failed."""
     said = card.changed(by=signer.key_id)
-    return said.changed(signature=encoded(signer.sign(said.message())))
+    return said.changed(signature=encode_base64(signer.sign(said.message())))
 
 
 def check_card(card: MachineCard, project: str, approvers: Approvers) -> str:
-    """Return who vouches for a machine, by name. Raises: VerificationFailed, Invalid."""
+    """Return the name of the approver who vouches for a machine. Raises: VerificationFailed, Invalid."""
     if card.project != project or key_id(card.public) != card.id:
         raise VerificationFailed("it is the card of another project or machine")
-    verify(approvers.public_of(card.by), card.message(), raw_of(card.signature))
+    verify_signature(approvers.public_of(card.by), card.message(), decode_base64(card.signature))
     by = approvers.known[card.by].name
     if card.name != by and any(one.name == card.name for one in approvers.active):
-        # An approver may name the machines of others, but not speak as another approver.
+        # An approver may vouch for other people's machines, but not in another approver's name.
         raise VerificationFailed(f"{by} cannot vouch for a machine of {card.name}")
     return by
 
 
-def is_vouched(card: MachineCard, project: str, approvers: Approvers) -> bool:
-    """True if an approver vouches for a machine."""
-    try:
-        check_card(card, project, approvers)
-    except NexusError:
-        return False
-    return True
+def _public_key_line(raw: bytes) -> str:
+    return f"{OURS} {encode_base64(raw)}"
 
 
-def _line(raw: bytes) -> str:
-    return f"{OURS} {encoded(raw)}"
-
-
-def _put_new(folder: Path, name: str, data: bytes) -> None:
-    """Write a file that is not there yet; one that is stays, since another process made it first."""
+def _write_new_file(folder: Path, name: str, data: bytes) -> None:
+    """Create a file; an existing one stays, because another process was first."""
     temporary = folder / f".{name}.{os.getpid()}.tmp"
-    replace(temporary, data, 0o600)
+    replace_file(temporary, data, 0o600)
     try:
         os.link(temporary, folder / name)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""What an agent may propose, the canonical request that is judged and bound, and the answer."""
+"""Records of the gate: proposed actions, canonical requests by kind, and the gate's decision."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -12,14 +12,14 @@ Mode = Literal["default", "acceptEdits", "autopilot", "bypass"]
 Scope = Literal["once", "session", "repository", "path", "argv", "workflow"]
 Level = Literal["L0", "L1", "L2", "L3"]
 Network = Literal["none", "loopback", "full"]
-# When an agent that edits by itself is asked about: each call before it is made, or what came of all at its end.
+# When an editing agent is asked about: before each call, or once about the result.
 Approval = Literal["at-end", "per-action"]
-# How agents work, the stricter first: they only propose, or edit a worktree of their own.
+# How agents work, stricter first: they only propose, or edit a worktree of their own.
 Way = Literal["proposer", "contained"]
 
 
 class ProposedAction(Record):
-    """What an agent asks for. `claims` is what it says of risk and tags: logged, never used."""
+    """What an agent asks for. `claims` are its statements on risk and tags: logged, never used."""
 
     id: str
     kind: Kind
@@ -29,9 +29,9 @@ class ProposedAction(Record):
 
 
 class Request(Record):
-    """What will be executed, whole: two requests with one digest do the same thing.
+    """Everything that will be executed: requests with equal digests do the same.
 
-    `project` is the project's id (not its path), `run` the run or session it belongs to, `role` the agent's role.
+    `project` is the project's id (not its path), `run` the run or session, `role` the agent's role.
     """
 
     kind: ClassVar[Kind]
@@ -41,11 +41,11 @@ class Request(Record):
     role: str = ""
 
 
-class Change(Record):
-    """One row of the raw difference of two trees; `mode` and `blob` are empty on the side that has nothing.
+class PatchRow(Record):
+    """One row of the raw diff of two trees; `mode` and `blob` are empty on the side without a file.
 
-    `link_target` is the text of a new symbolic link, `binary` true where a new blob holds a NUL: both follow from
-    `new_blob`, and stand here so that the gate needs no repository.
+    `link_target` is the text of a new symbolic link, `binary` is true if a new blob contains a NUL: both follow from
+    `new_blob` and are included so that the gate needs no repository.
     """
 
     path: str
@@ -58,20 +58,21 @@ class Change(Record):
 
 
 class PatchRequest(Request):
-    """From one tree to another. `changes` is the whole raw difference, sorted by the bytes of the path."""
+    """A change from one tree to another. `changes` is the complete raw diff, sorted by path bytes."""
 
     kind: ClassVar[Kind] = "patch"
 
     base: str
     base_tree: str
     result_tree: str
-    changes: tuple[Change, ...]
+    changes: tuple[PatchRow, ...]
 
 
 class CommandRequest(Request):
-    """One program with its arguments; `program` is the resolved file, `program_digest` what it held.
+    """One program with arguments; `program` is the resolved file, `program_digest` its content.
 
-    `files` are those of the worktree that an argument names, with what they held: `sh build.sh` is no other script.
+    `files` are worktree files that an argument names or the program reads by itself, with their content, so that `sh
+    build.sh` runs the same script and `make` the same Makefile.
     """
 
     kind: ClassVar[Kind] = "command"
@@ -90,7 +91,7 @@ class CommandRequest(Request):
 
 
 class HandoffRequest(Request):
-    """Control goes from one role to another, inside one workflow."""
+    """A handoff from one role to another inside one workflow."""
 
     kind: ClassVar[Kind] = "handoff"
 
@@ -101,7 +102,7 @@ class HandoffRequest(Request):
 
 
 class DocumentRequest(Request):
-    """A document of ours goes from one content to another: a plan, an agenda, the policy itself."""
+    """A change of one of our documents: a plan, an agenda, the policy."""
 
     kind: ClassVar[Kind] = "plan_patch"
 
@@ -117,13 +118,13 @@ class AgendaRequest(DocumentRequest):
 
 
 class PolicyRequest(DocumentRequest):
-    """A change of the law itself."""
+    """A change of the policy."""
 
     kind: ClassVar[Kind] = "policy_change"
 
 
 class MemoryDeleteRequest(Request):
-    """Notes are deleted; each named with the digest of what it holds."""
+    """Deletion of notes, each with the digest of its content."""
 
     kind: ClassVar[Kind] = "memory_delete"
 
@@ -131,7 +132,7 @@ class MemoryDeleteRequest(Request):
 
 
 class NetworkRequest(Request):
-    """A reach outside that is no command of its own: hosts by name and port."""
+    """Network access that is not a command: hosts by name and port."""
 
     kind: ClassVar[Kind] = "network"
 
@@ -139,8 +140,8 @@ class NetworkRequest(Request):
     purpose: str
 
 
-class Decision(Record):
-    """The gate's answer: `rule` names what decided, `why` says it in words, `instead` what would change it."""
+class GateDecision(Record):
+    """The gate's decision: `rule` is the deciding rule, `why` the reason, `instead` what would change it."""
 
     verdict: Verdict
     rule: str

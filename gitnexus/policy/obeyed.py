@@ -1,17 +1,17 @@
-"""Files in a folder that a program obeys by itself: it runs them, or what they name.
+"""Table of files that programs read and execute by themselves when they lie in a folder.
 
-Who writes such a file is asked about, whatever a wildcard allows (the lists of `builtin` hold each of them). Who runs
-such a program outside of a sandbox is judged with the files that lie from its folder up to the top of the worktree.
-What is installed and never committed (`node_modules/.bin`), and what counts only in a home (`.bashrc`), is asked about
-where it is written, and not here. A name may hold `*`.
+Writing such a file always asks, whatever a wildcard allows (the lists of `builtin` contain each of them). A program
+that runs outside a sandbox is judged with the files from its folder up to the top of the worktree. Files that are
+installed and never committed (`node_modules/.bin`), or count only in a home (`.bashrc`), ask when they are written and
+are not listed here. A name may contain `*`.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 
-def _configs(*stems: str) -> tuple[str, ...]:
-    """Return the names under which JavaScript's programs look for a config that is code."""
+def _config_names(*stems: str) -> tuple[str, ...]:
+    """Return the names of executable configuration files of JavaScript programs."""
     return tuple(f"{stem}.{ending}" for stem in stems for ending in ("js", "mjs", "cjs", "ts", "mts", "cts"))
 
 
@@ -19,14 +19,21 @@ _NODE = ("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "b
          ".pnp.loader.mjs", ".yarn/plugins/*.cjs", ".yarn/plugins/*/*.cjs", ".yarn/releases/*.cjs",
          "pnpm-workspace.yaml")  # fmt: skip
 _DENO = ("deno.json", "deno.jsonc")
-_TESTS = (*_configs("jest.config", "vitest.config", "vitest.workspace", "vite.config", "webpack.config",
+_TESTS = (*_config_names("jest.config", "vitest.config", "vitest.workspace", "vite.config", "webpack.config",
                     "rollup.config", "babel.config"), "jest.config.json", "vitest.workspace.json", "babel.config.json",
           ".babelrc", ".babelrc.js", ".babelrc.cjs", ".babelrc.mjs", ".babelrc.json")  # fmt: skip
-_ESLINT = (*_configs("eslint.config"), ".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml",
-           ".eslintrc.yaml")  # fmt: skip
-_PRETTIER = (*_configs("prettier.config", ".prettierrc"), ".prettierrc", ".prettierrc.json", ".prettierrc.json5",
+_ESLINT = (
+    *_config_names("eslint.config"),
+    ".eslintrc",
+    ".eslintrc.js",
+    ".eslintrc.cjs",
+    ".eslintrc.json",
+    ".eslintrc.yml",
+    ".eslintrc.yaml",
+)
+_PRETTIER = (*_config_names("prettier.config", ".prettierrc"), ".prettierrc", ".prettierrc.json", ".prettierrc.json5",
              ".prettierrc.toml", ".prettierrc.yml", ".prettierrc.yaml")  # fmt: skip
-_STAGED = (*_configs("lint-staged.config", ".lintstagedrc"), ".lintstagedrc", ".lintstagedrc.json",
+_STAGED = (*_config_names("lint-staged.config", ".lintstagedrc"), ".lintstagedrc", ".lintstagedrc.json",
            ".lintstagedrc.yml", ".lintstagedrc.yaml", "package.json")  # fmt: skip
 _PYTHON = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini")
 _PYTEST = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", *_PYTHON)
@@ -54,13 +61,31 @@ OBEYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **dict.fromkeys(("jest", "vitest", "vite", "webpack", "rollup", "babel"), (*_NODE, *_TESTS)),
         "eslint": (*_NODE, *_ESLINT),
         "prettier": (*_NODE, *_PRETTIER),
-        "playwright": (*_NODE, *_configs("playwright.config")),
-        "next": (*_NODE, *_configs("next.config")),
+        "playwright": (*_NODE, *_config_names("playwright.config")),
+        "next": (*_NODE, *_config_names("next.config")),
+        "cypress": (*_NODE, *_config_names("cypress.config")),
+        "wdio": (*_NODE, *_config_names("wdio.conf")),
+        **dict.fromkeys(("postcss", "tailwindcss"), (*_NODE, *_config_names("postcss.config", "tailwind.config"))),
+        "turbo": (*_NODE, "turbo.json"),
+        "nx": (*_NODE, "nx.json"),
         "lint-staged": _STAGED,
         **dict.fromkeys(("make", "gmake"), _MAKE),
         **dict.fromkeys(("pytest", "py.test"), _PYTEST),
         **dict.fromkeys(("python", "python3"), ("sitecustomize.py", "usercustomize.py", ".pdbrc")),
-        **dict.fromkeys(("pip", "pip3", "uv", "uvx", "poetry", "hatch", "build"), (*_PYTHON, "uv.toml", "hatch.toml")),
+        **dict.fromkeys(("pip", "pip3", "uv", "uvx", "poetry", "hatch", "build"),
+                        (*_PYTHON, "uv.toml", "hatch.toml", "hatch_build.py", "pip.conf")),
+        "pdm": (*_PYTHON, "pdm.toml"),
+        "pants": ("pants.toml",),
+        "waf": ("wscript",),
+        "prove": (".proverc",),
+        "ack": (".ackrc",),
+        "rspec": (".rspec", *_RUBY),
+        "pry": (".pryrc",),
+        "iex": (".iex.exs",),
+        **dict.fromkeys(("ghc", "ghci"), (".ghci",)),
+        "lein": ("project.clj",),
+        "dune": ("dune", "dune-project"),
+        **dict.fromkeys(("terraform", "tofu"), ("*.tf", ".terraformrc")),
         "tox": ("tox.ini", "tox.toml", "toxfile.py", *_PYTHON),
         "nox": ("noxfile.py",),
         "doit": ("dodo.py", "pyproject.toml", "doit.cfg"),
@@ -85,7 +110,8 @@ OBEYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "sbt": ("build.sbt", "project/build.properties", "project/plugins.sbt", ".sbtopts", ".jvmopts"),
         "swift": ("Package.swift",),
         **dict.fromkeys(("dotnet", "msbuild"), _DOTNET),
-        **dict.fromkeys(("bundle", "gem", "rake", "ruby", "irb"), _RUBY),
+        **dict.fromkeys(("bundle", "gem", "rake", "ruby"), _RUBY),
+        "irb": (".irbrc", *_RUBY),
         "composer": ("composer.json",),
         **dict.fromkeys(("docker", "podman"), _COMPOSE),
         "direnv": (".envrc",),

@@ -1,4 +1,4 @@
-"""The passphrase of an encrypted approver key: from a file, a program that asks, or who sits at the terminal."""
+"""Gets the passphrase of an encrypted approver key from a file, an askpass program or the terminal."""
 
 import os
 import subprocess
@@ -8,26 +8,26 @@ from pathlib import Path
 from gitnexus.base.errors import Failed
 
 FILE = "NEXUS_KEY_PASSPHRASE_FILE"
-# Who asks where there is no terminal, as for git itself: a program that prints the answer to its one argument.
+# The askpass program for use without a terminal, as git has one: it prints the answer to its argument.
 ASKPASS = ("NEXUS_ASKPASS", "GIT_ASKPASS", "SSH_ASKPASS")
 _PATIENCE = 300
 _LONGEST = 4096
 
 
 @cache
-def passphrase(prompt: str) -> bytes:
-    """Return what opens the key; asked once for each process. Raises: Failed where nobody can be asked."""
+def read_passphrase(prompt: str) -> bytes:
+    """Return the passphrase; asks once per process. Raises: Failed if nobody can be asked."""
     given = os.environ.get(FILE)
     if given:
-        return _from_file(Path(given))
+        return _passphrase_from_file(Path(given))
     for name in ASKPASS:
         if os.environ.get(name):
-            return _from_program(os.environ[name], prompt)
-    return from_terminal(prompt)
+            return _passphrase_from_program(os.environ[name], prompt)
+    return ask_passphrase(prompt)
 
 
-def from_terminal(prompt: str) -> bytes:
-    """Ask whoever sits at the terminal, without showing what they type. Raises: Failed."""
+def ask_passphrase(prompt: str) -> bytes:
+    """Ask at the terminal without echo. Raises: Failed."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError as exc:
@@ -40,7 +40,7 @@ def from_terminal(prompt: str) -> bytes:
     return getpass.getpass(prompt).encode()
 
 
-def _from_file(path: Path) -> bytes:
+def _passphrase_from_file(path: Path) -> bytes:
     try:
         about = path.stat()
         if about.st_mode & 0o077:
@@ -50,7 +50,7 @@ def _from_file(path: Path) -> bytes:
         raise Failed(f"{path}, named in {FILE}, cannot be read: {exc.strerror}") from exc
 
 
-def _from_program(program: str, prompt: str) -> bytes:
+def _passphrase_from_program(program: str, prompt: str) -> bytes:
     try:
         done = subprocess.run([program, prompt], capture_output=True, timeout=_PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError) as exc:

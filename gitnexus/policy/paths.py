@@ -1,4 +1,4 @@
-"""Paths of a repository: the one spelling that rules and requests share, and what hides behind others."""
+"""Canonical spelling of repository paths, and detection of paths that disguise another one. Pure."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ LONGEST = 4096
 # Characters that HFS+ leaves out when it compares names: `.g\u200cit` is `.git` there.
 _VANISHING = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff\u200b\u2060-\u2064]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# A shell would make something else of these; nobody else would, so who writes them means another file.
+# A shell treats these specially, so a path that contains them is suspicious.
 _EXPANDS = re.compile(r"(?:~[A-Za-z0-9_.-]*|\$\{?[A-Z][A-Z0-9_]*\}?|%[A-Z][A-Z0-9_]*%)(?:/|$)")
 _ENCODED = re.compile(r"%(?:2[eEfF]|5[cC]|00)")
 # NTFS knows .git also as git~1, and where that is taken by a hash: .gitmodules as gitmod~1 or gi7eba~1.
@@ -36,8 +36,8 @@ _ODD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-def why_odd(path: str) -> str | None:
-    """Return why `path` is not the one spelling of a file below the root, or None if it is."""
+def why_path_odd(path: str) -> str | None:
+    """Return why `path` is not in canonical spelling below the root, or None."""
     if not path:
         return "it is empty"
     if len(path) > LONGEST:
@@ -47,22 +47,22 @@ def why_odd(path: str) -> str | None:
     return next((words for pattern, words in _ODD if pattern.search(path)), None)
 
 
-def is_usual(path: str) -> bool:
-    """True for a path of plain names without a leading dot, as nearly all are: nothing can hide in it."""
+def is_usual_path(path: str) -> bool:
+    """True for a path of ordinary names without a leading dot, as nearly all are."""
     return len(path) <= LONGEST and PLAIN.fullmatch(path) is not None
 
 
-def checked(path: str, where: str) -> str:
-    """Return `path` if it is spelled as paths are here. Raises: Invalid."""
-    reason = why_odd(path)
+def require_plain_path(path: str, where: str) -> str:
+    """Return `path` if it is in canonical spelling. Raises: Invalid."""
+    reason = why_path_odd(path)
     if reason:
         raise Invalid(f"{where}: {path[:80]!r} is no path that can be judged: {reason}")
     return path
 
 
 @lru_cache(maxsize=8192)
-def folded(path: str) -> str:
-    """Return `path` as the most careless file system would compare it: for what denies and asks."""
+def fold_path(path: str) -> str:
+    """Return `path` folded as by the most tolerant file system; for deny and ask rules."""
     if path.isascii() and " " not in path and "./" not in path and not path.endswith("."):
         return path.lower()
     text = unicodedata.normalize("NFC", _VANISHING.sub("", path).casefold())
@@ -70,22 +70,22 @@ def folded(path: str) -> str:
 
 
 def enters_git(path: str) -> bool:
-    """True if a part of `path` is a spelling of .git on any system, or a short name that may stand for one."""
-    return _GIT.search(folded(path)) is not None
+    """True if a component of `path` means .git on any system, or is a short name that may."""
+    return _GIT.search(fold_path(path)) is not None
 
 
 def has_stream(path: str) -> bool:
-    """True if a part names an NTFS stream, or a drive."""
+    """True if a component names an NTFS stream or a drive."""
     return ":" in path
 
 
 def is_reserved(path: str) -> bool:
-    """True if a part is a device on Windows."""
-    return RESERVED.search(folded(path)) is not None
+    """True if a component is a device name on Windows."""
+    return RESERVED.search(fold_path(path)) is not None
 
 
-def resolved(folder: str, target: str) -> str | None:
-    """Return where a link in `folder` leads, as a path below the root, or None if it leaves it."""
+def resolve_link(folder: str, target: str) -> str | None:
+    """Return the target of a link in `folder` as a path below the root, None if it is outside."""
     if not target or target.startswith(("/", "~")) or "\\" in target or _CONTROL.search(target) or ":" in target:
         return None
     parts = [part for part in folder.split("/") if part]

@@ -1,5 +1,4 @@
-"""Patterns of rules: paths, and command lines token by token. What denies reaches wide, what allows reaches no further
-than it is written."""
+"""Patterns for paths and command lines. Deny patterns match broadly, allow patterns only what they spell out. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from gitnexus.base.errors import Invalid
-from gitnexus.policy.paths import checked, folded
+from gitnexus.policy.paths import fold_path, require_plain_path
 
 REST = ("**", "...")
 SLOTS = {
@@ -31,13 +30,13 @@ _ENDING = re.compile(r"\*\.[^*?\[/]+")
 # One part, or several with none but a middle one being a lone star.
 _PART = r"\*?[a-z0-9_.-]+(?:\*[a-z0-9_.-]+)*\*?"
 _USUAL = re.compile(rf"(?:\*\*/)?{_PART}(?:(?:/(?:{_PART}|\*(?=/[^*])))*/{_PART}/?)?")
-# More than these make matching slow for whoever writes a path on purpose.
+# More than this would let a crafted path make matching slow.
 _MOST_STARS = 6
 
 
-def path_pattern(text: str, where: str) -> str:
-    """Return a path pattern that can be used. Raises: Invalid."""
-    checked(text, where)
+def require_path_pattern(text: str, where: str) -> str:
+    """Return a valid path pattern. Raises: Invalid."""
+    require_plain_path(text, where)
     if text.startswith(("!", "#")):
         raise Invalid(
             f"{where}: a pattern cannot begin with {text[0]}", hint="nothing is taken back; write what is meant"
@@ -51,14 +50,14 @@ def path_pattern(text: str, where: str) -> str:
     if "[" in _CLASS.sub("", text) or "]" in _CLASS.sub("", text):
         raise Invalid(f"{where}: {text!r} has a [ that is no plain set of characters")
     try:
-        re.compile(narrow(text))
+        re.compile(narrow_regex(text))
     except re.error as exc:
         raise Invalid(f"{where}: {text!r} has a range that runs backwards") from exc
     return text
 
 
 def is_everything(pattern: str) -> bool:
-    """True for a path pattern that leaves nothing out."""
+    """True for a path pattern that matches everything."""
     return _ALL.fullmatch(pattern) is not None
 
 
@@ -67,8 +66,8 @@ def is_literal(pattern: str) -> bool:
     return not any(mark in pattern for mark in "*?[")
 
 
-def narrow(pattern: str) -> str:
-    """Return the regular expression of a path pattern that allows: anchored, and `*` stays between two slashes."""
+def narrow_regex(pattern: str) -> str:
+    """Return the regular expression of an allow pattern: anchored, and `*` does not cross a slash."""
     parts = pattern.split("/")
     found = ""
     for at, part in enumerate(parts):
@@ -76,11 +75,11 @@ def narrow(pattern: str) -> str:
         if part == "**":
             found += "(?:[^/]+/)*[^/]+" if last else "(?:[^/]+/)*"
         else:
-            found += _component(part) + ("" if last else "/")
+            found += _component_regex(part) + ("" if last else "/")
     return found
 
 
-def _component(part: str) -> str:
+def _component_regex(part: str) -> str:
     found, at = "", 0
     while at < len(part):
         if part[at] == "*":
@@ -89,7 +88,7 @@ def _component(part: str) -> str:
             found += "[^/]"
         elif part[at] == "[" and (group := _CLASS.match(part, at)):
             inside = group[0][1:-1]
-            found += f"[^/{_ranges(inside[1:])}]" if inside[0] == "!" else f"[{_ranges(inside)}]"
+            found += f"[^/{_escape_ranges(inside[1:])}]" if inside[0] == "!" else f"[{_escape_ranges(inside)}]"
             at = group.end() - 1
         else:
             found += re.escape(part[at])
@@ -97,53 +96,53 @@ def _component(part: str) -> str:
     return found
 
 
-def _ranges(inside: str) -> str:
+def _escape_ranges(inside: str) -> str:
     return "".join(char if char == "-" else re.escape(char) for char in inside)
 
 
-class Narrow:
-    """Path patterns that allow, as one expression: a path is matched as it is spelled."""
+class NarrowMatcher:
+    """Allow patterns as one expression; a path is matched exactly as spelled."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._match = _joined(map(narrow, patterns)).fullmatch
+        self._match = _join_expressions(map(narrow_regex, patterns)).fullmatch
 
     def first(self, path: str) -> int | None:
-        """Return the number of the first pattern that matches, or None."""
+        """Return the index of the first matching pattern, or None."""
         found = self._match(path)
         return None if found is None or found.lastindex is None else found.lastindex - 1
 
 
-class Wide:
-    """Path patterns that deny or ask: as .gitignore would, whatever the case and the disguise."""
+class WideMatcher:
+    """Deny and ask patterns: like .gitignore, ignoring case and disguises."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        # Most patterns are the name of a file or its ending, at any depth: looked up, they cost next to nothing.
+        # Most patterns are a file name or suffix at any depth: a lookup is cheap.
         self._names: dict[str, int] = {}
         self._endings: dict[str, int] = {}
         floating: dict[int, str] = {}
         fixed: dict[int, str] = {}
-        for at, pattern in enumerate(map(folded, patterns)):
+        for at, pattern in enumerate(map(fold_path, patterns)):
             name = pattern.removesuffix("/")
             if "/" not in name and is_literal(name):
                 self._names.setdefault(name, at)
             elif _ENDING.fullmatch(name):
                 self._endings.setdefault(name[1:], at)
             else:
-                text = _gitignore(pattern)
+                text = _gitignore_regex(pattern)
                 (floating if text.startswith(_ANYWHERE) else fixed)[at] = text.removeprefix(_ANYWHERE)
-        # What may stand at any depth is tried once for each folder, all of it together.
+        # Patterns for any depth are tried once per folder, all together.
         rows = ((fixed, ""), (floating, FLOATING))
-        made = [(tuple(group), _joined(group.values(), before)) for group, before in rows if group]
+        made = [(tuple(group), _join_expressions(group.values(), before)) for group, before in rows if group]
         self._rest = [(numbers, expression.match) for numbers, expression in made]
         self._expressions = [expression.pattern for _, expression in made]
 
     def parts(self) -> tuple[list[str], list[str], list[str]]:
-        """Return the names, the endings and the expressions to be matched from the beginning, all of folded paths."""
+        """Return the names, the suffixes and the anchored expressions, for folded paths."""
         return list(self._names), list(self._endings), self._expressions
 
     def first(self, path: str) -> int | None:
-        """Return the number of a pattern that matches, or None."""
-        plain = folded(path)
+        """Return the index of a matching pattern, or None."""
+        plain = fold_path(path)
         for part in plain.split("/"):
             if (at := self._names.get(part)) is not None:
                 return at
@@ -158,22 +157,22 @@ class Wide:
         return None
 
 
-def _joined(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
+def _join_expressions(expressions: Iterable[str], before: str = "") -> re.Pattern[str]:
     """Return one expression for many; an empty group at the end of each tells which one matched.
 
-    At the end, since the engine skips a branch by its first letter only where no group stands before that.
+    At the end, because the engine skips a branch by its first letter only if no group precedes it.
     """
     return re.compile(f"{before}(?:" + ("|".join(f"(?:{one})()" for one in expressions) or r"(?!)") + ")")
 
 
 @lru_cache(maxsize=4096)
-def _gitignore(pattern: str) -> str:
-    """Return the expression that pathspec makes of a line of .gitignore, to be matched from the beginning."""
-    return _usual(pattern) or _by_pathspec(pattern)
+def _gitignore_regex(pattern: str) -> str:
+    """Return the anchored expression that pathspec makes of a .gitignore line."""
+    return _usual_regex(pattern) or _pathspec_regex(pattern)
 
 
-def _usual(pattern: str) -> str:
-    """Return the same for a pattern such as nearly all are, without 50 ms for pathspec; empty for another."""
+def _usual_regex(pattern: str) -> str:
+    """Return the same for a common pattern, without the 50 ms for pathspec; "" for others."""
     if not _USUAL.fullmatch(pattern):
         return ""
     rest = pattern.removeprefix("**/")
@@ -183,8 +182,8 @@ def _usual(pattern: str) -> str:
     return ("^" if anchored else _ANYWHERE) + text + ("/" if rest.endswith("/") else "(?:/|$)")
 
 
-def _by_pathspec(pattern: str) -> str:
-    import pathspec  # only who has such a pattern pays
+def _pathspec_regex(pattern: str) -> str:
+    import pathspec  # only needed for such a pattern
 
     regex = next(iter(pathspec.PathSpec.from_lines("gitignore", [pattern]).patterns)).regex
     if regex is None:
@@ -197,8 +196,8 @@ def _by_pathspec(pattern: str) -> str:
 TokenKind = Literal["literal", "one", "slot", "rest"]
 
 
-class Token:
-    """One place of a command pattern."""
+class PatternToken:
+    """One position of a command pattern."""
 
     __slots__ = ("kind", "regex", "text")
 
@@ -213,7 +212,7 @@ class Token:
         elif text.startswith("\\"):
             self.text = text[1:]
         elif _SLOT.search(text):
-            self.kind, self.regex = "slot", _slots(text, where)
+            self.kind, self.regex = "slot", _slot_regex(text, where)
         elif "*" in text:
             raise Invalid(
                 f"{where}: a * inside {text!r} is no wildcard",
@@ -222,17 +221,17 @@ class Token:
 
     @property
     def is_spelled(self) -> bool:
-        """True if the person wrote the word itself, or its option with a typed value as in --jobs={int}."""
+        """True if the pattern has the word itself, or its option with a typed value as in --jobs={int}."""
         return self.kind == "literal" or (self.kind == "slot" and not self.text.startswith("{"))
 
     def matches(self, word: str) -> bool:
-        """True if `word` fits here."""
+        """True if `word` matches this position."""
         if self.kind == "literal":
             return word == self.text
         return self.regex is None or self.regex.fullmatch(word) is not None
 
 
-def _slots(text: str, where: str) -> re.Pattern[str]:
+def _slot_regex(text: str, where: str) -> re.Pattern[str]:
     if "*" in text or len(_SLOT.findall(text)) > 1:
         raise Invalid(f"{where}: {text!r} should hold one slot, and no *")
     before, name, after = _SLOT.split(text)
@@ -241,14 +240,14 @@ def _slots(text: str, where: str) -> re.Pattern[str]:
     return re.compile(re.escape(before) + f"(?:{SLOTS[name]})" + re.escape(after))
 
 
-class Argv:
-    """A command pattern; `wild` tells which tokens of a command a wildcard caught."""
+class ArgvPattern:
+    """A command pattern; `wild` tells which words of a command a wildcard matched."""
 
     def __init__(self, words: Sequence[str], where: str) -> None:
         if not words or not words[0]:
             raise Invalid(f"{where}: a command pattern needs a program")
         self.words = tuple(words)
-        tokens = [Token(word, f"{where}[{at}]") for at, word in enumerate(words)]
+        tokens = [PatternToken(word, f"{where}[{at}]") for at, word in enumerate(words)]
         self.open = tokens[-1].kind == "rest"
         self.tokens = tokens[:-1] if self.open else tokens
         if any(token.kind == "rest" for token in self.tokens):
@@ -257,11 +256,11 @@ class Argv:
 
     @property
     def program(self) -> str | None:
-        """The program that the pattern names, None if it names none."""
+        """The program that the pattern names, or None."""
         return self.tokens[0].text if self.tokens and self.tokens[0].kind == "literal" else None
 
     def matches(self, argv: Sequence[str]) -> bool:
-        """True if the pattern matches the whole of `argv`, token by token."""
+        """True if the pattern matches all of `argv`, word by word."""
         if len(argv) < len(self.tokens) or (len(argv) > len(self.tokens) and not self.open):
             return False
         for token, word in zip(self.tokens, argv, strict=False):  # noqa: SIM110 -- asked for every rule of a program
@@ -269,16 +268,16 @@ class Argv:
                 return False
         return True
 
-    def wild(self, argv: Sequence[str]) -> frozenset[int]:
-        """Return the places of `argv` that the person who wrote the pattern has not spelled out."""
+    def wild_places(self, argv: Sequence[str]) -> frozenset[int]:
+        """Return the positions of `argv` that the pattern does not spell out."""
         return frozenset(range(len(argv))) - self._spelled
 
 
 def is_literal_word(word: str) -> bool:
-    """True if a word of a command pattern means itself."""
+    """True if a word of a command pattern has no wildcard."""
     return word not in (*REST, "*") and not _SLOT.search(word) and "*" not in word
 
 
 def literal_word(word: str) -> str:
-    """Return the pattern that matches `word` and nothing else."""
+    """Return the pattern that matches only `word`."""
     return word if is_literal_word(word) and not word.startswith("\\") else f"\\{word}"

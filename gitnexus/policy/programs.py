@@ -1,19 +1,19 @@
-"""What is known of a command line: which of its words are harmless, and which let it run or reach something else."""
+"""Tells which words of a command line are harmless, and which let it run or reach something else. Pure."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from gitnexus.policy.obeyed import OBEYED
-from gitnexus.policy.programtable import GROUPS, PROGRAMS, Program
+from gitnexus.policy.programtable import GROUPS, PROGRAMS, ProgramRow
 
 WRAPPERS = frozenset(name for group in ("interpreters", "wrappers", "other users") for name in GROUPS[group][1].split())
 ROOT = frozenset(GROUPS["other users"][1].split())
-# These make git run a program that stands beside them; there is no honest use of them here.
+# Options that make git run another program; there is no legitimate use of them here.
 _GIT_EXECUTES = ("--upload-pack", "--receive-pack", "--open-files-in-pager", "--exec-path", "--ext-diff", "--textconv")
-# `--text` is the beginning of one of them, and an honest option of its own.
+# `--text` is a prefix of one of them, and a legitimate option itself.
 _HONEST = ("--text",)
-# Programs that are no wrappers, and the words after which they have a command of somebody else's.
+# Programs that are not wrappers, and the words after which they take a command.
 _FIND = ("-exec", "-execdir", "-ok", "-okdir")
 _PACKAGES = ("--", "exec", "run", "x", "dlx")
 _RUN_AFTER: dict[str, tuple[str, ...]] = {
@@ -23,20 +23,24 @@ _RUN_AFTER: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(GROUPS["packages"][1].split(), _PACKAGES),
     **dict.fromkeys(("docker", "podman", "kubectl", "ssh", "direnv", "mise", "pre-commit", "cargo"), _PACKAGES),
 }
-# Not in the tables, for nothing is known of their options: each rest of the line may be the command.
+# Not in the tables, because their options are unknown: any rest of the line may be the command.
 _MORE_WRAPPERS = frozenset(
     "setarch linux32 linux64 i386 x86_64 prlimit chrt taskset setpriv capsh fakeroot fakechroot choom numactl cgexec "
-    "eatmydata proot catchsegv npx pnpx bunx uvx pipx".split()
+    "eatmydata proot catchsegv npx pnpx bunx uvx pipx chronic ifne mispipe pee dbus-run-session dbus-launch xvfb-run "
+    "cpulimit nocache trickle torsocks torify proxychains proxychains4 faketime rlwrap valgrind perf heaptrack rr "
+    "gdbserver hyperfine run0 gosu su-exec tini dumb-init toybox caffeinate softlimit setuidgid chpst s6-setuidgid "
+    "with-contenv dotenv direnv op doppler aws-vault sg newgrp xterm gnome-terminal konsole".split()
 )
 _LOADERS = ("ld-linux", "ld-musl", "ld.so", "ld64.so")
+_PYTHONS = frozenset(("python", "python3", "pypy", "pypy3"))
 _NAMES_OF_OURS = frozenset(("git-nexus",))
-# In the tables as harmless, and yet they run what lies in the tree.
+# In the tables as harmless, but they execute files of the tree.
 _RUN_THE_TREE = frozenset(OBEYED)
 
 
 @lru_cache(maxsize=4096)
-def name_of(word: str) -> str:
-    """Return the name that a program goes by: without folder, `.exe` and a version, as in python3.11."""
+def program_name(word: str) -> str:
+    """Return the plain name of a program: without folder, `.exe` and a version, as in python3.11."""
     name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = name[:-4] if name.lower().endswith(".exe") else name
     name = name if name in PROGRAMS else name.lower()
@@ -47,8 +51,8 @@ def name_of(word: str) -> str:
 
 
 def unknown_places(argv: Sequence[str]) -> dict[int, str]:
-    """Return the places of `argv` that are not known to be harmless, each with the reason."""
-    name = name_of(argv[0])
+    """Return the positions of `argv` not known to be harmless, with the reason."""
+    name = program_name(argv[0])
     program = PROGRAMS.get(name)
     if program is None:
         return {
@@ -56,10 +60,10 @@ def unknown_places(argv: Sequence[str]) -> dict[int, str]:
             for at, word in enumerate(argv)
             if at and word.startswith("-") and len(word) > 1
         }
-    return _looked_at(program, name, argv, 1)
+    return _unknown_words(program, name, argv, 1)
 
 
-def _looked_at(program: Program, name: str, argv: Sequence[str], start: int) -> dict[int, str]:
+def _unknown_words(program: ProgramRow, name: str, argv: Sequence[str], start: int) -> dict[int, str]:
     if program.escalates:
         return dict.fromkeys(range(start - 1, len(argv)), f"{name}: {program.escalates}")
     found: dict[int, str] = {}
@@ -77,11 +81,13 @@ def _looked_at(program: Program, name: str, argv: Sequence[str], start: int) -> 
                     **found,
                     **dict.fromkeys(range(at, len(argv)), f"{name} {word} is not known to be harmless"),
                 }
-            return {**found, **_looked_at(below, f"{name} {word}", argv, at + 1)}
+            return {**found, **_unknown_words(below, f"{name} {word}", argv, at + 1)}
+    if program.needs_verb:
+        found[start - 1] = f"{name} alone is not known to be harmless"
     return found
 
 
-def _is_harmless(program: Program, word: str) -> bool:
+def _is_harmless(program: ProgramRow, word: str) -> bool:
     if program.words:
         return word in program.words
     if word.startswith("--"):
@@ -97,22 +103,22 @@ def _is_harmless(program: Program, word: str) -> bool:
     return True
 
 
-def row_of(argv: Sequence[str]) -> Program | None:
-    """Return what is known of the program, or of its subcommand; None for one that is in no table."""
-    program = PROGRAMS.get(name_of(argv[0]))
+def program_row(argv: Sequence[str]) -> ProgramRow | None:
+    """Return the table row of the program or its subcommand, None if it is in no table."""
+    program = PROGRAMS.get(program_name(argv[0]))
     if program is None or program.verbs is None:
         return program
-    return program.verbs.get(subcommand(argv) or "", program)
+    return program.verbs.get(first_subcommand(argv) or "", program)
 
 
 def only_looks(argv: Sequence[str]) -> bool:
-    """True for a program of the tables that neither runs what it is given nor reaches the network."""
-    row = row_of(argv)
-    return row is not None and not row.escalates and not row.network and name_of(argv[0]) not in _RUN_THE_TREE
+    """True for a program in the tables that neither executes its input nor uses the network."""
+    row = program_row(argv)
+    return row is not None and not row.escalates and not row.network and program_name(argv[0]) not in _RUN_THE_TREE
 
 
-def subcommand(argv: Sequence[str]) -> str | None:
-    """Return the first word that is no option; -C and -c of git take a value."""
+def first_subcommand(argv: Sequence[str]) -> str | None:
+    """Return the first word that is not an option; git's -C and -c take a value."""
     at = 1
     while at < len(argv):
         if argv[at] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path"):
@@ -125,8 +131,8 @@ def subcommand(argv: Sequence[str]) -> str | None:
 
 
 def executes_by_option(argv: Sequence[str]) -> str | None:
-    """Return the option by which git would run any program at all, or None."""
-    if name_of(argv[0]) != "git":
+    """Return the option by which git would run an arbitrary program, or None."""
+    if program_name(argv[0]) != "git":
         return None
     for word in argv[1:]:
         option = word.partition("=")[0]
@@ -134,13 +140,13 @@ def executes_by_option(argv: Sequence[str]) -> str | None:
             return option
         if word.startswith(("ext::", "fd::")):
             return word
-    if subcommand(argv) == "grep" and any(_opens_pager(word) for word in argv[2:]):
+    if first_subcommand(argv) == "grep" and any(_opens_pager(word) for word in argv[2:]):
         return "-O"
     return None
 
 
 def _opens_pager(word: str) -> bool:
-    """True for -O of git grep, alone or joined to others; what follows a letter with a value is that value."""
+    """True for -O of git grep, alone or joined; what follows a letter with a value is that value."""
     if not word.startswith("-") or word.startswith("--"):
         return False
     for letter in word[1:]:
@@ -151,10 +157,10 @@ def _opens_pager(word: str) -> bool:
     return False
 
 
-def unwrapped(argv: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the command lines that `argv` may stand for: itself, what a wrapper would run, git without its options."""
+def unwrap_command(argv: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the command lines that `argv` may run: itself, that of a wrapper, git without its options."""
     found = [tuple(argv)]
-    name = name_of(argv[0])
+    name = program_name(argv[0])
     if name in WRAPPERS or name in _MORE_WRAPPERS or name.startswith(_LOADERS):
         found += [tuple(argv[at:]) for at in range(1, len(argv))]
         found += [("bash", *line) for line in found[1:] if name == "capsh" and line[0] == "-c"]
@@ -164,21 +170,34 @@ def unwrapped(argv: Sequence[str]) -> list[tuple[str, ...]]:
             tuple(argv[at + 1 :]) for at, word in enumerate(argv[:-1]) if at and word in _RUN_AFTER.get(name, ("--",))
         ]
     for line in list(found):
-        if name_of(line[0]) == "git" and (verb := subcommand(line)) is not None:
+        if program_name(line[0]) == "git" and (verb := first_subcommand(line)) is not None:
             found.append(("git", *line[line.index(verb, 1) :]))
             found += [("sh", "-c", word.partition("=!")[2]) for word in line if _is_alias(word)]
-        elif name_of(line[0]).startswith("git-") and name_of(line[0]) not in _NAMES_OF_OURS:
-            found.append(("git", name_of(line[0])[4:], *line[1:]))
+        elif program_name(line[0]).startswith("git-") and program_name(line[0]) not in _NAMES_OF_OURS:
+            found.append(("git", program_name(line[0])[4:], *line[1:]))
     return found
 
 
+def programs_in(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the program, those it may run, and a Python module that is one."""
+    yield from (program_name(line[0]) for line in unwrap_command(argv))
+    if program_name(argv[0]) in _PYTHONS:
+        joined = next((word for word in argv[1:] if word.startswith("-") and "m" in word), "").partition("m")[2]
+        modules = [joined, *argv[2:]]
+        yield from (name for word in modules for name in _names_of_module(word.partition(".")[0]))
+
+
+def _names_of_module(module: str) -> tuple[str, ...]:
+    return module, module.replace("_", "-"), f"{module}-build"
+
+
 def _is_alias(word: str) -> bool:
-    """True for a setting by which git runs a text for a shell under a name of its own."""
+    """True for a setting by which git runs a shell script as an alias."""
     return word.lower().removeprefix("-c").startswith("alias.") and "=!" in word
 
 
 def _split_by_env(argv: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the lines that `env -S` makes of one word, with what stands behind it."""
+    """Return the lines that `env -S` makes of one word and the words after it."""
     found: list[tuple[str, ...]] = []
     for at, word in enumerate(argv[1:], 1):
         if any(mark in word for mark in " \t\"'"):
@@ -188,3 +207,32 @@ def _split_by_env(argv: Sequence[str]) -> list[tuple[str, ...]]:
                 continue
             found += [(*words[begin:], *argv[at + 1 :]) for begin in range(len(words))]
     return [line for line in found if line[0]]
+
+
+_SHELLS = frozenset("sh bash dash zsh ksh ash mksh rbash".split())
+_FILLED_IN = frozenset("$`*?[]{}~")
+
+
+def inner_text(argv: tuple[str, ...]) -> str | None:
+    """Return the script of `sh -c`, `eval` and `trap`, None for other commands."""
+    name = argv[0].rpartition("/")[2]
+    if name == "eval":
+        return " ".join(argv[1:])
+    if name == "trap":
+        return next((word for word in argv[1:] if not word.startswith("-")), None)
+    if name not in _SHELLS:
+        return None
+    for at, word in enumerate(argv[1:], 1):
+        if not word.startswith(("-", "+")):
+            return None
+        if not word.startswith("--") and "c" in word[1:]:
+            rest = [one for one in argv[at + 1 :] if not one.startswith("-")]
+            return rest[0] if rest else ""
+    return None
+
+
+def is_opaque(argv: tuple[str, ...]) -> bool:
+    """True if only a shell can tell the program: it is expanded, or reads its script from input."""
+    name = argv[0].rpartition("/")[2] if argv else ""
+    fed = name in _SHELLS and all(word.startswith("-") for word in argv[1:])
+    return fed or name in ("source", ".", "alias") or not _FILLED_IN.isdisjoint(argv[0] if argv else "")

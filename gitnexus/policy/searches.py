@@ -1,17 +1,17 @@
-"""Which commands look into whatever lies below a folder, and which of their words name that folder: pure."""
+"""Tells which commands search a folder recursively, and which of their words name that folder. Pure."""
 
 from collections.abc import Iterator, Sequence
 
 from gitnexus.policy.gitreads import shows_files
 from gitnexus.policy.parts import folder_words
-from gitnexus.policy.programs import name_of
+from gitnexus.policy.programs import program_name
 
 _GREPS = tuple("grep egrep fgrep zgrep bzgrep xzgrep".split())
-# Programs that always do, and the letters by which others do.
+# Programs that always search, and the option letters that make others search.
 _ALWAYS = frozenset("rg ag ack fd fdfind find bfs tree du tar bsdtar zip 7z rsync cp scp ctags rgrep ugrep ug".split())
 _LETTERS = {**dict.fromkeys(_GREPS, "rRd"), **dict.fromkeys(("ls", "dir", "vdir"), "R"), "diff": "r", "chmod": "R"}
 _WORDS = ("--recursive", "--dereference-recursive", "--directories")
-# Without a file among their words these look where they are. The letters are those that take no value.
+# Without a file operand these search the current folder. The letters are those without a value.
 _GREP_LETTERS = "abchiHnlLoqrRsvwxyzEFGIPTUVZ0123456789"
 _LOOK_HERE = {
     **dict.fromkeys((*_GREPS, "rgrep"), _GREP_LETTERS),
@@ -29,39 +29,35 @@ _NO_VALUE = frozenset(
     "--fixed-strings --extended-regexp --perl-regexp --no-heading --heading --dereference-recursive".split()
 )
 _LEAVES_OUT = ("--exclude", "--ignore")
-# These follow links by themselves; the others if one of the letters or words is there.
+# These always follow links; the others with one of the letters or words.
 _FOLLOWS = frozenset("diff zip 7z scp cp tar bsdtar rsync".split())
 
 
 def is_search(argv: Sequence[str]) -> bool:
-    """True for a command that looks into whatever lies below a folder."""
-    name = name_of(argv[0])
+    """True for a command that reads whatever is below a folder."""
+    name = program_name(argv[0])
     if name in _ALWAYS:
         return True
     if name == "git":
         return shows_files(argv)
     letters = _LETTERS.get(name, "")
     return bool(letters) and any(
-        any(letter in word for letter in letters) if _is_letters(word) else _shortens(word, _WORDS) for word in argv[1:]
+        any(letter in word for letter in letters) if _is_letters(word) else _abbreviates_option(word, _WORDS)
+        for word in argv[1:]
     )
 
 
 def follows_links(argv: Sequence[str]) -> bool:
-    """True for a search that may go where links lead."""
-    return name_of(argv[0]) in _FOLLOWS or any(
+    """True for a search that may follow links."""
+    return program_name(argv[0]) in _FOLLOWS or any(
         any(letter in word for letter in "RLlH") if _is_letters(word) else word.startswith(("--follow", "--deref"))
         for word in argv[1:]
     )
 
 
-def looks_here(argv: Sequence[str]) -> bool:
-    """True for a search that looks in its own folder unless its words name another."""
-    return name_of(argv[0]) in _LOOK_HERE
-
-
-def places_in(argv: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the words of a command that may name a file or a folder, each with whether it is nothing else."""
-    name, before, is_ended = name_of(argv[0]), "", False
+def paths_named_in(argv: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a command that may name a path, each with whether it can be nothing else."""
+    name, before, is_ended = program_name(argv[0]), "", False
     is_sought = is_search(argv) and name != "git"
     for word in folder_words(argv):
         if is_ended or not word.startswith("-"):
@@ -75,7 +71,7 @@ def places_in(argv: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _takes_value(name: str, option: str) -> bool:
-    """True where the word after this one may be its value."""
+    """True if the next word may be this option's value."""
     if not option.startswith("-") or "=" in option or option in _NO_VALUE:
         return False
     if not _is_letters(option) or name in ("find", "bfs"):
@@ -88,7 +84,7 @@ def _is_letters(word: str) -> bool:
     return word.startswith("-") and not word.startswith("--")
 
 
-def _shortens(word: str, options: Sequence[str]) -> bool:
-    """True for one of the long options, or for so much of it as a program takes for it."""
+def _abbreviates_option(word: str, options: Sequence[str]) -> bool:
+    """True for one of the long options or an accepted abbreviation of it."""
     stem = word.partition("=")[0]
     return len(stem) > 3 and any(option.startswith(stem) for option in options)

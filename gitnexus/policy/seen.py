@@ -1,7 +1,7 @@
-"""How far a machine knows the chain of approvers and the signed files, in words that travel outside of the state.
+"""Encodes how much of the approver chain and the signed files a machine has seen, for tokens and `verify --root`.
 
-Whoever can write the state ref can put an old state back, signatures and all. What an approver signs elsewhere says how
-far things had come by then; and one string pins a project for machines that never saw it.
+Anyone who can write the state ref can restore an old state, signatures included. A statement that an approver signs
+elsewhere tells how far the chain had come by then; and one string pins a project for machines that never saw it.
 """
 
 import re
@@ -22,8 +22,8 @@ _KEY = re.compile(r"(?:nx|SHA256):\S{1,100}", re.ASCII)
 _DIGITS = 16
 
 
-class Seen(NamedTuple):
-    """A chain of `length` links whose last one has the digest `head`, and when each file was signed last."""
+class SeenChain(NamedTuple):
+    """A chain of `length` entries whose last has the digest `head`, and the last signature time of each file."""
 
     length: int
     head: str
@@ -31,7 +31,7 @@ class Seen(NamedTuple):
 
 
 class RootPin(NamedTuple):
-    """What `verify --root` names: the first key; unless it is of the old form, also project and a link of the chain."""
+    """The value of `verify --root`: the first key and, except in the old form, project and an entry of the chain."""
 
     key: str
     project: str = ""
@@ -39,33 +39,33 @@ class RootPin(NamedTuple):
     head: str = ""
 
 
-def statement_of(pin: "Pin | None", paths: Iterable[str]) -> tuple[str, ...]:
-    """Return what a pin knows as a token says it: the chain, then each of the files `paths` that was seen signed."""
+def format_statement(pin: "Pin | None", paths: Iterable[str]) -> tuple[str, ...]:
+    """Return what a pin knows, for a token: the chain, then each of the files `paths` that was seen signed."""
     if pin is None:
         return ()
     known = (f"{path} {pin.signed[path]}" for path in paths if path in pin.signed)
     return (f"{pin.length}.{pin.head[:_DIGITS]}", *known)
 
 
-def parse_statement(words: Iterable[str]) -> Seen | None:
-    """Return what a statement says, None for one that says nothing. Parts of a form not known here are left out."""
+def parse_statement(words: Iterable[str]) -> SeenChain | None:
+    """Parse a statement, None for an empty one. Parts in an unknown format are skipped."""
     first, *rest = [*words] or [""]
     chain = _CHAIN.fullmatch(first)
     if chain is None:
         return None
     rows = (_SIGNED.fullmatch(word) for word in rest)
-    return Seen(int(chain[1]), chain[2], {row[1]: row[2] for row in rows if row is not None})
+    return SeenChain(int(chain[1]), chain[2], {row[1]: row[2] for row in rows if row is not None})
 
 
 def is_on_chain(approvers: "Approvers", length: int, head: str) -> bool:
-    """True if a chain has so many links and that one at this place, so that it goes on from what was seen."""
+    """True if the chain has an entry with digest `head` at position `length`, so that it extends what was seen."""
     return 0 < length <= len(approvers.entries) and approvers.entries[length - 1].digest()[:_DIGITS] == head[:_DIGITS]
 
 
-def why_behind(approvers: "Approvers", signed: Mapping[str, str], seen: Seen) -> str:
-    """Return in which way a chain, or the files `signed` at these times, is older than a statement; empty if it is not.
+def why_behind(approvers: "Approvers", signed: Mapping[str, str], seen: SeenChain) -> str:
+    """Return why a chain, or the files `signed` at these times, is older than a statement; "" if it is not.
 
-    A file that nobody signed is none of the old ones: it does not count anyway.
+    An unsigned file is not checked, because it does not count anyway.
     """
     if seen.length > len(approvers.entries):
         return f"the list of approvers had {seen.length} entries, and has {len(approvers.entries)}"
@@ -78,12 +78,12 @@ def why_behind(approvers: "Approvers", signed: Mapping[str, str], seen: Seen) ->
 
 
 def format_root(approvers: "Approvers") -> str:
-    """Return the string that pins a project: its id, how far the chain goes, and the first key."""
+    """Return the string that pins a project: its id, the chain length and the first key."""
     return f"{approvers.project}/{len(approvers.entries)}.{approvers.head[:_DIGITS]}/{approvers.root.key}"
 
 
 def parse_root(text: str) -> RootPin:
-    """Return what `--root` names. Raises: Invalid."""
+    """Parse the value of `--root`. Raises: Invalid."""
     found = _ROOT.fullmatch(text)
     if found is not None:
         return RootPin(found[4], found[1], int(found[2]), found[3])
@@ -93,14 +93,18 @@ def parse_root(text: str) -> RootPin:
 
 
 def refuse_unpinned(pin: RootPin, approvers: "Approvers") -> None:
-    """Refuse approvers that are not those of the pinned project. Raises: VerificationFailed."""
+    """Raise an error if the approvers are not those of the pinned project. Raises: VerificationFailed."""
     if approvers.root.key != pin.key:
-        raise _other(f"the first approver is {approvers.root.key}, not the one that --root names")
+        raise _pin_mismatch_error(f"the first approver is {approvers.root.key}, not the one that --root names")
     if pin.project and approvers.project != pin.project:
-        raise _other(f"this is the state of project {one_line(approvers.project, 64)}, and --root pins {pin.project}")
+        raise _pin_mismatch_error(
+            f"this is the state of project {one_line(approvers.project, 64)}, and --root pins {pin.project}"
+        )
     if pin.project and not is_on_chain(approvers, pin.length, pin.head):
-        raise _other(f"entry {pin.length} of the list of approvers, which --root names, is missing or another one")
+        raise _pin_mismatch_error(
+            f"entry {pin.length} of the list of approvers, which --root names, is missing or another one"
+        )
 
 
-def _other(words: str) -> VerificationFailed:
+def _pin_mismatch_error(words: str) -> VerificationFailed:
     return VerificationFailed(words, hint="find out who changed the list: git nexus log approvers")

@@ -1,11 +1,13 @@
-"""A text for a shell, read as far as it can be: to find what to refuse or to ask about, never to be sure of it.
+"""Parses a shell script as far as possible, to find commands to deny or ask about; never to prove it safe. Pure.
 
-What stands in quotes, substitutions, here-documents, sub-shells and behind `sh -c` is looked into. A word counts as
-`exact` only if no shell would make anything else of it. Where something is not understood, `why` says so, and what was
-found up to there still counts: it may deny, it cannot allow.
+Quotes, substitutions, here-documents, subshells and `sh -c` are parsed. A word counts as `exact` only if no shell would
+expand it. Where something is not understood, `why` says so, and what was found until then still counts: it may deny, it
+cannot allow.
 """
 
 from typing import NamedTuple
+
+from gitnexus.policy.programs import inner_text
 
 LONGEST = 64 * 1024
 MOST_COMMANDS = 200
@@ -17,23 +19,23 @@ _REDIRECTS = frozenset(("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">&",
 _BEFORE = frozenset("if then else elif while until do ! { time coproc".split())
 _ALONE = frozenset("} fi done esac in".split())
 _STRANGE = frozenset("for case select function [[ ((".split())
-_SHELLS = frozenset("sh bash dash zsh ksh ash mksh rbash".split())
-# Where output may go without being a write to anything.
+# Targets of output that are not writes.
 _NOWHERE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"))
-_FILLED_IN = frozenset("$`*?[]{}~")
 
 
-class Word(NamedTuple):
-    """One word: its text without quotes, and whether it means exactly that."""
+class ShellWord(NamedTuple):
+    """One word: its text without quotes, whether it is exact, and whether the shell expands it."""
 
     text: str
     exact: bool
+    filled: bool = False
 
 
-class Command(NamedTuple):
-    """One program with its words; `writes` and `reads` are files of redirections, `before` what joins it to the last.
+class ShellCommand(NamedTuple):
+    """One program with its words; `writes` and `reads` are redirected files, `before` the preceding operator.
 
-    `exact` is false where a word, an assignment or a redirection makes it more than a list of words.
+    `exact` is False if a word, an assignment or a redirection makes it more than a list of words. `filled` are the
+    words and files with a variable or a command substitution, `sets` the variables set for it.
     """
 
     argv: tuple[str, ...]
@@ -41,77 +43,66 @@ class Command(NamedTuple):
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     before: str = ""
+    filled: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
 
 
-class Script(NamedTuple):
-    """All commands that were found, in the order of the text; `why` is what was not understood, empty if nothing."""
+class ShellScript(NamedTuple):
+    """All commands in order; `why` is what was not understood, "" if everything was."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[ShellCommand, ...]
     why: str = ""
 
     @property
     def is_exact(self) -> bool:
-        """True if the text is a row of plain commands and nothing else."""
+        """True if the script is only a list of plain commands."""
         return not self.why and bool(self.commands) and all(one.exact for one in self.commands)
 
 
 class TooMuch(Exception):
-    """The text is longer or deeper than anybody should have to look at."""
+    """Raised if the script is too long or nested too deeply."""
 
 
-def read(text: str) -> Script:
-    """Return what a shell would run. Raises: TooMuch."""
+def parse_shell_text(text: str) -> ShellScript:
+    """Return the commands that a shell would run. Raises: TooMuch."""
     if len(text) > LONGEST:
         raise TooMuch
     if "\0" in text:
-        return Script((), "it holds a NUL")
+        return ShellScript((), "it holds a NUL")
     found = _Reader(text, 0)
-    found.script("")
-    return Script(tuple(found.commands), found.why)
+    found.read_script("")
+    return ShellScript(tuple(found.commands), found.why)
 
 
-def inner_text(argv: tuple[str, ...]) -> str | None:
-    """Return the text behind `sh -c`, `eval` and `trap`, None for any other command."""
-    name = argv[0].rpartition("/")[2]
-    if name == "eval":
-        return " ".join(argv[1:])
-    if name == "trap":
-        return next((word for word in argv[1:] if not word.startswith("-")), None)
-    if name not in _SHELLS:
-        return None
-    for at, word in enumerate(argv[1:], 1):
-        if not word.startswith(("-", "+")):
-            return None
-        if not word.startswith("--") and "c" in word[1:]:
-            rest = [one for one in argv[at + 1 :] if not one.startswith("-")]
-            return rest[0] if rest else ""
-    return None
-
-
-def is_opaque(argv: tuple[str, ...]) -> bool:
-    """True for a command of a text whose program only a shell can tell: it is filled in, or reads what it is fed."""
-    name = argv[0].rpartition("/")[2] if argv else ""
-    fed = name in _SHELLS and all(word.startswith("-") for word in argv[1:])
-    return fed or name in ("source", ".", "alias") or not _FILLED_IN.isdisjoint(argv[0] if argv else "")
+def _after_reserved_word(words: list[ShellWord]) -> list[ShellWord]:
+    """Return the words after a reserved word, without options of `time` and the name of a coprocess."""
+    reserved, rest = words[0].text, words[1:]
+    if reserved == "time":
+        while rest and rest[0].text in ("-p", "--"):
+            rest = rest[1:]
+    if reserved == "coproc" and len(rest) > 1 and rest[0].text.isidentifier():
+        compound = rest[1].text in _BEFORE | _STRANGE
+        rest = rest[1:] if compound and rest[0].text not in _BEFORE | _STRANGE else rest
+    return rest
 
 
 class _Reader:
-    """One pass over a text; `depth` counts texts within texts."""
+    """One pass over a script; `depth` counts nested scripts."""
 
-    def __init__(self, text: str, depth: int, commands: list[Command] | None = None) -> None:
+    def __init__(self, text: str, depth: int, commands: list[ShellCommand] | None = None) -> None:
         if depth > _DEEPEST:
             raise TooMuch
         self.text = text
         self.at = 0
         self.depth = depth
         self.why = ""
-        self.commands: list[Command] = [] if commands is None else commands
+        self.commands: list[ShellCommand] = [] if commands is None else commands
         self.documents: list[tuple[str, bool, bool]] = []
 
-    def doubt(self, why: str) -> None:
+    def note_doubt(self, why: str) -> None:
         self.why = self.why or why
 
-    def script(self, end: str) -> None:
+    def read_script(self, end: str) -> None:
         """Read commands up to `end`, a closing bracket or the end of the text."""
         before = ""
         while True:
@@ -120,42 +111,42 @@ class _Reader:
                 return
             if operator == "" and self.at >= len(self.text):
                 if end:
-                    self.doubt(f"a {end} is missing")
+                    self.note_doubt(f"a {end} is missing")
                 return
             if operator == "(":
-                self.doubt("it has a sub-shell or a function")
-                self.nested(")")
+                self.note_doubt("it has a sub-shell or a function")
+                self.read_nested(")")
             elif operator in (")", ";;", ";&", ";;&"):
-                self.doubt("it has a case or a stray bracket")
+                self.note_doubt("it has a case or a stray bracket")
             elif operator == "&":
-                self.doubt("it leaves something running")
+                self.note_doubt("it leaves something running")
             before = operator
 
-    def nested(self, end: str) -> None:
-        """Read what stands in brackets as commands of their own."""
+    def read_nested(self, end: str) -> None:
+        """Parse what is in brackets as commands."""
         inside = _Reader(self.text, self.depth + 1, self.commands)
         inside.at = self.at
-        inside.script(end)
+        inside.read_script(end)
         self.at = inside.at
         if inside.why:
-            self.doubt(inside.why)
+            self.note_doubt(inside.why)
 
     def command(self, before: str) -> str:
-        """Read one command; return the operator that ends it, empty at the end of the text."""
-        words: list[Word] = []
+        """Parse one command; return the operator that ends it, "" at the end of the script."""
+        words: list[ShellWord] = []
         writes: list[str] = []
-        reads: list[str] = []
+        reads: list[ShellWord] = []
         exact = True
         operator = ""
         while True:
-            self.blanks()
+            self.skip_blanks()
             if self.at >= len(self.text):
                 break
-            operator = self.operator()
+            operator = self.read_operator()
             if operator in _REDIRECTS:
                 if words and words[-1].text.isdecimal() and self.text[self.at - len(operator) - 1].isdecimal():
-                    words.pop()  # the number of what is redirected
-                exact = self.redirected(operator, writes, reads) and exact
+                    words.pop()  # the file descriptor
+                exact = self.read_redirection(operator, writes, reads) and exact
                 operator = ""
                 continue
             if operator:
@@ -166,69 +157,75 @@ class _Reader:
         self.keep(words, exact, writes, reads, before)
         return operator
 
-    def keep(self, words: list[Word], exact: bool, writes: list[str], reads: list[str], before: str) -> None:
-        """Put one command on the list, and what it hands to another shell."""
+    def keep(self, words: list[ShellWord], exact: bool, writes: list[str], reads: list[ShellWord], before: str) -> None:
+        """Add one command to the list, and the script that it passes to another shell."""
+        is_header, sets = False, list[str]()
         if words and words[0].text == "function":
-            self.doubt("it has a function")
+            self.note_doubt("it has a function")
             words = words[2:]
         while words and words[0].text in _BEFORE:
-            self.doubt("it has conditions or loops")
-            words = words[1:]
+            self.note_doubt("it has conditions or loops")
+            words = _after_reserved_word(words)
         if words and words[0].text in _STRANGE | _ALONE:
-            self.doubt("it has conditions or loops")
+            self.note_doubt("it has conditions or loops")
+            is_header = words[0].text in _STRANGE
             words = [] if words[0].text in _ALONE else words[1:]
-        while words and _assigns(words[0].text):
-            self.doubt("it sets a variable")
+        while words and _is_assignment(words[0].text):
+            self.note_doubt("it sets a variable")
+            sets.append(words[0].text)
             words, exact = words[1:], False
-        if not words and not writes and not reads:
+        if not words and not writes and not reads and not sets:
             return
         argv = tuple(word.text for word in words)
         exact = exact and all(word.exact for word in words)
-        self.commands.append(Command(argv, exact, tuple(writes), tuple(reads), before))
+        filled = tuple(word.text for word in (*words, *reads) if word.filled and not is_header)
+        self.commands.append(
+            ShellCommand(argv, exact, tuple(writes), tuple(word.text for word in reads), before, filled, tuple(sets))
+        )
         if len(self.commands) > MOST_COMMANDS:
             raise TooMuch
         inner = inner_text(argv) if argv and argv[0] else None
         if inner is not None:
-            self.doubt("it hands a text to another shell")
-            self.inside(inner)
+            self.note_doubt("it hands a text to another shell")
+            self.read_inside(inner)
 
-    def inside(self, text: str) -> None:
-        """Read a text within the text."""
+    def read_inside(self, text: str) -> None:
+        """Parse a nested script."""
         found = _Reader(text, self.depth + 1, self.commands)
-        found.script("")
+        found.read_script("")
         if found.why:
-            self.doubt(found.why)
+            self.note_doubt(found.why)
 
-    def blanks(self) -> None:
+    def skip_blanks(self) -> None:
         while self.at < len(self.text):
             if self.text[self.at] in _BLANKS:
                 self.at += 1
             elif self.text.startswith("\\\n", self.at):
                 self.at += 2
             elif self.text[self.at] == "#" and (self.at == 0 or self.text[self.at - 1] in " \t\n;&|()"):
-                self.doubt("it has a comment, and not every shell takes it for one")
+                self.note_doubt("it has a comment, and not every shell takes it for one")
                 line_end = self.text.find("\n", self.at)
                 self.at = len(self.text) if line_end < 0 else line_end
             else:
                 return
 
-    def operator(self) -> str:
-        """Return the operator that stands here and step over it, else nothing."""
+    def read_operator(self) -> str:
+        """Return the operator at this position and skip it, else ""."""
         if self.text[self.at] == "\r":
-            self.doubt("it holds a carriage return")
+            self.note_doubt("it holds a carriage return")
         for one in _OPERATORS:
             if self.text.startswith(one, self.at):
                 if one in ("<", ">") and self.text.startswith("(", self.at + 1):
-                    return ""  # a process in place of a file: a word
+                    return ""  # a process substitution: a word
                 self.at += len(one)
                 return one
         return ""
 
-    def redirected(self, operator: str, writes: list[str], reads: list[str]) -> bool:
-        """Read where a redirection goes; False where that is more than to nowhere or between outputs."""
-        self.blanks()
+    def read_redirection(self, operator: str, writes: list[str], reads: list[ShellWord]) -> bool:
+        """Parse the target of a redirection; False unless it is /dev/null or another output."""
+        self.skip_blanks()
         if self.at >= len(self.text):
-            self.doubt("a redirection goes nowhere")
+            self.note_doubt("a redirection goes nowhere")
             return False
         target = self.word()
         if operator in ("<<", "<<-"):
@@ -239,19 +236,19 @@ class _Reader:
         if operator in (">&", "<&") and (target.text.isdecimal() or target.text == "-"):
             return target.exact
         if not target.exact:
-            self.doubt("a redirection depends on what a shell makes of it")
+            self.note_doubt("a redirection depends on what a shell makes of it")
         if operator in ("<", "<&"):
-            reads.append(target.text)
+            reads.append(target)
             return False
         if target.exact and target.text in _NOWHERE:
             return True
         writes.append(target.text)
         if operator == "<>":
-            reads.append(target.text)
+            reads.append(target)
         return False
 
     def skip_documents(self) -> None:
-        """Step over the here-documents that were announced on this line; one in plain words may substitute."""
+        """Skip the here-documents announced on this line; an unquoted one may contain substitutions."""
         for end, tabs, _ in self.documents:
             lines = []
             while True:
@@ -263,25 +260,25 @@ class _Reader:
                 lines.append(line)
                 if line_end < 0:
                     self.at = len(self.text)
-                    self.doubt("a here-document does not end")
+                    self.note_doubt("a here-document does not end")
                     break
                 self.at = line_end + 1
-            self.substituted("\n".join(lines))
+            self.read_substitutions("\n".join(lines))
         self.documents = []
 
-    def substituted(self, text: str) -> None:
-        """Look for commands in a text that a shell would only expand. Quoted or not: it is looked at to refuse."""
+    def read_substitutions(self, text: str) -> None:
+        """Find commands in text that a shell only expands. Quotes are ignored, because the result is used to deny."""
         if "$(" in text or "`" in text:
             found = _Reader(text, self.depth + 1, self.commands)
             while found.at < len(found.text):
-                if not found.expanded():
+                if not found.read_expansion():
                     found.at += 1
-            self.doubt(found.why or "it has a here-document with substitutions")
+            self.note_doubt(found.why or "it has a here-document with substitutions")
 
-    def word(self) -> Word:
-        """Read one word, from a place where there is one."""
+    def word(self) -> ShellWord:
+        """Parse one word at a position where there is one."""
         parts: list[str] = []
-        exact = True
+        exact, filled = True, False
         begin = self.at
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -289,109 +286,109 @@ class _Reader:
                 break
             if char in "$`<>":
                 here = self.at
-                if not self.expanded():
+                if not self.read_expansion():
                     self.at += 1
                 parts.append(self.text[here : self.at])
-                exact = False
+                exact, filled = False, filled or char in "$`"
             elif char == "'":
-                parts.append(self.single())
+                parts.append(self.read_single_quotes())
             elif char == '"':
-                text, same = self.double()
-                parts.append(text)
-                exact = exact and same
+                inside = self.read_double_quotes()
+                parts.append(inside.text)
+                exact, filled = exact and inside.exact, filled or inside.filled
             elif char == "\\":
-                parts.append(self.escaped())
+                parts.append(self.read_escape())
             else:
                 exact = exact and _means_itself(char, first=not parts)
                 parts.append(char)
                 self.at += 1
         if self.at == begin:
-            # A bracket that belongs to whoever called, or one nobody waits for.
+            # A bracket that belongs to the caller, or an unmatched one.
             self.at += 1
-            self.doubt("it has a bracket that is not understood")
-            return Word(self.text[begin : self.at], False)
-        return Word("".join(parts), exact)
+            self.note_doubt("it has a bracket that is not understood")
+            return ShellWord(self.text[begin : self.at], False)
+        return ShellWord("".join(parts), exact, filled)
 
     def process(self) -> bool:
-        """True if a process stands here in place of a file."""
+        """True if a process substitution starts here."""
         return self.text[self.at] in "<>" and self.text.startswith("(", self.at + 1)
 
-    def escaped(self) -> str:
+    def read_escape(self) -> str:
         if self.at + 1 >= len(self.text):
-            self.doubt("it ends in the middle of a word")
+            self.note_doubt("it ends in the middle of a word")
         self.at += 2
         return self.text[self.at - 1 : self.at].replace("\n", "")
 
-    def single(self) -> str:
+    def read_single_quotes(self) -> str:
         close = self.text.find("'", self.at + 1)
         if close < 0:
-            self.doubt("a quote does not end")
+            self.note_doubt("a quote does not end")
             close = len(self.text)
         inside = self.text[self.at + 1 : close]
         self.at = close + 1
         return inside
 
-    def double(self) -> tuple[str, bool]:
+    def read_double_quotes(self) -> ShellWord:
         self.at += 1
         parts: list[str] = []
-        exact = True
+        exact, filled = True, False
         while self.at < len(self.text):
             char = self.text[self.at]
             if char == '"':
                 self.at += 1
-                return "".join(parts), exact
+                return ShellWord("".join(parts), exact, filled)
             if char == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", '"', "\\", "\n"):
                 parts.append(self.text[self.at + 1].replace("\n", ""))
                 self.at += 2
             elif char in "$`":
                 here = self.at
-                if not self.expanded():
+                if not self.read_expansion():
                     self.at += 1
                 parts.append(self.text[here : self.at])
-                exact = False
+                exact, filled = False, True
             else:
                 exact = exact and char != "!"
                 parts.append(char)
                 self.at += 1
-        self.doubt("a quote does not end")
-        return "".join(parts), False
+        self.note_doubt("a quote does not end")
+        return ShellWord("".join(parts), False, filled)
 
-    def expanded(self) -> bool:
-        """Step over a substitution that begins here and read what is in it; False if none begins."""
+    def read_expansion(self) -> bool:
+        """Skip a substitution that starts here and parse its content; False if none does."""
         text, at = self.text, self.at
         if text.startswith(("$(", "<(", ">("), at):
             self.at += 2
-            self.doubt("it has a substitution")
-            self.nested(")")
+            self.note_doubt("it has a substitution")
+            self.read_nested(")")
             return True
         if text.startswith("`", at):
             close = at + 1
             while close < len(text) and text[close] != "`":
                 close += 2 if text[close] == "\\" else 1
-            self.doubt("it has a substitution")
-            self.inside(text[at + 1 : close].replace("\\`", "`").replace("\\\\", "\\"))
+            self.note_doubt("it has a substitution")
+            self.read_inside(text[at + 1 : close].replace("\\`", "`").replace("\\\\", "\\"))
             self.at = min(close, len(text)) + 1
             return True
         if text.startswith("${", at):
             self.at += 2
-            self.doubt("it has a variable")
+            self.note_doubt("it has a variable")
             while self.at < len(text) and text[self.at] != "}":
-                if not self.expanded():
+                if not self.read_expansion():
                     self.at += 1
             self.at += 1
             return True
         if text.startswith("$", at):
-            self.doubt("it has a variable")
+            self.note_doubt("it has a variable")
         return False
 
 
 def _means_itself(char: str, *, first: bool) -> bool:
-    """False for what some shell looks for among files or fills in, and for what no name has."""
+    """False for characters that some shell expands, and for those that no file name has."""
     filled_in = char in "*?[]{}!^~" or (char == "=" and first)
     return not filled_in and ord(char) >= 32 and not 0x7F <= ord(char) < 0xA0
 
 
-def _assigns(word: str) -> bool:
+def _is_assignment(word: str) -> bool:
     name, sign, _ = word.partition("=")
     name = name.removesuffix("+").partition("[")[0]
     return bool(sign) and name.isidentifier() and name.isascii()

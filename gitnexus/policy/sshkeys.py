@@ -1,4 +1,7 @@
-"""The user's SSH key as an approver's key: ssh-keygen signs and verifies, so agents and hardware keys work too."""
+"""Uses the user's SSH key as approver key.
+
+Signs and verifies with ssh-keygen, including ssh-agent and hardware keys.
+"""
 
 import base64
 import binascii
@@ -21,14 +24,14 @@ _LARGEST = 8192
 
 
 class SshSigner:
-    """Signs with the key that git config `nexus.signingKey` names: a file, or the public key of one in ssh-agent."""
+    """Signs with the key in git config `nexus.signingKey`: a file, or the public key of one in ssh-agent."""
 
     def __init__(self, configured: str) -> None:
         """Raises: Failed, Invalid."""
         self._configured = configured
         literal = configured.removeprefix("key::")
         self._file = None if literal.split(" ")[0] in KINDS else expand_home(configured)
-        self._public = checked(literal if self._file is None else _public_beside(self._file))
+        self._public = normalize_ssh_key(literal if self._file is None else _public_beside(self._file))
 
     @property
     def public(self) -> str:
@@ -36,54 +39,59 @@ class SshSigner:
 
     @property
     def key_id(self) -> str:
-        from gitnexus.policy.keys import key_id  # keys stands on this module
-
-        return key_id(self._public)
+        return fingerprint(ssh_key_bytes(self._public))
 
     def sign(self, message: bytes) -> bytes:
         """Return the SSHSIG blob over `message`. Raises: Failed."""
-        import tempfile  # 8 ms, and only who signs or verifies needs one
+        import tempfile  # 8 ms, and only needed to sign or verify
 
         with tempfile.TemporaryDirectory(prefix="nexus-sign-") as place:
             key = self._file
             if key is None:
                 key = Path(place, "key.pub")
                 key.write_text(self._public + "\n", encoding="ascii")
-            done = _keygen(["-Y", "sign", "-n", NAMESPACE, "-f", str(key.absolute())], message)
+            done = _run_ssh_keygen(["-Y", "sign", "-n", NAMESPACE, "-f", str(key.absolute())], message)
         if done.returncode != 0:
             raise Failed(
-                f"ssh-keygen did not sign: {_reason(done.stderr)}",
+                f"ssh-keygen did not sign: {_last_stderr_line(done.stderr)}",
                 hint="is the key in ssh-agent? git config --global nexus.signingKey names it",
             )
-        return _dearmoured(done.stdout.decode("ascii", "replace"))
+        return _dearmour_signature(done.stdout.decode("ascii", "replace"))
 
 
-def verify(public: str, message: bytes, signature: bytes) -> None:
-    """Return if `signature` is an SSHSIG of the key over `message`, made for us. Raises: VerificationFailed, Failed."""
+def verify_ssh_signature(public: str, message: bytes, signature: bytes) -> None:
+    """Raise an error unless `signature` is an SSHSIG of the key over `message`. Raises: VerificationFailed, Failed."""
     if len(signature) > _LARGEST or not signature.startswith(b"SSHSIG"):
         raise VerificationFailed("the signature is no SSH signature")
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="nexus-verify-") as place:
         allowed, held = Path(place, "allowed"), Path(place, "signature")
-        allowed.write_text(f'{NAMESPACE} namespaces="{NAMESPACE}" {checked(public)}\n', encoding="ascii")
-        held.write_text(_armoured(signature), encoding="ascii")
+        allowed.write_text(f'{NAMESPACE} namespaces="{NAMESPACE}" {normalize_ssh_key(public)}\n', encoding="ascii")
+        held.write_text(_armour_signature(signature), encoding="ascii")
         argv = ["-Y", "verify", "-f", str(allowed), "-I", NAMESPACE, "-n", NAMESPACE, "-s", str(held)]
-        done = _keygen(argv, message)
+        done = _run_ssh_keygen(argv, message)
     if done.returncode != 0:
         raise VerificationFailed("the signature is not one of that key over this content")
 
 
-def checked(text: str) -> str:
+def normalize_ssh_key(text: str) -> str:
     """Return an SSH public key without its comment. Raises: Invalid."""
     words = text.split()
     public = " ".join(words[:2])
-    blob_of(public)
+    ssh_key_bytes(public)
     return public
 
 
-def blob_of(public: str) -> bytes:
-    """Return the bytes of an SSH public key, if it is of a kind that may approve. Raises: Invalid."""
+def fingerprint(blob: bytes) -> str:
+    """Return the fingerprint as `ssh-keygen -l` prints it, for people to compare."""
+    import hashlib  # 6 ms, and most commands use no key
+
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+def ssh_key_bytes(public: str) -> bytes:
+    """Return the bytes of an SSH public key of a type that may approve. Raises: Invalid."""
     kind, _, text = public.partition(" ")
     if kind not in KINDS:
         raise Invalid(f"{one_line(kind, 40)!r} is no kind of key that can approve", hint="use ed25519, ecdsa or rsa")
@@ -91,7 +99,7 @@ def blob_of(public: str) -> bytes:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as exc:
         raise Invalid(f"{public[:40]!r} is no public key") from exc
-    fields = _fields(raw)
+    fields = _split_ssh_fields(raw)
     if len(fields) < 2 or fields[0] != kind.encode() or base64.b64encode(raw).decode() != text:
         raise Invalid(f"{public[:40]!r} is no public key")
     if kind == "ssh-rsa" and len(fields[-1].lstrip(b"\0")) < _SMALLEST_RSA:
@@ -99,8 +107,8 @@ def blob_of(public: str) -> bytes:
     return raw
 
 
-def _fields(raw: bytes) -> list[bytes]:
-    """Return the strings of the SSH wire form, none if a length leads outside."""
+def _split_ssh_fields(raw: bytes) -> list[bytes]:
+    """Return the strings of the SSH wire format, empty if a length is out of range."""
     found, at = [], 0
     while at < len(raw):
         size = int.from_bytes(raw[at : at + 4])
@@ -125,7 +133,7 @@ def _public_beside(file: Path) -> str:
     )
 
 
-def _keygen(argv: list[str], message: bytes) -> "subprocess.CompletedProcess[bytes]":
+def _run_ssh_keygen(argv: list[str], message: bytes) -> "subprocess.CompletedProcess[bytes]":
     try:
         return subprocess.run(
             ["ssh-keygen", *argv], input=message, capture_output=True, check=False, env=clean_environment()
@@ -134,13 +142,13 @@ def _keygen(argv: list[str], message: bytes) -> "subprocess.CompletedProcess[byt
         raise Failed("ssh-keygen is not to be found on PATH", hint="install OpenSSH 8.2 or newer") from exc
 
 
-def _armoured(signature: bytes) -> str:
+def _armour_signature(signature: bytes) -> str:
     text = base64.b64encode(signature).decode()
     lines = [text[at : at + 70] for at in range(0, len(text), 70)]
     return "\n".join([_BEGIN, *lines, _END, ""])
 
 
-def _dearmoured(text: str) -> bytes:
+def _dearmour_signature(text: str) -> bytes:
     body = text.strip().removeprefix(_BEGIN).removesuffix(_END)
     try:
         return base64.b64decode("".join(body.split()), validate=True)
@@ -148,6 +156,6 @@ def _dearmoured(text: str) -> bytes:
         raise Failed("ssh-keygen printed no signature") from exc
 
 
-def _reason(stderr: bytes) -> str:
+def _last_stderr_line(stderr: bytes) -> str:
     lines = stderr.decode("utf-8", "replace").strip().splitlines()
     return one_line(lines[-1], 200) if lines else "no reason given"

@@ -1,27 +1,26 @@
-"""Tokens: what a person approved, signed; and the check that it is what is about to be done."""
+"""Approval tokens: issues, parses, verifies and redeems a signed approval of exactly one request, or of a scope."""
 
 import dataclasses
 import json
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
-from gitnexus.base.canonical import canonical, parse
-from gitnexus.base.chance import token as chance
-from gitnexus.base.clock import ELSEWHERE, milliseconds
+from gitnexus.base.canonical import canonical_json, parse_json
+from gitnexus.base.clock import ELSEWHERE, unix_milliseconds
 from gitnexus.base.errors import Invalid, VerificationFailed
+from gitnexus.base.randomness import random_hex as chance
 from gitnexus.base.record import Record
-from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.keys import Signer, verify
+from gitnexus.policy.encoding import decode_base64, encode_base64
+from gitnexus.policy.keys import Signer, verify_signature
 from gitnexus.policy.model import Kind, Mode, Scope
 
 VERSION = 1
 PREFIX = "nx1"
-# What is signed begins with this, so that no signature of ours means one thing here and another there.
+# Prefix of signed data, so that a signature cannot be reused for another purpose.
 DOMAIN = b"git-nexus token v1\0"
 LARGEST = 16_384
-# A clock may be a little ahead of another.
+# Tolerated clock difference.
 SKEW = timedelta(minutes=1)
 LONGEST_ONCE = timedelta(days=1)
 LONGEST = timedelta(days=90)
@@ -30,8 +29,8 @@ _NONCE = re.compile(r"[0-9a-f]{32}")
 _TEXT = re.compile(r"nx1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 
 
-class Expected(Record):
-    """What is about to be done, recomputed by who does it. A token of scope `once` must say all of it."""
+class ExpectedAction(Record):
+    """The action about to be executed, recomputed by the executor. A token of scope `once` must match all of it."""
 
     project: str
     run: str
@@ -47,12 +46,12 @@ class Expected(Record):
     workflow: str = ""
 
 
-class Claims(Expected):
-    """What a token says. Times are milliseconds since 1970; `ledger` is the one place where it can be spent.
+class TokenClaims(ExpectedAction):
+    """The content of a token. Times are milliseconds since 1970; it can be spent only in `ledger`.
 
-    `paths` and `argv` are what a scope wider than `once` reaches. `seen` is how far the approver's machine knew the
-    chain of approvers and the signatures of files (`policy.seen`), so that an older state that is put back is noticed.
-    `unseen` says that the approver had not been shown what they approved.
+    `paths` and `argv` are the reach of a scope wider than `once`. `seen` is how much of the approver chain and file
+    signatures the approver's machine knew (`policy.seen`), so that a restored older state is noticed. `unseen` says
+    that the approver was not shown what they approved.
     """
 
     v: int = VERSION
@@ -68,39 +67,39 @@ class Claims(Expected):
     unseen: bool = False
 
     def bytes(self) -> bytes:
-        """Return the canonical form, which is what is signed."""
+        """Return the canonical form, which is signed."""
         said = self.plain()
-        return canonical({key: value for key, value in said.items() if value or key not in _ADDED})
+        return canonical_json({key: value for key, value in said.items() if value or key not in _ADDED})
 
 
-# Fields that came later stand in a token only where they say something: older tokens keep their one spelling.
+# Later fields appear in a token only if set, so that older tokens keep their encoding.
 _ADDED = ("seen", "unseen")
-_FIELDS = len(dataclasses.fields(Claims)) - len(_ADDED)
+_FIELDS = len(dataclasses.fields(TokenClaims)) - len(_ADDED)
 
 
-class Trusted(Protocol):
-    """Whom to believe: the approvers of the project."""
+class TrustedKeys(Protocol):
+    """The approvers of the project."""
 
     @property
     def project(self) -> str:
-        """The project's own id."""
+        """The project's id."""
 
     def public_of(self, key_id: str) -> str:
         """Return the public key of an approver. Raises: VerificationFailed for one unknown or revoked."""
 
 
-class Book(Protocol):
-    """Where spent tokens are kept."""
+class SpentTokens(Protocol):
+    """The ledger of spent tokens."""
 
-    def refuse_spent(self, claims: Claims) -> None:
-        """Raises: VerificationFailed for what is spent, taken back or of another book."""
+    def refuse_spent(self, claims: TokenClaims) -> None:
+        """Raises: VerificationFailed for a token that is spent, revoked or of another ledger."""
 
-    def spend(self, claims: Claims, now: datetime) -> None:
-        """Burn it for good, before anything is executed. Raises: VerificationFailed if somebody did already."""
+    def spend(self, claims: TokenClaims, now: datetime) -> None:
+        """Spend it permanently before anything is executed. Raises: VerificationFailed if it is spent already."""
 
 
-def approved(
-    expected: Expected,
+def make_claims(
+    expected: ExpectedAction,
     *,
     scope: Scope,
     ledger: str,
@@ -109,68 +108,68 @@ def approved(
     lasts: timedelta,
     paths: tuple[str, ...] = (),
     argv: tuple[str, ...] = (),
-) -> Claims:
-    """Return the claims of an approval that is given now; `issue` refuses those that break a rule."""
-    issued = milliseconds(now)
+) -> TokenClaims:
+    """Return the claims of an approval given now; `issue_token` validates them."""
+    issued = unix_milliseconds(now)
     said: dict[str, Any] = {**vars(expected), "scope": scope, "ledger": ledger, "approver": approver, "issued": issued}
     said |= {"expires": issued + int(lasts.total_seconds() * 1000), "nonce": chance(32), "paths": paths, "argv": argv}
-    return Claims(**said)
+    return TokenClaims(**said)
 
 
-def issue(claims: Claims, signer: Signer) -> str:
-    """Return the token, one line. Raises: Invalid, Failed."""
+def issue_token(claims: TokenClaims, signer: Signer) -> str:
+    """Return the signed token as one line. Raises: Invalid, Failed."""
     _refuse_malformed(claims)
     if claims.approver != signer.key_id:
         raise Invalid(f"this approval names {claims.approver}, the key at hand is {signer.key_id}")
     raw = claims.bytes()
-    text = f"{PREFIX}.{encoded(raw)}.{encoded(signer.sign(DOMAIN + raw))}"
+    text = f"{PREFIX}.{encode_base64(raw)}.{encode_base64(signer.sign(DOMAIN + raw))}"
     if len(text) > LARGEST:
         raise Invalid("this approval reaches so many things that no token holds it", hint="approve fewer at a time")
     return text
 
 
-def parsed(token: str) -> tuple[Claims, bytes]:
-    """Return what a token says and its signature, neither believed yet. Raises: VerificationFailed."""
-    claims, _, signature = _taken_apart(token)
+def parse_token(token: str) -> tuple[TokenClaims, bytes]:
+    """Return the claims of a token and its signature, not verified yet. Raises: VerificationFailed."""
+    claims, _, signature = _split_token(token)
     return claims, signature
 
 
-class Glimpse(NamedTuple):
-    """What may be a token, as far as a look over thousands needs it: nothing of it was checked."""
+class TokenGlimpse(NamedTuple):
+    """The unverified fields of a possible token that a scan over thousands needs."""
 
     project: str
     approver: str
     seen: tuple[str, ...]
 
 
-def glimpse(token: str) -> Glimpse | None:
-    """Return what a token seems to say, at a fraction of what `parsed` costs; None for what is none."""
+def glimpse_token(token: str) -> TokenGlimpse | None:
+    """Return unverified fields of a token, much faster than `parse_token`; None if it is not one."""
     found = _TEXT.fullmatch(token) if len(token) <= LARGEST else None
     try:
-        value = json.loads(raw_of(found[1])) if found is not None else None
+        value = json.loads(decode_base64(found[1])) if found is not None else None
     except (VerificationFailed, ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or not isinstance(value.get("seen", []), list):
         return None
     words = (value.get("project"), value.get("approver"), *value.get("seen", []))
-    return Glimpse(words[0], words[1], words[2:]) if all(isinstance(word, str) for word in words) else None
+    return TokenGlimpse(words[0], words[1], words[2:]) if all(isinstance(word, str) for word in words) else None
 
 
-def _taken_apart(token: str) -> tuple[Claims, bytes, bytes]:
-    """Return what a token says, the bytes that say it, and their signature. Raises: VerificationFailed."""
+def _split_token(token: str) -> tuple[TokenClaims, bytes, bytes]:
+    """Return the claims of a token, their bytes and their signature. Raises: VerificationFailed."""
     if len(token) > LARGEST:
         raise VerificationFailed("the token is too long to be one")
     found = _TEXT.fullmatch(token)
     if found is None:
         raise VerificationFailed("the token does not have the form nx1.<claims>.<signature>")
     try:
-        raw, signature = raw_of(found[1]), raw_of(found[2])
-        value = parse(raw)
-        claims = Claims.from_value(value, "token")
+        raw, signature = decode_base64(found[1]), decode_base64(found[2])
+        value = parse_json(raw)
+        claims = TokenClaims.from_value(value, "token")
         _refuse_malformed(claims)
-        # Every field is there and in its one spelling: then these are the bytes that `issue` would sign again.
+        # Every field is present in canonical form, so these are the bytes that `issue_token` would sign.
         count = _FIELDS + sum(bool(getattr(claims, name)) for name in _ADDED)
-        same = len(value) == count and canonical(value) == raw
+        same = len(value) == count and canonical_json(value) == raw
     except (Invalid, VerificationFailed) as exc:
         raise VerificationFailed(f"the token is malformed: {exc.message}") from exc
     if not same:
@@ -178,18 +177,18 @@ def _taken_apart(token: str) -> tuple[Claims, bytes, bytes]:
     return claims, raw, signature
 
 
-def proved(token: str, approvers: Trusted, now: datetime | None = None) -> Claims:
-    """Return the claims of a token that an approver of this project signed, at any time before `now`, if given.
+def verify_token(token: str, approvers: TrustedKeys, now: datetime | None = None) -> TokenClaims:
+    """Return the claims of a token signed by an approver of this project, before `now` if given.
 
-    For who reads history: it says nothing else about time and use. Raises: VerificationFailed.
+    For reading history: checks neither expiry nor use. Raises: VerificationFailed.
     """
-    claims, raw, signature = _taken_apart(token)
+    claims, raw, signature = _split_token(token)
     if now is not None:
         refuse_future(claims, now, ELSEWHERE)
     if claims.project != approvers.project:
-        raise _other("project", claims.project, approvers.project)
+        raise _mismatch_error("project", claims.project, approvers.project)
     try:
-        verify(approvers.public_of(claims.approver), DOMAIN + raw, signature)
+        verify_signature(approvers.public_of(claims.approver), DOMAIN + raw, signature)
     except VerificationFailed as exc:
         if exc.context.get("approver"):
             raise
@@ -197,75 +196,47 @@ def proved(token: str, approvers: Trusted, now: datetime | None = None) -> Claim
     return claims
 
 
-def checked(token: str, expected: Expected, approvers: Trusted, now: datetime, ledger: Book) -> Claims:
-    """Return the claims of a token of scope `once` that approves exactly `expected`. It is not spent by this.
+def check_token(
+    token: str, expected: ExpectedAction, approvers: TrustedKeys, now: datetime, ledger: SpentTokens
+) -> TokenClaims:
+    """Return the claims of a token of scope `once` that approves exactly `expected`; does not spend it.
 
-    Raises: VerificationFailed, saying what differs.
+    Raises: VerificationFailed, with the difference.
     """
-    claims = proved(token, approvers)
+    claims = verify_token(token, approvers)
     if claims.scope != "once":
         raise VerificationFailed(f"the token has scope {claims.scope}; here only one for this very request counts")
     for name, value in vars(expected).items():
         if getattr(claims, name) != value:
-            raise _other(name, getattr(claims, name), value)
+            raise _mismatch_error(name, getattr(claims, name), value)
     _refuse_time(claims, now)
     ledger.refuse_spent(claims)
     return claims
 
 
-def redeemed(token: str, expected: Expected, approvers: Trusted, now: datetime, ledger: Book) -> Claims:
-    """Check a token and burn it; what it approved may be executed now, once. Raises: VerificationFailed, Busy."""
-    claims = checked(token, expected, approvers, now, ledger)
+def redeem_token(
+    token: str, expected: ExpectedAction, approvers: TrustedKeys, now: datetime, ledger: SpentTokens
+) -> TokenClaims:
+    """Check and spend a token; its action may then be executed once. Raises: VerificationFailed, Busy."""
+    claims = check_token(token, expected, approvers, now, ledger)
     ledger.spend(claims, now)
     return claims
 
 
-def granted(
-    token: str,
-    expected: Expected,
-    approvers: Trusted,
-    now: datetime,
-    ledger: Book,
-    covers: Callable[[Claims], bool],
-) -> Claims:
-    """Return the claims of a standing approval that holds for `expected`; `covers` judges what its scope reaches.
-
-    Raises: VerificationFailed.
-    """
-    claims = proved(token, approvers)
-    if claims.scope == "once":
-        raise VerificationFailed("the token is for one request, and no standing approval")
-    bound = ["kind", "role", *_BOUND[claims.scope]]
-    for name in bound:
-        if getattr(claims, name) != getattr(expected, name):
-            raise _other(name, getattr(claims, name), getattr(expected, name))
-    _refuse_time(claims, now)
-    ledger.refuse_spent(claims)
-    if not covers(claims):
-        raise VerificationFailed(f"the approval of scope {claims.scope} does not reach this request")
-    return claims
-
-
-# What a scope holds fast beside project, kind and role.
-_BOUND: dict[Scope, tuple[str, ...]] = {
-    "session": ("session",), "workflow": ("workflow",), "repository": (), "path": (), "argv": (),
-}  # fmt: skip
-
-
-def refuse_future(claims: Claims, now: datetime, skew: timedelta = SKEW) -> None:
-    """Refuse a token that was issued later than now. Raises: VerificationFailed."""
-    if claims.issued > milliseconds(now) + skew.total_seconds() * 1000:
+def refuse_future(claims: TokenClaims, now: datetime, skew: timedelta = SKEW) -> None:
+    """Raise an error for a token issued in the future. Raises: VerificationFailed."""
+    if claims.issued > unix_milliseconds(now) + skew.total_seconds() * 1000:
         raise VerificationFailed("the token is not valid yet: it was issued in the future", hint="look at the clock")
 
 
-def _refuse_time(claims: Claims, now: datetime) -> None:
-    here = milliseconds(now)
+def _refuse_time(claims: TokenClaims, now: datetime) -> None:
+    here = unix_milliseconds(now)
     refuse_future(claims, now)
     if here >= claims.expires:
         raise VerificationFailed("the token is expired", hint="approve again")
 
 
-def _refuse_malformed(claims: Claims) -> None:
+def _refuse_malformed(claims: TokenClaims) -> None:
     longest = LONGEST_ONCE if claims.scope == "once" else LONGEST
     reach = {"path": claims.paths, "argv": claims.argv, "session": claims.session, "workflow": claims.workflow}
     wrong = [
@@ -287,7 +258,7 @@ def _refuse_malformed(claims: Claims) -> None:
             raise Invalid(words)
 
 
-def _other(name: str, said: str, meant: str) -> VerificationFailed:
+def _mismatch_error(name: str, said: str, meant: str) -> VerificationFailed:
     words = {"request": "request", "result": "result tree", "patch_id": "patch", "base": "base"}.get(name, name)
     return VerificationFailed(
         f"the token is for another {words}", hint="approve what is to be done now", context={"token": said, "is": meant}

@@ -1,6 +1,6 @@
-"""All projects of one person: registry, references, permissions and audit, on the home repository's state ref.
+"""All projects of one user: registry, references, permissions and audit, on the home repository's state ref.
 
-What `status` and `init` need is here; the rest is imported from where it is made, so that they stay quick:
+`status` and `init` use what is imported here; everything else is imported from its own module, so that they stay fast:
 `standpoint` (the current project among all), `operations` (the table of levels), `reference`, `resolve`, `access`.
 """
 

@@ -1,22 +1,22 @@
-"""The one door between projects: is it permitted, is it written down, and only then it happens."""
+"""Checks and audits access between projects: every permitted write and every denial is logged before it happens."""
 
 import shlex
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import format_timestamp
 from gitnexus.base.errors import Failed, Invalid, NexusError, PermissionDenied
-from gitnexus.projects.audit import AuditLine, appended
-from gitnexus.projects.grants import Trusts, nobody, read_permissions
+from gitnexus.projects.audit import AuditLine, files_with_line
+from gitnexus.projects.grants import Trusts, read_permissions, trust_nobody
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import Operation
-from gitnexus.projects.permissions import held
+from gitnexus.projects.permissions import level_held
 from gitnexus.state import Change, Snapshot, State
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AccessRequest:
     """What the current project (None: outside any) wants to do to another."""
 
     operation: Operation
@@ -32,10 +32,10 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The level that is held; `broken` says why the permissions could not be read, which is a denial."""
+class AccessVerdict:
+    """The permission level held; `broken` says why the permissions are unreadable, which denies."""
 
-    request: Request
+    request: AccessRequest
     held: Level
     broken: str | None = None
 
@@ -45,30 +45,30 @@ class Verdict:
         return self.held.covers(self.request.operation.needs)
 
 
-def judged(snapshot: Snapshot, request: Request, trusts: Trusts = nobody) -> Verdict:
-    """Return what the permissions of the home state say."""
+def judge_access(snapshot: Snapshot, request: AccessRequest, trusts: Trusts = trust_nobody) -> AccessVerdict:
+    """Return the verdict by the permissions of the home state."""
     if request.is_internal:
-        return Verdict(request, Level.EXECUTE)
+        return AccessVerdict(request, Level.EXECUTE)
     try:
         permissions = read_permissions(snapshot, trusts)
     except Invalid as exc:
-        return Verdict(request, Level.NONE, exc.message)
+        return AccessVerdict(request, Level.NONE, exc.message)
     caller = request.caller.hash if request.caller and request.registered else None
-    return Verdict(request, held(permissions, caller, request.target.hash))
+    return AccessVerdict(request, level_held(permissions, caller, request.target.hash))
 
 
-def require(home: State, request: Request, now: datetime, *, audit_reads: bool) -> None:
-    """Let a request pass, or refuse it. Every write, execute and denial is in the audit first.
+def require_access(home: State, request: AccessRequest, now: datetime, *, audit_reads: bool) -> None:
+    """Raise an error unless the request is permitted. Every write, execute and denial is audited first.
 
-    Raises: PermissionDenied; Failed for what is permitted and cannot be written down.
+    Raises: PermissionDenied; Failed if a permitted request cannot be audited.
     """
     if request.is_internal:
         return
-    verdict = judged(home.latest(), request, home.trusts)
+    verdict = judge_access(home.latest(), request, home.trusts)
     if verdict.allowed and request.operation.needs is Level.READ and not audit_reads:
         return
     try:
-        verdict = home.transact(lambda snapshot: audited(snapshot, request, now, home.trusts))
+        verdict = home.transact(lambda snapshot: verdict_with_audit(snapshot, request, now, home.trusts))
     except (NexusError, OSError) as exc:
         if verdict.allowed:
             why = exc.message if isinstance(exc, NexusError) else exc.strerror or str(exc)
@@ -77,14 +77,16 @@ def require(home: State, request: Request, now: datetime, *, audit_reads: bool) 
                 hint=f"the audit is kept in {home.repo.common_dir}; try again when that can be written",
             ) from exc
     if not verdict.allowed:
-        raise denial(verdict)
+        raise denial_error(verdict)
 
 
-def audited(snapshot: Snapshot, request: Request, now: datetime, trusts: Trusts = nobody) -> Change[Verdict]:
-    """Return the verdict at this very commit, and the line that goes on top of it."""
-    verdict = judged(snapshot, request, trusts)
+def verdict_with_audit(
+    snapshot: Snapshot, request: AccessRequest, now: datetime, trusts: Trusts = trust_nobody
+) -> Change[AccessVerdict]:
+    """Return the verdict at this commit, and the audit line to write on top of it."""
+    verdict = judge_access(snapshot, request, trusts)
     line = AuditLine(
-        timestamp=stamp(now),
+        timestamp=format_timestamp(now),
         operation=request.operation.command,
         from_project=request.caller.hash if request.caller else None,
         to_project=request.target.hash,
@@ -94,12 +96,12 @@ def audited(snapshot: Snapshot, request: Request, now: datetime, trusts: Trusts 
         result="allowed" if verdict.allowed else "denied",
     )
     who = request.caller.name if request.caller else "nobody's project"
-    why = f"audit: {who} {line.result} {request.operation.value} on {request.target.name}"
-    return Change(appended(snapshot, line, now), why, verdict)
+    why = f"audit: {who} {line.result} {request.operation.command.removeprefix('git nexus ')} on {request.target.name}"
+    return Change(files_with_line(snapshot, line, now), why, verdict)
 
 
-def denial(verdict: Verdict) -> PermissionDenied:
-    """Return the refusal: what is held, what is needed, and the command that would grant it."""
+def denial_error(verdict: AccessVerdict) -> PermissionDenied:
+    """Return the error: the level held, the level needed, and the command that grants it."""
     request, needed = verdict.request, verdict.request.operation.needs
     caller, target = request.caller, request.target
     context = {
@@ -119,7 +121,7 @@ def denial(verdict: Verdict) -> PermissionDenied:
     who = f"project '{caller.name}'" if caller else "who is in no project"
     message = (
         f"{who} has '{verdict.held.value}' permission to '{target.name}', "
-        f"and git nexus {request.operation.value} requires '{needed.value}'"
+        f"and {request.operation.command} requires '{needed.value}'"
     )
     if caller is None:
         return PermissionDenied(

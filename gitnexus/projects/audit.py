@@ -1,12 +1,12 @@
-"""The audit: one line for every cross-project write, execute and denial, on the home repository's state ref."""
+"""Appends and reads audit lines for cross-project writes, executes and denials, on the home state ref."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from gitnexus.base.canonical import document, parse
-from gitnexus.base.clock import stamp
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.base.clock import format_timestamp
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import StoredRecord
 from gitnexus.projects.levels import Level
@@ -35,34 +35,34 @@ class AuditLine(StoredRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """The newest lines first, how many more there are, and how many could not be read."""
+class AuditPage:
+    """The newest lines, the number of further ones, and the number of unreadable ones."""
 
     lines: tuple[AuditLine, ...] = ()
     more: int = 0
     unreadable: int = 0
 
 
-def appended(snapshot: Snapshot, line: AuditLine, now: datetime) -> dict[str, bytes | None]:
-    """Return what to write so that the audit has one more line: nothing that is there changes."""
-    month = stamp(now)[:7]
+def files_with_line(snapshot: Snapshot, line: AuditLine, now: datetime) -> dict[str, bytes | None]:
+    """Return the files to write to append one audit line."""
+    month = format_timestamp(now)[:7]
     parts = [name for name in snapshot.names(FOLDER) if name.startswith(f"{month}.")]
-    name = parts[-1] if parts else _part(month, 1)
+    name = parts[-1] if parts else _part_name(month, 1)
     held = snapshot.read(f"{FOLDER}/{name}") or b""
     if len(held) >= _FULL:
-        name, held = _part(month, len(parts) + 1), b""
+        name, held = _part_name(month, len(parts) + 1), b""
     if held and not held.endswith(b"\n"):
         held += b"\n"  # somebody cut the last line off; ours is still one of its own
-    return {f"{FOLDER}/{name}": held + document(line.plain())}
+    return {f"{FOLDER}/{name}": held + json_document(line.plain())}
 
 
-def read(snapshot: Snapshot, limit: int) -> Read:
+def read_audit(snapshot: Snapshot, limit: int) -> AuditPage:
     """Return the newest lines."""
     lines: list[AuditLine] = []
     more = unreadable = 0
     for raw in _newest_first(snapshot):
         try:
-            line = AuditLine.from_value(parse(raw), FOLDER)
+            line = AuditLine.from_value(parse_json(raw), FOLDER)
         except Invalid:
             unreadable += 1
             continue
@@ -70,7 +70,7 @@ def read(snapshot: Snapshot, limit: int) -> Read:
             lines.append(line)
         else:
             more += 1
-    return Read(tuple(lines), more, unreadable)
+    return AuditPage(tuple(lines), more, unreadable)
 
 
 def _newest_first(snapshot: Snapshot) -> Iterator[bytes]:
@@ -80,5 +80,5 @@ def _newest_first(snapshot: Snapshot) -> Iterator[bytes]:
                 yield raw
 
 
-def _part(month: str, number: int) -> str:
+def _part_name(month: str, number: int) -> str:
     return f"{month}.{number:04d}.log"

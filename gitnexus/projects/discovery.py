@@ -1,21 +1,29 @@
-"""Find related tasks: candidates from the index, scored one by one."""
+"""Finds related tasks in all projects: selects candidates from the index and scores them."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitnexus.backlog.model import number_of
-from gitnexus.projects.index import Index, Row
-from gitnexus.projects.postings import FILES, LABELS, WORDS
-from gitnexus.projects.scoring import BASES, DECAY, SIBLING, Scores, boost, jaccard, weighted
+from gitnexus.backlog.model import number_of_id
+from gitnexus.projects.index.model import IndexRow, TaskIndex
+from gitnexus.projects.index.posting_lists import FILES, LABELS, WORDS
+from gitnexus.projects.scoring import (
+    BASES,
+    DECAY,
+    SIBLING,
+    Scores,
+    hierarchy_boost,
+    jaccard_similarity,
+    similarity_by_weight,
+)
 
 _KINDS = {"labels": LABELS, "description": WORDS, "files": FILES}
 _SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is looked for."""
+class RelatedQuery:
+    """The parameters of the search."""
 
     method: str = "auto"
     threshold: float = 0.6
@@ -23,7 +31,7 @@ class Asked:
 
     @property
     def least(self) -> float:
-        """What a base score must reach, since ancestors may add something."""
+        """The minimum base score, as ancestors may add to it."""
         return self.threshold - SIBLING if self.method == "auto" else self.threshold
 
     @property
@@ -31,60 +39,62 @@ class Asked:
         return f"{self.method} {self.threshold!r} {self.context}"
 
 
-def related(index: Index, source: Row, asked: Asked) -> list[dict[str, Any]]:
-    """Return every task of every project that is related enough, unsorted, nobody's permission applied.
+def find_related_tasks(index: TaskIndex, source: IndexRow, query: RelatedQuery) -> list[dict[str, Any]]:
+    """Return the sufficiently related tasks of all projects, unsorted and without permission checks.
 
-    The answer is kept until a project changes, also when it is empty.
+    The result is cached until a project changes, even if it is empty.
     """
-    kept = index.answer(source.project, source.id, asked.key)
+    kept = index.answer(source.project, source.id, query.key)
     if kept is not None:
         found: list[dict[str, Any]] = kept
         return found
     with index.reading():
-        rows = [row for row in candidates(index, source, asked) if row.n != source.n]
-        lines = _contexts(index, [source, *rows]) if asked.context else {}
-        scored = [(row, scores(source, row, lines)) for row in rows]
-    answer = [_told(source, row, marks, asked.method) for row, marks in scored
-              if marks.by(asked.method) > 0 and marks.by(asked.method) >= asked.threshold]  # fmt: skip
-    index.keep(source.project, source.id, asked.key, answer)
+        rows = [row for row in candidate_rows(index, source, query) if row.n != source.n]
+        lines = _context_words(index, [source, *rows]) if query.context else {}
+        scored = [(row, compute_scores(source, row, lines)) for row in rows]
+    answer = [_describe_relation(source, row, marks, query.method) for row, marks in scored
+              if marks.by(query.method) > 0 and marks.by(query.method) >= query.threshold]  # fmt: skip
+    index.keep(source.project, source.id, query.key, answer)
     return answer
 
 
-def candidates(index: Index, source: Row, asked: Asked) -> list[Row]:
+def candidate_rows(index: TaskIndex, source: IndexRow, query: RelatedQuery) -> list[IndexRow]:
     """Return the tasks that could reach the threshold."""
-    if asked.method == "hierarchy":
-        return _family(index, source)
-    if asked.context:
+    if query.method == "hierarchy":
+        return _family_rows(index, source)
+    if query.context:
         return list(index.rows())
     numbers: set[int] = set()
     for name in BASES:
-        if asked.method in ("auto", name):
+        if query.method in ("auto", name):
             numbers |= index.sharing(
-                _KINDS[name], getattr(source, "words" if name == "description" else name), asked.least
+                _KINDS[name], getattr(source, "words" if name == "description" else name), query.least
             )
     found = index.tasks(numbers)
-    if asked.method == "auto" and asked.threshold <= SIBLING:
-        found += [row for row in _family(index, source) if row.n not in numbers]
+    if query.method == "auto" and query.threshold <= SIBLING:
+        found += [row for row in _family_rows(index, source) if row.n not in numbers]
     return found
 
 
-def scores(source: Row, row: Row, lines: Mapping[int, Mapping[str, float]]) -> Scores:
+def compute_scores(source: IndexRow, row: IndexRow, lines: Mapping[int, Mapping[str, float]]) -> Scores:
     """Return every component of how two tasks are related."""
-    described = weighted(lines[source.n], lines[row.n]) if lines else jaccard(source.words, row.words)
+    described = (
+        similarity_by_weight(lines[source.n], lines[row.n]) if lines else jaccard_similarity(source.words, row.words)
+    )
     return Scores(
-        jaccard(source.labels, row.labels),
+        jaccard_similarity(source.labels, row.labels),
         described,
-        jaccard(source.files, row.files),
-        boost(source.ancestors, row.ancestors, one_project=source.project == row.project),
+        jaccard_similarity(source.files, row.files),
+        hierarchy_boost(source.ancestors, row.ancestors, one_project=source.project == row.project),
     )
 
 
-def ranked(
+def rank_answers(
     answer: Collection[Mapping[str, Any]], names: Mapping[str, str], readable: Callable[[str], bool], limit: int
 ) -> list[dict[str, Any]]:
-    """Return the best of what may be read: by score, then the project's name, then the task's number."""
+    """Return the best readable results: by score, then project name, then task number."""
     seen = [row for row in answer if row["project"] in names and readable(row["project"])]
-    best = sorted(seen, key=lambda row: (-row["score"], names[row["project"]], number_of(row["id"]), row["id"]))
+    best = sorted(seen, key=lambda row: (-row["score"], names[row["project"]], number_of_id(row["id"]), row["id"]))
     return [
         {
             "taskId": f"{row['project']}:{row['id']}",
@@ -101,14 +111,14 @@ def ranked(
     ]
 
 
-def _family(index: Index, source: Row) -> list[Row]:
+def _family_rows(index: TaskIndex, source: IndexRow) -> list[IndexRow]:
     if not source.parent:
         return []
     where = "WHERE project.hash = ? AND (task.parent = ? OR (task.grandparent = ? AND task.grandparent IS NOT NULL))"
     return list(index.rows(where, (source.project, source.parent, source.grandparent)))
 
 
-def _contexts(index: Index, rows: list[Row]) -> dict[int, dict[str, float]]:
+def _context_words(index: TaskIndex, rows: list[IndexRow]) -> dict[int, dict[str, float]]:
     """Return every task's words with its ancestors', which count half and a quarter."""
     by_key = {(row.project, row.id): row for row in rows}
     for row in list(rows):
@@ -128,8 +138,8 @@ def _contexts(index: Index, rows: list[Row]) -> dict[int, dict[str, float]]:
     return found
 
 
-def _told(source: Row, row: Row, marks: Scores, method: str) -> dict[str, Any]:
-    by = marks.best() if method == "auto" else method
+def _describe_relation(source: IndexRow, row: IndexRow, marks: Scores, method: str) -> dict[str, Any]:
+    by = marks.best_base() if method == "auto" else method
     if method == "auto" and max(marks.labels, marks.description, marks.files) == 0:
         by = "hierarchy"
     return {
@@ -139,12 +149,12 @@ def _told(source: Row, row: Row, marks: Scores, method: str) -> dict[str, Any]:
         "status": row.status,
         "score": marks.by(method),
         "method": by,
-        "reason": _reason(source, row, by),
+        "reason": _relation_reason(source, row, by),
         "scores": marks.plain(),
     }
 
 
-def _reason(source: Row, row: Row, by: str) -> str:
+def _relation_reason(source: IndexRow, row: IndexRow, by: str) -> str:
     if by == "hierarchy":
         return f"Same parent: {row.parent}" if row.parent == source.parent else f"Same grandparent: {row.grandparent}"
     name = "words" if by == "description" else by

@@ -1,22 +1,22 @@
-"""Find tasks by words: id, title, labels and description, wildcards, without case and accents, the best first."""
+"""Searches tasks by words in id, title, labels and description, with wildcards, ignoring case and accents."""
 
 import heapq
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gitnexus.backlog.model import number_of
+from gitnexus.backlog.model import number_of_id
 from gitnexus.base.errors import BadUsage
-from gitnexus.projects.index import Index, Row
+from gitnexus.projects.index.model import IndexRow, TaskIndex
 
 _ID, _TITLE, _LABEL, _TEXT = 8.0, 4.0, 2.0, 1.0
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return `text` without case and accents."""
     low = text.casefold()
     if low.isascii():
@@ -24,22 +24,22 @@ def folded(text: str) -> str:
     return "".join(ch for ch in unicodedata.normalize("NFKD", low) if not unicodedata.combining(ch))
 
 
-def patterns(query: str) -> list[str]:
+def query_patterns(query: str) -> list[str]:
     """Return the words of a query as patterns: * stands for anything, ? for one character. Raises: BadUsage."""
-    words = folded(query).split()
+    words = fold_text(query).split()
     if not any(re.search(r"[^*?]", word) for word in words):
         raise BadUsage("say what to search for", hint="a word, or part of one with *")
     return words
 
 
-def globbed(word: str) -> str:
+def glob_anywhere(word: str) -> str:
     """Return a word as a GLOB pattern that finds it anywhere; brackets are only brackets."""
     return f"*{word.replace('[', '[[]')}*"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which tasks may be found: those of `projects` (by hash, with their names), and of these what else is said."""
+class TaskFilter:
+    """Restricts the search: `projects` (by hash, with their names) and further fields."""
 
     projects: Mapping[str, str]
     statuses: tuple[str, ...] = ()
@@ -47,32 +47,37 @@ class Wanted:
     id: str = ""
 
 
-def found(index: Index, query: str, wanted: Wanted, limit: int) -> tuple[list[tuple[float, Row]], int]:
-    """Return the tasks that hold every word of a query and how well they fit, the best first, and how many there are.
+def find_tasks(
+    index: TaskIndex, query: str, task_filter: TaskFilter, limit: int
+) -> tuple[list[tuple[float, IndexRow]], int]:
+    """Return the tasks that contain every word of a query with their scores, best first, and the total number.
 
-    An empty query asks for all that is wanted. Only what is returned is read whole: a word may stand in every task.
+    An empty query matches all. Only returned tasks are read completely.
     """
-    words = patterns(query) if query.strip() else []
+    words = query_patterns(query) if query.strip() else []
     tests = [_Test(word) for word in words]
     with index.reading():
-        held = index.holding([globbed(word) for word in words], wanted.statuses)
-        scored = [(-_score(text, tests), wanted.projects[project], number_of(id_), id_, n)
-                  for n, project, id_, labels, text in held if _admits(wanted, project, id_, labels)]  # fmt: skip
+        held = index.holding([glob_anywhere(part) for test in tests for part in test.parts], task_filter.statuses)
+        scored = [
+            (-_score_text(text, tests), task_filter.projects[project], number_of_id(id_), id_, n)
+            for n, project, id_, labels, text in held
+            if _is_admitted(task_filter, project, id_, labels) and all(test.anywhere(text) for test in tests)
+        ]
         best = heapq.nsmallest(limit, scored)
         rows = {row.n: row for row in index.tasks(one[-1] for one in best)}
     return [(-one[0], rows[one[-1]]) for one in best], len(scored)
 
 
-def _admits(wanted: Wanted, project: str, id_: str, labels: str) -> bool:
+def _is_admitted(task_filter: TaskFilter, project: str, id_: str, labels: str) -> bool:
     return (
-        project in wanted.projects
-        and (not wanted.labels or wanted.labels <= set(json.loads(labels)))
-        and (not wanted.id or fnmatchcase(id_, wanted.id.replace("[", "[[]")))
+        project in task_filter.projects
+        and (not task_filter.labels or task_filter.labels <= set(json.loads(labels)))
+        and (not task_filter.id or fnmatchcase(id_, task_filter.id.replace("[", "[[]")))
     )
 
 
-def result(score: float, row: Row, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return one answer."""
+def search_result(score: float, row: IndexRow, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return one result as JSON."""
     return {
         "taskId": row.key,
         "ref": f"{names[row.project]}:{row.id}",
@@ -85,11 +90,7 @@ def result(score: float, row: Row, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _expression(word: str) -> str:
-    return "".join(r"\S*" if ch == "*" else r"\S" if ch == "?" else re.escape(ch) for ch in word)
-
-
-def _score(text: str, tests: list["_Test"]) -> float:
+def _score_text(text: str, tests: list["_Test"]) -> float:
     """A whole word counts double a part of one; the id counts most, then title, labels, description."""
     id_, title, labels, description = text.split("\n", 3)
     total = 0.0
@@ -106,12 +107,67 @@ def _score(text: str, tests: list["_Test"]) -> float:
 
 
 class _Test:
-    """A word of a query: whether a text holds it, holds it by itself, or is just that."""
+    """A word of a query: whether a text holds it, holds it by itself, or is just that.
+
+    What stands between stars is looked for one after the other, each at the first place there is: no text and no number
+    of stars makes that go back. Within a field a star does not reach over a blank.
+    """
 
     def __init__(self, word: str) -> None:
-        part = _expression(word)
-        pattern = re.compile(part)
-        # The texts that are scored hold every word somewhere; most words are plain, and `in` is ten times as quick.
-        self.holds: Callable[[str], Any] = pattern.search if "*" in word or "?" in word else lambda text: word in text
-        self.names = pattern.fullmatch
-        self.whole = re.compile(rf"(?<!\w){part}(?!\w)").search
+        self.parts = [part for part in word.split("*") if part.strip("?")] or [word.replace("*", "")]
+        self._pieces = [re.compile(_piece(part), re.DOTALL) for part in word.split("*") if part]
+        self._first = not word.startswith("*")
+        self._last = not word.endswith("*")
+        self._tail = word.rpartition("*")[2]
+        plain = "*" not in word and "?" not in word
+        # Most words are plain, and `in` is ten times as quick; the texts that are scored hold these somewhere.
+        self.anywhere: Callable[[str], bool] = (lambda text: True) if plain else self._in_order
+        self.holds: Callable[[str], Any] = (lambda text: word in text) if plain else self._in_a_word
+        self.names: Callable[[str], Any] = (lambda text: word == text) if plain else self._is
+        whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search
+        self.whole: Callable[[str], Any] = whole if plain else lambda text: any(map(self._is, _words(text)))
+
+    def _in_order(self, text: str) -> bool:
+        at = 0
+        for piece in self._pieces:
+            found = piece.search(text, at)
+            if found is None:
+                return False
+            at = found.end()
+        return True
+
+    def _in_a_word(self, text: str) -> bool:
+        return any(map(self._in_order, text.split()))
+
+    def _is(self, text: str) -> bool:
+        """True if a text is what the word stands for, from its first character to its last."""
+        pieces, at, end = self._pieces, 0, len(text)
+        if self._first and pieces:
+            found = pieces[0].match(text)
+            if found is None:
+                return False
+            at, pieces = found.end(), pieces[1:]
+            if not pieces:
+                return not self._last or at == end
+        if self._last and pieces:
+            end -= len(self._tail)
+            if end < at or pieces[-1].fullmatch(text, end) is None:
+                return False
+            pieces = pieces[:-1]
+        for piece in pieces:
+            found = piece.search(text, at, end)
+            if found is None:
+                return False
+            at = found.end()
+        return True
+
+
+def _piece(part: str) -> str:
+    return "".join("." if ch == "?" else re.escape(ch) for ch in part)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield what a person would call the words of a text: without the marks around them, and part by part."""
+    for token in text.split():
+        yield token.strip(".,;:!?()[]{}<>'\"`")
+        yield from re.findall(r"\w+", token)

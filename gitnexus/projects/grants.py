@@ -1,9 +1,9 @@
-"""The permissions on the home repository's state ref: what is written there, and what of it counts."""
+"""Reads the permissions between projects from the home state ref, and decides which of them count."""
 
 from collections.abc import Callable
 
-from gitnexus.projects.permissions import Permissions, checked, tightened
-from gitnexus.projects.store import known_version, stored, where
+from gitnexus.projects.permissions import Permissions, check_permissions, tighten_permissions
+from gitnexus.projects.store import check_version, home_file_name, read_record, with_schema
 from gitnexus.state import Snapshot
 
 PERMISSIONS = "permissions.json"
@@ -11,35 +11,35 @@ PERMISSIONS = "permissions.json"
 Trusts = Callable[[Snapshot, bytes], bool]
 
 
-def nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
-    """Trust no file: what holds as long as nobody says otherwise."""
+def trust_nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
+    """Trust no file; the default."""
     return False
 
 
-def read_permissions(snapshot: Snapshot, trusts: Trusts = nobody) -> Permissions:
+def read_permissions(snapshot: Snapshot, trusts: Trusts = trust_nobody) -> Permissions:
     """Return the permissions that count: as they are written if they are signed, else what they take away.
 
     Raises: Invalid, and leaves the file as it is: then everything external is denied.
     """
-    permissions = written_permissions(snapshot)
-    return permissions if is_in_force(snapshot, trusts) else tightened(permissions)
+    permissions = read_written_permissions(snapshot)
+    return permissions if is_in_force(snapshot, trusts) else tighten_permissions(permissions)
 
 
 def is_in_force(snapshot: Snapshot, trusts: Trusts) -> bool:
     """True if the permissions count as they are written; a signature is only asked for where they give something."""
-    permissions = written_permissions(snapshot)
-    return tightened(permissions) == permissions or trusts(snapshot, snapshot.read(PERMISSIONS) or b"")
+    permissions = read_written_permissions(snapshot)
+    return tighten_permissions(permissions) == permissions or trusts(snapshot, snapshot.read(PERMISSIONS) or b"")
 
 
-def written_permissions(snapshot: Snapshot) -> Permissions:
+def read_written_permissions(snapshot: Snapshot) -> Permissions:
     """Return the permissions as they are written, signed or not; the defaults if there are none. Raises: Invalid."""
-    permissions = stored(snapshot, PERMISSIONS, Permissions)
+    permissions = read_record(snapshot, PERMISSIONS, Permissions)
     if permissions is None:
         return Permissions()
-    known_version(PERMISSIONS, permissions.version)
-    return checked(permissions, where(PERMISSIONS))
+    check_version(PERMISSIONS, permissions.version)
+    return check_permissions(permissions, home_file_name(PERMISSIONS))
 
 
 def permissions_file(before: Permissions, after: Permissions) -> dict[str, bytes | None]:
     """Return what to write for changed permissions, nothing if they did not change."""
-    return {} if after == before else {PERMISSIONS: after.to_bytes()}
+    return {} if after == before else {PERMISSIONS: with_schema(after, "permissions")}

@@ -19,6 +19,6 @@ class Level(Enum):
 _ORDER = {level: number for number, level in enumerate(Level)}
 
 
-def lower(one: Level, other: Level) -> Level:
+def lower_level(one: Level, other: Level) -> Level:
     """Return the lower of two levels."""
     return other if one.covers(other) else one

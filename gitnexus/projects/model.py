@@ -1,4 +1,4 @@
-"""A project as the registry knows it."""
+"""`Project` and `Registry`: the records of the project registry."""
 
 import dataclasses
 import os
@@ -41,7 +41,7 @@ class Registry(StoredRecord):
         """Return the project that has `word` as its name or alias: one namespace."""
         return next((p for p in self.projects.values() if word == p.name or word in p.aliases), None)
 
-    def sorted(self) -> list[Project]:
+    def projects_by_name(self) -> list[Project]:
         """Return the projects by name."""
         return sorted(self.projects.values(), key=lambda project: (project.name, project.hash))
 
@@ -61,19 +61,29 @@ def hash_of(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
-def real(place: Path) -> str:
+def real_path(place: Path) -> str:
     """Return the path that a project is known by."""
     return os.path.realpath(place)
 
 
-def checked_name(word: str, what: str = "name") -> str:
+def require_name(word: str, what: str = "name") -> str:
     """Return a name that can be referred to. Raises: Invalid."""
-    if not NAME.fullmatch(word):
+    if not NAME.fullmatch(word) or word.startswith("-"):
         raise Invalid(
             f"{word!r} cannot be a project's {what}",
-            hint="use up to 64 letters, digits, - and _ (so that name:T1 can be read)",
+            hint="use up to 64 letters, digits, - and _, the first no - (so that name:T1 can be typed); "
+            f"for instance {usable_name(word)}",
+            context={"name": word, "proposal": usable_name(word)},
         )
     return word
+
+
+def usable_name(text: str) -> str:
+    """Return a name that can be referred to and is as near to a text as can be: Österreich is Osterreich."""
+    import unicodedata  # only for who needs a proposal
+
+    plain = "".join(ch for ch in unicodedata.normalize("NFKD", text) if not unicodedata.combining(ch))
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", plain).strip("-")[:64].strip("-") or "project"
 
 
 def default_name(place: Path) -> str:

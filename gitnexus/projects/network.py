@@ -4,30 +4,33 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gitnexus.backlog.graph import Cyclic, cycles, longest_chain, turned
-from gitnexus.backlog.model import number_of
-from gitnexus.backlog.reference import parsed
+from gitnexus.backlog.graph import Cyclic, find_cycles, longest_chain, reversed_edges
+from gitnexus.backlog.model import number_of_id
+from gitnexus.backlog.reference import parse_reference
 from gitnexus.base.errors import BadReference, NotFound
-from gitnexus.projects.index import Index, Row
+from gitnexus.projects.index.model import IndexRow, TaskIndex
 from gitnexus.projects.model import Project
-from gitnexus.projects.resolve import Located
+from gitnexus.projects.resolve import LocatedTask
 
 if TYPE_CHECKING:
-    from gitnexus.projects.drawing import Node, Picture
+    from gitnexus.projects.graph_render import GraphNode, GraphPicture
 
 _OPEN = ("pending", "active", "blocked")
 HIDDEN = "may not be read"
 LOST = "its project cannot be read where it is registered"
 
 
-class Network:
+class TaskNetwork:
     """The index, with the projects that are registered and those that the current project may read."""
 
-    def __init__(self, index: Index, projects: Iterable[Project], current: Project | None, readable: set[str]) -> None:
+    def __init__(
+        self, index: TaskIndex, projects: Iterable[Project], current: Project | None, readable: set[str]
+    ) -> None:
         self.index = index
         self.projects = {project.hash: project for project in projects}
         self.current = current
         self.readable = readable
+        self._uids: dict[str, dict[str, str]] = {}
         self.names = {project.hash: project.name for project in self.projects.values()}
 
     @cached_property
@@ -44,33 +47,72 @@ class Network:
     def _unreadable(self) -> set[str]:
         return self.index.unreadable()
 
+    def left_out(self) -> list[dict[str, str]]:
+        """Return the projects that may be read and cannot be, with the reason: no answer holds their tasks."""
+        if not self._unreadable & self.readable:
+            return []
+        from gitnexus.projects.index.refresh import why_unreadable  # only where something is wrong
+
+        rows = [self.projects[one] for one in self._unreadable & self.readable & self.projects.keys()]
+        return [{"project": row.name, "reason": why_unreadable(row) or "it could not be read a moment ago"}
+                for row in sorted(rows, key=lambda row: row.name)]  # fmt: skip
+
     def may_read(self, project: str) -> bool:
         """True if the current project may see another's tasks."""
         return project in self.readable
 
-    def row(self, at: Located) -> Row:
+    def row(self, located: LocatedTask) -> IndexRow:
         """Return a task that was asked for. Raises: NotFound."""
-        found = self.index.task(at.project.hash, at.task)
+        found = self.index.task(located.project.hash, located.task)
         if found is None:
-            raise NotFound(f"{at.project.name} has no task {at.task}", context={"taskId": at.task_id, "ref": at.ref})
+            raise NotFound(
+                f"{located.project.name} has no task {located.task}",
+                context={"taskId": located.task_id, "ref": located.ref},
+            )
         return found
 
-    def target(self, project: str, name: str, id_: str) -> tuple[str, str] | str:
-        """Return what a dependency means as (project, id), or why it means nothing."""
+    @cached_property
+    def _once(self) -> dict[tuple[str, str], list[str]]:
+        return self.index.once()
+
+    def target(self, project: str, name: str, id_: str, uid: str = "") -> tuple[str, str] | str:
+        """Return what a dependency means as (project, id), or why it means nothing.
+
+        Outside its own project that is the task with the `uid`; where none is noted, the one with the number, unless
+        another one had it before.
+        """
         try:
-            parsed(f"{name}:{id_}" if name else id_)
+            parse_reference(f"{name}:{id_}" if name else id_)
         except BadReference:
             return "is no reference to a task"
         owner = project if not name else self._owners.get(name)
-        return f"no project is called {name}" if owner is None else (owner, id_)
+        if owner is None:
+            return f"no project is called {name}"
+        if owner == project or not self.may_read(owner):
+            return owner, id_
+        if uid:
+            return self._by_uid(owner, id_, uid)
+        others = self._once.get((owner, id_))
+        if others:
+            named = " or ".join(f"{name}:{one}" for one in [id_, *others])
+            return f"may be {named}: a sync renumbered it before its identity was noted"
+        return owner, id_
 
-    def dependencies(self, row: Row) -> list[dict[str, Any]]:
+    def _by_uid(self, owner: str, id_: str, uid: str) -> tuple[str, str] | str:
+        if owner not in self._uids:
+            self._uids[owner] = self.index.uids(owner)
+        found = self._uids[owner].get(uid)
+        if found is None and owner not in self._unreadable and self.index.task(owner, id_) is not None:
+            return "is not there any more, another task has its number"
+        return owner, found or id_
+
+    def dependencies(self, row: IndexRow) -> list[dict[str, Any]]:
         """Return what a task depends on, each with its status, or with the reason why it is not known."""
-        return [self._dependency(row, name, id_) for name, id_ in self.index.depends(row)]
+        return [self._dependency_json(row, name, id_, uid) for name, id_, uid in self.index.depends(row)]
 
-    def _dependency(self, row: Row, name: str, id_: str) -> dict[str, Any]:
+    def _dependency_json(self, row: IndexRow, name: str, id_: str, uid: str) -> dict[str, Any]:
         written = f"{name}:{id_}" if name else id_
-        meant = self.target(row.project, name, id_)
+        meant = self.target(row.project, name, id_, uid)
         if isinstance(meant, str):
             return {"taskId": None, "ref": written, "project": name or self.names.get(row.project), "title": None,
                     "status": None, "location": "external" if name else "local", "reason": meant}  # fmt: skip
@@ -85,21 +127,21 @@ class Network:
             return {**plain, "title": None, "status": None, "location": location, "reason": why}
         return {**plain, "title": found.title, "status": found.status, "location": location}
 
-    def dependents(self, row: Row) -> list[dict[str, Any]]:
+    def dependents(self, row: IndexRow) -> list[dict[str, Any]]:
         """Return the tasks that wait for one, of all projects that may be read."""
         project = self.projects[row.project]
         names = [name for name in (project.name, *project.aliases) if self._owners.get(name) == project.hash]
-        found = [one for one in self.index.dependents(row.project, names, row.id) if self.may_read(one.project)]
-        return [self.told(one, row.project) for one in sorted(found, key=self._order)]
+        found = [one for one in self.index.dependents(row, names) if self.may_read(one.project)]
+        return [self.task_as_json(one, row.project) for one in sorted(found, key=self._row_order)]
 
-    def told(self, row: Row, seen_from: str | None = None) -> dict[str, Any]:
+    def task_as_json(self, row: IndexRow, seen_from: str | None = None) -> dict[str, Any]:
         """Return a task for an answer."""
         plain = {"taskId": row.key, "ref": f"{self.names[row.project]}:{row.id}", "project": self.names[row.project],
                  "title": row.title, "status": row.status}  # fmt: skip
         return plain if seen_from is None else {
             **plain, "location": "local" if row.project == seen_from else "external"}  # fmt: skip
 
-    def _order(self, row: Row) -> tuple[str, int, str]:
+    def _row_order(self, row: IndexRow) -> tuple[str, int, str]:
         return self.names[row.project], row.number, row.id
 
     @cached_property
@@ -115,11 +157,11 @@ class Network:
     def _links(self) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
         edges: dict[str, list[str]] = {}
         orphans: dict[str, list[dict[str, str]]] = {}
-        for project, id_, name, other in self.index.edges():
+        for project, id_, name, other, uid in self.index.edges():
             source = f"{project}:{id_}"
             if source not in self.tasks:
                 continue
-            meant = self.target(project, name, other)
+            meant = self.target(project, name, other, uid)
             reason = meant if isinstance(meant, str) else None
             key = "" if isinstance(meant, str) else f"{meant[0]}:{meant[1]}"
             if reason is None and key not in self.tasks:
@@ -131,8 +173,10 @@ class Network:
                 edges.setdefault(source, []).append(key)
             else:
                 written = f"{name}:{other}" if name else other
-                orphans.setdefault(source, []).append({"from": self._ref(source), "to": written, "reason": reason})
-        return edges, [one for source in sorted(orphans, key=self._key) for one in orphans[source]]
+                orphans.setdefault(source, []).append(
+                    {"from": self._ref_of_key(source), "to": written, "reason": reason}
+                )
+        return edges, [one for source in sorted(orphans, key=self._key_order) for one in orphans[source]]
 
     @property
     def edges(self) -> dict[str, list[str]]:
@@ -144,82 +188,87 @@ class Network:
         """Dependencies that lead nowhere, with the reason."""
         return self._links[1]
 
-    def _ref(self, key: str) -> str:
+    def _ref_of_key(self, key: str) -> str:
         project, _, id_ = key.partition(":")
         return f"{self.names[project]}:{id_}"
 
-    def blocking(self, row: Row) -> list[dict[str, Any]]:
-        """Return the open tasks that wait for one, directly or through others, the nearest first."""
-        waiting = turned(self.edges)
+    def waiting_tasks(self, row: IndexRow, *, closed_too: bool = False) -> list[dict[str, Any]]:
+        """Return the open tasks that wait for one, directly or through others, the nearest first.
+
+        What is done blocks nothing. `closed_too` counts tasks of every status, this one too.
+        """
+        waiting = reversed_edges(self.edges) if closed_too or row.status != "done" else {}
         seen, order = {row.key}, [row.key]
         for key in order:  # grows while it is walked
             for other in sorted(waiting.get(key, ())):
-                if other not in seen and self.tasks[other][1] in _OPEN:
+                if other not in seen and (closed_too or self.tasks[other][1] in _OPEN):
                     seen.add(other)
                     order.append(other)
-        return [self._plain(key) for key in order[1:]]
+        return [self._task_json(key) for key in order[1:]]
 
-    def critical_path(self, row: Row | None) -> list[dict[str, Any]]:
+    def critical_path(self, row: IndexRow | None, *, closed_too: bool = False) -> list[dict[str, Any]]:
         """Return the longest chain of open tasks, each waiting for the one before; of all, or that ends with one.
 
-        Raises: Cyclic, naming the circle as people write it.
+        `closed_too` counts tasks of every status. Raises: Cyclic, naming the circle as people write it.
         """
-        wanted = {key for key, (_, status) in self.tasks.items() if status in _OPEN}
+        wanted = {key for key, (_, status) in self.tasks.items() if closed_too or status in _OPEN}
         edges = {key: [t for t in self.edges.get(key, ()) if t in wanted] for key in wanted}
+        if row is not None and row.key not in wanted:
+            return []  # nothing is left to do for it
         if row is not None:
-            edges = _reachable(edges, row.key)
+            edges = _reachable_edges(edges, row.key)
         try:
-            chain = longest_chain(edges, self._key)
+            chain = longest_chain(edges, self._key_order)
         except Cyclic as exc:
-            raise Cyclic([self._ref(key) for key in exc.cycle]) from exc
+            raise Cyclic([self._ref_of_key(key) for key in exc.cycle]) from exc
         if row is not None and row.key in edges:
-            chain = _ending(edges, row.key, self._key)
-        return [self._plain(key) for key in chain]
+            chain = _longest_chain_to(edges, row.key, self._key_order)
+        return [self._task_json(key) for key in chain]
 
-    def circles(self) -> list[list[str]]:
+    def find_cycles(self) -> list[list[str]]:
         """Return the tasks that wait for each other in a circle."""
-        return cycles(self.edges)
+        return find_cycles(self.edges)
 
-    def picture(self, project: Project | None) -> "Picture":
+    def build_picture(self, project: Project | None) -> "GraphPicture":
         """Return the graph of one project with what it touches outside, or of all."""
-        from gitnexus.projects.drawing import picture  # a lookup draws nothing
+        from gitnexus.projects.graph_render import make_picture  # a lookup draws nothing
 
         mine = project.hash if project else None
         keys = {key for key in self.tasks if mine is None or key.startswith(f"{mine}:")}
         edges = [(a, b) for a, targets in self.edges.items() for b in targets if a in keys or b in keys]
         touched = keys | {key for edge in edges for key in edge}
-        circles = [circle for circle in self.circles() if mine is None or any(key in keys for key in circle)]
-        nodes = {key: self._node(key, external=key not in keys) for key in touched}
-        return picture(project.name if project else "all", nodes, edges, circles)
+        circles = [circle for circle in self.find_cycles() if mine is None or any(key in keys for key in circle)]
+        nodes = {key: self._graph_node(key, external=key not in keys) for key in touched}
+        return make_picture(project.name if project else "all", nodes, edges, circles)
 
-    def _node(self, key: str, *, external: bool) -> "Node":
-        from gitnexus.projects.drawing import Node
+    def _graph_node(self, key: str, *, external: bool) -> "GraphNode":
+        from gitnexus.projects.graph_render import GraphNode
 
         title, status = self.tasks[key]
-        return Node(key, self._ref(key), self.names[key.partition(":")[0]], title, status, external)
+        return GraphNode(key, self._ref_of_key(key), self.names[key.partition(":")[0]], title, status, external)
 
-    def _plain(self, key: str) -> dict[str, Any]:
+    def _task_json(self, key: str) -> dict[str, Any]:
         title, status = self.tasks[key]
-        ref = self._ref(key)
+        ref = self._ref_of_key(key)
         return {"taskId": key, "ref": ref, "project": ref.partition(":")[0], "title": title, "status": status}
 
-    def _key(self, key: str) -> tuple[str, int, str]:
+    def _key_order(self, key: str) -> tuple[str, int, str]:
         project, _, id_ = key.partition(":")
-        return self.names[project], number_of(id_), id_
+        return self.names[project], number_of_id(id_), id_
 
 
-def blocked(row: Row, dependencies: Iterable[Mapping[str, Any]]) -> list[str]:
+def blocking_reasons(row: IndexRow, dependencies: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return what keeps a task from being started: every dependency that is not done, or not known."""
     if row.status not in _OPEN:
         return []
-    return [_named(one) for one in dependencies if one["status"] != "done"]
+    return [_describe_dependency(one) for one in dependencies if one["status"] != "done"]
 
 
-def _named(one: Mapping[str, Any]) -> str:
+def _describe_dependency(one: Mapping[str, Any]) -> str:
     return f"{one['ref']} ({one.get('reason') or one['status']})"
 
 
-def _reachable(edges: Mapping[str, list[str]], start: str) -> dict[str, list[str]]:
+def _reachable_edges(edges: Mapping[str, list[str]], start: str) -> dict[str, list[str]]:
     seen, order = {start}, [start]
     for key in order:
         for other in edges.get(key, ()):
@@ -229,13 +278,13 @@ def _reachable(edges: Mapping[str, list[str]], start: str) -> dict[str, list[str
     return {key: list(edges.get(key, ())) for key in order}
 
 
-def _ending(edges: Mapping[str, list[str]], end: str, order: Callable[[str], Any]) -> list[str]:
+def _longest_chain_to(edges: Mapping[str, list[str]], end: str, order: Callable[[str], Any]) -> list[str]:
     """Return the longest chain that ends with a task; everything in `edges` is on a way to it."""
-    from gitnexus.backlog.graph import ordered
+    from gitnexus.backlog.graph import topological_order
 
     length: dict[str, int] = {}
     before: dict[str, str | None] = {}
-    for key in ordered(edges):
+    for key in topological_order(edges):
         best = min(set(edges[key]), key=lambda target: (-length[target], order(target)), default=None)
         before[key] = best
         length[key] = 1 + (length[best] if best is not None else 0)

@@ -2,6 +2,7 @@
 
 from enum import Enum
 
+from gitnexus.base.typed import COMMAND
 from gitnexus.projects.levels import Level
 
 
@@ -32,8 +33,13 @@ class Operation(Enum):
 
     @property
     def command(self) -> str:
-        """The command as the audit names it."""
-        return f"git nexus {self.value}"
+        """The command as refusals and the audit name it: the one that was typed, with the option if it is about that.
+
+        An agent's tools and programs that serve others are typed by nobody: then it is the command of the operation.
+        """
+        typed = COMMAND.get()
+        serves = typed in ("", "mcp", "tool", "chat", "web", "worker") or typed.startswith("hook")
+        return f"git nexus {self.value if serves or self.value.startswith(typed) else typed}"
 
 
 NEEDS: dict[Operation, Level] = {

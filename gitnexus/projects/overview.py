@@ -6,11 +6,11 @@ from gitnexus.base.record import Record
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
 from gitnexus.projects.operations import Operation
-from gitnexus.projects.place import Health, health
+from gitnexus.projects.place import Health, project_health
 from gitnexus.projects.standpoint import Standpoint
 
 
-class ProjectView(Record):
+class ProjectOverview(Record):
     """A row of the registry with its health and the permission that the current project holds on it."""
 
     hash: str
@@ -25,27 +25,27 @@ class ProjectView(Record):
     registered: bool = True
 
 
-def listed(standpoint: Standpoint) -> list[ProjectView]:
+def list_project_views(standpoint: Standpoint) -> list[ProjectOverview]:
     """Return every registered project: the registry belongs to the person, not to a project. Raises: Invalid."""
-    return [view(standpoint, row) for row in standpoint.registry.sorted()]
+    return [project_view(standpoint, row) for row in standpoint.registry.projects_by_name()]
 
 
-def readable(standpoint: Standpoint) -> list[ProjectView]:
+def list_readable_views(standpoint: Standpoint) -> list[ProjectOverview]:
     """Return the projects that the current one may read: what an agent gets. Raises: Invalid."""
-    return [view(standpoint, row) for row in standpoint.readable()]
+    return [project_view(standpoint, row) for row in standpoint.readable()]
 
 
-def shown(standpoint: Standpoint, word: str) -> ProjectView:
+def show_project(standpoint: Standpoint, word: str) -> ProjectOverview:
     """Return one project. Raises: ProjectNotFound, AmbiguousName, PermissionDenied."""
     project = standpoint.find(word)
-    standpoint.require(Operation.PROJECT_SHOW, project)
-    return view(standpoint, standpoint.registry.projects.get(project.hash, project))
+    standpoint.require_permission(Operation.PROJECT_SHOW, project)
+    return project_view(standpoint, standpoint.registry.projects.get(project.hash, project))
 
 
-def view(standpoint: Standpoint, row: Project) -> ProjectView:
+def project_view(standpoint: Standpoint, row: Project) -> ProjectOverview:
     """Return a row with what the disk and the permissions say about it."""
-    how, place = health(row)
-    return ProjectView(
+    how, place = project_health(row)
+    return ProjectOverview(
         hash=row.hash,
         name=row.name,
         path=row.path,

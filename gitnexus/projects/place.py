@@ -1,4 +1,4 @@
-"""What a project is on disk: a git repository with a state ref, or a folder with `.cleo/todo.json`."""
+"""Finds a project on disk: a git repository with a state ref, or a folder with `.cleo/todo.json`."""
 
 import os
 import stat
@@ -8,17 +8,17 @@ from typing import Literal
 
 from gitnexus.base.errors import NexusError, NotFound
 from gitnexus.git import Repo, discover, open_objects
-from gitnexus.projects.model import Project, default_name, hash_of, real
+from gitnexus.projects.model import Project, default_name, hash_of, real_path
 from gitnexus.state import STATE_REF, State
-from gitnexus.state.format import id_of
+from gitnexus.state.format import project_id_of
 
 CLEO_FILE = ".cleo/todo.json"
 Health = Literal["ok", "missing", "not a project", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A project where it lies: the real path that it is known by. A repository counts once, however many worktrees."""
+class ProjectPlace:
+    """A project on disk with its real path. A repository counts once, whatever its worktrees."""
 
     path: str
     kind: Literal["git", "cleo"]
@@ -28,45 +28,45 @@ class Place:
         """Return the row that an unregistered project would have by default."""
         return Project(hash=hash_of(self.path), path=self.path, name=default_name(Path(self.path)))
 
-    def identity(self) -> str | None:
+    def read_project_id(self) -> str | None:
         """Return the project's own id, the same in every clone; a CLEO folder has none."""
         if self.repo is None:
             return None
-        state = state_of(self.repo)
+        state = open_project_state(self.repo)
         try:
-            return id_of(state.snapshot)
+            return project_id_of(state.snapshot)
         finally:
             state.close()
 
 
-def at(folder: Path) -> Place | None:
-    """Return the project whose top is `folder`, or None. Raises: Failed where git cannot use the repository."""
-    repo = _repository(folder)
+def project_at(folder: Path) -> ProjectPlace | None:
+    """Return the project whose top is `folder`, or None. Raises: Failed if git cannot use the repository."""
+    repo = _repository_at(folder)
     if repo is not None and _has_state(repo):
-        return Place(real(repo.main_place), "git", repo)
-    return Place(real(folder), "cleo") if _is_cleo(folder) else None
+        return ProjectPlace(real_path(repo.main_folder), "git", repo)
+    return ProjectPlace(real_path(folder), "cleo") if _is_cleo(folder) else None
 
 
-def nearest(start: Path, *, inherit: bool = False) -> Place | None:
-    """Return the project that `start` lies in: the nearest ancestor that is one.
+def nearest_project(start: Path, *, inherit: bool = False) -> ProjectPlace | None:
+    """Return the project that contains `start`: the nearest ancestor that is one.
 
-    `inherit` lets GIT_DIR speak, for the command's own project only. Raises: Failed where git cannot tell.
+    `inherit` respects GIT_DIR, for the command's own project only. Raises: Failed if git cannot tell.
     """
     if inherit and "GIT_DIR" in os.environ:
         repo = discover(start, inherit=True)
         if _has_state(repo):
-            return Place(real(repo.main_place), "git", repo)
-    folder = Path(real(start))
-    return next((found for above in (folder, *folder.parents) if (found := at(above)) is not None), None)
+            return ProjectPlace(real_path(repo.main_folder), "git", repo)
+    folder = Path(real_path(start))
+    return next((found for above in (folder, *folder.parents) if (found := project_at(above)) is not None), None)
 
 
-def health(project: Project) -> tuple[Health, Place | None]:
-    """Return how a registered project is, and where; nothing is raised."""
+def project_health(project: Project) -> tuple[Health, ProjectPlace | None]:
+    """Return the health of a registered project and its location; never raises."""
     folder = Path(project.path)
     if not os.path.lexists(folder):
         return "missing", None
     try:
-        found = at(folder)
+        found = project_at(folder)
     except (NexusError, OSError):
         return "unreadable", None
     if found is None or found.path != project.path:
@@ -74,8 +74,8 @@ def health(project: Project) -> tuple[Health, Place | None]:
     return "ok", found
 
 
-def state_of(repo: Repo) -> State:
-    """Open another project's state for reading: its checkouts are none of our business."""
+def open_project_state(repo: Repo) -> State:
+    """Open another project's state for reading, without its checkouts."""
     return State(repo, open_objects(repo))
 
 
@@ -87,7 +87,7 @@ def _has_state(repo: Repo) -> bool:
         objects.close()
 
 
-def _repository(folder: Path) -> Repo | None:
+def _repository_at(folder: Path) -> Repo | None:
     """Return the repository whose top is `folder`; git is asked only where one can be."""
     bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
     if not bare and not os.path.lexists(folder / ".git"):
@@ -97,8 +97,8 @@ def _repository(folder: Path) -> Repo | None:
     except NotFound:
         return None
     # Below an empty .git folder git would find the repository above.
-    tops = {real(repo.place), real(repo.git_dir), real(repo.common_dir)}
-    return repo if real(folder) in tops else None
+    tops = {real_path(repo.folder), real_path(repo.git_dir), real_path(repo.common_dir)}
+    return repo if real_path(folder) in tops else None
 
 
 def _is_cleo(folder: Path) -> bool:

@@ -1,20 +1,20 @@
-"""From a word to a project: name, then alias, then hash prefix. Pure."""
+"""Resolves a word to a project by name, then alias, then hash prefix. Pure."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitnexus.backlog.reference import Reference
+from gitnexus.backlog.reference import TaskReference
 from gitnexus.base.errors import AmbiguousName, Conflict, NotFound, ProjectNotFound
 from gitnexus.base.text import one_line
 from gitnexus.projects.model import NAME, Project, Registry
 
-_PREFIX = re.compile(r"[0-9a-f]{4,12}")
+HASH_PREFIX = re.compile(r"[0-9a-f]{4,12}")
 _LIST = {"action": "List registered projects", "command": "git nexus project list"}
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedTask:
     """A task of a project; whether it exists is another question."""
 
     project: Project
@@ -31,22 +31,22 @@ class Located:
         return f"{self.project.name}:{self.task}"
 
 
-def found(registry: Registry, word: str) -> Project:
+def find_project(registry: Registry, word: str) -> Project:
     """Return the project that `word` names. Raises: ProjectNotFound, AmbiguousName."""
-    rows = registry.sorted()
+    rows = registry.projects_by_name()
     for matches in (
         [row for row in rows if row.name == word],
         [row for row in rows if word in row.aliases],
-        [row for row in rows if _PREFIX.fullmatch(word) and row.hash.startswith(word)],
+        [row for row in rows if HASH_PREFIX.fullmatch(word) and row.hash.startswith(word)],
     ):
         if len(matches) > 1:
-            raise _ambiguous(word, matches)
+            raise _ambiguous_error(word, matches)
         if matches:
             return matches[0]
-    raise _unknown(word, rows)
+    raise _unknown_error(word, rows)
 
 
-def still_there(registry: Registry, project: Project) -> Project:
+def require_row(registry: Registry, project: Project) -> Project:
     """Return the row of a project as it is now. Raises: Conflict if somebody took it out meanwhile."""
     row = registry.projects.get(project.hash)
     if row is None:
@@ -54,14 +54,14 @@ def still_there(registry: Registry, project: Project) -> Project:
     return row
 
 
-def located(registry: Registry, current: Project | None, reference: Reference) -> Located:
+def locate_task(registry: Registry, current: Project | None, reference: TaskReference) -> LocatedTask:
     """Return where a reference to one project leads. Raises: ProjectNotFound, AmbiguousName, NotFound."""
     if not reference.is_current:
-        return Located(found(registry, reference.project or ""), reference.task)
-    return Located(required(current), reference.task)
+        return LocatedTask(find_project(registry, reference.project or ""), reference.task)
+    return LocatedTask(require_current(current), reference.task)
 
 
-def required(current: Project | None) -> Project:
+def require_current(current: Project | None) -> Project:
     """Return the current project. Raises: NotFound outside any."""
     if current is None:
         raise NotFound(
@@ -72,7 +72,7 @@ def required(current: Project | None) -> Project:
     return current
 
 
-def _ambiguous(word: str, matches: Sequence[Project]) -> AmbiguousName:
+def _ambiguous_error(word: str, matches: Sequence[Project]) -> AmbiguousName:
     named = ", ".join(f"{row.name} ({row.hash})" for row in matches[:5])
     return AmbiguousName(
         f"'{one_line(word, 80)}' may be any of {named}",
@@ -86,7 +86,7 @@ def _ambiguous(word: str, matches: Sequence[Project]) -> AmbiguousName:
     )
 
 
-def _unknown(word: str, rows: Sequence[Project]) -> ProjectNotFound:
+def _unknown_error(word: str, rows: Sequence[Project]) -> ProjectNotFound:
     from difflib import get_close_matches  # only for who mistyped
 
     names = [row.name for row in rows]

@@ -1,4 +1,4 @@
-"""How related two tasks are: pure, and exactly as the decisions on the cross-project spec settle it."""
+"""Scores how related two tasks are, as the cross-project specification defines. Pure."""
 
 import re
 from collections.abc import Mapping, Set
@@ -28,7 +28,7 @@ class Scores:
     files: float = 0.0
     boost: float = 0.0
 
-    def best(self) -> str:
+    def best_base(self) -> str:
         """Return the base that is highest; among equals labels before description before files."""
         return max(BASES, key=lambda name: (getattr(self, name), -BASES.index(name)))
 
@@ -51,25 +51,25 @@ class Scores:
         }
 
 
-def words(title: str, description: str) -> frozenset[str]:
+def telling_words(title: str, description: str) -> frozenset[str]:
     """Return the telling words of a task; letters that are not ASCII separate."""
     return frozenset(_WORD.findall(f"{title} {description}".lower())) - STOP_WORDS
 
 
-def jaccard(one: Set[str], other: Set[str]) -> float:
+def jaccard_similarity(one: Set[str], other: Set[str]) -> float:
     """Return how much of both is shared, 0 for nothing at all."""
     together = len(one | other)
     return len(one & other) / together if together else 0.0
 
 
-def weighted(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+def similarity_by_weight(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     """Return the same for words that count differently."""
     keys = one.keys() | other.keys()
     most = sum(max(one.get(key, 0.0), other.get(key, 0.0)) for key in keys)
     return sum(min(one.get(key, 0.0), other.get(key, 0.0)) for key in keys) / most if most else 0.0
 
 
-def boost(mine: tuple[str, ...], theirs: tuple[str, ...], *, one_project: bool) -> float:
+def hierarchy_boost(mine: tuple[str, ...], theirs: tuple[str, ...], *, one_project: bool) -> float:
     """Return what shared ancestors add; `mine` and `theirs` are the ancestors, the parent first."""
     if not one_project or not mine or not theirs:
         return 0.0

@@ -1,38 +1,34 @@
-"""Where a cross-project verb is called from: the current project among all that are registered."""
+"""`Standpoint`: the current project among all registered ones, with its permissions, for cross-project commands."""
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Literal
 
-from gitnexus.backlog.reference import Reference
-from gitnexus.base.clock import now
+from gitnexus.backlog.reference import TaskReference
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Invalid, ProjectNotFound
 from gitnexus.projects import access, audit
 from gitnexus.projects.grants import is_in_force, read_permissions
+from gitnexus.projects.last_used import note_projects_used
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project, Registry
 from gitnexus.projects.operations import Operation
-from gitnexus.projects.permissions import Permissions, held
-from gitnexus.projects.place import Place
-from gitnexus.projects.resolve import Located, found, located, required
+from gitnexus.projects.permissions import Permissions, level_held
+from gitnexus.projects.place import ProjectPlace
+from gitnexus.projects.resolve import LocatedTask, find_project, locate_task, require_current
 from gitnexus.projects.store import read_registry
-from gitnexus.projects.touch import touch
 from gitnexus.state import Snapshot, State
 from gitnexus.state.home import make_home, open_home
 
-Life = Literal["short", "long"]
-
 
 class Standpoint:
-    """What commands and tools work with. Each question is answered from the newest state of the home repository."""
+    """The context of cross-project commands and tools; every query uses the newest home state."""
 
     def __init__(
         self,
-        here: Place | None,
+        here: ProjectPlace | None,
         *,
-        life: Life = "short",
-        clock: Callable[[], datetime] = now,
+        clock: Callable[[], datetime] = utc_now,
         audit_reads: Callable[[], bool] = lambda: False,
         guarded: Callable[[State], State] = lambda home: home,
     ) -> None:
@@ -42,7 +38,6 @@ class Standpoint:
         """
         self.here = here
         self.clock = clock
-        self._life = life
         self._audit_reads = audit_reads
         self._guarded = guarded
         self._home: State | None = None
@@ -51,15 +46,15 @@ class Standpoint:
 
     @property
     def home(self) -> State:
-        """The home state, made if it was not there."""
+        """The home state, created if necessary."""
         if self._home is None:
-            self._home = self._guarded(make_home(self._life))
+            self._home = self._guarded(make_home())
         return self._home
 
     @property
     def registry(self) -> Registry:
         """The registry as it is now. Raises: Invalid."""
-        snapshot = self._latest()
+        snapshot = self._latest_snapshot()
         if snapshot is not None and self._registry[0] != snapshot.commit:
             self._registry = (snapshot.commit, read_registry(snapshot))
         return self._registry[1]
@@ -67,14 +62,14 @@ class Standpoint:
     @property
     def permissions(self) -> Permissions:
         """The permissions as they are now. Raises: Invalid."""
-        snapshot = self._latest()
+        snapshot = self._latest_snapshot()
         if snapshot is not None and self._permissions[0] != snapshot.commit:
             self._permissions = (snapshot.commit, read_permissions(snapshot, self.home.trusts))
         return self._permissions[1]
 
     def permissions_count(self) -> bool:
         """True if the permissions are signed, or give nothing that would have to be. Raises: Invalid."""
-        snapshot = self._latest()
+        snapshot = self._latest_snapshot()
         return snapshot is None or is_in_force(snapshot, self.home.trusts)
 
     @property
@@ -89,7 +84,7 @@ class Standpoint:
 
     def find(self, word: str) -> Project:
         """Return the project that a name, an alias, a hash prefix or `.` names. Raises: ProjectNotFound, …"""
-        return required(self.current) if word == "." else found(self.registry, word)
+        return require_current(self.current) if word == "." else find_project(self.registry, word)
 
     def find_registered(self, word: str) -> Project:
         """The same for who needs a row of the registry. Raises: ProjectNotFound, AmbiguousName."""
@@ -102,10 +97,10 @@ class Standpoint:
             )
         return project
 
-    def locate(self, reference: Reference) -> Located:
+    def locate(self, reference: TaskReference) -> LocatedTask:
         """Return the project and task of a reference to one project. Raises: ProjectNotFound, AmbiguousName."""
         # The own project needs no registry, so that one which does not parse does not stop it.
-        return located(Registry() if reference.is_current else self.registry, self.current, reference)
+        return locate_task(Registry() if reference.is_current else self.registry, self.current, reference)
 
     def is_registered(self, project: Project) -> bool:
         """True if the registry has a row of it."""
@@ -116,40 +111,40 @@ class Standpoint:
 
     def level(self, target: Project) -> Level:
         """Return what the current project holds on another; `none` where the permissions cannot be read."""
-        return self._levels([target])[0]
+        return self._levels_held([target])[0]
 
     def readable(self) -> list[Project]:
         """Return the projects that the current one may read, itself among them, by name."""
-        rows = self.registry.sorted()
+        rows = self.registry.projects_by_name()
         current = self.current
         if current is not None and current.hash not in self.registry.projects:
             rows.append(current)
-        levels = self._levels(rows)
+        levels = self._levels_held(rows)
         return [row for row, level in zip(rows, levels, strict=True) if level.covers(Level.READ)]
 
-    def require(self, operation: Operation, target: Project, task: str | None = None) -> None:
+    def require_permission(self, operation: Operation, target: Project, task: str | None = None) -> None:
         """Let the current project do `operation` to `target`, or refuse; written down before it happens.
 
         Raises: PermissionDenied; Failed for what is permitted and cannot be audited.
         """
-        self.permit(operation, [target], task)
+        self.permit_operation(operation, [target], task)
         self.touch([target])
 
-    def permit(self, operation: Operation, targets: Sequence[Project], task: str | None = None) -> None:
+    def permit_operation(self, operation: Operation, targets: Sequence[Project], task: str | None = None) -> None:
         """The same for several projects at once; who asks tells `touch` which of them answered."""
         caller = self.current
         registered = caller is not None and self.is_registered(caller)
-        requests = [access.Request(operation, caller, target, task, registered) for target in targets]
+        requests = [access.AccessRequest(operation, caller, target, task, registered) for target in targets]
         outward = [request for request in requests if not request.is_internal]
         audit_reads = bool(outward) and self._audit_reads()
         for request in outward:
-            access.require(self.home, request, self.clock(), audit_reads=audit_reads)
+            access.require_access(self.home, request, self.clock(), audit_reads=audit_reads)
 
     def touch(self, projects: Iterable[Project]) -> None:
-        """Note that registered projects were used, best effort."""
+        """Record that registered projects were used, best effort."""
         known = [project for project in projects if self.is_registered(project)]
         if known:
-            touch(self.home, known, self.clock())
+            note_projects_used(self.home, known, self.clock())
 
     def name_of(self, key: str) -> str:
         """Return the name of a project by its hash; the hash itself of one that is no longer registered."""
@@ -164,10 +159,10 @@ class Standpoint:
             return exc.message
         return None
 
-    def audit(self, limit: int) -> audit.Read:
+    def read_audit_page(self, limit: int) -> audit.AuditPage:
         """Return the newest lines of the audit."""
-        snapshot = self._latest()
-        return audit.Read() if snapshot is None else audit.read(snapshot, limit)
+        snapshot = self._latest_snapshot()
+        return audit.AuditPage() if snapshot is None else audit.read_audit(snapshot, limit)
 
     def described(self) -> dict[str, str] | None:
         """Return the current project for an envelope, None outside any."""
@@ -175,12 +170,12 @@ class Standpoint:
         return current.described() if current else None
 
     def close(self) -> None:
-        """Let go of git."""
+        """Release git resources."""
         if self._home is not None:
             self._home.close()
             self._home = None
 
-    def _levels(self, targets: list[Project]) -> list[Level]:
+    def _levels_held(self, targets: list[Project]) -> list[Level]:
         current = self.current
         own = current.hash if current else None
         try:
@@ -188,10 +183,12 @@ class Standpoint:
         except Invalid:
             return [Level.EXECUTE if target.hash == own else Level.NONE for target in targets]
         caller = own if current and self.is_registered(current) else None
-        return [Level.EXECUTE if target.hash == own else held(permissions, caller, target.hash) for target in targets]
+        return [
+            Level.EXECUTE if target.hash == own else level_held(permissions, caller, target.hash) for target in targets
+        ]
 
-    def _latest(self) -> Snapshot | None:
+    def _latest_snapshot(self) -> Snapshot | None:
         if self._home is None:
-            found = open_home(self._life)
+            found = open_home()
             self._home = self._guarded(found) if found is not None else None
         return self._home.latest() if self._home else None

@@ -1,36 +1,38 @@
-"""The tools about projects, written by hand. An agent sees what its project may read, and grants itself nothing."""
+"""Table of the tools about projects. An agent sees what its project may read, and cannot grant itself anything."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.base.tool import Param, Tool
-from gitnexus.projects.overview import readable, shown
+from gitnexus.base.tool import NO_PARAMETERS, Tool
+from gitnexus.projects.overview import list_readable_views, show_project
 from gitnexus.projects.standpoint import Standpoint
 
 
-def _projects(standpoint: Standpoint, _params: Mapping[str, Any]) -> dict[str, Any]:
+def _projects_tool(standpoint: Standpoint, _params: Mapping[str, Any]) -> dict[str, Any]:
     current = standpoint.current
-    found = {"projects": [one.plain() for one in readable(standpoint)]}
+    found = {"projects": [one.plain() for one in list_readable_views(standpoint)]}
     return {**found, "current": current.name} if current else found
 
 
-def _project_show(standpoint: Standpoint, params: Mapping[str, Any]) -> dict[str, Any]:
-    return {"project": shown(standpoint, params["name"]).plain()}
+def _project_show_tool(standpoint: Standpoint, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"project": show_project(standpoint, params["name"]).plain()}
 
+
+_FORMS = "gitnexus.projects.parameters"
 
 _ALL = (
     Tool(
         "projects",
         "List the projects that this one may read, how they are, and which permission it holds on each.",
-        (),
-        _projects,
+        NO_PARAMETERS,
+        _projects_tool,
         reads_only=True,
     ),
     Tool(
         "project_show",
         "Show one project.",
-        (Param("name", "text", "Its name, an alias, 4 to 12 digits of its hash, or . for this one.", required=True),),
-        _project_show,
+        f"{_FORMS}:ProjectShowParameters",
+        _project_show_tool,
         reads_only=True,
     ),
 )

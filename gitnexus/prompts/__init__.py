@@ -1,7 +1,7 @@
-"""Typed prompt functions: a question with named inputs, an answer that has a form, whoever the model is.
+"""Typed prompt functions: named inputs go to a language model, a validated record comes back.
 
-Six functions, each with records for what goes in and what comes out. Their words are BAML files, ours in this package,
-a project's in `baml/` on the state ref if an approver signed them. Two ways to ask: `baml-py` and `pydantic-ai`.
+Six functions, each with records for its inputs and outputs. Their prompts are BAML files: ours in this package, a
+project's in `baml/` on the state ref if an approver signed them. Two client libraries: `baml-py` and `pydantic-ai`.
 """
 
 from gitnexus.prompts.call import Prompter, Reply

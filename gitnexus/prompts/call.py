@@ -1,4 +1,4 @@
-"""A call from its inputs to a checked answer: framed, redacted, asked, and asked again with what was wrong."""
+"""Calls a prompt function: quotes and redacts the inputs, asks the model, checks the answer, and retries on errors."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,21 +6,22 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from gitnexus.base.errors import Failed, Invalid
-from gitnexus.base.fence import mark_for
-from gitnexus.base.record import Record
-from gitnexus.base.text import one_line, visible
-from gitnexus.prompts.functions import Function, function_named
-from gitnexus.prompts.protocol import Question
+from gitnexus.base.text import make_visible, one_line
+from gitnexus.base.unique_fence import fence_mark_for
+from gitnexus.prompts.functions import PromptFunction, function_named
+from gitnexus.prompts.http import RetryLater
+from gitnexus.prompts.model import Form
+from gitnexus.prompts.protocol import PromptQuestion
 from gitnexus.prompts.settings import PromptSettings
 from gitnexus.prompts.table import WAYS
-from gitnexus.prompts.wire import Later, Unfit, Wire
-from gitnexus.prompts.words import FEEDBACK, built_in
+from gitnexus.prompts.wire import ModelConnection, UnusableReply
+from gitnexus.prompts.words import FEEDBACK, builtin_prompt_files
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.values import Values
 
 LARGEST_INPUT = 2 * 2**20
 _LONGEST_SAID = 4000
-Out = TypeVar("Out", bound=Record)
+Out = TypeVar("Out", bound=Form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,11 @@ class Prompter:
     """Asks models as the settings say. `values` are secrets that this machine knows; they never leave it."""
 
     settings: PromptSettings
-    files: Mapping[str, str] = field(default_factory=built_in)
+    files: Mapping[str, str] = field(default_factory=builtin_prompt_files)
     values: Values | None = None
     sleep: Callable[[float], None] = time.sleep
 
-    def call(self, name: str, given: Mapping[str, Any] | Record, form: type[Out], *, feedback: str = "") -> Reply[Out]:
+    def call(self, name: str, given: Mapping[str, Any] | Form, form: type[Out], *, feedback: str = "") -> Reply[Out]:
         """Return what a model answers, as a `form`, which is the function's output.
 
         `feedback` says what was wrong with an answer before, by who judges more than its form.
@@ -58,70 +59,70 @@ class Prompter:
         function = function_named(name)
         if function.output is not form:
             raise Invalid(f"{name} answers with {function.output.__name__}, not with {form.__name__}")
-        args = self._args(function, given)
-        args[FEEDBACK] = self._feedback(Unfit(feedback)) if feedback else ""
+        args = self._framed_inputs(function, given)
+        args[FEEDBACK] = self._render_feedback(UnusableReply(feedback)) if feedback else ""
         way = WAYS[self.settings.via]
-        wire = Wire(self.settings.endpoint_of(name))
+        wire = ModelConnection(self.settings.endpoint_of(name))
         wrong: list[str] = []
         for attempt in range(self.settings.retries + 1):
             try:
-                value = way.ask(Question(function, self.files, args), wire)
-                output = _fitting(function, value, wire.said)
-            except Unfit as exc:
+                value = way.ask(PromptQuestion(function, self.files, args), wire)
+                output = _parse_answer(function, value, wire.said)
+            except UnusableReply as exc:
                 wrong.append(exc.message)
-                args[FEEDBACK] = self._feedback(exc)
-            except Later as exc:
+                args[FEEDBACK] = self._render_feedback(exc)
+            except RetryLater as exc:
                 wrong.append(exc.message)
                 if attempt < self.settings.retries:
                     self.sleep(exc.after or 2.0**attempt)
             except Failed as exc:
-                exc.context.update(_spent(wire, attempt + 1))
+                exc.context.update(_usage_context(wire, attempt + 1))
                 raise
             else:
                 assert isinstance(output, form)  # noqa: S101
-                cost = self._cost(wire)
+                cost = self._cost_in_usd(wire)
                 return Reply(output, way.name, wire.endpoint.model, attempt + 1, wire.tokens_in, wire.tokens_out, cost,
                              tuple(wrong))  # fmt: skip
         tries = "1 try" if len(wrong) == 1 else f"{len(wrong)} tries"
         raise Failed(
             f"{name} got no answer that can be used in {tries}: {one_line(wrong[-1], 400)}",
             hint="ask again, choose another model, or do without: what needs no model goes on",
-            context={**_spent(wire, len(wrong)), "wrong": wrong},
+            context={**_usage_context(wire, len(wrong)), "wrong": wrong},
         )
 
-    def _args(self, function: Function, given: Mapping[str, Any] | Record) -> dict[str, str]:
+    def _framed_inputs(self, function: PromptFunction, given: Mapping[str, Any] | Form) -> dict[str, str]:
         """Return the inputs as they may leave: without secrets, and framed. Raises: Invalid."""
         plain = function.given(given)
         texts: dict[str, str] = {name: str(value) for name, value in vars(plain).items()}
         if sum(len(text) for text in texts.values()) > LARGEST_INPUT:
             raise Invalid(f"{function.name}: its inputs are larger than {LARGEST_INPUT // 2**20} MiB together")
-        return {**{name: framed(name, mask(text, self.values)) for name, text in texts.items()}, FEEDBACK: ""}
+        return {**{name: frame_input(name, mask(text, self.values)) for name, text in texts.items()}, FEEDBACK: ""}
 
-    def _feedback(self, exc: Unfit) -> str:
+    def _render_feedback(self, exc: UnusableReply) -> str:
         parts = [f"Your last answer could not be used: {one_line(mask(exc.message, self.values), 800)}."]
         if exc.said:
-            parts.append(framed("your last answer", mask(exc.said[:_LONGEST_SAID], self.values)))
+            parts.append(frame_input("your last answer", mask(exc.said[:_LONGEST_SAID], self.values)))
         return "\n".join([*parts, "Answer again, whole, in the form that is described above."])
 
-    def _cost(self, wire: Wire) -> float | None:
+    def _cost_in_usd(self, wire: ModelConnection) -> float | None:
         if wire.tokens_in is None:
             return None
         return wire.endpoint.cost(wire.tokens_in, wire.tokens_out or 0)
 
 
-def framed(name: str, text: str) -> str:
+def frame_input(name: str, text: str) -> str:
     """Return an input between two lines that it cannot hold; controls are spelled out."""
-    body = visible(text).strip("\n")
-    mark = mark_for([body])
+    body = make_visible(text).strip("\n")
+    mark = fence_mark_for([body])
     return f"<<< {mark} {name}\n{body or '(nothing)'}\n>>> {mark}"
 
 
-def _fitting(function: Function, value: Any, said: str) -> Record:
+def _parse_answer(function: PromptFunction, value: Any, said: str) -> Form:
     try:
         return function.answer(value)
     except Invalid as exc:
-        raise Unfit(exc.message, said) from exc
+        raise UnusableReply(exc.message, said) from exc
 
 
-def _spent(wire: Wire, attempts: int) -> dict[str, Any]:
+def _usage_context(wire: ModelConnection, attempts: int) -> dict[str, Any]:
     return {"attempts": attempts, "tokensIn": wire.tokens_in, "tokensOut": wire.tokens_out}

@@ -1,16 +1,16 @@
-"""The functions, by name: their file, what goes in, what comes out, and what no form can say about it."""
+"""The table of prompt functions by name: file, input and output documents, and checks that no schema can express."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.base.record import Record
 from gitnexus.prompts.model import (
     Action,
     AgendaPatchInput,
     ExecResult,
     ExecStepInput,
+    Form,
     MakePlanInput,
     Patch,
     Plan,
@@ -22,57 +22,46 @@ from gitnexus.prompts.model import (
     RoutedWorkflow,
     RouteInput,
 )
-from gitnexus.prompts.schema import RANGES
 
 _MOST = 500
 _ARGUMENT = {"patch": "diff", "command": "argv", "handoff": "receiver"}
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class PromptFunction:
     """One function. `about` is for people; `check` refuses what has the form and makes no sense."""
 
     name: str
     file: str
     about: str
-    inputs: type[Record]
-    output: type[Record]
+    inputs: type[Form]
+    output: type[Form]
     check: Callable[[Any], None]
 
-    def given(self, value: Mapping[str, Any] | Record) -> Record:
+    def given(self, value: Mapping[str, Any] | Form) -> Form:
         """Return what goes in. Raises: Invalid."""
-        plain = value.plain() if isinstance(value, Record) else value
+        plain = value.plain() if isinstance(value, Form) else value
         return self.inputs.from_value(dict(plain), self.name)
 
-    def answer(self, value: Any) -> Record:
+    def answer(self, value: Any) -> Form:
         """Return what came out, checked. Raises: Invalid, in words that a model can mend it by."""
-        found = self.output.from_value(_without_null(value), "the answer")
-        _check_ranges(found, "the answer")
+        found = self.output.from_value(_without_null_fields(value), "the answer")
         self.check(found)
         return found
 
 
-def function_named(name: str) -> Function:
+def function_named(name: str) -> PromptFunction:
     """Return a function. Raises: NotFound."""
     if name not in FUNCTIONS:
         raise NotFound(f"there is no prompt {name[:60]!r}", hint=f"there are: {', '.join(FUNCTIONS)}")
     return FUNCTIONS[name]
 
 
-def _without_null(value: Any) -> Any:
+def _without_null_fields(value: Any) -> Any:
     """Return a value without fields that are null: what is not said is not there."""
     if isinstance(value, dict):
-        return {key: _without_null(item) for key, item in value.items() if item is not None}
-    return [_without_null(item) for item in value] if isinstance(value, list) else value
-
-
-def _check_ranges(record: Record, where: str) -> None:
-    for name, value in vars(record).items():
-        if name in RANGES and not RANGES[name][0] <= value <= RANGES[name][1]:
-            raise Invalid(f"{where}: {name} should be {RANGES[name][0]} to {RANGES[name][1]}")
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, Record):
-                _check_ranges(one, f"{where}: {name}")
+        return {key: _without_null_fields(item) for key, item in value.items() if item is not None}
+    return [_without_null_fields(item) for item in value] if isinstance(value, list) else value
 
 
 def _check_ids(ids: Iterable[str], what: str) -> None:
@@ -87,7 +76,7 @@ def _check_ids(ids: Iterable[str], what: str) -> None:
         raise Invalid(f"the answer: there should be 1 to {_MOST} of {what}")
 
 
-def _route(found: RoutedWorkflow) -> None:
+def _check_route(found: RoutedWorkflow) -> None:
     _check_ids((node.id for node in found.nodes), "node")
     before: set[str] = set()
     for node in found.nodes:
@@ -97,64 +86,79 @@ def _route(found: RoutedWorkflow) -> None:
         before.add(node.id)
 
 
-def _research(found: ResearchBundle) -> None:
+def _check_research(found: ResearchBundle) -> None:
     for claim in found.claims:
         if not any(one.strip() for one in claim.citations):
             raise Invalid(f"the answer: the claim {claim.text[:60]!r} has no citation; move it to unresolved, or cite")
 
 
-def _plan(found: Plan) -> None:
-    _steps(found.steps)
+def _check_plan(found: Plan) -> None:
+    _check_steps(found.steps)
 
 
-def _steps(steps: tuple[PlanStep, ...]) -> None:
+def _check_steps(steps: tuple[PlanStep, ...]) -> None:
     _check_ids((step.id for step in steps), "step")
     for step in steps:
         if any(not argv or not argv[0] for argv in step.commands):
             raise Invalid(f"the answer: step {step.id}: a command is a list of words, and the first names a program")
 
 
-def _plan_patch(found: PlanChanges) -> None:
+def _check_plan_changes(found: PlanChanges) -> None:
     if not found.changes:
         raise Invalid("the answer: changes should hold at least one change")
     for change in found.changes:
         if (change.op == "remove") == bool(change.steps):
-            raise Invalid(f"the answer: {change.op} of {change.step[:40]} {_with(change.op)}")
+            raise Invalid(f"the answer: {change.op} of {change.step[:40]} {_describe_steps_rule(change.op)}")
         if change.steps:
-            _steps(change.steps)
+            _check_steps(change.steps)
 
 
-def _with(op: str) -> str:
+def _describe_steps_rule(op: str) -> str:
     return "should have no steps" if op == "remove" else "should say which steps"
 
 
-def _exec(found: ExecResult) -> None:
+def _check_exec_result(found: ExecResult) -> None:
     if (found.status == "blocked") != (found.blocked is not None):
         raise Invalid("the answer: blocked should be there if status is blocked, and only then")
     if found.status == "blocked" and found.actions:
         raise Invalid("the answer: a step that is blocked proposes no actions")
     for action in found.actions:
-        _action(action)
+        _check_action(action)
 
 
-def _action(action: Action) -> None:
+def _check_action(action: Action) -> None:
     wanted = _ARGUMENT[action.kind]
     if not getattr(action, wanted):
         raise Invalid(f"the answer: the {action.kind} {action.summary[:60]!r} should have {wanted}")
 
 
-def _nothing(_found: Patch) -> None:
+def _accept_any_patch(_found: Patch) -> None:
     """A patch is judged by who applies it."""
 
 
-FUNCTIONS: dict[str, Function] = {
+FUNCTIONS: dict[str, PromptFunction] = {
     one.name: one
     for one in (
-        Function("RoutePrompt", "router.baml", "which steps a request needs", RouteInput, RoutedWorkflow, _route),
-        Function("Research", "research.baml", "what is so, with citations", ResearchInput, ResearchBundle, _research),
-        Function("MakePlan", "plan.baml", "steps that can be carried out", MakePlanInput, Plan, _plan),
-        Function("PlanPatch", "plan.baml", "what changes in a plan", PlanPatchInput, PlanChanges, _plan_patch),
-        Function("ExecStep", "exec.baml", "actions for one step, or what blocks it", ExecStepInput, ExecResult, _exec),
-        Function("AgendaPatch", "agenda_patch.baml", "the agenda after a run", AgendaPatchInput, Patch, _nothing),
+        PromptFunction(
+            "RoutePrompt", "router.baml", "which steps a request needs", RouteInput, RoutedWorkflow, _check_route
+        ),
+        PromptFunction(
+            "Research", "research.baml", "what is so, with citations", ResearchInput, ResearchBundle, _check_research
+        ),
+        PromptFunction("MakePlan", "plan.baml", "steps that can be carried out", MakePlanInput, Plan, _check_plan),
+        PromptFunction(
+            "PlanPatch", "plan.baml", "what changes in a plan", PlanPatchInput, PlanChanges, _check_plan_changes
+        ),
+        PromptFunction(
+            "ExecStep",
+            "exec.baml",
+            "actions for one step, or what blocks it",
+            ExecStepInput,
+            ExecResult,
+            _check_exec_result,
+        ),
+        PromptFunction(
+            "AgendaPatch", "agenda_patch.baml", "the agenda after a run", AgendaPatchInput, Patch, _accept_any_patch
+        ),
     )
 }

@@ -1,17 +1,20 @@
-"""What goes into each function and what comes out. Names are those that the prompts use."""
+"""The documents that go into and come out of each prompt function. Field names are those that the prompts use."""
 
-from dataclasses import field
-from typing import ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from gitnexus.base.record import Record
+from pydantic import ConfigDict, Field
 
-Argv = tuple[str, ...]
+from gitnexus.base.document import Document, Many, json_schema_of
+
+Argv = Many[str]
+Percent = Annotated[int, Field(ge=0, le=100)]
+Risk = Annotated[int, Field(ge=0, le=3)]
 
 
-class Form(Record):
-    """A record whose fields are called the same in JSON, as models are told."""
+class Form(Document):
+    """A document whose fields are called the same in JSON, as models are told."""
 
-    _camel_case: ClassVar[bool] = False
+    model_config = ConfigDict(alias_generator=None)
 
 
 class RouteInput(Form):
@@ -27,16 +30,16 @@ class RoutedNode(Form):
     id: str
     type: Literal["research", "plan", "plan_patch", "exec", "review"]
     prompt: str
-    uses: tuple[str, ...] = ()
+    uses: Many[str] = ()
 
 
 class RoutedWorkflow(Form):
     """Which steps, how sure (0 to 100), and why in one sentence; `alternatives` are other ways to go, in words."""
 
-    nodes: tuple[RoutedNode, ...]
-    confidence: int
+    nodes: Many[RoutedNode]
+    confidence: Percent
     why: str
-    alternatives: tuple[str, ...] = ()
+    alternatives: Many[str] = ()
 
 
 class ResearchInput(Form):
@@ -50,8 +53,8 @@ class Claim(Form):
     """Something that is so, and the references that show it."""
 
     text: str
-    citations: tuple[str, ...]
-    confidence: int
+    citations: Many[str]
+    confidence: Percent
 
 
 class ResearchBundle(Form):
@@ -59,9 +62,9 @@ class ResearchBundle(Form):
 
     question: str
     summary: str
-    claims: tuple[Claim, ...] = ()
-    constraints: tuple[str, ...] = ()
-    unresolved: tuple[str, ...] = ()
+    claims: Many[Claim] = ()
+    constraints: Many[str] = ()
+    unresolved: Many[str] = ()
 
 
 class MakePlanInput(Form):
@@ -76,17 +79,17 @@ class MakePlanInput(Form):
 class StepContext(Form):
     """What a step is to be shown: references to documents, paths, words to search for, commands to look at."""
 
-    docs: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    grep: tuple[str, ...] = ()
-    commands: tuple[Argv, ...] = ()
+    docs: Many[str] = ()
+    paths: Many[str] = ()
+    grep: Many[str] = ()
+    commands: Many[Argv] = ()
 
 
 class StepCall(Form):
     """Which prompt function carries a step out, and with what."""
 
     fn: str
-    inputs: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, str] = Field(default_factory=dict)
 
 
 class PlanStep(Form):
@@ -94,13 +97,13 @@ class PlanStep(Form):
 
     id: str
     title: str
-    files: tuple[str, ...] = ()
-    commands: tuple[Argv, ...] = ()
-    risk: int = 0
-    questions: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ()
-    depends: tuple[str, ...] = ()
-    ctx: StepContext = field(default_factory=StepContext)
+    files: Many[str] = ()
+    commands: Many[Argv] = ()
+    risk: Risk = 0
+    questions: Many[str] = ()
+    accept: Many[str] = ()
+    depends: Many[str] = ()
+    ctx: StepContext = StepContext()
     baml: StepCall | None = None
 
 
@@ -108,8 +111,8 @@ class Plan(Form):
     """Steps in their order, and questions for a person."""
 
     goal: str
-    steps: tuple[PlanStep, ...]
-    questions: tuple[str, ...] = ()
+    steps: Many[PlanStep]
+    questions: Many[str] = ()
 
 
 class PlanPatchInput(Form):
@@ -126,14 +129,14 @@ class StepChange(Form):
     op: Literal["add", "replace", "remove", "split"]
     step: str
     why: str
-    steps: tuple[PlanStep, ...] = ()
+    steps: Many[PlanStep] = ()
 
 
 class PlanChanges(Form):
     """What changes in a plan, in its order."""
 
     summary: str
-    changes: tuple[StepChange, ...]
+    changes: Many[StepChange]
 
 
 class ExecStepInput(Form):
@@ -160,7 +163,7 @@ class Blocked(Form):
 
     kind: Literal["needs_research", "needs_plan_patch", "needs_user_input"]
     question: str
-    suggested_ctx: tuple[str, ...] = ()
+    suggested_ctx: Many[str] = ()
 
 
 class ExecResult(Form):
@@ -168,7 +171,7 @@ class ExecResult(Form):
 
     status: Literal["done", "blocked"]
     summary: str
-    actions: tuple[Action, ...] = ()
+    actions: Many[Action] = ()
     blocked: Blocked | None = None
 
 
@@ -184,3 +187,8 @@ class Patch(Form):
 
     summary: str
     diff: str = ""
+
+
+def prompt_schema(form: type[Any], name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a document, or a record, that goes into or comes out of a prompt function."""
+    return json_schema_of(form, f"urn:git-nexus:prompt:{name}:1")

@@ -1,4 +1,4 @@
-"""What a way of asking is: the words of a function and its inputs become an answer's value."""
+"""Defines a client library for prompts: takes a prompt with its inputs, returns the answer's value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,29 +6,29 @@ from typing import Any, Protocol
 
 from gitnexus import __version__
 from gitnexus.base.errors import Failed
-from gitnexus.prompts.functions import Function
-from gitnexus.prompts.wire import Wire
+from gitnexus.prompts.functions import PromptFunction
+from gitnexus.prompts.wire import ModelConnection
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PromptQuestion:
     """A function, the files that its words stand in, and its inputs, framed and without secrets."""
 
-    function: Function
+    function: PromptFunction
     files: Mapping[str, str]
     args: Mapping[str, str]
 
 
-class Way(Protocol):
+class AskingWay(Protocol):
     """One way of asking. Whether the value is right is not its concern: that is looked at above, for all alike."""
 
     name: str
 
-    def ask(self, question: Question, wire: Wire) -> Any:
-        """Return the JSON value that the model answered. Raises: Unfit, Later, Failed, Invalid."""
+    def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
+        """Return the JSON value that the model answered. Raises: UnusableReply, RetryLater, Failed, Invalid."""
 
 
-def missing(extra: str, library: str) -> Failed:
+def missing_library_error(extra: str, library: str) -> Failed:
     """Return the error for a library that is not installed."""
     install = f"pip install 'git-nexus[{extra}]=={__version__}'"
     return Failed(

@@ -1,14 +1,15 @@
-"""The part `prompts` of the settings: which way to ask, and where the models are. Keys are named, never written."""
+"""Parses the `prompts` section of the settings: client library, models and endpoints. Keys are named, never stored."""
 
-import os
 import re
-from dataclasses import field
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
+from gitnexus.base.document import Document, Many
 from gitnexus.base.errors import Failed, Invalid
-from gitnexus.base.record import Record
 from gitnexus.prompts.functions import FUNCTIONS
+from gitnexus.prompts.key_sources import read_key
 
 SECTION = "prompts"
 MOST_RETRIES = 5
@@ -17,12 +18,29 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 Via = Literal["baml", "pydantic-ai"]
 
 
-class Endpoint(Record):
-    """An OpenAI-compatible server, up to `/v1`. `key_env` is the name of a variable; prices are USD for a million."""
+ROLES = ("researcher", "planner", "executor")
+ROLE_OF_FUNCTION = {
+    "Research": "researcher",
+    "MakePlan": "planner",
+    "PlanPatch": "planner",
+    "AgendaPatch": "planner",
+    "ExecStep": "executor",
+}
 
+
+class ModelEndpoint(Document):
+    """An OpenAI-compatible server, up to `/v1`; prices are USD for a million tokens.
+
+    The key is in the variable `key_env`, in what `key_command` prints, or in the system's keyring under the account
+    `keyring`.
+    """
+
+    provider: str = ""
     url: str = ""
     model: str = ""
     key_env: str = ""
+    key_command: Many[str] = ()
+    keyring: str = ""
     seconds: int = 120
     usd_per_million_in: float | None = None
     usd_per_million_out: float | None = None
@@ -33,15 +51,8 @@ class Endpoint(Record):
         return urlsplit(self.url).hostname in _LOOPBACK
 
     def key(self) -> str:
-        """Return the key, empty if none is named. Raises: Failed where the variable is not set."""
-        if not self.key_env:
-            return ""
-        found = os.environ.get(self.key_env, "").strip()
-        if not found:
-            raise Failed(f"{self.key_env} is not set", hint="prompts.endpoint.keyEnv names the variable of the key")
-        if not found.isascii() or not found.isprintable():
-            raise Failed(f"{self.key_env} holds no key: it has characters that no header takes")
-        return found
+        """Return the key, empty if none is named. Raises: Failed where it cannot be read."""
+        return read_key(self.key_env, self.key_command, self.keyring)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
         """Return what tokens cost in USD, None if no price is known."""
@@ -50,27 +61,29 @@ class Endpoint(Record):
         return (tokens_in * self.usd_per_million_in + tokens_out * self.usd_per_million_out) / 1_000_000
 
 
-class PromptSettings(Record):
-    """All of the part. `functions` gives some functions an endpoint of their own."""
+class PromptSettings(Document):
+    """All of the part. `use` says which of the `models` a role asks; `functions` give a function its own endpoint."""
 
     via: Via = "baml"
     retries: int = 2
-    endpoint: Endpoint = field(default_factory=Endpoint)
-    functions: dict[str, Endpoint] = field(default_factory=dict)
+    endpoint: ModelEndpoint = ModelEndpoint()
+    models: dict[str, ModelEndpoint] = Field(default_factory=dict)
+    use: dict[str, str] = Field(default_factory=dict)
+    functions: dict[str, ModelEndpoint] = Field(default_factory=dict)
 
-    def endpoint_of(self, name: str) -> Endpoint:
+    def endpoint_of(self, name: str) -> ModelEndpoint:
         """Return where a function is asked. Raises: Failed where nobody said."""
-        found = self.functions.get(name, self.endpoint)
+        role = ROLE_OF_FUNCTION.get(name, "")
+        used = self.models.get(self.use.get(role, ""), self.endpoint)
+        found = self.functions.get(name, used)
         if not found.url:
             raise Failed(
-                f"no model is set for {name}",
-                hint='write {"prompts": {"endpoint": {"url": "http://127.0.0.1:11434/v1", "model": "NAME"}}} into '
-                "settings.json in $NEXUS_HOME",
+                f"no model is set for {name}", hint="git nexus model add sets one up", fix="git nexus model add"
             )
         return found
 
 
-def settings_of(value: Any) -> PromptSettings:
+def parse_prompt_settings(value: Any) -> PromptSettings:
     """Return the checked settings. Raises: Invalid, naming what is wrong."""
     where = f"settings.json: {SECTION}"
     found = PromptSettings.from_value(value, where)
@@ -80,12 +93,24 @@ def settings_of(value: Any) -> PromptSettings:
         if name not in FUNCTIONS:
             raise Invalid(f"{where}: functions: {name[:40]} is none", hint=f"there are: {', '.join(FUNCTIONS)}")
     check_endpoint(found.endpoint, f"{where}: endpoint")
+    for name, one in found.models.items():
+        check_endpoint(one, f"{where}: models: {name[:40]}")
+        if not one.url:
+            raise Invalid(f"{where}: models: {name[:40]}: url is missing")
+    for role, name in found.use.items():
+        if role not in ROLES:
+            raise Invalid(f"{where}: use: {role[:40]} is no role", hint=f"there are: {', '.join(ROLES)}")
+        if name not in found.models:
+            raise Invalid(
+                f"{where}: use: {role}: there is no model {name[:40]!r}",
+                hint="git nexus model list shows those that there are",
+            )
     for name, one in found.functions.items():
         check_endpoint(one, f"{where}: functions: {name}")
     return found
 
 
-def check_endpoint(one: Endpoint, where: str) -> None:
+def check_endpoint(one: ModelEndpoint, where: str) -> None:
     """Refuse an endpoint to which no prompt should go. Raises: Invalid."""
     if not one.url:
         return
@@ -104,10 +129,18 @@ def check_endpoint(one: Endpoint, where: str) -> None:
         raise Invalid(f"{where}: without https only this machine is asked", hint="prompts would go out in the clear")
     if not 0 < len(one.model) <= 200 or not one.model.isprintable():
         raise Invalid(f"{where}: model should name a model")
-    if one.key_env and not _VARIABLE.fullmatch(one.key_env):
-        raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
-                      hint="the key itself never stands in a file of ours")  # fmt: skip
+    _check_key_source(one, where)
     if not 1 <= one.seconds <= 3600:
         raise Invalid(f"{where}: seconds should be 1 to 3600")
     if any(price is not None and not 0 <= price <= 1e6 for price in (one.usd_per_million_in, one.usd_per_million_out)):
         raise Invalid(f"{where}: a price should be between 0 and 1,000,000")
+
+
+def _check_key_source(one: ModelEndpoint, where: str) -> None:
+    if one.key_env and not _VARIABLE.fullmatch(one.key_env):
+        raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
+                      hint="the key itself never stands in a file of ours")  # fmt: skip
+    if sum(map(bool, (one.key_env, one.key_command, one.keyring))) > 1:
+        raise Invalid(f"{where}: keyEnv, keyCommand and keyring are three ways, and one is enough")
+    if len(one.keyring) > 100 or not one.keyring.isprintable():
+        raise Invalid(f"{where}: keyring should be the name of an account")

@@ -1,7 +1,7 @@
-"""The ways of asking, by name."""
+"""The table of client libraries by name."""
 
-from gitnexus.prompts.protocol import Way
+from gitnexus.prompts.protocol import AskingWay
 from gitnexus.prompts.viabaml import ViaBaml
 from gitnexus.prompts.viapydantic import ViaPydanticAi
 
-WAYS: dict[str, Way] = {"baml": ViaBaml(), "pydantic-ai": ViaPydanticAi()}
+WAYS: dict[str, AskingWay] = {"baml": ViaBaml(), "pydantic-ai": ViaPydanticAi()}

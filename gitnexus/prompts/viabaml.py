@@ -1,21 +1,22 @@
-"""Asking through BAML: it writes the messages and reads the answer, leniently. The request itself is ours."""
+"""Asks a model through BAML, which renders the messages and parses the answer leniently; the HTTP request is ours."""
 
 import re
 import types
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gitnexus.base.document import json_schema_body
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 from gitnexus.prompts.functions import FUNCTIONS
-from gitnexus.prompts.protocol import Question, missing
-from gitnexus.prompts.schema import baml_of
-from gitnexus.prompts.wire import Unfit, Wire
+from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
+from gitnexus.prompts.wire import ModelConnection, UnusableReply
 
 if TYPE_CHECKING:
     from baml_py import BamlRuntime
 
 _ROOT = "baml"
+_ATOMS = {"string": "string", "integer": "int", "boolean": "bool"}
 _REASON = re.compile(r'reason: "((?:[^"\\]|\\.)*)"')
 
 
@@ -24,14 +25,14 @@ class ViaBaml:
 
     name = "baml"
 
-    def ask(self, question: Question, wire: Wire) -> Any:
+    def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
         try:
             from baml_py import BamlRuntime, ClientRegistry  # 60 to 130 ms, and an extra: only who asks pays
             from baml_py.baml_py import BamlError
         except ImportError as exc:
-            raise missing("baml", "baml-py") from exc
-        _quiet()
-        runtime = _runtime(tuple(sorted(question.files.items())))
+            raise missing_library_error("baml", "baml-py") from exc
+        _silence_baml_log()
+        runtime = _baml_runtime(tuple(sorted(question.files.items())))
         assert isinstance(runtime, BamlRuntime)  # noqa: S101
         registry = ClientRegistry()
         # The name stands in its own reports alone: where the request goes, the wire decides.
@@ -46,42 +47,71 @@ class ViaBaml:
             request = runtime.build_request_sync(name, dict(question.args), context, None, registry, {}, False)
             sent = request.body.json()["messages"]
         except BamlError as exc:
-            raise Invalid(f"{question.function.file}: {name}: {_reason(exc)}") from exc
+            raise Invalid(f"{question.function.file}: {name}: {_reason_of_error(exc)}") from exc
         wire.ask(sent)
         plain = types.ModuleType("plain")  # classes that it does not find there stay plain values
         try:
             return runtime.parse_llm_response(name, wire.said, plain, plain, plain, False, context, None, registry, {})
         except BamlError as exc:
-            raise Unfit(f"it does not have the form: {_reason(exc)}", wire.said) from exc
+            raise UnusableReply(f"it does not have the form: {_reason_of_error(exc)}", wire.said) from exc
 
 
 @cache
-def _quiet() -> None:
+def _silence_baml_log() -> None:
     from baml_py.baml_py import set_log_level
 
     set_log_level("OFF")  # it would print whole prompts
 
 
 @cache
-def _runtime(files: tuple[tuple[str, str], ...]) -> "BamlRuntime":
+def _baml_runtime(files: tuple[tuple[str, str], ...]) -> "BamlRuntime":
     """Return the runtime of some files, with the classes of all answers. Raises: Invalid."""
     from baml_py import BamlRuntime
     from baml_py.baml_py import BamlError
 
     texts = {f"{_ROOT}/{name}": text for name, text in files}
-    texts[f"{_ROOT}/types.baml"] = types_text()
+    texts[f"{_ROOT}/types.baml"] = render_baml_types()
     try:
         return BamlRuntime.from_files(_ROOT, texts, {})
     except BamlError as exc:
-        raise Invalid(f"the prompts are no BAML: {_reason(exc)}") from exc
+        raise Invalid(f"the prompts are no BAML: {_reason_of_error(exc)}") from exc
 
 
-def types_text() -> str:
+def render_baml_types() -> str:
     """Return the classes that all answers are made of, as BAML."""
-    return baml_of(one.output for one in FUNCTIONS.values())
+    classes: dict[str, str] = {}
+    for function in FUNCTIONS.values():
+        schema = json_schema_body(function.output)
+        for name, form in {function.output.__name__: schema, **schema.get("$defs", {})}.items():
+            classes[name] = _baml_class(name, form)
+    return "\n".join(classes[name] for name in sorted(classes))
 
 
-def _reason(exc: Exception) -> str:
+def _baml_class(name: str, schema: dict[str, Any]) -> str:
+    rows = []
+    for field, value in schema["properties"].items():
+        # A list that is missing is an empty one to BAML; anything else has to be said to be optional.
+        optional = field not in schema.get("required", ()) and value.get("type") != "array"
+        rows.append(f"  {field} {_baml_type(value)}{'?' if optional else ''}")
+    return "\n".join([f"class {name} {{", *rows, "}", ""])
+
+
+def _baml_type(schema: dict[str, Any]) -> str:
+    match schema:
+        case {"$ref": ref}:
+            return str(ref).rpartition("/")[2]
+        case {"enum": values}:
+            return "(" + " | ".join(f'"{value}"' for value in values) + ")"
+        case {"type": "array", "items": items}:
+            return f"{_baml_type(items)}[]"
+        case {"type": "object", "additionalProperties": values}:
+            return f"map<string, {_baml_type(values)}>"
+        case {"type": atom}:
+            return _ATOMS[atom]
+    raise ValueError(f"no type of BAML for {schema}")
+
+
+def _reason_of_error(exc: Exception) -> str:
     """Return what BAML says, without its own insides: the innermost reasons where it tells any."""
     text = " ".join(str(exc).partition("Stack backtrace")[0].split())
     reasons = [found for found in _REASON.findall(text) if not found.startswith("Failed while parsing")]

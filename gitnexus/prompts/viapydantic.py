@@ -1,4 +1,4 @@
-"""Asking through pydantic-ai: an agent without tools, whose answer is a JSON object. The request itself is ours."""
+"""Asks a model through pydantic-ai: an agent without tools that answers with JSON; the HTTP request is ours."""
 
 import asyncio
 import json
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.text import one_line
-from gitnexus.prompts.protocol import Question, missing
-from gitnexus.prompts.schema import schema_of
-from gitnexus.prompts.wire import Unfit, Wire
-from gitnexus.prompts.words import messages
+from gitnexus.prompts.model import prompt_schema
+from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
+from gitnexus.prompts.wire import ModelConnection, UnusableReply
+from gitnexus.prompts.words import render_messages
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -23,21 +23,21 @@ class ViaPydanticAi:
 
     name = "pydantic-ai"
 
-    def ask(self, question: Question, wire: Wire) -> Any:
+    def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
         try:
             import pydantic_ai  # noqa: F401, I001 - with the other two 700 ms and more, and an extra: only who asks pays
             import httpx2  # noqa: F401
             import openai  # noqa: F401
         except ImportError as exc:
-            raise missing("llm", "pydantic-ai") from exc
-        schema = schema_of(question.function.output, question.function.name)
+            raise missing_library_error("llm", "pydantic-ai") from exc
+        schema = prompt_schema(question.function.output, question.function.name)
         form = _FORM.format(schema=json.dumps(schema))
-        turns = messages(question.files, question.function, question.args, form)
+        turns = render_messages(question.files, question.function, question.args, form)
         box: list[Any] = []
 
         def work() -> None:
             try:
-                box.append(asyncio.run(_answered(question.function.name, schema, turns, wire)))
+                box.append(asyncio.run(_ask_agent(question.function.name, schema, turns, wire)))
             except (NexusError, RuntimeError) as exc:
                 box.append(exc)
 
@@ -54,7 +54,7 @@ class ViaPydanticAi:
         return box[0]
 
 
-async def _answered(name: str, schema: dict[str, Any], turns: list[dict[str, str]], wire: Wire) -> Any:
+async def _ask_agent(name: str, schema: dict[str, Any], turns: list[dict[str, str]], wire: ModelConnection) -> Any:
     from openai import AsyncOpenAI
     from pydantic_ai import Agent, PromptedOutput, StructuredDict
     from pydantic_ai.exceptions import AgentRunError
@@ -65,7 +65,7 @@ async def _answered(name: str, schema: dict[str, Any], turns: list[dict[str, str
     trouble: list[NexusError] = []
     system = "\n\n".join(one["content"] for one in turns if one["role"] == "system")
     asked = "\n\n".join(one["content"] for one in turns if one["role"] == "user")
-    async with _client(wire, trouble) as http:
+    async with _make_http_client(wire, trouble) as http:
         client = AsyncOpenAI(base_url="http://unused", api_key="unused", http_client=http, max_retries=0)
         # Servers differ in which response_format they take; the prompt says it, and the answer is checked.
         profile = OpenAIModelProfile(supports_json_object_output=False)
@@ -78,10 +78,12 @@ async def _answered(name: str, schema: dict[str, Any], turns: list[dict[str, str
             if trouble:
                 raise trouble[0] from exc
             why = exc.__cause__ or exc
-            raise Unfit(f"it does not have the form: {one_line(' '.join(str(why).split()), 400)}", wire.said) from exc
+            raise UnusableReply(
+                f"it does not have the form: {one_line(' '.join(str(why).split()), 400)}", wire.said
+            ) from exc
 
 
-def _client(wire: Wire, trouble: list[NexusError]) -> "AsyncClient":
+def _make_http_client(wire: ModelConnection, trouble: list[NexusError]) -> "AsyncClient":
     """Return an HTTP client that reaches nothing but the wire."""
     import httpx2
 

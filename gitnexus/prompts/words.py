@@ -1,4 +1,4 @@
-"""The words of the functions: our BAML files, those of a project over them, and one prompt of a file as messages."""
+"""Loads the prompt files (ours, overlaid by the project's) and renders one prompt as messages."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from gitnexus.base.errors import Invalid
-from gitnexus.prompts.functions import FUNCTIONS, Function
+from gitnexus.prompts.functions import FUNCTIONS, PromptFunction
 
 FOLDER = "baml"
 SUFFIX = ".baml"
@@ -21,15 +21,15 @@ _FORM = "ctx.output_format"
 
 
 @cache
-def built_in() -> dict[str, str]:
+def builtin_prompt_files() -> dict[str, str]:
     """Return our own files by name."""
     folder = Path(__file__).parent / FOLDER
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
-def overlaid(given: Mapping[str, bytes]) -> dict[str, str]:
+def overlay_prompt_files(given: Mapping[str, bytes]) -> dict[str, str]:
     """Return our files with a project's in their place. Raises: Invalid."""
-    files = dict(built_in())
+    files = dict(builtin_prompt_files())
     for name, raw in given.items():
         where = f".nexus/{FOLDER}/{name}"
         if name not in NAMES:
@@ -42,11 +42,11 @@ def overlaid(given: Mapping[str, bytes]) -> dict[str, str]:
             raise Invalid(f"{where}: byte {exc.start} is not UTF-8") from exc
         for function in FUNCTIONS.values():
             if function.file == name:
-                prompt_in(files, function)
+                prompt_template(files, function)
     return files
 
 
-def prompt_in(files: Mapping[str, str], function: Function) -> str:
+def prompt_template(files: Mapping[str, str], function: PromptFunction) -> str:
     """Return the template of a function. Raises: Invalid where the file has none, or it lacks an input."""
     where = f"{function.file}: {function.name}"
     found = re.search(
@@ -72,39 +72,41 @@ def prompt_in(files: Mapping[str, str], function: Function) -> str:
     return text
 
 
-def messages(files: Mapping[str, str], function: Function, args: Mapping[str, str], form: str) -> list[dict[str, str]]:
+def render_messages(
+    files: Mapping[str, str], function: PromptFunction, args: Mapping[str, str], form: str
+) -> list[dict[str, str]]:
     """Return the prompt as messages, without BAML: only names, roles and the form may stand in its braces.
 
     Raises: Invalid for what only BAML understands.
     """
-    text = prompt_in(files, function)
+    text = prompt_template(files, function)
     if "{%" in text or "{#" in text:
-        raise _only_baml(function)
+        raise _only_baml_error(function)
     found: list[dict[str, str]] = []
     at = 0
     for one in _EXPRESSION.finditer(text):
-        _add(found, text[at : one.start()])
+        _append_text(found, text[at : one.start()])
         word = one[1].strip()
         if role := _ROLE.fullmatch(word):
             found.append({"role": role[1], "content": ""})
         elif word == _FORM:
-            _add(found, form)
+            _append_text(found, form)
         elif word in args:
-            _add(found, args[word])
+            _append_text(found, args[word])
         else:
-            raise _only_baml(function)
+            raise _only_baml_error(function)
         at = one.end()
-    _add(found, text[at:])
+    _append_text(found, text[at:])
     return [{**one, "content": one["content"].strip()} for one in found if one["content"].strip()]
 
 
-def _add(found: list[dict[str, str]], text: str) -> None:
+def _append_text(found: list[dict[str, str]], text: str) -> None:
     if not found:
         found.append({"role": "user", "content": ""})
     found[-1]["content"] += text
 
 
-def _only_baml(function: Function) -> Invalid:
+def _only_baml_error(function: PromptFunction) -> Invalid:
     return Invalid(
         f"{function.file}: {function.name}: its prompt uses what only BAML understands",
         hint='set prompts.via to "baml", or keep to {{ names }}, {{ _.role("user") }} and {{ ctx.output_format }}',

@@ -1,15 +1,15 @@
-"""Pure masking: what a secret looks like, by rule, and never its value."""
+"""Finds and masks secrets in text by rule. Pure: the value of a secret is never returned or stored."""
 
 from typing import TYPE_CHECKING
 
-from gitnexus.redaction.scan import Finding, find_secrets
+from gitnexus.redaction.scan import SecretFinding, find_secrets
 
 if TYPE_CHECKING:
     from gitnexus.redaction.hide import Redactor, mask, redact
     from gitnexus.redaction.result import Hidden, Redacted, Reveal
     from gitnexus.redaction.values import Values
 
-__all__ = ["Finding", "Hidden", "Redacted", "Redactor", "Reveal", "Values", "find_secrets", "mask", "redact"]
+__all__ = ["Hidden", "Redacted", "Redactor", "Reveal", "SecretFinding", "Values", "find_secrets", "mask", "redact"]
 
 _HOMES = {
     **dict.fromkeys(("Redactor", "mask", "redact"), "hide"),

@@ -1,4 +1,4 @@
-"""Where secrets stand in an environment and in credential files: names that look so, passwords in addresses, keys."""
+"""Extracts secret values from environment variables and credential files: by name, passwords in URLs, and keys."""
 
 import json
 import re
@@ -26,15 +26,15 @@ _URL = re.compile(r"[A-Za-z][\w+.-]{0,30}://[^\s\"'<>]+")
 _BODY_OF_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(.*?)(?:-----END|\Z)", re.DOTALL)
 
 
-def assigned(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+def secret_assigned_values(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Return the values of names that look secret, and the passwords of addresses under any name."""
     for name, value in rows:
         if _SECRET_NAME.search(name) and not _ABOUT.search(name):
             yield value
-        yield from _in_addresses(value)
+        yield from _passwords_in_addresses(value)
 
 
-def _in_addresses(text: str) -> Iterator[str]:
+def _passwords_in_addresses(text: str) -> Iterator[str]:
     for match in _URL.finditer(text):
         try:
             password = urlsplit(match[0]).password
@@ -44,7 +44,7 @@ def _in_addresses(text: str) -> Iterator[str]:
             yield from (password, unquote(password))
 
 
-def in_file(name: str, text: str) -> Iterator[str]:
+def secrets_in_file(name: str, text: str) -> Iterator[str]:
     """Return what is secret in the text of a credential file."""
     name = name.rsplit("/", 1)[-1].lower()
     if "netrc" in name:
@@ -56,16 +56,16 @@ def in_file(name: str, text: str) -> Iterator[str]:
             re.split(r"(?<!\\):", line, maxsplit=4)[-1].replace("\\:", ":") for line in lines if line.count(":") >= 4
         )
     else:
-        yield from _in_json(text)
+        yield from _secrets_in_json(text)
         for pattern in _ASSIGNMENTS:
-            yield from assigned((match[1], _unquoted(match[2])) for match in pattern.finditer(text))
-    yield from _in_addresses(text)
+            yield from secret_assigned_values((match[1], _strip_quotes(match[2])) for match in pattern.finditer(text))
+    yield from _passwords_in_addresses(text)
     for match in _BODY_OF_KEY.finditer(text):
         # Each line of a key is one, so that a piece of it is known, too.
         yield from (line for line in match[1].replace("\\n", "\n").split() if len(line) >= 32)
 
 
-def _in_json(text: str) -> Iterator[str]:
+def _secrets_in_json(text: str) -> Iterator[str]:
     if not text.lstrip().startswith(("{", "[")):
         return
     try:
@@ -75,11 +75,11 @@ def _in_json(text: str) -> Iterator[str]:
     while pending:
         value = pending.pop()
         if isinstance(value, dict):
-            yield from assigned((str(key), each) for key, each in value.items() if isinstance(each, str))
+            yield from secret_assigned_values((str(key), each) for key, each in value.items() if isinstance(each, str))
             pending += value.values()
         elif isinstance(value, list):
             pending += value
 
 
-def _unquoted(value: str) -> str:
+def _strip_quotes(value: str) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value

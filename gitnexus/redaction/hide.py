@@ -1,22 +1,22 @@
-"""The verbs: hide the secrets of a text, whole or as a stream. For what is shown, never for bytes to be applied."""
+"""Masks the secrets of a text, whole or as a stream, for display. Never used on bytes that are applied later."""
 
 from typing import TYPE_CHECKING, AnyStr
 
-from gitnexus.redaction.lines import Lines
-from gitnexus.redaction.result import Hidden, Place, Redacted, Reveal, counted
-from gitnexus.redaction.scan import searcher
+from gitnexus.redaction.lines import LineRedactor
+from gitnexus.redaction.result import Hidden, Redacted, Reveal, SecretLocation, hidden_by_rule
+from gitnexus.redaction.scan import make_searcher
 from gitnexus.redaction.values import Values
 
 if TYPE_CHECKING:
-    from gitnexus.redaction.known import Known
+    from gitnexus.redaction.known import KnownValueFilter
 
 
 class Redactor:
     """A stream of bytes without its secrets. Holds back what may be the beginning of one, at most some 128 KiB."""
 
     def __init__(self, values: Values | None = None) -> None:
-        self._known = _known(values) if values else None
-        self._lines = Lines(also=self._known.spans if self._known else None)
+        self._known = _known_value_filter(values) if values else None
+        self._lines = LineRedactor(also=self._known.spans if self._known else None)
 
     def feed(self, chunk: bytes) -> bytes:
         """Return what can be shown by now."""
@@ -29,7 +29,23 @@ class Redactor:
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
-        return counted(self._lines.counts + self._known.counts if self._known else self._lines.counts)
+        return hidden_by_rule(self._lines.counts + self._known.counts if self._known else self._lines.counts)
+
+
+class MessageRedactor:
+    """Masks the messages of one sender, each at once, with what the ones before tell: a key begins in one of them."""
+
+    def __init__(self, values: Values | None = None) -> None:
+        self._values = values
+        self._lines = LineRedactor()
+
+    def mask(self, message: str) -> str:
+        """Return the message without its secrets; of a message inside a private key nothing is left."""
+        raw = message.encode("utf-8", "surrogatepass")
+        if self._values:
+            known = _known_value_filter(self._values)
+            raw = known.feed(raw) + known.finish()
+        return self._lines.feed(raw + b"\n").decode("utf-8", "surrogatepass").strip("\n")
 
 
 def redact(text: AnyStr, values: Values | None = None, *, reveal: Reveal | None = None) -> Redacted[AnyStr]:
@@ -37,9 +53,9 @@ def redact(text: AnyStr, values: Values | None = None, *, reveal: Reveal | None 
     if reveal is not None:
         return Redacted(text, revealed=reveal)
     if isinstance(text, str):
-        shown, hidden, places = _redacted(text.encode("utf-8", "surrogatepass"), values)
+        shown, hidden, places = _redact_bytes(text.encode("utf-8", "surrogatepass"), values)
         return Redacted(shown.decode("utf-8", "surrogatepass"), hidden, places=places)
-    shown, hidden, places = _redacted(text, values)
+    shown, hidden, places = _redact_bytes(text, values)
     return Redacted(shown, hidden, places=places)
 
 
@@ -48,18 +64,18 @@ def mask(text: str, values: Values | None = None) -> str:
     return redact(text, values).text
 
 
-def _known(values: Values) -> "Known":
-    from gitnexus.redaction.known import Known  # bisect and more: the git hooks know no values
+def _known_value_filter(values: Values) -> "KnownValueFilter":
+    from gitnexus.redaction.known import KnownValueFilter  # bisect and more: the git hooks know no values
 
-    return Known(values)
+    return KnownValueFilter(values)
 
 
-def _redacted(raw: bytes, values: Values | None) -> tuple[bytes, tuple[Hidden, ...], tuple[Place, ...]]:
+def _redact_bytes(raw: bytes, values: Values | None) -> tuple[bytes, tuple[Hidden, ...], tuple[SecretLocation, ...]]:
     if values:
         stream = Redactor(values)
         return stream.feed(raw) + stream.finish(), stream.hidden, ()
-    search = searcher(raw)
+    search = make_searcher(raw)
     if search is None:
         return raw, (), ()
-    lines = Lines(search)
-    return lines.feed(raw) + lines.finish(), counted(lines.counts), tuple(lines.places)
+    lines = LineRedactor(search)
+    return lines.feed(raw) + lines.finish(), hidden_by_rule(lines.counts), tuple(lines.places)

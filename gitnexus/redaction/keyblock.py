@@ -1,7 +1,7 @@
-"""Where a private key ends: takes the text after its first line, line by line, and says how much of it is the key.
+"""Finds the end of a private key: takes the text after its BEGIN line, line by line, and returns how much is the key.
 
-A key is as long as its lines look like one. A line that says BEGIN and is followed by anything else hides itself alone:
-otherwise one line would hide the rest of a patch from the person who approves it.
+A key continues as long as its lines look like key material. A BEGIN line followed by anything else hides only itself;
+otherwise one line could hide the rest of a patch from the person who approves it.
 """
 
 import re
@@ -43,7 +43,7 @@ class KeyBlock:
     """A key whose first line was seen; `before` is what stood before that on its line, such as a time."""
 
     def __init__(self, before: bytes) -> None:
-        self._before = _without_digits(before) if len(before) <= _LONGEST_BEFORE else b""
+        self._before = _zero_out_digits(before) if len(before) <= _LONGEST_BEFORE else b""
         self._is_first = True
 
     def step(self, text: bytes, at: int, most: int, *, last: bool) -> KeyStep | None:
@@ -57,13 +57,13 @@ class KeyBlock:
         if end < 0 and whole and not last:
             return None
         line = text[at : end if end >= 0 else at + most]
-        step = self._first(line, whole) if self._is_first else self._next(line, whole)
+        step = self._step_first_line(line, whole) if self._is_first else self._step_next_line(line, whole)
         self._is_first = False
         if step.over or end < 0:
             return step
         return KeyStep(step.hidden + 1)
 
-    def _first(self, line: bytes, whole: bool) -> KeyStep:
+    def _step_first_line(self, line: bytes, whole: bool) -> KeyStep:
         if (ended := _ON_ONE_LINE.match(line)) is not None:
             return KeyStep(ended.end(), over=True)
         rest = _REST.match(line)
@@ -74,8 +74,8 @@ class KeyBlock:
             return KeyStep(len(line))
         return KeyStep(end, over=True)
 
-    def _next(self, line: bytes, whole: bool) -> KeyStep:
-        same = len(self._before) if self._before and _without_digits(line[: len(self._before)]) == self._before else 0
+    def _step_next_line(self, line: bytes, whole: bool) -> KeyStep:
+        same = len(self._before) if self._before and _zero_out_digits(line[: len(self._before)]) == self._before else 0
         for at in (0, same) if same else (0,):
             if (ended := _LAST_LINE.match(line, at)) is not None:
                 return KeyStep(ended.end(), over=True)
@@ -86,5 +86,5 @@ class KeyBlock:
         return KeyStep(0, over=True, ends_line=True)
 
 
-def _without_digits(text: bytes) -> bytes:
+def _zero_out_digits(text: bytes) -> bytes:
     return _DIGITS.sub(b"0", text)

@@ -1,13 +1,14 @@
-"""Hide known values in a stream, over chunks and over line breaks, in all their forms."""
+"""Masks known secret values in a stream, in all their encoded forms, across chunks and line breaks."""
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from gitnexus.redaction.rule import any_of
-from gitnexus.redaction.scan import KNOWN_VALUE, Span
-from gitnexus.redaction.unescape import is_escaped, unescaped
+from gitnexus.redaction.rule import compile_any_of
+from gitnexus.redaction.scan import KNOWN_VALUE
+from gitnexus.redaction.span import SecretSpan
+from gitnexus.redaction.unescape import has_escapes, unescape_line
 from gitnexus.redaction.values import Values
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class _Automaton(Protocol):
     def iter(self, text: str, /) -> Iterator[tuple[int, int]]: ...
 
 
-class Known:
+class KnownValueFilter:
     """The state between chunks: what may be the beginning of a value, and how much of it is hidden already."""
 
     def __init__(self, values: Values) -> None:
@@ -40,20 +41,20 @@ class Known:
 
     def feed(self, data: bytes) -> bytes:
         """Return what can be told so far."""
-        return b"".join(self._take(data[at : at + _PIECE], last=False) for at in range(0, len(data), _PIECE))
+        return b"".join(self._filter_piece(data[at : at + _PIECE], last=False) for at in range(0, len(data), _PIECE))
 
     def finish(self) -> bytes:
         """Return the rest."""
-        return self._take(b"", last=True)
+        return self._filter_piece(b"", last=True)
 
-    def spans(self, line: bytes) -> list[Span]:
+    def spans(self, line: bytes) -> list[SecretSpan]:
         """Return the values in a line that show only without its escapes."""
-        if not is_escaped(line):
+        if not has_escapes(line):
             return []
-        plain, offsets = unescaped(line)
-        return [Span(offsets[start], offsets[end], KNOWN_VALUE) for start, end in self._occurrences(plain)]
+        plain, offsets = unescape_line(line)
+        return [SecretSpan(offsets[start], offsets[end], KNOWN_VALUE) for start, end in self._find_occurrences(plain)]
 
-    def _take(self, data: bytes, last: bool) -> bytes:
+    def _filter_piece(self, data: bytes, last: bool) -> bytes:
         text = self._pending + data
         cut = len(text) if last else max(0, len(text) - self._longest)
         if cut == 0:
@@ -61,7 +62,7 @@ class Known:
             return b""
         out, at = [], min(self._covered, cut)
         covered = self._covered
-        for start, end in sorted(self._occurrences(text)):
+        for start, end in sorted(self._find_occurrences(text)):
             if start >= cut:
                 break
             if start >= covered:
@@ -74,26 +75,26 @@ class Known:
         self._pending = text[cut:]
         return b"".join(out)
 
-    def _occurrences(self, text: bytes) -> Iterator[tuple[int, int]]:
+    def _find_occurrences(self, text: bytes) -> Iterator[tuple[int, int]]:
         joined = text.translate(None, _BREAKS)
-        if not self._may_hold(joined):
+        if not self._may_hold_value(joined):
             return
         breaks = [at for at, byte in enumerate(text) if byte in _BREAKS] if len(joined) < len(text) else []
         shifted = [at - number for number, at in enumerate(breaks)]
-        for last, length in self._search(joined):
+        for last, length in self._search_joined(joined):
             first = last - length + 1
             start, end = first + bisect_right(shifted, first), last + bisect_right(shifted, last) + 1
             if end - start <= self._longest:
                 yield start, end
 
-    def _may_hold(self, joined: bytes) -> bool:
+    def _may_hold_value(self, joined: bytes) -> bool:
         if len(joined) <= _SHORT:
             return any(head in joined for head in self._heads)
         if self._pattern is None:
-            self._pattern = any_of(self._heads)
+            self._pattern = compile_any_of(self._heads)
         return self._pattern.search(joined) is not None
 
-    def _search(self, joined: bytes) -> Iterator[tuple[int, int]]:
+    def _search_joined(self, joined: bytes) -> Iterator[tuple[int, int]]:
         if self._automaton is None:
             import ahocorasick  # only where a value may stand
 

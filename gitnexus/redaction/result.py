@@ -1,4 +1,4 @@
-"""What redaction gives back: the text that may be shown, and how much of it is hidden."""
+"""The result of a redaction: the text that may be shown, and which parts of it are hidden."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class Hidden:
     count: int
 
 
-class Place(NamedTuple):
+class SecretLocation(NamedTuple):
     """Where a secret was hidden: the line of the text that is shown, from 1, how many bytes it had, and its first one.
 
     `start` counts the bytes of the text as it was, from 0: a key of many lines is shown as one.
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     size: int
     start: int = 0
 
-    def grown(self, by: int) -> "Place":
+    def grown(self, by: int) -> "SecretLocation":
         """Return the place of a secret that goes on for so many bytes more."""
         return self._replace(size=self.size + by)
 
@@ -44,18 +44,18 @@ class Redacted(Generic[AnyStr]):
     hidden: tuple[Hidden, ...] = ()
     revealed: Reveal | None = None
     # The first 10,000 of them, in the order of the text.
-    places: tuple[Place, ...] = field(default=(), compare=False)
+    places: tuple[SecretLocation, ...] = field(default=(), compare=False)
 
     @property
     def count(self) -> int:
         return sum(each.count for each in self.hidden)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return `3 secrets hidden (2 github-token, 1 private-key)`, or nothing."""
-        return told(self.hidden)
+        return describe_hidden(self.hidden)
 
 
-def told(hidden: tuple[Hidden, ...]) -> str:
+def describe_hidden(hidden: tuple[Hidden, ...]) -> str:
     """Return how much is hidden, in words; nothing if nothing is."""
     total = sum(each.count for each in hidden)
     if not total:
@@ -64,6 +64,6 @@ def told(hidden: tuple[Hidden, ...]) -> str:
     return f"{total} secret{'s' if total > 1 else ''} hidden ({rules})"
 
 
-def counted(counts: Mapping[str, int]) -> tuple[Hidden, ...]:
+def hidden_by_rule(counts: Mapping[str, int]) -> tuple[Hidden, ...]:
     """Return the counts, the most frequent rule first."""
     return tuple(Hidden(rule, count) for rule, count in sorted(counts.items(), key=lambda row: (-row[1], row[0])))

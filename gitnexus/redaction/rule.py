@@ -1,11 +1,17 @@
-"""A rule: its name, the words that must stand in a line for it to be worth trying, its pattern, and an example."""
+"""Defines a redaction rule: its name, the words that must occur in a line, its pattern and an example."""
 
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gitnexus.redaction.shape import beginning_of, end_of, example_of, pattern_of, words_of
+from gitnexus.redaction.shape import (
+    beginning_of_shape,
+    end_of_shape,
+    example_of_shape,
+    pattern_of_shape,
+    words_of_shape,
+)
 
 if TYPE_CHECKING:  # a Protocol takes a millisecond to make, and the git hooks wait for it
     from typing import Protocol
@@ -34,7 +40,7 @@ ASSIGNMENT = (
 )
 
 
-class Rule:
+class SecretRule:
     """The pattern's one group, `secret`, is what is masked; `words` are lower case; `check` refuses what only looks so.
 
     Patterns keep to what `re` and `re2` read alike over bytes: no lookaround, no `\\s`.
@@ -65,7 +71,7 @@ class Rule:
     def pattern(self) -> str:
         if self.regex:
             return self.regex
-        secret = f"(?P<secret>{pattern_of(self.looks)}){end_of(self.looks)}"
+        secret = f"(?P<secret>{pattern_of_shape(self.looks)}){end_of_shape(self.looks)}"
         if not self.vendor:
             return START + secret
         name = self.vendor.replace("_", r"[_\-. ]?")
@@ -80,7 +86,7 @@ class Rule:
             if "_" not in self.vendor:
                 return tuple(words)
             return tuple(dict.fromkeys(word.replace("_", joint) for word in words for joint in _JOINTS))
-        return words_of(self.looks)
+        return words_of_shape(self.looks)
 
     @property
     def is_long(self) -> bool:
@@ -94,7 +100,7 @@ class Rule:
             return ASSIGNMENT
         if self.before or self.regex:
             return self.before or "(?i:" + "|".join(re.escape(word) for word in self.words) + ")"
-        return START + beginning_of(self.looks)
+        return START + beginning_of_shape(self.looks)
 
     @cached_property
     def example_pieces(self) -> tuple[str, str, str]:
@@ -102,7 +108,7 @@ class Rule:
         if self.pieces:
             return self.pieces
         before = self.vendor.split("|")[0] + "_api_key = '" if self.vendor else ""
-        return before, example_of(self.looks), "'" if self.vendor else ""
+        return before, example_of_shape(self.looks), "'" if self.vendor else ""
 
     @property
     def example(self) -> str:
@@ -116,20 +122,20 @@ class Rule:
     @cached_property
     def linear(self) -> "Linear":
         """The pattern for all others: time linear in the text, whatever the text."""
-        return linear(self.pattern)
+        return compile_linear(self.pattern)
 
 
-def linear(pattern: str) -> "Linear":
+def compile_linear(pattern: str) -> "Linear":
     """Return a pattern compiled by re2, each byte a character."""
-    return _compiled(pattern.encode("ascii"))
+    return _compile_re2(pattern.encode("ascii"))
 
 
-def any_of(words: Iterable[bytes]) -> "Linear":
+def compile_any_of(words: Iterable[bytes]) -> "Linear":
     """Return the pattern that finds one of the words, spelled exactly so."""
-    return _compiled(b"|".join(b"".join(b"\\x%02x" % byte for byte in word) for word in sorted(words)))
+    return _compile_re2(b"|".join(b"".join(b"\\x%02x" % byte for byte in word) for word in sorted(words)))
 
 
-def _compiled(pattern: bytes) -> "Linear":
+def _compile_re2(pattern: bytes) -> "Linear":
     import re2  # 10 ms, and most commands never meet a text that needs it
 
     options = re2.Options()
@@ -140,17 +146,17 @@ def _compiled(pattern: bytes) -> "Linear":
     return compiled
 
 
-def token(name: str, looks: str) -> Rule:
+def token(name: str, looks: str) -> SecretRule:
     """Return the rule of a token that tells by its first letters what it is."""
-    return Rule(name, looks)
+    return SecretRule(name, looks)
 
 
-def near(name: str, vendor: str, looks: str) -> Rule:
+def near(name: str, vendor: str, looks: str) -> SecretRule:
     """Return the rule of a value that is a secret because of the name it is assigned to; `_` is any joint."""
-    return Rule(name, looks, vendor=vendor)
+    return SecretRule(name, looks, vendor=vendor)
 
 
-def written(
+def regexp(
     name: str,
     words: str,
     regex: str,
@@ -158,6 +164,6 @@ def written(
     looks: str,
     check: Callable[[bytes], bool] | None = None,
     before: str = "",
-) -> Rule:
+) -> SecretRule:
     """Return a rule whose pattern no shape can say; `before` is its filter where its words are too common."""
-    return Rule(name, looks, pieces, tuple(words.lower().split()), regex, check=check, before=before)
+    return SecretRule(name, looks, pieces, tuple(words.lower().split()), regex, check=check, before=before)

@@ -1,4 +1,4 @@
-"""The notation of the rules: `gh<p|o>_{w36-255}` says a pattern, the words it begins with, and an example of it."""
+"""Compiles the notation of the rules: `gh<p|o>_{w36-255}` becomes a pattern, its first words and an example."""
 
 import re
 from functools import cache
@@ -23,26 +23,26 @@ _UUID = "{x8}-{x4}-{x4}-{x4}-{x12}"
 
 
 @cache
-def _part() -> re.Pattern[str]:
+def _part_regex() -> re.Pattern[str]:
     # Half a millisecond that a git hook waits for, and needs only where a text holds the word of a rule.
     return re.compile(r"\{(?P<letter>[a-zA-Z])(?P<low>\d+)(?:-(?P<high>\d+)|(?P<more>\+))?\}|<(?P<either>[^>]+)>")
 
 
-def pattern_of(shape: str) -> str:
+def pattern_of_shape(shape: str) -> str:
     """Return the shape as a pattern that `re` and `re2` read alike."""
     shape = shape.replace("{uuid}", _UUID)
     made, at = [], 0
-    for part in _part().finditer(shape):
+    for part in _part_regex().finditer(shape):
         made += [re.escape(shape[at : part.start()]), _part_pattern(part)]
         at = part.end()
     return "".join([*made, re.escape(shape[at:])])
 
 
-def beginning_of(shape: str, enough: int = 10) -> str:
+def beginning_of_shape(shape: str, enough: int = 10) -> str:
     """Return a pattern for the first letters of the shape: enough to be rare, few enough to be quick."""
     shape = shape.replace("{uuid}", _UUID)
     made, at, length = "", 0, 0
-    for part in _part().finditer(shape):
+    for part in _part_regex().finditer(shape):
         made += re.escape(shape[at : part.start()])
         at = part.end()
         if part["letter"]:
@@ -57,19 +57,19 @@ def beginning_of(shape: str, enough: int = 10) -> str:
     return made + re.escape(shape[at:])
 
 
-def end_of(shape: str) -> str:
+def end_of_shape(shape: str) -> str:
     """Return what must follow the shape: nothing that could be more of it."""
-    letters = [part["letter"] for part in _part().finditer(shape) if part["letter"]]
+    letters = [part["letter"] for part in _part_regex().finditer(shape) if part["letter"]]
     last = ALPHABETS[letters[-1]][0] if letters and shape.endswith("}") and not shape.endswith("{uuid}") else ""
     return f"(?:[^A-Za-z0-9{last.replace('A-Za-z0-9', '')}]|$)"
 
 
-def example_of(shape: str) -> str:
+def example_of_shape(shape: str) -> str:
     """Return a text that has the shape, made up."""
-    return _part().sub(_part_example, shape.replace("{uuid}", _UUID))
+    return _part_regex().sub(_part_example, shape.replace("{uuid}", _UUID))
 
 
-def words_of(shape: str) -> tuple[str, ...]:
+def words_of_shape(shape: str) -> tuple[str, ...]:
     """Return the words, in lower case, with one of which every text of that shape begins."""
     head = shape.split("{", maxsplit=1)[0]
     if "<" not in head:

@@ -1,4 +1,4 @@
-"""What is stored or pushed passes here: logs, artifacts and refs hold no secret whose form, name or value is known."""
+"""Redacts text, values and files before they are stored or pushed, by secret form, name and known value."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _NUMBERS_AND_IDS = re.compile(r"sha256:[0-9a-f]{64}|[0-9a-f]{40,64}|[0-9TZ:.-]*"
 
 
 @cache
-def known_values() -> Values:
+def known_secret_values() -> Values:
     """Return the secrets that this machine knows: of the environment, and of the user's credential files."""
     known = Values.from_environment(os.environ)
     for name in _CREDENTIALS:
@@ -38,7 +38,7 @@ def redact_text(text: str, *, values: bool = True) -> str:
     """Return `text` as it may be stored. Without `values` only forms count: for names, which other parts look up."""
     if len(text) < 8 or _NUMBERS_AND_IDS.fullmatch(text):
         return text
-    return redact(text, known_values() if values else None).text
+    return redact(text, known_secret_values() if values else None).text
 
 
 def redact_value(value: Any, name: str = "", ours: frozenset[str] = frozenset()) -> Any:
@@ -47,7 +47,7 @@ def redact_value(value: Any, name: str = "", ours: frozenset[str] = frozenset())
     A key of `ours` tells nothing about its value: a claim has a `token` that is no secret.
     """
     if isinstance(value, str):
-        return redact_text(value) if name in ours else _redact_beside(name, value)
+        return redact_text(value) if name in ours else _redact_with_name(name, value)
     if isinstance(value, dict):
         return {redact_text(key): redact_value(item, key, ours) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -65,10 +65,10 @@ def redact_file(name: str, data: bytes) -> bytes:
         else:
             hidden = redact_value(value)
             return data if hidden == value else json.dumps(hidden, ensure_ascii=True).encode()
-    return redact(data, known_values()).text
+    return redact(data, known_secret_values()).text
 
 
-def _redact_beside(name: str, text: str) -> str:
+def _redact_with_name(name: str, text: str) -> str:
     """Return a text with its secrets hidden; a name before it may be what tells that it is one."""
     hidden = redact_text(text)
     if hidden != text or not name or "\n" in text or len(text) < 8:

@@ -1,4 +1,4 @@
-"""A line as it reads without escapes and colours, and where each of its bytes stood before."""
+"""Removes escapes and colour codes from a line, and maps each remaining byte to its position in the original."""
 
 import re
 
@@ -7,12 +7,12 @@ ESCAPE = r"\\u00[2-7][0-9A-Fa-f]|\\x[2-7][0-9A-Fa-f]|%[2-7][0-9A-Fa-f]|\x1b\[[0-
 _ESCAPE = re.compile(ESCAPE.encode("ascii"))
 
 
-def is_escaped(text: bytes) -> bool:
+def has_escapes(text: bytes) -> bool:
     """True if the text reads differently without escapes."""
     return _ESCAPE.search(text) is not None
 
 
-def unescaped(line: bytes) -> tuple[bytes, list[int]]:
+def unescape_line(line: bytes) -> tuple[bytes, list[int]]:
     """Return the line with \\u0041, \\x41 and %41 as `A` and without colours; `offsets[i]` is where byte `i` stood."""
     plain = bytearray()
     offsets: list[int] = []

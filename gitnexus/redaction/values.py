@@ -1,4 +1,4 @@
-"""Values that are known to be secret: from the environment, and from the text of credential files."""
+"""Collects values known to be secret, from the environment and from the text of credential files."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,23 +20,26 @@ class Values:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Values":
-        """Return the values that are long and odd enough to be sought without hiding ordinary words."""
-        stripped = (value.strip() for value in values)
-        return cls(frozenset(each for each in stripped if len(each) >= _SHORTEST and not _is_ordinary(each)))
+        """Return the values that are long and odd enough to be sought without hiding ordinary words.
+
+        Each line of a value counts as one by itself: it may be printed without the others.
+        """
+        stripped = (each.strip() for value in values for each in (value, *value.splitlines()))
+        return cls(frozenset(each for each in stripped if len(each) >= _SHORTEST and not _is_ordinary_value(each)))
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Values":
         """Return the values of the names that look secret, and the passwords of addresses under any name."""
-        from gitnexus.redaction.credentials import assigned  # urllib and json: the git hooks do without
+        from gitnexus.redaction.credentials import secret_assigned_values  # urllib and json: the git hooks do without
 
-        return cls.of(assigned(environment.items()))
+        return cls.of(secret_assigned_values(environment.items()))
 
     @classmethod
     def from_file(cls, name: str, text: str) -> "Values":
         """Return the secrets of a credential file: netrc, .env, ini, npmrc, pgpass, addresses, JSON, YAML, keys."""
-        from gitnexus.redaction.credentials import in_file  # as above
+        from gitnexus.redaction.credentials import secrets_in_file  # as above
 
-        return cls.of(in_file(name, text))
+        return cls.of(secrets_in_file(name, text))
 
     def __or__(self, other: "Values") -> "Values":
         return Values(self._values | other._values)
@@ -49,13 +52,13 @@ class Values:
 
     def forms(self) -> frozenset[bytes]:
         """Return all values in all forms."""
-        from gitnexus.redaction.forms import forms_of  # as above
+        from gitnexus.redaction.forms import forms_of_secret  # as above
 
         made = _FORMS.get(self._values)
         if made is None:
-            made = _FORMS[self._values] = frozenset(form for value in self._values for form in forms_of(value))
+            made = _FORMS[self._values] = frozenset(form for value in self._values for form in forms_of_secret(value))
         return made
 
 
-def _is_ordinary(value: str) -> bool:
+def _is_ordinary_value(value: str) -> bool:
     return re.fullmatch(_ORDINARY, value) is not None

@@ -1,12 +1,13 @@
-"""Which lines and which rules are worth a look: one pass over the text for the words of all rules at once."""
+"""Selects the lines and rules worth testing: one pass over the text for the trigger words of all rules."""
 
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gitnexus.redaction.rule import linear
-from gitnexus.redaction.rules import RULES, Rule
+from gitnexus.redaction.above import NAME_ENDS_LINE
+from gitnexus.redaction.rule import compile_linear
+from gitnexus.redaction.rules import RULES, SecretRule
 from gitnexus.redaction.unescape import ESCAPE
 
 # Nearly all rules are about a run of letters that is longer than this; few lines of source have one.
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def by_word() -> dict[str, tuple[int, ...]]:
+def rules_by_word() -> dict[str, tuple[int, ...]]:
     """Return the numbers of the rules of every word."""
     rows: dict[str, list[int]] = {}
     for number, rule in enumerate(RULES):
@@ -32,27 +33,27 @@ def by_word() -> dict[str, tuple[int, ...]]:
 
 
 @cache
-def anywhere() -> "Linear":
+def any_rule_pattern() -> "Linear":
     """Return the pattern that finds the next word of any rule, or an escape that may hide one.
 
     One automaton of re2 over the whole text is as quick as a single rule; pyahocorasick takes fifteen times as long.
     """
-    return linear("|".join(dict.fromkeys([*(rule.filter for rule in RULES), ESCAPE])))
+    return compile_linear("|".join(dict.fromkeys([*(rule.filter for rule in RULES), NAME_ENDS_LINE + "\\n", ESCAPE])))
 
 
-def rules_for(line: bytes) -> list[Rule]:
+def rules_for_line(line: bytes) -> list[SecretRule]:
     """Return the rules with a word in the line, in their order."""
-    numbers = {number for _, each in _automaton().iter(line.lower().decode("latin-1")) for number in each}
+    numbers = {number for _, each in _word_automaton().iter(line.lower().decode("latin-1")) for number in each}
     return [RULES[number] for number in sorted(numbers)]
 
 
-def rules_in_short(text: bytes) -> list[tuple[Rule, tuple[bytes, ...]]]:
+def rules_for_short_text(text: bytes) -> list[tuple[SecretRule, tuple[bytes, ...]]]:
     """Return the rules with a word in a short text, and those words: without any library."""
     lowered = text.lower()
     long_lines = b"\n".join(line for line in lowered.split(b"\n") if _LONG.search(line))
     seen: dict[int, list[bytes]] = {}
     # Most texts here are a name or a line of a record: they hold no run that long, and few words are left to look for.
-    for raw, numbers in _words() if long_lines else ():
+    for raw, numbers in _encoded_words() if long_lines else ():
         if raw in long_lines:
             for number in numbers:
                 seen.setdefault(number, []).append(raw)
@@ -64,23 +65,25 @@ def rules_in_short(text: bytes) -> list[tuple[Rule, tuple[bytes, ...]]]:
 
 
 @cache
-def _words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
-    return tuple((word.encode("ascii"), numbers) for word, numbers in by_word().items())
+def _encoded_words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
+    return tuple((word.encode("ascii"), numbers) for word, numbers in rules_by_word().items())
 
 
 @cache
 def _short_words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
     """Return the words of rules that are not about a long run, with those rules alone."""
-    rows = ((raw, tuple(number for number in numbers if not RULES[number].is_long)) for raw, numbers in _words())
+    rows = (
+        (raw, tuple(number for number in numbers if not RULES[number].is_long)) for raw, numbers in _encoded_words()
+    )
     return tuple((raw, numbers) for raw, numbers in rows if numbers)
 
 
 @cache
-def _automaton() -> "_Automaton":
+def _word_automaton() -> "_Automaton":
     import ahocorasick  # half a millisecond, and 300 words to build: only where a long text has a word at all
 
     automaton = ahocorasick.Automaton()
-    for word, numbers in by_word().items():
+    for word, numbers in rules_by_word().items():
         automaton.add_word(word, numbers)
     automaton.make_automaton()
     made: _Automaton = automaton

@@ -1,1 +1,1 @@
-"""A run's life: its id, its definition and record, its worktree, and what becomes of its branch."""
+"""Runs: starts, drives, records, lands and cleans up the work of an agent on a branch of its own."""

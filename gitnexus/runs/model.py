@@ -1,4 +1,4 @@
-"""A run as everybody sees it: one small record on the state ref."""
+"""`Run`: the record of one run on the state ref."""
 
 from typing import Literal
 
@@ -9,9 +9,9 @@ ENDED = frozenset({"completed", "failed", "cancelled", "landed"})
 
 
 class Run(StoredRecord):
-    """`base` is the commit it began at, `onto` the branch that was checked out then, `head` its own last commit.
+    """The record. `base` is the start commit, `onto` the branch checked out then, `head` the run's last commit.
 
-    `session` is the id of a program's own session, for one that only asks us: such a run has no branch and no worktree.
+    `session` is the id of a program's own session that only uses the gate: such a run has no branch and no worktree.
     """
 
     id: str
@@ -30,5 +30,5 @@ class Run(StoredRecord):
 
     @property
     def branch(self) -> str:
-        """The branch, as people write it."""
+        """The short name of the run's branch."""
         return f"nexus/{self.id}"

@@ -1,15 +1,15 @@
-"""Whether an order was done: it reaches from where its log stood to where the run next waits for a person, or ends."""
+"""Decides from a log whether an order is used up: it covers the run up to the next question to a person, or its end."""
 
 from collections.abc import Sequence
 
 from gitnexus.events.fold import POLICY, fold
 from gitnexus.events.model import Event
 from gitnexus.runs.model import ENDED
-from gitnexus.runs.order import Order
+from gitnexus.runs.order import RunOrder
 
 
-def why_spent(order: Order, events: Sequence[Event]) -> str:
-    """Return why nobody drives a run any more for an order, nothing if the order still stands. Raises: Failed."""
+def why_order_done(order: RunOrder, events: Sequence[Event]) -> str:
+    """Return why an order no longer allows driving its run, "" if it still does. Raises: Failed."""
     view = fold(events)
     if view.status in ENDED:
         return "it was carried out already"
@@ -20,7 +20,7 @@ def why_spent(order: Order, events: Sequence[Event]) -> str:
             f"it was carried out until it waits for a person: git nexus review {order.id} shows for what, and "
             f"git nexus approve {order.id} --queue lets a worker go on"
         )
-    if order.after is not None and _is_answered(events, order.after):
+    if order.after is not None and _person_answered_after(events, order.after):
         return (
             "it was carried out until it waited for a person, and who answered did not order more: "
             f"git nexus resume {order.id} --queue does"
@@ -28,8 +28,8 @@ def why_spent(order: Order, events: Sequence[Event]) -> str:
     return ""
 
 
-def _is_answered(events: Sequence[Event], after: int) -> bool:
-    """True if the run asked a person something after that event, and one answered."""
+def _person_answered_after(events: Sequence[Event], after: int) -> bool:
+    """True if the run asked a person after event `after` and was answered."""
     asked = set()
     for event in events:
         if event.seq <= after:
@@ -44,7 +44,7 @@ def _is_answered(events: Sequence[Event], after: int) -> bool:
 
 
 def _answered_by_a_person(event: Event) -> str:
-    """Return the question or the action that a person answers in an event, nothing for any other event."""
+    """Return the question or action that a person answers in an event, "" for other events."""
     if event.kind == "question.answered":
         return str(event.body["question"])
     is_answer = event.kind in ("permission.granted", "permission.denied")

@@ -1,4 +1,4 @@
-"""A definition as it may be stored: texts without their secrets; a command that holds one is refused."""
+"""Masks secrets in the texts of a definition before it is stored; refuses a command that contains one."""
 
 from typing import TypeVar
 
@@ -9,10 +9,10 @@ from gitnexus.redaction.stored import holds_secret, redact_value
 R = TypeVar("R", bound=Record)
 
 
-def storable(definition: R) -> R:
-    """Return a definition with the secrets of its prompts hidden. Raises: Invalid for a command that holds one.
+def storable_definition(definition: R) -> R:
+    """Return a definition with masked secrets in its prompts. Raises: Invalid for a command with a secret.
 
-    The definition is hashed, kept in the run's log and pushed with it.
+    The definition is hashed, stored with the run's log and pushed.
     """
     plain = definition.plain()
     for node in plain.get("nodes", ()):

@@ -1,1 +1,1 @@
-"""Confinement of what is run: limits, a clean environment, and what the kernel will not let a child reach."""
+"""Runs commands in a sandbox: resource limits, a clean environment, and kernel restrictions on files and network."""

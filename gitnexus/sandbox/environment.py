@@ -1,4 +1,4 @@
-"""The environment of a command: built from names that are on a list, never inherited, never by pattern."""
+"""Builds the environment of a command from an explicit list of variable names. Nothing is inherited by default."""
 
 import re
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ _LONGEST = 4096
 _MOST = 64
 
 
-def environment(
+def command_environment(
     wanted: Mapping[str, str], inherited: Mapping[str, str], folders: tuple[str, ...] = ()
 ) -> dict[str, str]:
     """Return the whole environment of a command but for HOME and its like.
@@ -99,7 +99,7 @@ def environment(
         _check_allowed(name)
         _check_value(name, value)
     taken = {name: inherited[name] for name in INHERITED if _PLACE.fullmatch(inherited.get(name, "\0"))}
-    path = ":".join((*_checked_folders(folders), PATH))
+    path = ":".join((*_check_path_folders(folders), PATH))
     made = {"LANG": "C.UTF-8", **taken, **FIXED, "PATH": path, **wanted}
     return dict(sorted(made.items()))
 
@@ -123,17 +123,17 @@ def _check_allowed(name: str) -> None:
 def _check_value(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise Invalid(f"the value of {name} should be text")
-    if not _well_formed(value):
+    if not _is_well_formed(value):
         raise Invalid(f"the value of {name} is too long, or has characters that cannot be seen")
     if name in INHERITED and not _PLACE.fullmatch(value):
         raise Invalid(f"the value of {name} is no language or time zone")
 
 
-def _well_formed(value: str) -> bool:
+def _is_well_formed(value: str) -> bool:
     return len(value) <= _LONGEST and value.isprintable()
 
 
-def _checked_folders(folders: tuple[str, ...]) -> tuple[str, ...]:
+def _check_path_folders(folders: tuple[str, ...]) -> tuple[str, ...]:
     for folder in folders:
         if not folder.startswith("/") or ":" in folder or not folder.isprintable():
             raise Invalid(f"not a folder for PATH: {one_line(folder)}")

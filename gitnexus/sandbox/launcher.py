@@ -1,7 +1,7 @@
-"""The way to the launchers: started when first needed, one for each command at a time, and kept for the next.
+"""Starts launcher processes on first use, gives each one command at a time, and keeps them for later commands.
 
-Why not fork here: this process has threads and is large, and Python code between fork and exec would have to be sure
-that no thread holds a lock. Why not start an interpreter for each command: it takes 20 times as long as the command.
+A fork here is unsafe: this process has threads and is large, and Python code between fork and exec would have to be
+sure that no thread holds a lock. A new interpreter for each command would take 20 times as long as the command.
 """
 
 import atexit
@@ -29,11 +29,11 @@ class Launcher(NamedTuple):
     """A process that starts commands, one at a time; `owner` is the process of ours that started it."""
 
     owner: int
-    door: socket.socket
+    channel: socket.socket
     process: "subprocess.Popen[bytes]"
 
 
-class Handed(NamedTuple):
+class HandedCommand(NamedTuple):
     """A command that is being run: on `control` is told what becomes of it, and closing it ends the command."""
 
     control: socket.socket
@@ -45,26 +45,26 @@ _idle: list[Launcher] = []
 _MOST_IDLE = 4
 
 
-def hand_over(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int) -> Handed:
+def hand_over_plan(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int) -> HandedCommand:
     """Have a plan carried out by a launcher that has nothing else to do. Raises: Failed."""
     ours, theirs = socket.socketpair()
-    with theirs, holding(marshal.dumps(dict(plan))) as file:
+    with theirs, open_unnamed_file(marshal.dumps(dict(plan))) as file:
         given = [file.fileno(), stdin, stdout, stderr, theirs.fileno()]
         for _ in range(_MOST_IDLE + 1):  # somebody may have killed all that wait
-            launcher = _waiting() or _started()
+            launcher = _take_idle_launcher() or _start_launcher()
             try:
-                socket.send_fds(launcher.door, [b"1"], given)
+                socket.send_fds(launcher.channel, [b"1"], given)
             except OSError:
-                _stopped(launcher)
+                _stop_launcher(launcher)
             else:
-                return Handed(ours, launcher)
+                return HandedCommand(ours, launcher)
     ours.close()
     raise Failed(
         "the sandbox's launcher cannot be started", hint="is the Python that runs git nexus still where it was?"
     )
 
 
-def give_back(handed: Handed, *, through: bool) -> None:
+def give_back_launcher(handed: HandedCommand, *, through: bool) -> None:
     """Let the launcher take another command if it is through with this one; otherwise end it."""
     handed.control.close()
     with _lock:
@@ -73,10 +73,10 @@ def give_back(handed: Handed, *, through: bool) -> None:
             return
     if not through:
         handed.launcher.process.kill()  # and the kernel kills the command
-    _stopped(handed.launcher)
+    _stop_launcher(handed.launcher)
 
 
-def holding(content: bytes) -> IO[bytes]:
+def open_unnamed_file(content: bytes) -> IO[bytes]:
     """Return a file without a name that holds `content`, to be read from its beginning."""
     file: IO[bytes]
     if sys.platform == "linux":
@@ -88,7 +88,7 @@ def holding(content: bytes) -> IO[bytes]:
     return file
 
 
-def _waiting() -> Launcher | None:
+def _take_idle_launcher() -> Launcher | None:
     """Take a launcher that has nothing to do."""
     with _lock:
         while _idle:
@@ -96,11 +96,11 @@ def _waiting() -> Launcher | None:
             # Not that of the process we were forked from, and not one that is gone.
             if launcher.owner == os.getpid() and launcher.process.poll() is None:
                 return launcher
-            _stopped(launcher)
+            _stop_launcher(launcher)
     return None
 
 
-def _started() -> Launcher:
+def _start_launcher() -> Launcher:
     ours, theirs = socket.socketpair()
     folder = str(Path(gitnexus.__file__).parents[1])
     with theirs:
@@ -117,8 +117,8 @@ def _started() -> Launcher:
     return Launcher(os.getpid(), ours, process)
 
 
-def _stopped(launcher: Launcher) -> None:
-    launcher.door.close()
+def _stop_launcher(launcher: Launcher) -> None:
+    launcher.channel.close()
     if launcher.owner == os.getpid():
         try:
             launcher.process.wait(timeout=2)
@@ -126,10 +126,10 @@ def _stopped(launcher: Launcher) -> None:
             launcher.process.kill()
             launcher.process.wait()
         if sys.platform == "linux":
-            groups.forget(launcher.process.pid)
+            groups.remove_cgroup(launcher.process.pid)
 
 
 @atexit.register
-def _stop_all() -> None:
+def _stop_idle_launchers() -> None:
     while _idle:
-        _stopped(_idle.pop())
+        _stop_launcher(_idle.pop())

@@ -1,4 +1,4 @@
-"""Which levels of confinement this machine has, and which one is taken: the best, never less than was asked for."""
+"""Tests which sandbox levels this machine supports, and chooses the best one that is not below the required level."""
 
 import functools
 import os
@@ -13,10 +13,10 @@ from gitnexus.base.text import one_line
 from gitnexus.sandbox import seccomp
 from gitnexus.sandbox.environment import PATH
 from gitnexus.sandbox.inner.kernel import landlock_abi
-from gitnexus.sandbox.plan import wrapper
-from gitnexus.sandbox.program import resolved
-from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import LEVELS, Level, Limits, Spec
+from gitnexus.sandbox.plan import bubblewrap_path
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.sandbox.spec import LEVELS, Level, SandboxLimits, SandboxSpec
 
 Setting = Literal["auto", "strict", "L0", "L1", "L2", "L3"]
 
@@ -53,16 +53,16 @@ class Availability(Record):
     why: str = ""
 
 
-def available() -> tuple[Availability, ...]:
+def available_levels() -> tuple[Availability, ...]:
     """Return every level, each tried once in this process."""
-    return tuple(tried(level) for level in LEVELS)
+    return tuple(try_level(level) for level in LEVELS)
 
 
-def best(minimum: Level = "L0") -> Level:
+def best_level(minimum: Level = "L0") -> Level:
     """Return the best level there is. Raises: DeniedByPolicy if it is below `minimum`."""
     missing = ""
     for level in reversed(LEVELS[LEVELS.index(minimum) :]):
-        found = tried(level)
+        found = try_level(level)
         if found.there:
             return level
         missing = found.why
@@ -72,21 +72,21 @@ def best(minimum: Level = "L0") -> Level:
     )
 
 
-def chosen(setting: Setting, minimum: Level) -> Level:
+def choose_level(setting: Setting, minimum: Level) -> Level:
     """Return the level to run at: `auto` the best, `strict` the best but L2 at least, or the one that is named.
 
     Raises: DeniedByPolicy if there is none that is good enough; a weaker one is never taken instead.
     """
     if setting == "auto":
-        return best(minimum)
+        return best_level(minimum)
     if setting == "strict":
-        return best(max(minimum, STRICT))
+        return best_level(max(minimum, STRICT))
     if setting < minimum:
         raise DeniedByPolicy(
             f"the sandbox is set to {setting}, and the policy wants {minimum} at least",
             hint="set sandbox to auto",
         )
-    found = tried(setting)
+    found = try_level(setting)
     if not found.there:
         raise DeniedByPolicy(
             f"the sandbox is set to {setting}, which this machine does not have: {found.why}",
@@ -95,41 +95,48 @@ def chosen(setting: Setting, minimum: Level) -> Level:
     return setting
 
 
-def not_held(level: Level) -> tuple[str, ...]:
+def gaps_of_level(level: Level) -> tuple[str, ...]:
     """Return what a level leaves open on this machine."""
     return (*NOT_HELD[level], SIGNALS_NOT_HELD) if level == "L1" and landlock_abi() < 6 else NOT_HELD[level]
 
 
 @functools.cache
-def tried(level: Level) -> Availability:
+def try_level(level: Level) -> Availability:
     """Return whether `level` works here, by running something at it: only that counts containers and policies in."""
-    why = _lacking(level)
+    why = _missing_feature(level)
     if not why and level != "L0":
-        why = _refusal(level)
+        why = _refusal_at_level(level)
     return Availability(level=level, there=not why, why=why)
 
 
-def _lacking(level: Level) -> str:
+def _missing_feature(level: Level) -> str:
     if level == "L0":
         return ""
     if sys.platform != "linux":
         return f"only Linux has it, this is {platform.system()}"
-    if not seccomp.knows():
+    if not seccomp.knows_machine():
         return f"system calls of {platform.machine()} are not known to us"
     if level in ("L1", "L2") and not landlock_abi():
         return "the kernel has no Landlock (it came with 5.13, and has to be among the modules in lsm=)"
-    if level == "L3" and not wrapper():
+    if level == "L3" and not bubblewrap_path():
         return "bubblewrap (bwrap) is not installed"
     return ""
 
 
-def _refusal(level: Level) -> str:
+def _refusal_at_level(level: Level) -> str:
     with tempfile.TemporaryDirectory(prefix="nexus-try-") as folder:
         place = os.path.realpath(folder)
         try:
-            program = resolved("true", PATH, place, place).path
-            ended = run(
-                Spec(argv=("true",), program=program, cwd=place, root=place, level=level, limits=Limits(seconds=10))
+            program = resolve_program("true", PATH, place, place).path
+            ended = run_in_sandbox(
+                SandboxSpec(
+                    argv=("true",),
+                    program=program,
+                    cwd=place,
+                    root=place,
+                    level=level,
+                    limits=SandboxLimits(seconds=10),
+                )
             )
         except NexusError as exc:
             return exc.message

@@ -1,13 +1,13 @@
-"""Output that has no bounds, kept within some: the beginning and the end, and how much lay between."""
+"""Limits the captured output of a command: keeps the beginning and the end, and counts the bytes in between."""
 
 from collections.abc import Callable
 
-from gitnexus.sandbox.spec import Kept
+from gitnexus.sandbox.spec import KeptOutput
 
 Sink = Callable[[bytes], None]
 
 
-class Keeper:
+class OutputKeeper:
     """Keeps the first and the last half of `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
@@ -25,22 +25,22 @@ class Keeper:
             piece = piece[room:]
         self._tail += piece
         if len(self._tail) > 4 * self._half + 65536:  # rarely, so that each byte is moved about once
-            self._shorten()
+            self._shorten_tail()
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptOutput:
         """Return what is left, with a line in the place of what was cut."""
-        self._shorten()
+        self._shorten_tail()
         cut = self.total - len(self._head) - len(self._tail)
         marker = f"\n[… {cut} bytes cut …]\n".encode() if cut else b""
-        return Kept(data=bytes(self._head) + marker + bytes(self._tail), total=self.total, cut=cut)
+        return KeptOutput(data=bytes(self._head) + marker + bytes(self._tail), total=self.total, cut=cut)
 
-    def _shorten(self) -> None:
+    def _shorten_tail(self) -> None:
         surplus = len(self._tail) - self._half
         if surplus > 0:
             del self._tail[:surplus]
 
 
-class Passer:
+class OutputPasser:
     """Hands the first `limit` bytes on to a sink, and counts the rest."""
 
     def __init__(self, limit: int, sink: Sink) -> None:
@@ -59,6 +59,6 @@ class Passer:
             self._told = True
             self._sink(f"\n[… cut after {self._limit} bytes …]\n".encode())
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptOutput:
         """Return how much there was; none of it is here."""
-        return Kept(total=self.total, cut=max(0, self.total - self._limit))
+        return KeptOutput(total=self.total, cut=max(0, self.total - self._limit))

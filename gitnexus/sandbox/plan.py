@@ -1,13 +1,13 @@
-"""From a spec to the steps that the launcher takes: all is decided here, nothing after the fork."""
+"""Turns a sandbox spec into the steps that the launcher takes. Every decision is made here, none after the fork."""
 
 import os
 import sys
 from typing import Any
 
-from gitnexus.sandbox import reach
+from gitnexus.sandbox import access_lists
 from gitnexus.sandbox.inner.kernel import landlock_abi
-from gitnexus.sandbox.seccomp import filtered
-from gitnexus.sandbox.spec import Limits, Spec
+from gitnexus.sandbox.seccomp import build_filter
+from gitnexus.sandbox.spec import SandboxLimits, SandboxSpec
 
 WRAPPER = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap")
 GRACE = 2.0  # seconds between the request to end and the end
@@ -18,39 +18,41 @@ _FILES = 4096
 _CAPABILITIES = {"L0": 0b11111, "L1": 0b10, "L2": 0, "L3": None}
 
 
-def planned(spec: Spec, scratch: str) -> dict[str, Any]:
+def build_plan(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
     """Return what the launcher is told."""
     linux = sys.platform == "linux"
     abi = landlock_abi() if linux else 0
     confined = spec.level in ("L1", "L2")
-    filter_ = filtered(spec.level, spec.network, abi).hex() if spec.level != "L0" else ""
+    filter_ = build_filter(spec.level, spec.network, abi).hex() if spec.level != "L0" else ""
     wrapped = spec.level == "L3"
     return {
         "linux": linux,
-        "program": wrapper() if wrapped else spec.program,
-        "argv": reach.bubblewrap(spec, scratch, wrapper() or "", _FILTER_NUMBER) if wrapped else list(spec.argv),
-        "env": {**spec.env, **private(scratch, spec.home)},
+        "program": bubblewrap_path() if wrapped else spec.program,
+        "argv": access_lists.bubblewrap_argv(spec, scratch, bubblewrap_path() or "", _FILTER_NUMBER)
+        if wrapped
+        else list(spec.argv),
+        "env": {**spec.env, **private_variables(scratch, spec.home)},
         "cwd": spec.cwd,
-        "limits": _limits(spec.limits, linux=linux),
+        "limits": _resource_limits(spec.limits, linux=linux),
         # and the launcher, its double at L2, and the two of bubblewrap
         "processes": spec.limits.processes + 4,
         "capabilities": _CAPABILITIES[spec.level],
-        "landlock": reach.landlock(spec, scratch) if confined else None,
+        "landlock": access_lists.landlock_rules(spec, scratch) if confined else None,
         "seccomp": filter_ if confined else "",
         "wrapper_filter": filter_ if wrapped else "",
         "filter_number": _FILTER_NUMBER,
-        "view": reach.view(spec, scratch) if spec.level == "L2" else None,
+        "view": access_lists.mount_view(spec, scratch) if spec.level == "L2" else None,
         "wrappers": 2 if wrapped else 0,
         "grace": GRACE,
     }
 
 
-def wrapper() -> str | None:
+def bubblewrap_path() -> str | None:
     """Return the path of bubblewrap, where it is installed for everybody."""
     return next((path for path in WRAPPER if os.access(path, os.X_OK)), None)
 
 
-def private(scratch: str, own: str = "") -> dict[str, str]:
+def private_variables(scratch: str, own: str = "") -> dict[str, str]:
     """Return the variables that lead into the folder of this run, made for it and removed after it.
 
     `own` is a home that outlives the run, for a program that goes on where it was.
@@ -66,7 +68,7 @@ def private(scratch: str, own: str = "") -> dict[str, str]:
     }
 
 
-def _limits(limits: Limits, *, linux: bool) -> list[tuple[str, int, int]]:
+def _resource_limits(limits: SandboxLimits, *, linux: bool) -> list[tuple[str, int, int]]:
     rows = [
         ("RLIMIT_CORE", 0, 0),
         ("RLIMIT_CPU", limits.cpu_seconds, limits.cpu_seconds + 2),
@@ -77,12 +79,12 @@ def _limits(limits: Limits, *, linux: bool) -> list[tuple[str, int, int]]:
         # Data, not address space: runtimes reserve far more addresses than they ever fill.
         rows.append(("RLIMIT_DATA", limits.memory, limits.memory))
         # Counts all that the user runs, so what there is already is added; watch.py counts the family alone.
-        most = limits.processes + _threads()
+        most = limits.processes + _count_threads()
         rows.append(("RLIMIT_NPROC", most, most))
     return rows
 
 
-def _threads() -> int:
+def _count_threads() -> int:
     try:
         with open("/proc/loadavg") as file:
             return int(file.read().split()[3].partition("/")[2])

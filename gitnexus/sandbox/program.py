@@ -1,4 +1,4 @@
-"""Which file a command really is: found as the sandbox would find it, resolved, with the digest of what it holds."""
+"""Resolves a command name to the file that the sandbox would run, with its real path and the digest of its content."""
 
 import hashlib
 import os
@@ -8,17 +8,17 @@ import time
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
-from gitnexus.sandbox.spec import within
+from gitnexus.sandbox.spec import is_within
 
 
-class Program(Record):
+class ResolvedProgram(Record):
     """A file that can be executed: its real path, and "sha256:" with the digest of its content."""
 
     path: str
     digest: str
 
 
-def resolved(name: str, path: str, cwd: str, root: str, *, own: bool = False) -> Program:
+def resolve_program(name: str, path: str, cwd: str, root: str, *, own: bool = False) -> ResolvedProgram:
     """Return the file that `name` means: a path from `cwd`, or a name looked up in the folders of `path`.
 
     A name is never found in a folder of the worktree `root`, not by a link either, unless `own` says that the policy
@@ -27,16 +27,16 @@ def resolved(name: str, path: str, cwd: str, root: str, *, own: bool = False) ->
     if not name or "\0" in name:
         raise Invalid("a command needs a program as its first word")
     if "/" in name:
-        return _program(os.path.join(cwd, name), name)
+        return _read_program(os.path.join(cwd, name), name)
     for folder in path.split(":"):
         if not folder.startswith("/"):
             continue  # an empty or relative one would mean wherever the command stands
         found = os.path.join(folder, name)
         if not os.access(found, os.X_OK) or not os.path.isfile(found):
             continue
-        inside = within(os.path.realpath(folder), root) or within(os.path.realpath(found), root)
+        inside = is_within(os.path.realpath(folder), root) or is_within(os.path.realpath(found), root)
         if own or not inside:
-            return _program(found, name)
+            return _read_program(found, name)
     raise NotFound(
         f"there is no program {one_line(name, 80)} in the system's folders",
         hint="a program of the worktree is called by its path, like ./run",
@@ -47,7 +47,7 @@ _known: dict[tuple[int, ...], str] = {}
 _SETTLED = 2_000_000_000
 
 
-def _program(path: str, name: str) -> Program:
+def _read_program(path: str, name: str) -> ResolvedProgram:
     real = os.path.realpath(path)
     try:
         number = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -64,4 +64,4 @@ def _program(path: str, name: str) -> Program:
         digest = _known.get(key) or "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     if time.time_ns() - about.st_ctime_ns > _SETTLED:
         _known[key] = digest
-    return Program(path=real, digest=digest)
+    return ResolvedProgram(path=real, digest=digest)

@@ -1,4 +1,4 @@
-"""Run a command within its bounds, to its end or to theirs, and say what came of it."""
+"""Runs a command in the sandbox until it ends or exceeds a limit, and returns its outcome."""
 
 import contextlib
 import json
@@ -13,22 +13,24 @@ from typing import Any
 
 from gitnexus.base.errors import DeniedByPolicy, Failed
 from gitnexus.base.text import one_line
-from gitnexus.sandbox import reach
+from gitnexus.sandbox import access_lists
 from gitnexus.sandbox.inner import kernel
-from gitnexus.sandbox.launcher import Handed, give_back, hand_over, holding
-from gitnexus.sandbox.output import Keeper, Passer, Sink
-from gitnexus.sandbox.plan import GRACE, planned
+from gitnexus.sandbox.launcher import HandedCommand, give_back_launcher, hand_over_plan, open_unnamed_file
+from gitnexus.sandbox.output import OutputKeeper, OutputPasser, Sink
+from gitnexus.sandbox.plan import GRACE, build_plan
 from gitnexus.sandbox.scratch import scratch_folder
-from gitnexus.sandbox.spec import EndedBy, Outcome, Spec, checked
-from gitnexus.sandbox.voice import Voice
-from gitnexus.sandbox.watch import end_session, exceeded, free_space, usage
+from gitnexus.sandbox.spec import EndedBy, SandboxOutcome, SandboxSpec, check_spec
+from gitnexus.sandbox.stdin_pipe import StdinPipe
+from gitnexus.sandbox.watch import exceeded_limit, free_space, kill_session, measure_usage
 
 _LOOK_EVERY = 0.1  # seconds between two looks at the family
 _GIVE_UP = GRACE + 10.0  # for processes that not even the kernel can end, as on a dead network disk
 _BY_SIGNAL: dict[int, EndedBy] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 
 
-def run(spec: Spec, sink: Sink | None = None, errors: Sink | None = None, voice: Voice | None = None) -> Outcome:
+def run_in_sandbox(
+    spec: SandboxSpec, sink: Sink | None = None, errors: Sink | None = None, stdin_pipe: StdinPipe | None = None
+) -> SandboxOutcome:
     """Run one command. With `sink` its output goes there as it comes; without, both streams are kept, within bounds.
 
     What goes to standard error is for `errors`, if given. With `voice` there is somebody to talk to it: its standard
@@ -38,22 +40,25 @@ def run(spec: Spec, sink: Sink | None = None, errors: Sink | None = None, voice:
     fails, the command and all that came of it are ended and the scratch folder is removed.
     Raises: Invalid, DeniedByPolicy if the level cannot do what the spec asks, Failed if it could not be started.
     """
-    checked(spec)
-    refuse_unfit(spec)
+    check_spec(spec)
+    refuse_unenforceable(spec)
     if sys.platform == "linux":
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # keys are in our memory; a command at L0 could look into it
-    with scratch_folder() as scratch, _started(spec, planned(spec, scratch), (sink, errors), voice) as running:
+    with (
+        scratch_folder() as scratch,
+        _started_command(spec, build_plan(spec, scratch), (sink, errors), stdin_pipe) as running,
+    ):
         return running.outcome()
 
 
-def refuse_unfit(spec: Spec) -> None:
+def refuse_unenforceable(spec: SandboxSpec) -> None:
     """Refuse what the level cannot enforce, instead of leaving it out. Raises: DeniedByPolicy."""
     if spec.level == "L1" and spec.network == "loopback":
         raise DeniedByPolicy(
             "at L1 a network of one's own is not possible: it is all or nothing",
             hint="loopback needs L2 or L3; git nexus doctor shows what this machine has",
         )
-    inside = next(reach.covered(spec), None)
+    inside = next(access_lists.paths_to_hide(spec), None)
     if spec.level == "L1" and inside:
         raise DeniedByPolicy(
             f"at L1 {one_line(inside)} cannot be hidden, since the folder around it is within reach",
@@ -62,32 +67,34 @@ def refuse_unfit(spec: Spec) -> None:
 
 
 @contextlib.contextmanager
-def _started(
-    spec: Spec, plan: dict[str, Any], sinks: tuple[Sink | None, Sink | None], voice: Voice | None
-) -> Iterator["_Running"]:
+def _started_command(
+    spec: SandboxSpec, plan: dict[str, Any], sinks: tuple[Sink | None, Sink | None], stdin_pipe: StdinPipe | None
+) -> Iterator["_RunningCommand"]:
     out, their_out = os.pipe()
     err, their_err = os.pipe()
-    handed: Handed | None = None
-    running: _Running | None = None
+    handed: HandedCommand | None = None
+    running: _RunningCommand | None = None
     try:
         try:
-            with holding(spec.stdin) if spec.stdin else open(os.devnull, "rb") as stdin:
-                handed = hand_over(plan, voice.theirs if voice else stdin.fileno(), their_out, their_err)
+            with open_unnamed_file(spec.stdin) if spec.stdin else open(os.devnull, "rb") as stdin:
+                handed = hand_over_plan(plan, stdin_pipe.theirs if stdin_pipe else stdin.fileno(), their_out, their_err)
         finally:
             os.close(their_out)
             os.close(their_err)
-            if voice:
-                voice.handed_over()
-        running = _Running(spec, (out, err), handed.control, sinks, voice)
+            if stdin_pipe:
+                stdin_pipe.close_command_end()
+        running = _RunningCommand(spec, (out, err), handed.control, sinks, stdin_pipe)
         yield running
     finally:
         os.close(out)
         os.close(err)
         if handed:
-            give_back(handed, through=(running is not None and running.through()) or _through(handed.control))
+            give_back_launcher(
+                handed, through=(running is not None and running.is_launcher_ready()) or _end_and_wait(handed.control)
+            )
 
 
-def _through(control: socket.socket) -> bool:
+def _end_and_wait(control: socket.socket) -> bool:
     """End the command by closing our half; True when the launcher has closed its own, having ended all."""
     try:
         control.shutdown(socket.SHUT_WR)
@@ -101,24 +108,24 @@ def _through(control: socket.socket) -> bool:
     return True
 
 
-class _Running:
+class _RunningCommand:
     """A command on its way: what it writes, what is told of it, and the limits it may run into."""
 
     def __init__(
         self,
-        spec: Spec,
+        spec: SandboxSpec,
         streams: tuple[int, int],
         control: socket.socket,
         sinks: tuple[Sink | None, Sink | None],
-        voice: Voice | None,
+        stdin_pipe: StdinPipe | None,
     ) -> None:
         self._spec = spec
-        self._voice = voice
+        self._stdin_pipe = stdin_pipe
         self._dismissed = False
         self._control = control
         limit = spec.limits.output
         chosen = zip(streams, (sinks[0], sinks[1] or sinks[0]), strict=True)
-        self._streams = {number: Passer(limit, sink) if sink else Keeper(limit) for number, sink in chosen}
+        self._streams = {number: OutputPasser(limit, sink) if sink else OutputKeeper(limit) for number, sink in chosen}
         self._names = streams
         self._talked = 0.0
         self._told: dict[str, Any] = {}
@@ -130,7 +137,7 @@ class _Running:
         self._given_up = False
         self._free = free_space(spec.root)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SandboxOutcome:
         """Read until the end and return it. Raises: Failed."""
         with selectors.DefaultSelector() as ready:
             for number in (*self._streams, self._control.fileno()):
@@ -138,24 +145,24 @@ class _Running:
                 ready.register(number, selectors.EVENT_READ)
             while not self.over():
                 for key, _ in ready.select(_LOOK_EVERY):
-                    if not self._take(key.fd):
+                    if not self._read_stream(key.fd):
                         ready.unregister(key.fd)
-                self._look()
+                self._check_limits()
         for number in self._streams:
             # What is still in the pipe. Nobody is left to wait for; where orphans are not found one may still write.
-            while self._take(number, once=False) and self._streams[number].total <= self._spec.limits.flood:
+            while self._read_stream(number, once=False) and self._streams[number].total <= self._spec.limits.flood:
                 pass
-        return self._made()
+        return self._build_outcome()
 
     def over(self) -> bool:
         """True if the end has been told."""
         return not self._told.keys().isdisjoint(("status", "failed", "lost"))
 
-    def through(self) -> bool:
+    def is_launcher_ready(self) -> bool:
         """True if the launcher said so itself, and is ready for another."""
         return self.over() and not self._given_up
 
-    def _take(self, number: int, *, once: bool = True) -> bool:
+    def _read_stream(self, number: int, *, once: bool = True) -> bool:
         """Read once; False at the end, or (not `once`) when nothing is there."""
         try:
             piece = os.read(number, 65536)
@@ -169,10 +176,10 @@ class _Running:
                 self._streams[number].feed(piece)
                 self._talked += time.monotonic() - begin
             return bool(piece)
-        self._listen(piece)
+        self._read_reports(piece)
         return bool(piece)
 
-    def _listen(self, piece: bytes) -> None:
+    def _read_reports(self, piece: bytes) -> None:
         *lines, self._heard = (self._heard + piece).split(b"\n")
         for line in lines:
             self._told.update(json.loads(line))
@@ -180,7 +187,7 @@ class _Running:
             self._told["lost"] = True
             self._given_up = True
 
-    def _look(self) -> None:
+    def _check_limits(self) -> None:
         """End the command if it is over a limit, asking first; the launcher insists after a grace."""
         now = time.monotonic()
         limits = self._spec.limits
@@ -190,19 +197,19 @@ class _Running:
                 self._given_up = True
             return
         if sum(stream.total for stream in self._streams.values()) > limits.flood:
-            self._end("output")
-        elif self._voice is not None and self._voice.overstayed:
+            self._end_for_limit("output")
+        elif self._stdin_pipe is not None and self._stdin_pipe.overstayed:
             self._dismissed = True
             self._ask_to_end()
         elif now - self._begin - self._talked > limits.seconds:
-            self._end("time")
+            self._end_for_limit("time")
         elif now >= self._next_look and "pid" in self._told and sys.platform == "linux":
             self._next_look = now + _LOOK_EVERY
-            over = exceeded(usage(self._told["pid"]), self._free - free_space(self._spec.root), limits)
+            over = exceeded_limit(measure_usage(self._told["pid"]), self._free - free_space(self._spec.root), limits)
             if over:
-                self._end(over)
+                self._end_for_limit(over)
 
-    def _end(self, why: EndedBy) -> None:
+    def _end_for_limit(self, why: EndedBy) -> None:
         self._ended_by = why
         # Who asks for time may tidy up; who takes all there is gets no more.
         self._ask_to_end(at_once=why != "time")
@@ -218,9 +225,9 @@ class _Running:
     def _end_orphans(self) -> None:
         """End what a killed launcher has left; from L2 on the kernel has done so, and its numbers are not ours."""
         if sys.platform == "linux" and self._spec.level in ("L0", "L1") and "command" in self._told:
-            end_session(self._told["command"])
+            kill_session(self._told["command"])
 
-    def _made(self) -> Outcome:
+    def _build_outcome(self) -> SandboxOutcome:
         told = self._told
         if "failed" in told:
             raise Failed(
@@ -240,7 +247,7 @@ class _Running:
         # bubblewrap tells of a signal as a shell does
         like_signal = number or (status - 128 if self._spec.level == "L3" and status and status > 128 else 0)
         out, err = (self._streams[one].kept() for one in self._names)
-        return Outcome(
+        return SandboxOutcome(
             status=status,
             signal=number,
             seconds=time.monotonic() - self._begin,

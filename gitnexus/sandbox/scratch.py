@@ -1,4 +1,4 @@
-"""A folder for one run, with a home and a place for temporary files, gone after it."""
+"""Creates a temporary folder with a home and a temp directory for one command, and removes it afterwards."""
 
 import atexit
 import contextlib
@@ -20,24 +20,24 @@ _unused: list[tuple[int, str]] = []
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str]:
     """Make a private folder; whatever was put there is gone afterwards."""
-    place = _taken() or _new()
+    place = _take_unused() or _make_scratch()
     try:
         yield place
     finally:
-        if _untouched(place):
+        if _is_untouched(place):
             _unused.append((os.getpid(), place))
         else:
-            _removed(place)
+            _remove_scratch(place)
 
 
-def _new() -> str:
+def _make_scratch() -> str:
     place = os.path.realpath(tempfile.mkdtemp(prefix="nexus-run-"))
     for name in _FOLDERS:
         os.mkdir(os.path.join(place, name), 0o700)
     return place
 
 
-def _taken() -> str | None:
+def _take_unused() -> str | None:
     with contextlib.suppress(IndexError):
         while True:
             owner, place = _unused.pop()
@@ -46,7 +46,7 @@ def _taken() -> str | None:
     return None
 
 
-def _untouched(place: str) -> bool:
+def _is_untouched(place: str) -> bool:
     try:
         rows = [os.stat(os.path.join(place, name)) for name in ("", *_FOLDERS)]
         inside = [os.listdir(os.path.join(place, name)) for name in ("", *_FOLDERS)]
@@ -57,13 +57,13 @@ def _untouched(place: str) -> bool:
 
 
 @atexit.register
-def _tidy() -> None:
+def _remove_unused() -> None:
     for owner, place in _unused:
         if owner == os.getpid():
-            _removed(place)
+            _remove_scratch(place)
 
 
-def _removed(place: str) -> None:
+def _remove_scratch(place: str) -> None:
     remove_tree(Path(place))
     if os.path.lexists(place):  # folders that their maker closed even to himself
         for folder, _, _ in os.walk(place):

@@ -1,4 +1,4 @@
-"""Which system calls a command may not make, as a filter for the kernel: a table, and an assembler of forty lines."""
+"""Builds the seccomp filter of forbidden system calls, from a table and a small BPF assembler."""
 
 import errno
 import functools
@@ -48,6 +48,7 @@ _OTHER_PROCESS: tuple[tuple[str, int | None, int | None, int], ...] = (
     ("sched_setattr", 314, 274, 0), ("migrate_pages", 256, 238, 0), ("move_pages", 279, 239, 0),
 )  # fmt: skip
 
+_FIRST, _OF_A_USER, _IO_OF_A_USER = 1, 2, 3  # process 1; PRIO_USER; IOPRIO_WHO_USER
 # All kinds of namespaces; the last, for time, cannot be asked of clone.
 _NAMESPACES = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x00020000
 _NAMESPACE_OF_TIME = 0x80
@@ -64,7 +65,7 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
 
-class Rule(NamedTuple):
+class SyscallRule(NamedTuple):
     """Refuse a call: always, or if an argument under a mask is among `values` (or is not, with `unless`).
 
     With `only_if`, an argument and a mask, the rule is for calls in which that argument has one of those bits.
@@ -79,82 +80,90 @@ class Rule(NamedTuple):
     only_if: tuple[int, int] | None = None
 
 
-def knows(machine: str = platform.machine()) -> bool:
+def knows_machine(machine: str = platform.machine()) -> bool:
     """True if there is a table of numbers for this machine."""
     return machine in _ARCHITECTURES
 
 
 @functools.cache
-def filtered(level: Level, network: Network, abi: int, machine: str = platform.machine()) -> bytes:
+def build_filter(level: Level, network: Network, abi: int, machine: str = platform.machine()) -> bytes:
     """Return the filter for a command; `abi` is what Landlock can do, where it cannot this has to."""
     column, architecture = _ARCHITECTURES[machine]
     program = [
-        _step(_LOAD, _ARCHITECTURE),
-        _step(_EQUAL, architecture, 1, 0),
-        _step(_RETURN, _KILL),
-        _step(_LOAD, _NUMBER),
-        _step(_AT_LEAST, _X32, 0, 1),
-        _step(_RETURN, _ERROR | errno.ENOSYS),
+        _encode_step(_LOAD, _ARCHITECTURE),
+        _encode_step(_EQUAL, architecture, 1, 0),
+        _encode_step(_RETURN, _KILL),
+        _encode_step(_LOAD, _NUMBER),
+        _encode_step(_AT_LEAST, _X32, 0, 1),
+        _encode_step(_RETURN, _ERROR | errno.ENOSYS),
     ]
-    for rule in _rules(level, network, abi):
+    for rule in _syscall_rules(level, network, abi):
         number = rule.numbers[column]
         if number is not None:
-            program += _assembled(rule, number)
-    return b"".join([*program, _step(_RETURN, _ALLOW)])
+            program += _assemble_rule(rule, number)
+    return b"".join([*program, _encode_step(_RETURN, _ALLOW)])
 
 
-def _rules(level: Level, network: Network, abi: int) -> Iterator[Rule]:
-    yield from (Rule((first, second)) for _, first, second in _REFUSED)
+def _syscall_rules(level: Level, network: Network, abi: int) -> Iterator[SyscallRule]:
+    yield from (SyscallRule((first, second)) for _, first, second in _REFUSED)
     # What clone3 is asked for stands in memory, where a filter cannot look; without it everybody takes clone.
-    yield Rule((435, 435), error=errno.ENOSYS)
-    yield Rule((56, 220), argument=0, mask=_NAMESPACES, values=(0,), unless=True)
-    yield Rule((272, 97), argument=0, mask=_NAMESPACES | _NAMESPACE_OF_TIME, values=(0,), unless=True)
-    yield Rule((16, 29), argument=1, values=(_INJECTED_KEYS, _CONSOLE))
+    yield SyscallRule((435, 435), error=errno.ENOSYS)
+    yield SyscallRule((56, 220), argument=0, mask=_NAMESPACES, values=(0,), unless=True)
+    yield SyscallRule((272, 97), argument=0, mask=_NAMESPACES | _NAMESPACE_OF_TIME, values=(0,), unless=True)
+    yield SyscallRule((16, 29), argument=1, values=(_INJECTED_KEYS, _CONSOLE))
     for numbers, argument in (((90, None), 1), ((91, 52), 1), ((268, 53), 2), ((452, 452), 2)):
-        yield Rule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
+        yield SyscallRule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
     yield from _rules_for_created_files()
     yield from _rules_for_pairs(level, network)
     if level == "L1":
-        yield from (Rule((first, second)) for _, first, second in _SHARED)
+        yield from (SyscallRule((first, second)) for _, first, second in _SHARED)
         for _, first, second, argument in _OTHER_PROCESS:
-            yield Rule((first, second), argument=argument, values=(0,), unless=True)
+            yield SyscallRule((first, second), argument=argument, values=(0,), unless=True)
+    else:
+        # There are only the command's own processes, and the first, which is ours: nobody names it, or all of the user.
+        for name, first, second, argument in _OTHER_PROCESS:
+            is_which = (name, argument) == ("setpriority", 0)
+            yield SyscallRule((first, second), argument=argument, values=(_OF_A_USER,) if is_which else (_FIRST,))
+        yield SyscallRule((251, 30), argument=0, values=(_IO_OF_A_USER,))
     if level != "L3":
         # Landlock does not look at watches, and each tells the names of files that come and go in a folder outside.
-        yield Rule((254, 27), error=errno.EACCES)
-        yield Rule((72, 25), error=errno.EACCES, argument=1, values=(_LEASE, _NOTIFY))
-    yield Rule((41, 198), error=errno.EACCES, argument=0, values=_families(level, network), unless=True)
+        yield SyscallRule((254, 27), error=errno.EACCES)
+        yield SyscallRule((72, 25), error=errno.EACCES, argument=1, values=(_LEASE, _NOTIFY))
+    yield SyscallRule((41, 198), error=errno.EACCES, argument=0, values=_socket_families(level, network), unless=True)
     if level != "L3" and abi < 3:  # before its third version Landlock did not look at truncation
-        yield Rule((76, 45))
+        yield SyscallRule((76, 45))
         for numbers, argument in (((2, None), 1), ((257, 56), 2)):
-            yield Rule(numbers, argument=argument, mask=_TRUNCATE | _ACCESS_MODE, values=(_TRUNCATE,))
+            yield SyscallRule(numbers, argument=argument, mask=_TRUNCATE | _ACCESS_MODE, values=(_TRUNCATE,))
 
 
-def _rules_for_created_files() -> Iterator[Rule]:
+def _rules_for_created_files() -> Iterator[SyscallRule]:
     """Yield the rules against a file that is set-id from its first moment, without any chmod."""
     for numbers, flags in (((2, None), 1), ((257, 56), 2)):
-        yield Rule(
+        yield SyscallRule(
             numbers, argument=flags + 1, mask=_SET_ID, values=(0,), unless=True, only_if=(flags, _CREATE)
         )  # without those flags nobody sets the mode, and it may hold anything
     for numbers, argument in (((85, None), 1), ((133, None), 1), ((259, 33), 2)):
-        yield Rule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
+        yield SyscallRule(numbers, argument=argument, mask=_SET_ID, values=(0,), unless=True)
     # What openat2 is asked for stands in memory; without it everybody takes openat.
-    yield Rule((437, 437), error=errno.ENOSYS)
+    yield SyscallRule((437, 437), error=errno.ENOSYS)
 
 
-def _rules_for_pairs(level: Level, network: Network) -> Iterator[Rule]:
+def _rules_for_pairs(level: Level, network: Network) -> Iterator[SyscallRule]:
     """Yield the rules for socketpair: two ends that stay with each other.
 
     One of datagrams sends to any address, and takes what anybody sends to its own, descriptors too.
     """
-    yield Rule((53, 199), error=errno.EACCES, argument=0, values=(_UNIX,), unless=True)
-    if _UNIX not in _families(level, network):
+    yield SyscallRule((53, 199), error=errno.EACCES, argument=0, values=(_UNIX,), unless=True)
+    if _UNIX not in _socket_families(level, network):
         kinds = (_STREAM, _PACKETS)
-        yield Rule((53, 199), error=errno.EACCES, argument=1, mask=_SOCKET_TYPE, values=kinds, unless=True)
+        yield SyscallRule((53, 199), error=errno.EACCES, argument=1, mask=_SOCKET_TYPE, values=kinds, unless=True)
     if network == "none":
-        yield Rule((49, 200), error=errno.EACCES)  # a name for one end: of a pair nobody needs it, and others may
+        yield SyscallRule(
+            (49, 200), error=errno.EACCES
+        )  # a name for one end: of a pair nobody needs it, and others may
 
 
-def _families(level: Level, network: Network) -> tuple[int, ...]:
+def _socket_families(level: Level, network: Network) -> tuple[int, ...]:
     """Return the kinds of sockets that may be made.
 
     Unix sockets only behind bubblewrap and in a network of one's own: Landlock does not look at whom they reach, the
@@ -165,25 +174,29 @@ def _families(level: Level, network: Network) -> tuple[int, ...]:
     return local if network == "none" else (*local, _INET, _INET6, _NETLINK)
 
 
-def _assembled(rule: Rule, number: int) -> list[bytes]:
-    refuse = _step(_RETURN, _ERROR | rule.error)
+def _assemble_rule(rule: SyscallRule, number: int) -> list[bytes]:
+    refuse = _encode_step(_RETURN, _ERROR | rule.error)
     if rule.argument is None:
-        return [_step(_EQUAL, number, 0, 1), refuse]
+        return [_encode_step(_EQUAL, number, 0, 1), refuse]
     # The lower half of the argument: all that is compared here is an int to the kernel, too.
-    body = [_step(_LOAD, _ARGUMENTS + 8 * rule.argument), _step(_AND, rule.mask)]
+    body = [_encode_step(_LOAD, _ARGUMENTS + 8 * rule.argument), _encode_step(_AND, rule.mask)]
     count = len(rule.values)
     # A value that fits jumps over the others and one more: over the refusal, or over the jump that spares one from it.
-    body += [_step(_EQUAL, value, count - at) for at, value in enumerate(rule.values)]
+    body += [_encode_step(_EQUAL, value, count - at) for at, value in enumerate(rule.values)]
     if not rule.unless:
-        body.append(_step(_JUMP, 1))
-    body += [refuse, _step(_LOAD, _NUMBER)]
+        body.append(_encode_step(_JUMP, 1))
+    body += [refuse, _encode_step(_LOAD, _NUMBER)]
     if rule.only_if is not None:
         argument, bits = rule.only_if
         # None of the bits: on to the last step, which loads the number again.
-        head = [_step(_LOAD, _ARGUMENTS + 8 * argument), _step(_AND, bits), _step(_EQUAL, 0, len(body) - 1)]
+        head = [
+            _encode_step(_LOAD, _ARGUMENTS + 8 * argument),
+            _encode_step(_AND, bits),
+            _encode_step(_EQUAL, 0, len(body) - 1),
+        ]
         body = [*head, *body]
-    return [_step(_EQUAL, number, 0, len(body)), *body]
+    return [_encode_step(_EQUAL, number, 0, len(body)), *body]
 
 
-def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+def _encode_step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)

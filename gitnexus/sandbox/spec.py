@@ -1,4 +1,4 @@
-"""What is to be run and within which bounds, and what came of it."""
+"""The records for a sandboxed command (argv, limits, levels) and its outcome, and the checks on them."""
 
 import os
 from dataclasses import field
@@ -19,7 +19,7 @@ _WORDS, _LONGEST, _ALL = 10_000, 128 * 1024 - 1, 1024 * 1024
 _MIB = 1024 * 1024
 
 
-class Limits(Record):
+class SandboxLimits(Record):
     """How much a command may take; sizes in bytes."""
 
     seconds: int = 600
@@ -35,7 +35,7 @@ class Limits(Record):
     disk: int = 8192 * _MIB
 
 
-class Spec(Record):
+class SandboxSpec(Record):
     """One command, whole. `program` is the file that is executed, `argv[0]` what it is told it is called.
 
     `env` is all of its environment but HOME and the folders for temporary files, which are made for each run.
@@ -52,7 +52,7 @@ class Spec(Record):
     writable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     network: Network = "none"
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
     stdin: bytes = field(default=b"", repr=False)
     level: Level = "L1"
     # A folder among those that are writable, to be the home instead of a fresh one.
@@ -60,7 +60,7 @@ class Spec(Record):
     root_writable: bool = True
 
 
-class Kept(Record):
+class KeptOutput(Record):
     """The beginning and the end of a stream, with a line between them that says how much was cut."""
 
     data: bytes = b""
@@ -68,7 +68,7 @@ class Kept(Record):
     cut: int = 0
 
 
-class Outcome(Record):
+class SandboxOutcome(Record):
     """How a command ended: `status`, or the `signal` that ended it; `ended_by` if it was one of the limits.
 
     `dismissed` is true for one that had said all and was told so, and would not leave: that is no fault of its work.
@@ -79,8 +79,8 @@ class Outcome(Record):
     signal: int | None
     seconds: float
     level: Level
-    stdout: Kept
-    stderr: Kept
+    stdout: KeptOutput
+    stderr: KeptOutput
     ended_by: EndedBy | None = None
     dismissed: bool = False
     left_behind: int = 0
@@ -88,14 +88,14 @@ class Outcome(Record):
     memory: int = 0
 
 
-def checked(spec: Spec) -> Spec:
+def check_spec(spec: SandboxSpec) -> SandboxSpec:
     """Return `spec` if it can be run as it says. Raises: Invalid."""
     check_argv(spec.argv)
     for path in (spec.program, spec.cwd, spec.root, *spec.readable, *spec.writable, *spec.hidden):
         _check_path(path)
     if os.path.realpath(spec.root) != spec.root or spec.root == "/":
         raise Invalid(f"the worktree is not where it seems to be: {one_line(spec.root)}")
-    if not any(within(spec.cwd, folder) for folder in (spec.root, *spec.writable)):
+    if not any(is_within(spec.cwd, folder) for folder in (spec.root, *spec.writable)):
         raise Invalid(f"the working folder is outside the worktree: {one_line(spec.cwd)}")
     if os.path.realpath(spec.cwd) != spec.cwd:
         raise Invalid(f"the working folder is reached through a link: {one_line(spec.cwd)}")
@@ -117,18 +117,18 @@ def check_argv(argv: object) -> None:
         raise Invalid(f"a command has at most {_WORDS} words, this one has {len(argv)}")
     size = 0
     for word in argv:
-        length = _length(word)
+        length = _word_length(word)
         size += length + 1
         if length > _LONGEST or size > _ALL:
             raise Invalid("the command is too long", hint="put what is long in a file, or on standard input")
 
 
-def within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
     """True if `path` is `folder` or below it; both absolute and resolved."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _length(word: str) -> int:
+def _word_length(word: str) -> int:
     if "\0" in word:
         raise Invalid("a word of the command has a NUL in it")
     try:

@@ -1,4 +1,4 @@
-"""What the kernel's limits for single processes do not see: a whole family's processes, memory, time and disk."""
+"""Measures processes, memory, time and disk use of a whole process family, which per-process limits do not cover."""
 
 import contextlib
 import os
@@ -6,14 +6,14 @@ import signal
 import time
 from typing import NamedTuple
 
-from gitnexus.sandbox.inner.family import descendants
-from gitnexus.sandbox.spec import EndedBy, Limits
+from gitnexus.sandbox.inner.family import descendant_processes
+from gitnexus.sandbox.spec import EndedBy, SandboxLimits
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Usage(NamedTuple):
+class ResourceUsage(NamedTuple):
     """What all processes of a command take together, at this moment."""
 
     processes: int
@@ -21,10 +21,10 @@ class Usage(NamedTuple):
     cpu_seconds: float
 
 
-def usage(supervisor: int) -> Usage:
+def measure_usage(supervisor: int) -> ResourceUsage:
     """Return what the family below `supervisor` takes."""
     processes, pages, ticks = 0, 0, 0
-    for pid, _ in descendants(supervisor):
+    for pid, _ in descendant_processes(supervisor):
         try:
             with open(f"/proc/{pid}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
@@ -33,13 +33,13 @@ def usage(supervisor: int) -> Usage:
         processes += int(fields[17])
         pages += int(fields[21])
         ticks += int(fields[11]) + int(fields[12])
-    return Usage(processes, pages * _PAGE, ticks / _TICKS)
+    return ResourceUsage(processes, pages * _PAGE, ticks / _TICKS)
 
 
-def end_session(session: int) -> None:
+def kill_session(session: int) -> None:
     """Kill what is in a session: the last resort if the launcher that watched over it is gone."""
     for _ in range(100):  # until nobody is left; dying takes a moment
-        members = [int(name) for name in os.listdir("/proc") if name.isdecimal() and _belongs(name, session)]
+        members = [int(name) for name in os.listdir("/proc") if name.isdecimal() and _is_in_session(name, session)]
         if not members:
             return
         for pid in members:
@@ -48,7 +48,7 @@ def end_session(session: int) -> None:
         time.sleep(0.002)
 
 
-def _belongs(name: str, session: int) -> bool:
+def _is_in_session(name: str, session: int) -> bool:
     try:
         with open(f"/proc/{name}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -63,7 +63,7 @@ def free_space(folder: str) -> int:
     return about.f_bavail * about.f_frsize
 
 
-def exceeded(used: Usage, shrunk: int, limits: Limits) -> EndedBy | None:
+def exceeded_limit(used: ResourceUsage, shrunk: int, limits: SandboxLimits) -> EndedBy | None:
     """Return which limit a family is over, if any."""
     if used.processes > limits.processes:
         return "processes"

@@ -1,4 +1,4 @@
-"""Files on a ref: snapshot, transaction, and `.nexus/` as their checkout.
+"""Stores files on a git ref: snapshots, transactions, and `.nexus/` as a checkout of the ref.
 
 The same store serves a project (`refs/nexus/state`) and the user's home repository (`$NEXUS_HOME/home.git`).
 """
@@ -6,16 +6,16 @@ The same store serves a project (`refs/nexus/state`) and the user's home reposit
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gitnexus.state.layout import STATE_REF
+    from gitnexus.state.locate import STATE_REF
     from gitnexus.state.snapshot import Snapshot
     from gitnexus.state.store import Change, State
 
 __all__ = ["STATE_REF", "Change", "Snapshot", "State"]
-_HOMES = {"STATE_REF": "layout", "Snapshot": "snapshot", "Change": "store", "State": "store"}
+_HOMES = {"STATE_REF": "locate", "Snapshot": "snapshot", "Change": "store", "State": "store"}
 
 
 def __getattr__(name: str) -> Any:
-    """The store is imported by who opens it: a hook after every tool only writes a line beside it."""
+    """Import the store on first access: a hook that runs after every tool only appends a line and does not need it."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""Files below one root folder, reached without ever following a link: an agent may have planted one."""
+"""Reads, writes and lists files below one root folder without ever following a link, because an agent may plant one."""
 
 import contextlib
 import errno
@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitnexus.base.chance import token
 from gitnexus.base.errors import Failed
+from gitnexus.base.randomness import random_hex
 from gitnexus.state.swap import put_in_place
 
 if TYPE_CHECKING:
@@ -21,27 +21,27 @@ TEMPORARY = ".nexus-tmp-"
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Stat(NamedTuple):
-    """What tells an untouched file from an edited one without reading it."""
+class FileStat(NamedTuple):
+    """The stat fields that tell an untouched file from an edited one without reading it."""
 
     size: int
     mtime: int
     ctime: int
 
     @classmethod
-    def of(cls, found: os.stat_result) -> "Stat":
+    def of(cls, found: os.stat_result) -> "FileStat":
         return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 class Obstructed(Failed):
-    """Something that is not a plain folder or file stands where one must be."""
+    """Something that is not a regular folder or file is where one must be."""
 
     name = "E_OBSTRUCTED"
 
 
 @contextlib.contextmanager
-def folder(root: "Path | str", parts: list[str], *, make: bool = False) -> Iterator[int]:
-    """Open root/parts… part by part. Raises: Obstructed, FileNotFoundError."""
+def open_folder(root: "Path | str", parts: list[str], *, make: bool = False) -> Iterator[int]:
+    """Open root/parts… one part at a time, without following links. Raises: Obstructed, FileNotFoundError."""
     fd = _open_folder(str(root), None, make)
     try:
         for part in parts:
@@ -68,19 +68,19 @@ def _open_folder(name: str, dir_fd: int | None, make: bool) -> int:
     return _open_folder(name, dir_fd, make=False)
 
 
-def look(fd: int, name: str) -> Stat | None:
-    """Return the stat of the plain file `name` in an open folder, None if nothing is there. Raises: Obstructed."""
+def stat_plain_file(fd: int, name: str) -> FileStat | None:
+    """Return the stat of the regular file `name` in an open folder, None if it is absent. Raises: Obstructed."""
     try:
         found = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
         raise Obstructed(f"{name} is not a plain file", hint="move it away")
-    return Stat.of(found)
+    return FileStat.of(found)
 
 
-def load(fd: int, name: str, limit: int) -> tuple[bytes, Stat] | None:
-    """Return a plain file's bytes and stat, None if nothing is there. Raises: Obstructed."""
+def load_file(fd: int, name: str, limit: int) -> tuple[bytes, FileStat] | None:
+    """Return the bytes and stat of a regular file, None if it is absent. Raises: Obstructed."""
     try:
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
     except FileNotFoundError:
@@ -94,17 +94,17 @@ def load(fd: int, name: str, limit: int) -> tuple[bytes, Stat] | None:
         if found.st_size > limit:
             raise Obstructed(f"it is larger than {limit // 2**20} MiB")
         data = handle.readall()
-        if Stat.of(os.fstat(file)) != Stat.of(found):
+        if FileStat.of(os.fstat(file)) != FileStat.of(found):
             raise Obstructed("it is being written just now")
-    return data, Stat.of(found)
+    return data, FileStat.of(found)
 
 
-def store(fd: int, name: str, data: bytes, over: Stat | None = None) -> Stat:
-    """Put `data` at `name` in an open folder: the old bytes or the new, never between. Raises: OSError.
+def store_file(fd: int, name: str, data: bytes, over: FileStat | None = None) -> FileStat:
+    """Write `data` to `name` in an open folder atomically. Raises: OSError.
 
-    `over` is the file that may be replaced. One that somebody put there a moment ago is kept beside it.
+    `over` is the file that may be replaced. One that somebody else put there a moment ago is kept beside it.
     """
-    temporary = TEMPORARY + token(12)
+    temporary = TEMPORARY + random_hex(12)
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=fd)
     try:
         try:
@@ -117,45 +117,45 @@ def store(fd: int, name: str, data: bytes, over: Stat | None = None) -> Stat:
         finally:
             os.close(file)
         if put_in_place(fd, temporary, name, over=over is not None):
-            _keep_or_drop(fd, temporary, name, over)
+            _keep_or_drop_displaced(fd, temporary, name, over)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=fd)
         raise
-    return Stat.of(os.stat(name, dir_fd=fd, follow_symlinks=False))
+    return FileStat.of(os.stat(name, dir_fd=fd, follow_symlinks=False))
 
 
-def _keep_or_drop(fd: int, displaced: str, name: str, over: Stat | None) -> None:
-    """Delete the file that was displaced, unless it is not the one that was looked at."""
+def _keep_or_drop_displaced(fd: int, displaced: str, name: str, over: FileStat | None) -> None:
+    """Delete the displaced file if it is the one that was examined before; otherwise keep it."""
     found = os.stat(displaced, dir_fd=fd, follow_symlinks=False)
     if over is not None and (found.st_size, found.st_mtime_ns) == (over.size, over.mtime):
         os.unlink(displaced, dir_fd=fd)
     else:
-        os.rename(displaced, f"{name}{KEPT_MARK}{token(7)}", src_dir_fd=fd, dst_dir_fd=fd)
+        os.rename(displaced, f"{name}{KEPT_MARK}{random_hex(7)}", src_dir_fd=fd, dst_dir_fd=fd)
 
 
-def load_path(root: "Path | str", path: str, limit: int) -> tuple[bytes, Stat] | None:
-    """Return the bytes and stat of root/path, None if nothing is there. Raises: Obstructed."""
+def load_path(root: "Path | str", path: str, limit: int) -> tuple[bytes, FileStat] | None:
+    """Return the bytes and stat of root/path, None if it is absent. Raises: Obstructed."""
     *parts, name = path.split("/")
     try:
-        with folder(root, parts) as fd:
-            return load(fd, name, limit)
+        with open_folder(root, parts) as fd:
+            return load_file(fd, name, limit)
     except FileNotFoundError:
         return None
 
 
-def prune(root: "Path | str", parts: list[str]) -> None:
-    """Remove the folder root/parts… and its parents as far as they are empty."""
+def prune_empty_folders(root: "Path | str", parts: list[str]) -> None:
+    """Remove the folder root/parts… and its parents as long as they are empty."""
     for depth in range(len(parts), 0, -1):
         try:
-            with folder(root, parts[: depth - 1]) as fd:
+            with open_folder(root, parts[: depth - 1]) as fd:
                 os.rmdir(parts[depth - 1], dir_fd=fd)
         except (OSError, Obstructed):
             return
 
 
-def scan(root: "Path | str", wanted: frozenset[str]) -> Iterator[tuple[str, Stat | None]]:
-    """Yield every file below the `wanted` top-level names with its stat; None for what is no plain file."""
+def scan_files(root: "Path | str", wanted: frozenset[str]) -> Iterator[tuple[str, FileStat | None]]:
+    """Yield every file below the `wanted` top-level names with its stat; None for what is not a regular file."""
     pending = [("", str(root))]
     while pending:
         prefix, place = pending.pop()
@@ -174,6 +174,6 @@ def scan(root: "Path | str", wanted: frozenset[str]) -> Iterator[tuple[str, Stat
                     if row.name != ".git":
                         pending.append((f"{prefix}{row.name}/", row.path))
                 elif row.is_file(follow_symlinks=False):
-                    yield f"{prefix}{row.name}", Stat.of(row.stat(follow_symlinks=False))
+                    yield f"{prefix}{row.name}", FileStat.of(row.stat(follow_symlinks=False))
                 else:
                     yield f"{prefix}{row.name}", None

@@ -1,33 +1,36 @@
-"""The format of a state tree: which version wrote it, and whether this git nexus may."""
+"""Checks which format version wrote a state tree and whether this version of git nexus may read and write it."""
 
 from datetime import datetime
 
-from gitnexus.base.canonical import document, parse
-from gitnexus.base.chance import token
-from gitnexus.base.clock import stamp
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.base.clock import format_timestamp
 from gitnexus.base.errors import Failed, Invalid
+from gitnexus.base.randomness import random_hex
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT
+from gitnexus.state.locate import STATE_REF
 from gitnexus.state.snapshot import Snapshot
 
 MAJOR, MINOR = 1, 0
 
 
-def new_tree(kind: str, now: datetime) -> dict[str, bytes]:
-    """Return the first files of a state tree; `kind` is project or home."""
-    record = {"createdAt": stamp(now), "format": f"{MAJOR}.{MINOR}", "id": token(16), "kind": kind}
-    files = {FORMAT_FILE: document(record)}
+def new_state_files(kind: str, now: datetime) -> dict[str, bytes]:
+    """Return the initial files of a state tree; `kind` is project or home."""
+    record = {"createdAt": format_timestamp(now), "format": f"{MAJOR}.{MINOR}", "id": random_hex(16), "kind": kind}
+    files = {FORMAT_FILE: json_document(record)}
     if kind == "project":
         files[IGNORE_FILE] = IGNORE_TEXT
     return files
 
 
-def major_of(snapshot: Snapshot) -> int:
-    """Return the major format of a snapshot, 0 for a tree that no git nexus wrote. Raises: Invalid."""
+def format_major_of(snapshot: Snapshot) -> int:
+    """Return the major format version of a snapshot, 0 for a tree that git nexus did not write. Raises: Invalid."""
     raw = snapshot.read(FORMAT_FILE)
     if raw is None:
         return 0
     try:
-        version = parse(raw)["format"]
+        version = parse_json(raw)["format"]
+        if type(version) not in (str, int):
+            raise ValueError("it is no text and no integer")
         return int(str(version).split(".")[0])
     except (Invalid, KeyError, TypeError, ValueError) as exc:
         raise Invalid(
@@ -36,17 +39,27 @@ def major_of(snapshot: Snapshot) -> int:
         ) from exc
 
 
-def id_of(snapshot: Snapshot) -> str | None:
-    """Return the project's own id: the same in every clone, wherever it lies."""
-    raw = snapshot.read(FORMAT_FILE)
-    value = parse(raw).get("id") if raw else None
+def project_id_of(snapshot: Snapshot) -> str | None:
+    """Return the project's id: the same in every clone, wherever it is."""
+    raw = snapshot.read_once(FORMAT_FILE)
+    value = parse_json(raw).get("id") if raw else None
     return value if isinstance(value, str) else None
 
 
-def check(snapshot: Snapshot) -> None:
-    """Refuse a state that a newer git nexus wrote in a way this one does not know. Raises: Failed."""
-    if snapshot.commit is not None and major_of(snapshot) > MAJOR:
+def check_format(snapshot: Snapshot) -> None:
+    """Raise an error for a state in a newer format that this version does not support. Raises: Failed."""
+    if snapshot.commit is not None and format_major_of(snapshot) > MAJOR:
         raise Failed(
-            f"this project's state has format {major_of(snapshot)}, this git nexus knows {MAJOR}",
+            f"this project's state has format {format_major_of(snapshot)}, this git nexus knows {MAJOR}",
             hint="update git-nexus; nothing was changed",
+        )
+
+
+def refuse_foreign(snapshot: Snapshot) -> None:
+    """Raise an error for a commit that is not a state, such as one of the project's code. Raises: Failed."""
+    if snapshot.commit is not None and snapshot.oid(FORMAT_FILE) is None:
+        raise Failed(
+            f"{STATE_REF} names {snapshot.commit[:12]}, which holds no state of git nexus (no {FORMAT_FILE})",
+            hint="git nexus doctor --fix puts it back where it was; nothing was changed",
+            fix="git nexus doctor --fix",
         )

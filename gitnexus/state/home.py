@@ -1,19 +1,24 @@
-"""The user's home repository: the same store, for what concerns all projects of one person."""
+"""Opens or creates the user's home repository: the same store, for data that concerns all of the user's projects."""
 
+import contextlib
 import os
 from pathlib import Path
-from typing import Literal
 
-from gitnexus.base.chance import token
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Failed
-from gitnexus.base.files import expand_home, make_private_folder
-from gitnexus.git.child import must
+from gitnexus.base.files import expand_home, make_private_folder, remove_tree
+from gitnexus.base.randomness import random_hex
+from gitnexus.git.child import GitFailed, run_git_or_raise
 from gitnexus.git.discovery import Repo
-from gitnexus.git.objects import open_objects
-from gitnexus.state.format import new_tree
+from gitnexus.git.object_access import open_objects
+from gitnexus.state.format import new_state_files
+from gitnexus.state.lock import StateLock
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.state.store import Change, State
+
+_LOCK, _ASIDE = ".home.lock", ".home.new."
+_CLOSED_AS_A_WHOLE = ("home.git", "worktrees", "private")
+_DEEPEST = 3
 
 
 def home_folder() -> Path:
@@ -27,66 +32,77 @@ def home_folder() -> Path:
 
 
 def home_repository() -> Path:
-    """Return where the home repository lies or would lie."""
+    """Return the path of the home repository, which need not exist."""
     return home_folder() / "home.git"
 
 
-def open_home(life: Literal["short", "long"] = "short") -> State | None:
-    """Return the home state, or None if nothing was ever kept there."""
+def open_home() -> State | None:
+    """Return the home state, or None if it does not exist."""
     place = home_repository()
     if not (place / "HEAD").exists():
         return None
     repo = Repo(place, place, None, "sha1")
-    return State(repo, open_objects(repo, life))
+    return State(repo, open_objects(repo))
 
 
-def make_home(life: Literal["short", "long"] = "short") -> State:
-    """Return the home state, made if it was not there. Two at once make one."""
+def make_home() -> State:
+    """Return the home state, created if it did not exist. Two processes at once create one."""
     place = home_repository()
     if not (place / "HEAD").exists():
-        _create(place)
-    home = open_home(life)
+        _create_home_repository(place)
+    home = open_home()
     if home is None:
         raise Failed(f"{place} is there but is no git repository", hint="move it away, then try again")
-    home.transact(_first)
+    home.transact(_first_home_change)
     return home
 
 
-def open_to_others() -> list[Path]:
-    """Return the home and those folders of ours right in it that somebody else may look into."""
+def folders_open_to_others() -> list[Path]:
+    """Return the home folder and the folders of ours in it that other users may read, at most three levels down.
+
+    Repositories and what runs work in are closed as a whole by the folder that they are in.
+    """
     home = home_folder()
-    try:
-        below = [home, *(path for path in home.iterdir() if path.is_dir() and not path.is_symlink())]
-        return [path for path in below if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o077]
-    except OSError:
-        return []
+    found = []
+    for folder, below, _ in os.walk(home):
+        path = Path(folder)
+        if len(path.relative_to(home).parts) >= _DEEPEST or path.name in _CLOSED_AS_A_WHOLE:
+            below.clear()
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o077:
+                found.append(path)
+    return found
 
 
-def close_to_others() -> list[Path]:
-    """Take the rights of others from the home and its folders; return which had any. Raises: OSError."""
-    folders = open_to_others()
+def close_folders_to_others() -> list[Path]:
+    """Remove other users' rights from the home and its folders; return which had any. Raises: OSError."""
+    folders = folders_open_to_others()
     for path in folders:
         path.chmod(0o700)
     return folders
 
 
-def _first(snapshot: Snapshot) -> Change[None]:
+def _first_home_change(snapshot: Snapshot) -> Change[None]:
     if snapshot.commit is not None:
         return Change({}, "", None)
-    return Change(new_tree("home", now()), "home: begin", None)
+    return Change(new_state_files("home", utc_now()), "home: begin", None)
 
 
-def _create(place: Path) -> None:
+def _create_home_repository(place: Path) -> None:
     make_private_folder(place.parent)
-    # Built aside and renamed into place, so that nobody ever sees half a repository.
-    aside = place.with_name(f".home.{token(12)}")
-    must("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(aside))
-    aside.chmod(0o700)
-    try:
-        aside.rename(place)
-    except OSError:
-        import shutil
-
-        shutil.rmtree(aside, ignore_errors=True)
-        if not (place / "HEAD").exists():
-            raise
+    with StateLock(place.with_name(_LOCK)) as lock:
+        if (place / "HEAD").exists():
+            return
+        if lock.held:  # nobody else builds one now: what is there is from a process that was killed
+            for left in place.parent.glob(f"{_ASIDE}*"):
+                remove_tree(left)
+        # Built aside and renamed into place, so that nobody ever sees half a repository.
+        aside = place.with_name(f"{_ASIDE}{random_hex(12)}")
+        aside.mkdir(mode=0o700)
+        try:
+            run_git_or_raise("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(aside))
+            aside.rename(place)
+        except (OSError, GitFailed):
+            remove_tree(aside)
+            if not (place / "HEAD").exists():
+                raise

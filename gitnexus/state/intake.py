@@ -1,4 +1,4 @@
-"""Hand edits in `.nexus/`: noticed, judged, taken into the ref as their own commit, and never dropped."""
+"""Detects hand edits in `.nexus/`, validates them, and commits them to the state ref. No edit is ever discarded."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gitnexus.base.errors import Invalid
 from gitnexus.git import GitFailed, blob_id, exclude
-from gitnexus.git.child import run
+from gitnexus.git.child import run_git
 from gitnexus.state import disk
 from gitnexus.state.layout import (
     FORMAT_FILE,
@@ -16,11 +16,12 @@ from gitnexus.state.layout import (
     LARGEST_FILE,
     OWNED,
     STRUCTURAL,
-    belongs,
+    belongs_to_state,
     why_left_out,
 )
+from gitnexus.state.locate import STATE_REF
 from gitnexus.state.lock import StateLock
-from gitnexus.state.merge import Unmergeable, merged, why_unreadable
+from gitnexus.state.merge import Unmergeable, merge_file, why_unreadable
 from gitnexus.state.projection import FOLDER, Projection, Seen
 from gitnexus.state.snapshot import Snapshot
 from gitnexus.state.store import Change, Keeper, State
@@ -33,8 +34,8 @@ _NOT_BY_HAND = "git nexus writes this file itself; delete it to get it back"
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A file that is not what we last put there: `base` is what that was, `mine` what it is (None: deleted)."""
+class HandEdit:
+    """A file that differs from what we last wrote: `base` is what we wrote, `mine` the content now (None: deleted)."""
 
     path: str
     base: str | None
@@ -42,8 +43,8 @@ class Edit:
 
 
 @dataclass(slots=True)
-class Settled:
-    """What settling did, and what waits for a person."""
+class SettleResult:
+    """What settling changed, and what the user has to resolve."""
 
     taken: list[str] = field(default_factory=list)
     held: dict[str, str] = field(default_factory=dict)
@@ -55,13 +56,16 @@ class Settled:
     commit: str | None = None
 
 
-def settle(state: State) -> Settled:
-    """Take in what was edited in this worktree's `.nexus/`, then bring the folder to the tip."""
-    settled = Settled()
+def settle_hand_edits(state: State) -> SettleResult:
+    """Commit the hand edits in this worktree's `.nexus/`, then update the folder to the tip of the ref."""
+    settled = SettleResult()
     own = own_projection(state)
     if own is None or not state.exists:
         return settled
-    if _is_quiet(own, state.latest()):
+    if _is_unchanged(own, state.latest()):
+        return settled
+    if state.snapshot.oid(FORMAT_FILE) is None:
+        settled.postponed = f"{STATE_REF} names a commit that holds no state"
         return settled
     with state.lock() as lock:
         if not lock.held:
@@ -69,13 +73,13 @@ def settle(state: State) -> Settled:
             return settled
         own.journal.reload()
         edits, touched = find_edits(own, settled)
-        if edits and exclude.tracked(state.repo):
+        if edits and exclude.tracked_nexus_paths(state.repo):
             settled.tracked = True
             return settled
         if own.takes_in:
-            _take_in(state, own, _without_old_versions(state, own, edits), lock, settled)
-        _catch_up(state, own, state.latest(), touched, settled)
-        _mark_run(own)
+            _take_in_edits(state, own, _without_old_versions(state, own, edits), lock, settled)
+        _update_to_tip(state, own, state.latest(), touched, settled)
+        _mark_run_worktree(own)
     return settled
 
 
@@ -84,10 +88,10 @@ def own_projection(state: State) -> Projection | None:
     return next((p for p in state.projections if p.worktree.git_dir == state.repo.git_dir), None)
 
 
-def left_aside(projection: Projection) -> tuple[list[str], dict[str, str]]:
-    """Return the copies that wait to be merged, and the files that are not kept, with the reason."""
+def find_leftover_files(projection: Projection) -> tuple[list[str], dict[str, str]]:
+    """Return the copies that wait to be merged, and the files that are not stored, with the reason."""
     copies, left_out = [], {}
-    for path, _ in disk.scan(projection.root, _everything(projection)):
+    for path, _ in disk.scan_files(projection.root, _names_in_folder(projection)):
         if KEPT.search(path):
             copies.append(path)
         else:
@@ -97,42 +101,42 @@ def left_aside(projection: Projection) -> tuple[list[str], dict[str, str]]:
     return sorted(copies), left_out
 
 
-def _everything(projection: Projection) -> frozenset[str]:
+def _names_in_folder(projection: Projection) -> frozenset[str]:
     try:
         return frozenset(os.listdir(projection.root)) - {"state"}
     except OSError:
         return OWNED
 
 
-def _is_quiet(own: Projection, tip: Snapshot) -> bool:
-    """True if nothing moved: the common case, and the only one on the path of a plain command."""
+def _is_unchanged(own: Projection, tip: Snapshot) -> bool:
+    """Return True if nothing changed: the usual case, and the only one on the path of a plain command."""
     own.journal.reload()
     if own.journal.commit != tip.commit or own.journal.head != own.worktree.head or own.journal.moved:
         return False
     known, met = own.journal.files, 0
-    for path, stat in disk.scan(own.root, OWNED):
+    for path, stat in disk.scan_files(own.root, OWNED):
         before = known.get(path)
         if before is None:
-            if belongs(path):
+            if belongs_to_state(path):
                 return False
-        elif stat is None or not before.same_as(stat):
+        elif stat is None or not before.matches_stat(stat):
             return False
         else:
             met += 1
     return met == len(known)
 
 
-def find_edits(own: Projection, settled: Settled) -> tuple[list[Edit], Seen]:
-    """Return the edits of a `.nexus/`, and the files whose stat moved without their content."""
-    edits: list[Edit] = []
+def find_edits(own: Projection, settled: SettleResult) -> tuple[list[HandEdit], Seen]:
+    """Return the edits of a `.nexus/`, and the files whose stat changed but not their content."""
+    edits: list[HandEdit] = []
     touched: Seen = {}
     known, met = own.journal.files, set()
-    for path, stat in disk.scan(own.root, OWNED):
+    for path, stat in disk.scan_files(own.root, OWNED):
         before = known.get(path)
-        if before is None and not belongs(path):
+        if before is None and not belongs_to_state(path):
             continue
         met.add(path)
-        if stat is not None and before is not None and before.same_as(stat):
+        if stat is not None and before is not None and before.matches_stat(stat):
             continue
         try:
             held = disk.load_path(own.root, path, LARGEST_FILE)
@@ -146,19 +150,19 @@ def find_edits(own: Projection, settled: Settled) -> tuple[list[Edit], Seen]:
         if before is not None and oid == before.oid:
             touched[path] = (oid, held[1])
         else:
-            edits.append(Edit(path, before.oid if before else None, held[0]))
+            edits.append(HandEdit(path, before.oid if before else None, held[0]))
     missing = [path for path in known if path not in met]
-    deleted = _deleted(own, missing)
-    edits += [Edit(path, known[path].oid, None) for path in deleted]
+    deleted = _find_deleted_files(own, missing)
+    edits += [HandEdit(path, known[path].oid, None) for path in deleted]
     touched |= {path: None for path in missing if path not in deleted}  # to be written again
     return edits, touched
 
 
-def _deleted(own: Projection, missing: list[str]) -> set[str]:
-    """Return which of the files that are gone a person deleted; the others were cleaned away and come back.
+def _find_deleted_files(own: Projection, missing: list[str]) -> set[str]:
+    """Return which of the missing files the user deleted; the others were cleaned away and are restored.
 
-    `git clean` and `rm -rf` also delete file by file. So many files at once, files that were put back a moment ago,
-    and a folder that goes on vanishing while we look are no person's decision about one file.
+    `git clean` and `rm -rf` also delete file by file. So many files at once, files that were restored a moment ago, and
+    a folder that keeps shrinking while we look are not a user's decision about one file.
     """
     if own.journal.moved or len(missing) > _MOST_DELETED or time.time_ns() - own.journal.refilled < _SETTLING:
         return set()
@@ -177,30 +181,30 @@ def _siblings_stay(own: Projection, path: str) -> bool:
 
 
 def _was_deleted(own: Projection, path: str) -> bool:
-    """True if a person deleted this one file; a folder or a whole `.nexus/` that is gone was cleaned away.
+    """Return True if the user deleted this one file; a missing folder or whole `.nexus/` was cleaned away.
 
-    A branch switch may also take files along (where a branch tracks `.nexus/`): then they come back too.
+    A branch switch may also remove files (where a branch tracks `.nexus/`): these are restored too.
     """
     if "/" not in path or path in STRUCTURAL or own.journal.head != own.worktree.head:
         return False
     if not (own.root / IGNORE_FILE).exists():
         return False
     try:
-        with disk.folder(own.root, path.split("/")[:-1]):  # a planted link is no folder
+        with disk.open_folder(own.root, path.split("/")[:-1]):  # a planted link is no folder
             return True
     except (OSError, disk.Obstructed):
         return False
 
 
-def _without_old_versions(state: State, own: Projection, edits: list[Edit]) -> list[Edit]:
-    """Return the edits that are somebody's: a file the journal does not know may be an earlier version of the ref's."""
+def _without_old_versions(state: State, own: Projection, edits: list[HandEdit]) -> list[HandEdit]:
+    """Return the real edits: a file unknown to the journal may be an earlier version from the ref."""
     tip = state.snapshot
     unsure = [edit for edit in edits if edit.base is None and edit.mine is not None and tip.oid(edit.path)]
     ids = {edit.path: blob_id(edit.mine or b"", own.object_format) for edit in unsure}
     unsure = [edit for edit in unsure if tip.oid(edit.path) != ids[edit.path]]
     if not unsure:
         return edits
-    asked = run("log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--root", tip.commit or "", "--",
+    asked = run_git("log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-z", "--root", tip.commit or "", "--",
                 git_dir=state.repo.common_dir)  # fmt: skip
     fields = asked.stdout.decode("utf-8", "surrogateescape").split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
@@ -215,33 +219,37 @@ def _without_old_versions(state: State, own: Projection, edits: list[Edit]) -> l
     return [edit for edit in edits if edit not in stale]
 
 
-def _take_in(state: State, own: Projection, edits: list[Edit], lock: StateLock, settled: Settled) -> None:
+def _take_in_edits(
+    state: State, own: Projection, edits: list[HandEdit], lock: StateLock, settled: SettleResult
+) -> None:
     if not edits:
         return
 
-    def decide(tip: Snapshot) -> Change[Settled]:
-        outcome = Settled(held=dict(settled.held))
+    def decide(tip: Snapshot) -> Change[SettleResult]:
+        outcome = SettleResult(held=dict(settled.held))
         files: dict[str, bytes | None] = {}
         going = {edit.path for edit in edits if edit.mine is None}
         for edit in edits:
             if edit.mine is not None and tip.obstructs(edit.path, going):
                 outcome.held[edit.path] = "on the ref there is a folder where this is a file, or the other way round"
                 continue
-            judged = judge(edit, tip, outcome, state.keepers)
+            judged = judge_edit(edit, tip, outcome, state.keepers)
             if judged is not None:
                 files[edit.path] = judged[0]
                 outcome.taken.append(edit.path)
-        return Change(files, _why(files), outcome)
+        return Change(files, _commit_message(files), outcome)
 
     outcome = state.transact_locked(decide, lock)
     settled.taken, settled.held = outcome.taken, outcome.held
     settled.commit = state.snapshot.commit if outcome.taken else None
-    _keep_aside(own, edits, outcome, settled)
+    _keep_clashes_aside(own, edits, outcome, settled)
 
 
-def judge(edit: Edit, tip: Snapshot, outcome: Settled, keepers: Mapping[str, Keeper]) -> tuple[bytes | None] | None:
-    """Return what the ref should hold for an edited file, or None to leave the ref as it is."""
-    judged = _judged(edit, tip, outcome)
+def judge_edit(
+    edit: HandEdit, tip: Snapshot, outcome: SettleResult, keepers: Mapping[str, Keeper]
+) -> tuple[bytes | None] | None:
+    """Return the content that the ref should have for an edited file, or None to leave the ref unchanged."""
+    judged = _judge_by_content(edit, tip, outcome)
     keeper = keepers.get(edit.path.partition("/")[0])
     if judged is None or keeper is None:
         return judged
@@ -252,7 +260,7 @@ def judge(edit: Edit, tip: Snapshot, outcome: Settled, keepers: Mapping[str, Kee
         return None
 
 
-def _judged(edit: Edit, tip: Snapshot, outcome: Settled) -> tuple[bytes | None] | None:
+def _judge_by_content(edit: HandEdit, tip: Snapshot, outcome: SettleResult) -> tuple[bytes | None] | None:
     theirs_id = tip.oid(edit.path)
     theirs = tip.blob(theirs_id) if theirs_id else None
     if edit.mine is None:  # deleted here; an edit made elsewhere meanwhile wins over that
@@ -266,28 +274,28 @@ def _judged(edit: Edit, tip: Snapshot, outcome: Settled) -> tuple[bytes | None] 
     if theirs is None or theirs_id == edit.base:
         return (edit.mine,)
     try:
-        return (merged(edit.path, _base(edit, tip), edit.mine, theirs),)
+        return (merge_file(edit.path, _read_base(edit, tip), edit.mine, theirs),)
     except Unmergeable:
         outcome.clashes.add(edit.path)
         return None
 
 
-def _base(edit: Edit, tip: Snapshot) -> bytes | None:
+def _read_base(edit: HandEdit, tip: Snapshot) -> bytes | None:
     try:
         return tip.blob(edit.base) if edit.base else None
     except GitFailed:
         return None  # pruned: the ref was rewritten since
 
 
-def _why(files: dict[str, bytes | None]) -> str:
+def _commit_message(files: dict[str, bytes | None]) -> str:
     names = [f"{path} (deleted)" if data is None else path for path, data in sorted(files.items())]
     if len(names) == 1:
         return f"state: take in the edit of {names[0]}"
     return f"state: take in {len(names)} edits\n\n" + "\n".join(names)
 
 
-def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: Settled) -> None:
-    """Put the ref's version in place of each edited file that was judged, a version that did not merge beside it."""
+def _keep_clashes_aside(own: Projection, edits: list[HandEdit], outcome: SettleResult, settled: SettleResult) -> None:
+    """Write the ref's version over each edited file that was judged, and keep an unmergeable version beside it."""
     seen: Seen = {}
     for edit in edits:
         if edit.path in outcome.held:
@@ -299,8 +307,8 @@ def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: S
         if edit.path in outcome.clashes and edit.mine is not None:
             aside = f"{edit.path}{disk.KEPT_MARK}{blob_id(edit.mine, own.object_format)[:7]}"
             *parts, name = aside.split("/")
-            with disk.folder(own.root, parts, make=True) as fd:
-                disk.store(fd, name, edit.mine)
+            with disk.open_folder(own.root, parts, make=True) as fd:
+                disk.store_file(fd, name, edit.mine)
             settled.kept.append(aside)
         if edit.mine is None:
             seen[edit.path] = None
@@ -310,12 +318,12 @@ def _keep_aside(own: Projection, edits: list[Edit], outcome: Settled, settled: S
     own.journal.record(None, seen)
 
 
-def _catch_up(state: State, own: Projection, tip: Snapshot, touched: Seen, settled: Settled) -> None:
+def _update_to_tip(state: State, own: Projection, tip: Snapshot, touched: Seen, settled: SettleResult) -> None:
     if own.root.is_symlink() or (own.root.exists() and not own.root.is_dir()):
         settled.held[FOLDER] = "it is a link or a file where a folder must be"
         return
     if not own.root.exists():
-        exclude.add(state.repo)  # state may have come with a mirror or a fetch, without any init here
+        exclude.add_exclude_block(state.repo)  # state may have come with a mirror or a fetch, without any init here
         own.root.mkdir(exist_ok=True)
     if own.journal.files and any(seen is None for seen in touched.values()):
         own.journal.note_refill()
@@ -327,8 +335,8 @@ def _catch_up(state: State, own: Projection, tip: Snapshot, touched: Seen, settl
     own.journal.note_head(own.worktree.head)
 
 
-def _mark_run(own: Projection) -> None:
-    """Remember that this worktree was born as a run's, also after its agent switches the branch."""
+def _mark_run_worktree(own: Projection) -> None:
+    """Mark this worktree as one of a run, so that it stays known if its agent switches the branch."""
     mark = own.worktree.run_mark
     if own.worktree.is_run and not mark.exists():
         mark.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,10 @@
-"""The map of the state tree: which names belong to it, and which paths may ever be written."""
+"""Lists the names that belong to the state tree, and checks whether a path may be written there."""
 
 import re
 from functools import lru_cache
 
 from gitnexus.base.errors import Invalid
 
-STATE_REF = "refs/nexus/state"
 FORMAT_FILE = "format.json"
 IGNORE_FILE = ".gitignore"
 IGNORE_TEXT = b"state/\n"
@@ -36,7 +35,7 @@ _NOISE = re.compile(r"^\.|~$|\.(swp|swo|swx|tmp|bak|orig|rej)$")
 
 
 @lru_cache(maxsize=4096)
-def why_unsafe(path: str) -> str | None:
+def why_path_unsafe(path: str) -> str | None:
     """Return why `path` may not be a path of the state tree, or None if it may."""
     if _PLAIN.fullmatch(path):
         return None
@@ -57,32 +56,32 @@ def why_unsafe(path: str) -> str | None:
     return None
 
 
-def checked(path: str) -> str:
+def require_state_path(path: str) -> str:
     """Return `path` if it may be a path of the state tree. Raises: Invalid."""
-    reason = why_unsafe(path)
+    reason = why_path_unsafe(path)
     if reason:
         raise Invalid(f"{path[:80]!r} cannot be a file of the state: {reason}")
     return path
 
 
 @lru_cache(maxsize=4096)
-def belongs(path: str) -> bool:
-    """True for a path below `.nexus/` that the ref holds: an owned name, and no editor's left-over."""
+def belongs_to_state(path: str) -> bool:
+    """Return True for a path below `.nexus/` that the ref stores: a name we own, and not an editor's temporary file."""
     if path == IGNORE_FILE:
         return True
     parts = path.split("/")
     if parts[0] not in (OWNED_FILES if len(parts) == 1 else OWNED_FOLDERS) or KEPT.search(parts[-1]):
         return False
-    return not any(_NOISE.search(part) for part in parts) and why_unsafe(path) is None
+    return not any(_NOISE.search(part) for part in parts) and why_path_unsafe(path) is None
 
 
 def why_left_out(path: str) -> str | None:
-    """Return why a file below an owned folder is not kept, or None for what nobody expects to be."""
-    if belongs(path) or KEPT.search(path) or path.rsplit("/", maxsplit=1)[-1].startswith(".nexus-tmp-"):
+    """Return why a file below a folder we own is not stored, or None if no one would expect it to be."""
+    if belongs_to_state(path) or KEPT.search(path) or path.rsplit("/", maxsplit=1)[-1].startswith(".nexus-tmp-"):
         return None
     if path in OWNED_FOLDERS:
         return "it should be a folder that can be read"
-    unsafe = why_unsafe(path)
+    unsafe = why_path_unsafe(path)
     if unsafe:
         return f"its name cannot be kept: {unsafe}"
     if path.split("/", maxsplit=1)[0] in OWNED_FOLDERS:

@@ -1,4 +1,4 @@
-"""The files of one worktree's session, `.nexus/state/`: never on the ref, written whole, links never followed."""
+"""Reads and writes the session files of one worktree, `.nexus/state/`: never on the ref, no link is followed."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Busy, Failed, Invalid
 from gitnexus.git import Repo, exclude
 from gitnexus.state import disk
@@ -17,10 +17,10 @@ from gitnexus.state.store import State
 _LARGEST = 64 * 1024 * 1024
 
 
-class Local:
-    """The `.nexus/` of a worktree for a room that keeps something there, with the state beside it."""
+class SessionFolder:
+    """The `.nexus/` of a worktree for rooms that store session files there, together with the state."""
 
-    def __init__(self, state: State, clock: Callable[[], datetime] = now, harness: str = "git-nexus") -> None:
+    def __init__(self, state: State, clock: Callable[[], datetime] = utc_now, harness: str = "git-nexus") -> None:
         if state.repo.worktree is None:
             raise Failed("a bare repository has no session", hint="run this in one of its worktrees")
         self.state = state
@@ -30,12 +30,12 @@ class Local:
 
     @property
     def repo(self) -> Repo:
-        """The repository, as seen from this worktree."""
+        """The repository as seen from this worktree."""
         return self.state.repo
 
     @contextmanager
     def exclusive(self, what: str = "session") -> Iterator[None]:
-        """Hold this worktree's session for one call. Raises: Busy."""
+        """Lock this worktree's session for one call. Raises: Busy."""
         lock = StateLock(self.repo.git_dir / "nexus" / f"{what}.lock")
         try:
             with lock:
@@ -46,18 +46,20 @@ class Local:
             lock.close()
 
     def put_bytes(self, parts: list[str], name: str, data: bytes) -> None:
-        """Write a file below `.nexus/`, making what it needs and nothing more. Raises: Obstructed, OSError."""
+        """Write a file below `.nexus/`, creating only the folders it needs. Raises: Obstructed, OSError."""
         if not os.path.lexists(self.folder):
-            exclude.add(self.repo)
+            exclude.add_exclude_block(self.repo)
             self.folder.mkdir()
-        with disk.folder(self.folder, []) as fd:
-            if disk.look(fd, IGNORE_FILE) is None:
-                disk.store(fd, IGNORE_FILE, IGNORE_TEXT)
-        with disk.folder(self.folder, parts, make=True) as fd:
-            disk.store(fd, name, data, disk.look(fd, name))  # a link or a folder in its place is not replaced
+        with disk.open_folder(self.folder, []) as fd:
+            if disk.stat_plain_file(fd, IGNORE_FILE) is None:
+                disk.store_file(fd, IGNORE_FILE, IGNORE_TEXT)
+        with disk.open_folder(self.folder, parts, make=True) as fd:
+            disk.store_file(
+                fd, name, data, disk.stat_plain_file(fd, name)
+            )  # a link or a folder in its place is not replaced
 
     def load(self, path: str) -> bytes | None:
-        """Return the bytes of a file below `.nexus/`, None if there is none. Raises: Invalid."""
+        """Return the bytes of a file below `.nexus/`, None if it does not exist. Raises: Invalid."""
         try:
             held = disk.load_path(self.folder, path, _LARGEST)
         except disk.Obstructed as exc:
@@ -65,9 +67,9 @@ class Local:
         return None if held is None else held[0]
 
     def delete(self, name: str, parts: Sequence[str] = ()) -> bool:
-        """Delete a session file; False if it was not there."""
+        """Delete a session file; return False if it did not exist."""
         try:
-            with disk.folder(self.folder, [SESSION_FOLDER, *parts]) as fd:
+            with disk.open_folder(self.folder, [SESSION_FOLDER, *parts]) as fd:
                 os.unlink(name, dir_fd=fd)
         except FileNotFoundError:
             return False

@@ -1,11 +1,11 @@
-"""The short lock that spares wasted retries. The compare-and-swap is the truth; this is courtesy."""
+"""A short-lived lock that avoids useless retries. Correctness depends on the compare-and-swap of the ref alone."""
 
 import fcntl
 import os
 import time
 from typing import TYPE_CHECKING, Self
 
-from gitnexus.base.chance import fraction
+from gitnexus.base.randomness import random_fraction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ _FREE = b"-"
 
 
 class StateLock:
-    """An flock in the git common dir; after `patience` seconds the holder goes on without it."""
+    """An flock in the git common dir; after `patience` seconds of waiting the caller continues without it."""
 
     def __init__(self, path: "Path | str", patience: float = PATIENCE) -> None:
         self._path = path
@@ -28,8 +28,8 @@ class StateLock:
 
     def __enter__(self) -> Self:
         if self._fd < 0:
-            self._fd = self._opened()
-        self.held = self._acquire()
+            self._fd = self._open_file()
+        self.held = self._acquire_lock()
         found = os.fstat(self._fd)
         if self.held and found.st_nlink == 0:  # removed meanwhile, by `git nexus uninstall`
             self.close()
@@ -38,17 +38,17 @@ class StateLock:
             # A holder marks the file and wipes the mark when done: one that is still there is from who was killed.
             # Overwriting a byte is cheaper than making the file shorter.
             self.previous_died = found.st_size > 0 and os.pread(self._fd, 1, 0) != _FREE
-            self._mark(_HELD)
+            self._write_mark(_HELD)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: "TracebackType | None") -> None:
         if self.held:
-            self._mark(_FREE)
+            self._write_mark(_FREE)
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         self.held = False
 
     def close(self) -> None:
-        """Let go of the file; the next use opens it again."""
+        """Close the lock file; the next use opens it again."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd, self.held = -1, False
@@ -56,13 +56,13 @@ class StateLock:
     def __del__(self) -> None:
         self.close()
 
-    def _mark(self, mark: bytes) -> None:
+    def _write_mark(self, mark: bytes) -> None:
         try:
             os.pwrite(self._fd, mark, 0)
         except OSError:
             return  # a full disk must not stop a reader
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
             return os.open(self._path, flags, 0o644)
@@ -70,7 +70,7 @@ class StateLock:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)  # noqa: PTH103, PTH120 - hooks bring a plain text
             return os.open(self._path, flags, 0o644)
 
-    def _acquire(self) -> bool:
+    def _acquire_lock(self) -> bool:
         deadline, pause = 0.0, 0.0005
         while True:
             try:
@@ -82,5 +82,5 @@ class StateLock:
                     return False
             except OSError:
                 return False  # a file system without flock
-            time.sleep(pause * (0.5 + fraction()))
+            time.sleep(pause * (0.5 + random_fraction()))
             pause = min(pause * 1.5, 0.01)

@@ -1,14 +1,15 @@
-"""What people and agents write into the state, without its secrets: titles, plans, reasons of commits."""
+"""Removes secrets from titles, plans, commit messages and other text that people and agents write into the state."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from gitnexus.base.canonical import document
+from gitnexus.base.canonical import json_document
 from gitnexus.git.objects import Content
 
 # Folders and files whose texts are for reading. What is signed, or obeyed word by word, is left as it is.
-_READ_BY_PEOPLE = ("backlog/", "runs/", "plans/", "research/", "history.json")
+_READ_BY_PEOPLE = ("backlog/", "runs/", "plans/", "research/", "memory/", "rules/", "history.json")
 _OUR_KEYS = frozenset({"token"})  # of a claim on a task
 # The rules take 10 ms to load, and few sentences have one of these: a long word, one with digits, a telling one.
 _WORTH_A_LOOK = re.compile(r"(?i)\S{16}|(?=\S{8})[^\s\d]*\d\S|passw|secret|token|key|auth|cred|pwd|://")
@@ -16,12 +17,14 @@ _STAMP_OR_ID = re.compile(r"sha256:[0-9a-f]{64}|[0-9a-f]{40,64}|\d{4}-\d\d-\d\d[
 
 
 def without_secrets(files: Mapping[str, Content]) -> dict[str, Content]:
-    """Return the files of a change as they may be stored."""
-    return {path: _redacted(path, data) if path.startswith(_READ_BY_PEOPLE) else data for path, data in files.items()}
+    """Return the files of a change with secrets removed, as they may be stored."""
+    return {
+        path: _redact_file(path, data) if path.startswith(_READ_BY_PEOPLE) else data for path, data in files.items()
+    }
 
 
-def without_secrets_in(why: str) -> str:
-    """Return the reason of a commit as it may be stored."""
+def reason_without_secrets(why: str) -> str:
+    """Return the commit message of a change with secrets removed."""
     if not _WORTH_A_LOOK.search(why):
         return why
     from gitnexus.redaction.stored import redact_text  # as above: only where something may stand
@@ -29,36 +32,50 @@ def without_secrets_in(why: str) -> str:
     return redact_text(why)
 
 
-def _redacted(path: str, data: Content) -> Content:
-    if not isinstance(data, bytes) or not any(map(_is_worth_a_look, _texts(path, data))):
-        return data
+def as_stored(value: Any) -> Any:
+    """Return a JSON value as the state stores it, so that a command's answer equals what was stored."""
+    return _hidden(value) if any(map(_is_worth_a_look, _texts_in(value))) else value
+
+
+def _hidden(value: Any) -> Any:
     from gitnexus.redaction.stored import redact_value  # as above
 
+    return redact_value(value, ours=_OUR_KEYS)
+
+
+def _redact_file(path: str, data: Content) -> Content:
+    if not isinstance(data, bytes) or not any(map(_is_worth_a_look, _texts_of_file(path, data))):
+        return data
     if not path.endswith(".json"):
-        return without_secrets_in(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        return reason_without_secrets(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     value = json.loads(data)
-    hidden = redact_value(value, ours=_OUR_KEYS)
-    return data if hidden == value else document(hidden)
+    hidden = _hidden(value)
+    return data if hidden == value else json_document(hidden)
 
 
 def _is_worth_a_look(text: str) -> bool:
     return not _STAMP_OR_ID.fullmatch(text) and _WORTH_A_LOOK.search(text) is not None
 
 
-def _texts(path: str, data: bytes) -> Iterator[str]:
-    """Yield the texts of a file: of JSON the values, of any other file the whole."""
+def _texts_of_file(path: str, data: bytes) -> Iterator[str]:
+    """Yield the texts of a file: the values of JSON, or the whole of any other file."""
     if not path.endswith(".json"):
         yield data.decode("utf-8", "surrogateescape")
         return
     try:
-        pending: list[object] = [json.loads(data)]
+        value = json.loads(data)
     except (ValueError, RecursionError):
         return  # whoever reads it says so
+    yield from _texts_in(value)
+
+
+def _texts_in(whole: object) -> Iterator[str]:
+    pending = [whole]
     while pending:
         value = pending.pop()
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
             pending += value.values()
-        elif isinstance(value, list):
+        elif isinstance(value, (list, tuple)):
             pending += value

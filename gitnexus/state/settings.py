@@ -1,14 +1,22 @@
-"""Settings: the project's `settings.json` over the user's; each room checks the part that carries its name."""
+"""Merges the project's `settings.json` over the user's. Each room validates the section that carries its name."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
+from gitnexus.base.files import replace_file
+from gitnexus.base.spelling import closest_word
+from gitnexus.base.text import one_line
 from gitnexus.state.home import home_folder
 from gitnexus.state.snapshot import Snapshot
 
 FILE = "settings.json"
+PROJECT_FILE = f".nexus/{FILE}"
+# The sections of a settings file, each the name of what reads it.
+SECTIONS = ("audit", "catalog", "memory", "policy", "prompts", "runs", "sandbox", "sync", "workflow")
 # Whether the project's file, with these bytes, was signed by who may.
 Trusts = Callable[[Snapshot, bytes], bool]
 # What gives agents more room, or takes something away from people: in a project's file it counts only when that is
@@ -27,26 +35,28 @@ LOOSENING: dict[str, tuple[Any, ...]] = {
 }
 
 
-def nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
-    """Trust no project's file: what holds as long as nobody says otherwise."""
+def trust_nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
+    """Trust no project's settings file: the default."""
     return False
 
 
-def section(snapshot: Snapshot, name: str, trusts: Trusts = nobody) -> dict[str, Any]:
-    """Return a room's settings: the user's, with the project's over them. Raises: Invalid."""
+def settings_section(snapshot: Snapshot, name: str, trusts: Trusts = trust_nobody) -> dict[str, Any]:
+    """Return a room's settings: the user's, overlaid by the project's. Raises: Invalid."""
     found: dict[str, Any] = {}
-    for _, layer in layers(snapshot, name, trusts):
-        found = merged(found, layer)
+    for _, layer in settings_layers(snapshot, name, trusts):
+        found = merge_settings(found, layer)
     return found
 
 
-def layers(snapshot: Snapshot | None, name: str, trusts: Trusts = nobody) -> list[tuple[str, dict[str, Any]]]:
-    """Return a room's part of each file that has one, with the file's name: the user's, then the project's.
+def settings_layers(
+    snapshot: Snapshot | None, name: str, trusts: Trusts = trust_nobody
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return a room's section of each settings file with the file's name: the user's, then the project's.
 
-    For what must add up instead of being laid over. Raises: Invalid.
+    For settings that add up instead of overriding each other. Raises: Invalid.
     """
     found = []
-    for path, value in _files(snapshot, trusts):
+    for path, value in _settings_files(snapshot, trusts):
         part = value.get(name)
         if part is not None and not isinstance(part, dict):
             raise Invalid(f"{path}: {name} should be an object", hint=f"correct {path}")
@@ -54,93 +64,114 @@ def layers(snapshot: Snapshot | None, name: str, trusts: Trusts = nobody) -> lis
     return found
 
 
-def user_section(name: str) -> dict[str, Any]:
-    """Return the user's own settings of a room, which no project can take back. Raises: Invalid."""
-    found = layers(None, name)
+def user_settings_section(name: str) -> dict[str, Any]:
+    """Return the user's own settings of a room, which no project can override. Raises: Invalid."""
+    found = settings_layers(None, name)
     return found[0][1] if found else {}
 
 
-def unknown(snapshot: Snapshot, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the parts of either file that carry no room's name, with the file. Raises: Invalid."""
-    files = _files(snapshot, lambda _snapshot, _raw: True)
+def write_user_settings(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
+    """Write the user's own settings file again with a change, all of it or nothing, and return its path.
+
+    Raises: Invalid.
+    """
+    mine = home_folder() / FILE
+    before = _parse_settings(mine.read_bytes(), str(mine)) if mine.is_file() else {}
+    after = change(before)
+    if after != before:
+        mine.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(mine, (json.dumps(after, indent=2, ensure_ascii=False) + "\n").encode(), 0o600)
+    return mine
+
+
+def unknown_sections(snapshot: Snapshot, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the sections of either file that match no room's name, with the file. Raises: Invalid."""
+    files = _settings_files(snapshot, lambda _snapshot, _raw: True)
     return [(path, key) for path, value in files for key in sorted(value.keys() - set(names))]
 
 
-def loosening(raw: bytes) -> list[str]:
-    """Return the keys of a project's file that count only when it is signed; none of a file that does not parse."""
+def loosening_keys_in(raw: bytes) -> list[str]:
+    """Return the keys of a project's file that are in force only if it is signed; empty if it does not parse."""
     try:
         mine = home_folder() / FILE
-        return sorted(_all_loose(_read(mine.read_bytes(), FILE) if mine.is_file() else {}, _read(raw, FILE)))
+        return sorted(
+            _all_loosening_keys(
+                _parse_settings(mine.read_bytes(), FILE) if mine.is_file() else {}, _parse_settings(raw, FILE)
+            )
+        )
     except Invalid:
         return []
 
 
-def without_loosening(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without the keys that count only when they are signed."""
-    return _without(value, _loose(value))
+def without_loosening_keys(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without the keys that are in force only if signed."""
+    return _without_keys(value, _collect_loosening_keys(value))
 
 
-def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `under` with `over` on it: objects key by key, everything else as a whole."""
+def merge_settings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `under` overlaid by `over`: objects key by key, other values as a whole."""
     both = {**under, **over}
     for key in under.keys() & over.keys():
         if isinstance(under[key], Mapping) and isinstance(over[key], Mapping):
-            both[key] = merged(under[key], over[key])
+            both[key] = merge_settings(under[key], over[key])
     return both
 
 
-def _files(snapshot: Snapshot | None, trusts: Trusts) -> list[tuple[str, dict[str, Any]]]:
+def _settings_files(snapshot: Snapshot | None, trusts: Trusts) -> list[tuple[str, dict[str, Any]]]:
     mine = home_folder() / FILE
     raw = snapshot.read(FILE) if snapshot is not None else None
-    files = [(str(mine), _read(mine.read_bytes(), str(mine)))] if mine.is_file() else []
+    files = [(str(mine), _parse_settings(mine.read_bytes(), str(mine)))] if mine.is_file() else []
     if snapshot is not None and raw is not None:
-        theirs = _read(raw, f".nexus/{FILE}")
-        loose = _all_loose(files[0][1] if files else {}, theirs)
-        files.append((f".nexus/{FILE}", theirs if not loose or trusts(snapshot, raw) else _without(theirs, loose)))
+        theirs = _parse_settings(raw, PROJECT_FILE)
+        loose = _all_loosening_keys(files[0][1] if files else {}, theirs)
+        files.append((PROJECT_FILE, theirs if not loose or trusts(snapshot, raw) else _without_keys(theirs, loose)))
     return files
 
 
-def _all_loose(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """Return the keys of `theirs` that loosen; where the user forgets by themself, also what makes that more."""
-    by_itself, given = (_gc(value) for value in (mine, theirs))
+def _all_loosening_keys(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """Return the keys of `theirs` that loosen security; with automatic deletion enabled, also keys that extend it."""
+    by_itself, given = (_gc_settings(value) for value in (mine, theirs))
     more = [f"memory.gc.{key}" for key in given if key != "automatic"] if by_itself.get("automatic") is True else []
-    return [*_loose(theirs), *more]
+    return [*_collect_loosening_keys(theirs), *more]
 
 
-def _gc(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _gc_settings(value: Mapping[str, Any]) -> Mapping[str, Any]:
     memory = value.get("memory")
     found = memory.get("gc") if isinstance(memory, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
-def _loose(value: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Return the keys that loosen, dotted: the whole of what is named so, but for values that give nothing."""
+def _collect_loosening_keys(value: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Return the loosening keys, dotted; a key counts with its whole value, unless that value grants nothing."""
     found = []
     for key, item in value.items():
         path = f"{prefix}{key}"
         if any(type(item) is type(one) and item == one for one in LOOSENING.get(path, ())):
             continue
         if isinstance(item, Mapping) and any(name.startswith(f"{path}.") for name in LOOSENING):
-            found += _loose(item, f"{path}.")
+            found += _collect_loosening_keys(item, f"{path}.")
         elif any(path == name or path.startswith(f"{name}.") for name in LOOSENING):
             found.append(path)
     return found
 
 
-def _without(value: Mapping[str, Any], loose: Sequence[str], prefix: str = "") -> dict[str, Any]:
+def _without_keys(value: Mapping[str, Any], loose: Sequence[str], prefix: str = "") -> dict[str, Any]:
     kept = {}
     for key, item in value.items():
         path = f"{prefix}{key}"
         if path not in loose:
-            kept[key] = _without(item, loose, f"{path}.") if isinstance(item, Mapping) else item
+            kept[key] = _without_keys(item, loose, f"{path}.") if isinstance(item, Mapping) else item
     return kept
 
 
-def _read(raw: bytes, path: str) -> dict[str, Any]:
+def _parse_settings(raw: bytes, path: str) -> dict[str, Any]:
     try:
-        value = parse(raw)
+        value = parse_json(raw)
     except Invalid as exc:
         raise Invalid(f"{path} is {exc.message}", hint="it is left as it is; repair it by hand") from exc
     if not isinstance(value, dict):
         raise Invalid(f"{path} should be an object", hint="it is left as it is; repair it by hand")
+    for name in value.keys() - set(SECTIONS):
+        if close := closest_word(name, SECTIONS):
+            raise Invalid(f"{path}: {one_line(name, 60)} is not known", hint=f"did you mean {close}?")
     return value

@@ -1,7 +1,7 @@
-"""Put a new file under a name, in one step, and never lose what had that name.
+"""Puts a new file under a name in one atomic step, and never loses the file that had that name before.
 
-Exchanging the two names is atomic like a rename, leaves the old file at hand to be looked at, and does not make ext4
-start writing to the disk, which costs a living process more than the whole rest of a refresh.
+Exchanging the two names is as atomic as a rename, keeps the old file available for inspection, and does not make ext4
+flush to disk, which would cost a long-lived process more than the rest of the refresh.
 """
 
 import os
@@ -12,16 +12,16 @@ _EXCHANGE = 2
 
 
 def put_in_place(fd: int, temporary: str, name: str, *, over: bool) -> bool:
-    """Give the file `temporary` in the open folder `fd` the name `name`; `over` says that one is likely there.
+    """Rename `temporary` in the open folder `fd` to `name`; `over` says that `name` probably exists.
 
-    True if another file had that name: it is called `temporary` now. Raises: OSError.
+    Returns True if another file had that name: it is called `temporary` now. Raises: OSError.
     """
-    if over and _exchanged(fd, temporary, name):
+    if over and _exchange_names(fd, temporary, name):
         return True
     try:
         os.link(temporary, name, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError:
-        if _exchanged(fd, temporary, name):
+        if _exchange_names(fd, temporary, name):
             return True
         os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
     except OSError:  # a file system without links
@@ -31,13 +31,13 @@ def put_in_place(fd: int, temporary: str, name: str, *, over: bool) -> bool:
     return False
 
 
-def _exchanged(fd: int, temporary: str, name: str) -> bool:
-    exchange = _renameat2()
+def _exchange_names(fd: int, temporary: str, name: str) -> bool:
+    exchange = _load_renameat2()
     return exchange is not None and exchange(fd, os.fsencode(temporary), fd, os.fsencode(name), _EXCHANGE) == 0
 
 
 @lru_cache(maxsize=1)
-def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+def _load_renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
     import ctypes  # 6 ms, once, for who replaces a file
 
     try:

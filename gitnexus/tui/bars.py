@@ -1,17 +1,17 @@
-"""What stands around the conversation: status line, side panel, offers, hints. Nothing is told by colour alone."""
+"""Renders what surrounds the conversation: status line, side panel, completions, key hints. Colour is never needed."""
 
 from collections.abc import Sequence
 
 from rich.text import Text
 
 from gitnexus.tui.colouring import MODES, STYLES
-from gitnexus.tui.completing import Offer
-from gitnexus.tui.model import ChatCard, Panel, Standing
+from gitnexus.tui.completing import CompletionOffer
+from gitnexus.tui.model import ChatCard, ChatStatus, SidePanel
 
 _MOST_LISTED = 40
 
 
-def status_text(now: Standing) -> Text:
+def render_status_line(now: ChatStatus) -> Text:
     """Return the status line; what matters most stands first, for a narrow screen cuts the end."""
     text = Text(f"{now.project} · {now.branch} · ", no_wrap=True, overflow="ellipsis")
     text.append(now.mode, f"bold {MODES.get(now.mode, 'red')}")
@@ -23,7 +23,7 @@ def status_text(now: Standing) -> Text:
     return text
 
 
-def panel_text(panel: Panel) -> Text:
+def render_side_panel(panel: SidePanel) -> Text:
     """Return the side panel."""
     text = Text(overflow="ellipsis")
     for title, lines in panel.parts:
@@ -34,7 +34,7 @@ def panel_text(panel: Panel) -> Text:
     return text
 
 
-def offers_text(offers: Sequence[Offer], chosen: int) -> Text:
+def render_offers(offers: Sequence[CompletionOffer], chosen: int) -> Text:
     """Return what completion offers, the chosen one marked."""
     text = Text()
     for at, one in enumerate(offers):
@@ -43,7 +43,7 @@ def offers_text(offers: Sequence[Offer], chosen: int) -> Text:
     return text
 
 
-def hint_words(card: ChatCard | None, *, asking: bool, on_cards: bool, waiting: int) -> str:
+def key_hint_text(card: ChatCard | None, *, asking: bool, on_cards: bool, waiting: int) -> str:
     """Return which keys there are right now."""
     if asking:
         return "Enter answers, Esc goes back"

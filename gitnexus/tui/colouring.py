@@ -1,4 +1,4 @@
-"""Colours of the screen: a style for each tone, and the code in a difference coloured by its language."""
+"""Colours rows for the screen: a style for each tone, and syntax highlighting of code in a diff."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from rich.segment import Segment
 from rich.style import Style
 
-from gitnexus.tui.layout import Row, Span
+from gitnexus.tui.layout import Row, TextSpan
 from gitnexus.tui.model import Tone
 
 STYLES: dict[Tone, Style] = {
@@ -35,46 +35,48 @@ _TOKENS = (
 )
 
 
-def segments(row: Row) -> list[Segment]:
+def row_segments(row: Row) -> list[Segment]:
     """Return a row as what the screen draws. Its text is safe already; nothing here reads markup."""
     found: list[Segment] = []
     for span in row:
         found += (
-            _code(span) if span.path and span.tone in ("add", "del", "") else [Segment(span.text, STYLES[span.tone])]
+            _code_segments(span)
+            if span.path and span.tone in ("add", "del", "")
+            else [Segment(span.text, STYLES[span.tone])]
         )
     return found
 
 
-def _code(span: Span) -> list[Segment]:
+def _code_segments(span: TextSpan) -> list[Segment]:
     """Return a line of a difference: its sign in the colour of its tone, the code after it in those of its language."""
     sign, code = span.text[:1], span.text[1:]
     behind = {"add": _ADDED, "del": _REMOVED}.get(span.tone, Style())
     found = [Segment(sign, STYLES[span.tone] + behind)]
-    return found + [Segment(text, style + behind) for text, style in coloured(span.path, code)]
+    return found + [Segment(text, style + behind) for text, style in highlight_code(span.path, code)]
 
 
 @lru_cache(maxsize=4096)
-def coloured(path: str, code: str) -> tuple[tuple[str, Style], ...]:
+def highlight_code(path: str, code: str) -> tuple[tuple[str, Style], ...]:
     """Return code in pieces with their styles; of a language that is not known, as it is."""
-    lexer = _lexer(path.rpartition("/")[2])
+    lexer = _lexer_for_file(path.rpartition("/")[2])
     if lexer is None or not code.strip():
         return ((code, Style()),)
     pieces, used = [], 0
     for kind, text in lexer.get_tokens(code):
         kept = text[: len(code) - used]
         if kept:
-            pieces.append((kept, _style(str(kind))))
+            pieces.append((kept, _style_of_token(str(kind))))
             used += len(kept)
     # A lexer may leave something out or put something in: then the line is shown as it is.
     return tuple(pieces) if "".join(text for text, _ in pieces) == code else ((code, Style()),)
 
 
-def _style(kind: str) -> Style:
+def _style_of_token(kind: str) -> Style:
     return next((style for name, style in _TOKENS if kind.startswith(name)), Style())
 
 
 @lru_cache(maxsize=64)
-def _lexer(name: str) -> Any:
+def _lexer_for_file(name: str) -> Any:
     from pygments.lexers import get_lexer_for_filename  # loaded with the first difference
     from pygments.util import ClassNotFound
 

@@ -1,4 +1,4 @@
-"""What can be put in for the word before the cursor: slash commands, @files, tasks, runs, agents. Pure."""
+"""Finds completions for the word before the cursor: slash commands, @files, tasks, runs, agents. Pure."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ _OF_RUN = frozenset("land replay diff cancel resume stop review use approve deny
 _CHOICES = {"trace": ("on", "off"), "mode": ("default", "acceptEdits", "autopilot", "bypass")}
 
 
-class Offer(NamedTuple):
+class CompletionOffer(NamedTuple):
     """What would stand in the place of the text between `start` and the cursor, and a word about it."""
 
     text: str
@@ -18,7 +18,7 @@ class Offer(NamedTuple):
     start: int
 
 
-class Sources(NamedTuple):
+class CompletionSources(NamedTuple):
     """Where names come from; each is asked only if such a word is being typed."""
 
     files: Callable[[], Sequence[str]]
@@ -27,41 +27,43 @@ class Sources(NamedTuple):
     macros: Callable[[], Sequence[tuple[str, str]]]
 
 
-def offers(text: str, cursor: int, sources: Sources) -> list[Offer]:
+def find_completions(text: str, cursor: int, sources: CompletionSources) -> list[CompletionOffer]:
     """Return what can stand in the place of the word before the cursor, the best first."""
     before = text[:cursor]
     start = max(before.rfind(" "), before.rfind("\n")) + 1
     word = before[start:]
     if start == 0 and word.startswith("/"):
-        return _slash(word, sources)
+        return _complete_slash_command(word, sources)
     if word.startswith("@"):
-        return [Offer(f"@{path}", "file", start) for path in _near(word[1:], sources.files())]
+        return [CompletionOffer(f"@{path}", "file", start) for path in _match_paths(word[1:], sources.files())]
     if before.startswith("/") and "\n" not in before:
-        found = _argument(before[1:].split(" ", 1)[0], word, start, sources)
+        found = _complete_argument(before[1:].split(" ", 1)[0], word, start, sources)
         if found:
             return found
     name, colon, number = word.partition(":")
     if colon and name and (not number or number[:1] in "Tt"):
         rows = sources.tasks(name)
-        return [Offer(ref, about, start) for ref, about in rows if ref.lower().startswith(word.lower())][:MOST]
+        return [CompletionOffer(ref, about, start) for ref, about in rows if ref.lower().startswith(word.lower())][
+            :MOST
+        ]
     return []
 
 
-def _slash(word: str, sources: Sources) -> list[Offer]:
+def _complete_slash_command(word: str, sources: CompletionSources) -> list[CompletionOffer]:
     rows = [(f"/{one.name}", one.about) for one in COMMANDS]
     rows += [(f"/{name}", about) for name, about in sources.macros()]
-    return [Offer(name, about, 0) for name, about in rows if name.startswith(word)][:MOST]
+    return [CompletionOffer(name, about, 0) for name, about in rows if name.startswith(word)][:MOST]
 
 
-def _argument(command: str, word: str, start: int, sources: Sources) -> list[Offer]:
+def _complete_argument(command: str, word: str, start: int, sources: CompletionSources) -> list[CompletionOffer]:
     if command in _CHOICES:
-        return [Offer(one, command, start) for one in _CHOICES[command] if one.startswith(word)]
+        return [CompletionOffer(one, command, start) for one in _CHOICES[command] if one.startswith(word)]
     if command in _OF_RUN:
-        return [Offer(name, about, start) for name, about in sources.runs() if name.startswith(word)][:MOST]
+        return [CompletionOffer(name, about, start) for name, about in sources.runs() if name.startswith(word)][:MOST]
     return []
 
 
-def _near(word: str, paths: Sequence[str]) -> list[str]:
+def _match_paths(word: str, paths: Sequence[str]) -> list[str]:
     """Return the paths that begin so, then those with a name that does, then those that hold it."""
     low = word.lower()
     begins = [path for path in paths if path.lower().startswith(low)]

@@ -1,15 +1,15 @@
-"""The conversation as a file for people: Markdown, written once and over nothing that is there."""
+"""Writes the conversation as a Markdown file; never overwrites an existing file."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 from gitnexus.base.errors import Failed
-from gitnexus.tui.model import Entry
+from gitnexus.tui.model import ChatEntry
 
 _NAMES = {"you": "**You:** ", "agent": "> ", "output": "    ", "error": "**Error:** ", "trace": "- "}
 
 
-def exported(entries: Iterable[Entry], project: str, path: Path) -> None:
+def export_conversation(entries: Iterable[ChatEntry], project: str, path: Path) -> None:
     """Write a conversation to a new file. Raises: Failed."""
     lines = [f"# Conversation about {project}", ""]
     for entry in entries:

@@ -1,7 +1,7 @@
-"""Whether a key may answer a card: not by Enter, not by a paste, not by what was typed before the card was there. Pure.
+"""Decides whether a key may answer a card: not Enter, not part of a paste, not typed before the card appeared. Pure.
 
-A terminal that marks pastes tells us; one that does not sends them as keys, quicker than anybody types. So an answer is
-only taken when nothing was typed right before it and nothing follows right after.
+A terminal with bracketed paste reports pastes; others send them as keys, faster than anyone types. So an answer only
+counts if nothing was typed right before it and nothing follows right after.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ QUIET = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class KeyGuard:
     """What was pressed for the card that is looked at. Times are seconds of one clock; `pending` waits to be taken."""
 
     card: str = ""
@@ -22,11 +22,11 @@ class Guard:
     pending: str = ""
     refused: str = ""
 
-    def looking(self, card: str, now: float) -> "Guard":
+    def looking_at_card(self, card: str, now: float) -> "KeyGuard":
         """Return the guard after a card came into view, or is another one by now."""
-        return self if card == self.card else Guard(card, now, self.last)
+        return self if card == self.card else KeyGuard(card, now, self.last)
 
-    def pressed(self, letter: str, now: float) -> "Guard":
+    def after_key_press(self, letter: str, now: float) -> "KeyGuard":
         """Return the guard after a key; `pending` is taken once it was quiet, `refused` says why nothing is."""
         if now - self.last < QUIET:
             return replace(self, last=now, pending="", refused="that came as quickly as a paste, so it answers nothing")
@@ -34,10 +34,10 @@ class Guard:
             return replace(self, last=now, pending="", refused="the card has only just come up; look at it first")
         return replace(self, last=now, pending=letter, refused="")
 
-    def quiet(self, now: float) -> str:
+    def key_to_take(self, now: float) -> str:
         """Return the key that may be taken now, nothing if none may."""
         return self.pending if self.pending and now - self.last >= QUIET else ""
 
-    def taken(self) -> "Guard":
+    def taken(self) -> "KeyGuard":
         """Return the guard after its key was taken."""
         return replace(self, pending="")

@@ -1,4 +1,4 @@
-"""What was typed before, the newest last, and walking through it with the arrows. Pure."""
+"""The input history, newest last, and moving through it with the arrow keys. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class InputHistory:
     """`at` is where somebody looks; past the end stands what they were typing."""
 
     past: tuple[str, ...] = ()
@@ -14,24 +14,24 @@ class History:
     draft: str = ""
 
     @classmethod
-    def of(cls, past: tuple[str, ...]) -> "History":
+    def of(cls, past: tuple[str, ...]) -> "InputHistory":
         """Return a history that nobody has walked through yet."""
         kept = past[-MOST:]
         return cls(kept, len(kept))
 
-    def added(self, text: str) -> "History":
+    def added(self, text: str) -> "InputHistory":
         """Return it with one more; the same text twice in a row stands once."""
         past = self.past if self.past[-1:] == (text,) else (*self.past, text)
-        return History.of(past)
+        return InputHistory.of(past)
 
-    def earlier(self, now: str) -> "tuple[History, str | None]":
+    def step_back(self, now: str) -> "tuple[InputHistory, str | None]":
         """Return where one comes to by going back, and the text there; None at the beginning."""
         if self.at == 0:
             return self, None
         draft = now if self.at == len(self.past) else self.draft
         return replace(self, at=self.at - 1, draft=draft), self.past[self.at - 1]
 
-    def later(self) -> "tuple[History, str | None]":
+    def step_forward(self) -> "tuple[InputHistory, str | None]":
         """Return where one comes to by going on, and the text there; None at the end."""
         if self.at >= len(self.past):
             return self, None

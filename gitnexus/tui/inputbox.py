@@ -1,4 +1,4 @@
-"""The input: several lines, history by the arrows, completion of words, and knowing a paste from typing."""
+"""The input widget: several lines, history by arrow keys, completion, and telling a paste from typing."""
 
 import time
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from gitnexus.tui.completing import Offer
-from gitnexus.tui.history import History
+from gitnexus.tui.completing import CompletionOffer
+from gitnexus.tui.history import InputHistory
 
 # As quick as this, and so often in a row, is no person.
 _BURST, _MANY = 0.008, 6
@@ -40,8 +40,8 @@ class InputBox(TextArea):
     def __init__(self) -> None:
         super().__init__(id="input", show_line_numbers=False, soft_wrap=True, tab_behavior="focus")
         self.highlight_cursor_line = False
-        self.history_of = History()
-        self._offers: list[Offer] = []
+        self.history_of = InputHistory()
+        self._offers: list[CompletionOffer] = []
         self._offered_for = ("", 0)
         self.offered = 0
         self.walked = ""
@@ -50,17 +50,17 @@ class InputBox(TextArea):
         self._quick = 0
 
     @property
-    def offers(self) -> list[Offer]:
+    def offers(self) -> list[CompletionOffer]:
         """What can be put in here and now; what was found for another text is nothing any more."""
         return self._offers if self._offered_for == (self.text, self.place) else []
 
-    def offer(self, found: list[Offer], text: str, place: int) -> None:
+    def set_offers(self, found: list[CompletionOffer], text: str, place: int) -> None:
         """Take in what can be put in for a text, as it was when somebody looked."""
         if [one.text for one in found] != [one.text for one in self._offers]:
             self.offered = 0
         self._offers, self._offered_for = found, (text, place)
 
-    def fill(self, text: str) -> None:
+    def fill_input(self, text: str) -> None:
         """Put a text in, the cursor at its end."""
         self.text = text
         self.move_cursor(self.document.end)
@@ -82,20 +82,21 @@ class InputBox(TextArea):
 
     async def _on_paste(self, event: events.Paste) -> None:
         self.pasted = True
+        event.prevent_default()  # else the handler of the class above is called once more, and the paste is there twice
         await super()._on_paste(event)
 
     async def _on_key(self, event: events.Key) -> None:
-        self._timed()
-        if self._handled(event.key):
+        self._detect_fast_typing()
+        if self._take_special_key(event.key):
             event.prevent_default()
             event.stop()
             return
         await super()._on_key(event)
 
-    def _handled(self, key: str) -> bool:
+    def _take_special_key(self, key: str) -> bool:
         match key:
             case "enter":
-                self._send()
+                self._send_input()
             case "ctrl+j" | "alt+enter" | "shift+enter":
                 self.insert("\n")
             case "tab" if self.offers:
@@ -106,28 +107,28 @@ class InputBox(TextArea):
                 self.offered = (self.offered + (1 if key == "down" else -1)) % len(self.offers)
                 self.post_message(self.Changed(self))
             case "up" if self.cursor_location[0] == 0:
-                self._walk(*self.history_of.earlier(self.text))
+                self._show_history_text(*self.history_of.step_back(self.text))
             case "down" if self.cursor_location[0] == self.document.line_count - 1:
-                self._walk(*self.history_of.later())
+                self._show_history_text(*self.history_of.step_forward())
             case "ctrl+d" if not self.text:
                 self.post_message(self.Ended())
             case _:
                 return False
         return True
 
-    def _send(self) -> None:
+    def _send_input(self) -> None:
         text, pasted = self.text, self.pasted
         self.pasted, self._quick = False, 0
         self.text = ""
         self.post_message(self.Sent(text, pasted))
 
-    def _walk(self, history: History, text: str | None) -> None:
+    def _show_history_text(self, history: InputHistory, text: str | None) -> None:
         self.history_of = history
         if text is not None:
             self.walked = text
-            self.fill(text)
+            self.fill_input(text)
 
-    def _timed(self) -> None:
+    def _detect_fast_typing(self) -> None:
         """Know keys that come as quickly as a paste: not every terminal marks one."""
         now = time.monotonic()
         self._quick = self._quick + 1 if now - self._last < _BURST else 0

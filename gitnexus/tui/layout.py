@@ -1,15 +1,15 @@
-"""Cards and entries as rows of a given width. Whatever an agent wrote stands behind a gutter that it cannot write."""
+"""Lays out cards and entries as rows of a given width. Agent text stands behind a gutter that it cannot write. Pure."""
 
 from collections.abc import Iterable
 from textwrap import wrap
 from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
-from gitnexus.base.text import framed, visible
-from gitnexus.tui.model import ChatCard, Entry, Key, Line, Tone
+from gitnexus.base.text import frame_text, make_visible
+from gitnexus.tui.model import CardKey, CardLine, ChatCard, ChatEntry, Tone
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a row. `path` is the file whose code it is, for who colours code."""
 
     text: str
@@ -17,7 +17,7 @@ class Span(NamedTuple):
     path: str = ""
 
 
-Row = tuple[Span, ...]
+Row = tuple[TextSpan, ...]
 _MARKS = {"you": "› ", "nexus": "", "agent": "  │ ", "output": "  ", "error": "! ", "trace": "  · "}
 _TONES: dict[str, Tone] = {
     "you": "bold", "nexus": "", "agent": "", "output": "", "error": "bad", "trace": "dim",
@@ -27,7 +27,7 @@ _MOST_MARKS = 3
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 
 
-def tamed(text: str) -> str:
+def escape_wide_marks(text: str) -> str:
     """Return a text whose letters stay in their places: few marks on each, and none glued together by a joiner.
 
     A tower of marks draws over the lines around it, and what is joined is as wide as each terminal likes.
@@ -41,51 +41,54 @@ def tamed(text: str) -> str:
     return "".join(found)
 
 
-def broken(text: str, width: int) -> list[str]:
+def break_lines(text: str, width: int) -> list[str]:
     """Return the safe lines of a text, none wider than `width`."""
-    return [piece[2:] for piece in framed(tamed(text), max(NARROWEST, width))]
+    return [piece[2:] for piece in frame_text(escape_wide_marks(text), max(NARROWEST, width))]
 
 
-def flowed(text: str, width: int) -> list[str]:
+def wrap_words(text: str, width: int) -> list[str]:
     """Return the safe lines of a text, broken between words where that can be counted."""
     width, found = max(NARROWEST, width), []
-    for line in visible(tamed(text)).split("\n"):
-        if "\t" in line or not _is_narrow(line):
-            found += broken(line, width)
+    for line in make_visible(escape_wide_marks(text)).split("\n"):
+        if "\t" in line or not _is_single_width(line):
+            found += break_lines(line, width)
         else:
             found += wrap(line, width, replace_whitespace=False, break_on_hyphens=False) or [""]
     return found
 
 
-def _is_narrow(line: str) -> bool:
+def _is_single_width(line: str) -> bool:
     return line.isascii() or all(east_asian_width(ch) not in "WF" and not combining(ch) for ch in line)
 
 
-def entry_rows(entry: Entry, width: int, *, named: bool = False) -> list[Row]:
+def layout_entry(entry: ChatEntry, width: int, *, named: bool = False) -> list[Row]:
     """Return an entry as rows; `named` says for which run, where there are several."""
     mark, tone = _MARKS[entry.speaker], _TONES[entry.speaker]
     label = f"{entry.run} " if named and entry.run and entry.speaker == "agent" else ""
     room = width - len(mark) - len(label)
     rows: list[Row] = []
-    pieces = broken(entry.text, room) if entry.speaker == "agent" else flowed(entry.text, room)
+    pieces = break_lines(entry.text, room) if entry.speaker == "agent" else wrap_words(entry.text, room)
     for at, piece in enumerate(pieces):
         lead = mark if at == 0 or entry.speaker in ("agent", "output") else " " * len(mark)
-        rows.append((Span(lead, "dim"), Span(label, "dim"), Span(piece, tone)))
+        rows.append((TextSpan(lead, "dim"), TextSpan(label, "dim"), TextSpan(piece, tone)))
     return rows
 
 
-def card_rows(
+def layout_card(
     card: ChatCard, width: int, flipped: frozenset[int] = frozenset(), *, focused: bool = False, section: int = -1
 ) -> list[Row]:
     """Return a card as rows. `flipped` are the sections that a person folded or unfolded, `section` the chosen one."""
     inner = width - 2
     mark = "▶" if focused else "┌"
     if card.settled:
-        return [(Span("─ ", "dim"), Span(piece, "dim")) for piece in flowed(f"{card.title}: {card.settled}", inner)]
+        return [
+            (TextSpan("─ ", "dim"), TextSpan(piece, "dim"))
+            for piece in wrap_words(f"{card.title}: {card.settled}", inner)
+        ]
     title: Tone = "warn" if card.waits else "bold"
-    rows: list[Row] = [(Span(f"{mark} ", title), Span(broken(card.title, inner)[0], title))]
+    rows: list[Row] = [(TextSpan(f"{mark} ", title), TextSpan(break_lines(card.title, inner)[0], title))]
     for line in card.rows:
-        rows += _framed(line, inner)
+        rows += _layout_framed_line(line, inner)
     # What is approved stands there as it is; between words, blanks would go where a line is broken.
     exact = bool(card.digest) and card.kind != "workflow"
     for at, part in enumerate(card.sections):
@@ -94,40 +97,44 @@ def card_rows(
         count = f"  ({len(part.lines)} lines folded)" if folded and part.lines else ""
         chosen = focused and at == section and part.lines
         here = "  ◂" if chosen else ""
-        rows += _framed(Line(f"{sign}{part.title}{count}{here}", "node" if chosen else "bold"), inner)
+        rows += _layout_framed_line(CardLine(f"{sign}{part.title}{count}{here}", "node" if chosen else "bold"), inner)
         if not folded:
             for line in part.lines:
-                rows += _framed(line, inner, part.path, exact=exact)
-    rows += [(Span("│ ", "dim"), Span(piece, "warn")) for piece in _keys(card.keys, inner)] if card.waits else []
-    return [*rows, (Span("└" + "─" * (width - 1), "dim"),)]
+                rows += _layout_framed_line(line, inner, part.path, exact=exact)
+    rows += (
+        [(TextSpan("│ ", "dim"), TextSpan(piece, "warn")) for piece in _wrap_keys(card.keys, inner)]
+        if card.waits
+        else []
+    )
+    return [*rows, (TextSpan("└" + "─" * (width - 1), "dim"),)]
 
 
-def _framed(line: Line, inner: int, path: str = "", *, exact: bool = False) -> Iterable[Row]:
-    pieces = broken(line.text, inner) if path or exact else flowed(line.text, inner)
+def _layout_framed_line(line: CardLine, inner: int, path: str = "", *, exact: bool = False) -> Iterable[Row]:
+    pieces = break_lines(line.text, inner) if path or exact else wrap_words(line.text, inner)
     for at, piece in enumerate(pieces):
-        yield (Span("│ " if at == 0 else "┆ ", "dim"), Span(piece, line.tone, path))
+        yield (TextSpan("│ " if at == 0 else "┆ ", "dim"), TextSpan(piece, line.tone, path))
 
 
-def key_line(keys: tuple[Key, ...]) -> str:
+def format_key_line(keys: tuple[CardKey, ...]) -> str:
     """Return the keys of a card on one line; ? tells what each means."""
-    return "  ".join(f"[{key.letter}] {short_label(key)}" for key in keys)
+    return "  ".join(f"[{key.letter}] {short_key_label(key)}" for key in keys)
 
 
-def _keys(keys: tuple[Key, ...], inner: int) -> list[str]:
+def _wrap_keys(keys: tuple[CardKey, ...], inner: int) -> list[str]:
     """Return the keys as lines; no key is torn in two."""
     lines = [""]
-    for word in (f"[{key.letter}] {short_label(key)}" for key in keys):
+    for word in (f"[{key.letter}] {short_key_label(key)}" for key in keys):
         if lines[-1] and len(lines[-1]) + 2 + len(word) > inner:
             lines.append("")
         lines[-1] += f"  {word}" if lines[-1] else word
-    return [piece for line in lines for piece in broken(line, inner)]
+    return [piece for line in lines for piece in break_lines(line, inner)]
 
 
-def short_label(key: Key) -> str:
+def short_key_label(key: CardKey) -> str:
     """Return what a key means in a few words."""
     return key.label.partition(" (also:")[0].partition(";")[0]
 
 
-def key_help(card: ChatCard) -> str:
+def format_key_help(card: ChatCard) -> str:
     """Return what each key of a card does, a line each."""
     return "\n".join(f"{key.letter}  {key.label}" for key in card.keys)

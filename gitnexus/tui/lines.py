@@ -1,4 +1,4 @@
-"""The plain face: lines in, lines out. For pipes, scripts, dumb terminals and screen readers; the same commands."""
+"""The plain front end: lines in, lines out. For pipes, scripts, dumb terminals and screen readers."""
 
 import select
 import sys
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gitnexus.tui.guard import QUIET, SEEN
-from gitnexus.tui.layout import key_help
-from gitnexus.tui.model import Again, ChatCard, Entry, Leave, Update
-from gitnexus.tui.plain import plain_card, plain_entry, standing_words
+from gitnexus.tui.layout import format_key_help
+from gitnexus.tui.model import ChatCard, ChatEntry, LeaveChat, ShowCardAgain, Update
+from gitnexus.tui.plain import describe_chat_status, format_plain_card, format_plain_entry
 
 if TYPE_CHECKING:
     from gitnexus.tui.chat import Chat
@@ -19,7 +19,7 @@ _LOOK_EVERY = 0.5
 _PROMPT = "> "
 
 
-class Lines:
+class PlainChat:
     """Talks with one chat. `live`: a person types on a terminal, so what comes too quickly answers nothing.
 
     `spoken`: a screen reader reads it out, so every line says in words what it is.
@@ -36,131 +36,131 @@ class Lines:
         # The card that was shown last: keys go to it.
         self._last = ""
 
-    def talk(self, lines: Iterator[str]) -> None:
+    def talk_until_end(self, lines: Iterator[str]) -> None:
         """Take in lines until there are none, or somebody leaves."""
-        self._show(self._chat.opened(past=self._live), past=True)
-        self._settle()
+        self._show_updates(self._chat.opened(past=self._live), past=True)
+        self._show_until_idle()
         if self._live:
-            self._write(standing_words(self._chat.standing()))
-        for text in _joined(lines):
-            self._line(text)
+            self._write_line(describe_chat_status(self._chat.status()))
+        for text in _join_continued_lines(lines):
+            self._take_line(text)
             if self._left:
                 return
-            self._settle()
+            self._show_until_idle()
 
-    def _line(self, text: str) -> None:
+    def _take_line(self, text: str) -> None:
         if not self._live:
-            self._write(f"> {text}") if text.strip() else None
+            self._write_line(f"> {text}") if text.strip() else None
         if not text.strip() or (not self._live and text.startswith("#")):
             return  # Enter alone answers nothing
         if self._asks is not None:
             (asked, letter), self._asks = self._asks, None
-            self._show(self._chat.answered(asked.id, letter, text, digest=asked.digest))
+            self._show_updates(self._chat.answered(asked.id, letter, text, digest=asked.digest))
             return
-        card = self._current()
+        card = self._current_card()
         word, _, rest = text.partition(" ")
         key = card.key(word) if card else None
         if card is None or key is None or len(word) != 1:
             if word == "?" and card is not None:
-                self._write(key_help(card))
+                self._write_line(format_key_help(card))
                 return
-            self._show(self._chat.typed(text, pasted=self._live and self._hurried()))
+            self._show_updates(self._chat.typed(text, pasted=self._live and self._is_pasted()))
             return
-        self._answer(card, word, rest.strip())
+        self._answer_card(card, word, rest.strip())
 
-    def _current(self) -> ChatCard | None:
+    def _current_card(self) -> ChatCard | None:
         """Return the card that a key answers: the one that was shown last, if it waits still, else the newest."""
         waiting = self._chat.waiting()
         return next((card for card in waiting if card.id == self._last), waiting[-1] if waiting else None)
 
-    def _answer(self, card: ChatCard, letter: str, rest: str) -> None:
+    def _answer_card(self, card: ChatCard, letter: str, rest: str) -> None:
         key = card.key(letter)
-        if self._live and (self._hurried() or time.monotonic() - self._shown_at < SEEN):
-            self._write("that came as quickly as a paste, so it answers nothing")
+        if self._live and (self._is_pasted() or time.monotonic() - self._shown_at < SEEN):
+            self._write_line("that came as quickly as a paste, so it answers nothing")
             return
         if key is not None and key.means == "edit" and self._live:
-            self._chat.deeds.edited(card.id)
+            self._chat.deeds.edit_patch(card.id)
             return
         if key is not None and key.asks and not rest:
             self._asks = (card, letter)
-            self._write(f"{key.asks}:")
+            self._write_line(f"{key.asks}:")
             return
-        self._show(self._chat.answered(card.id, letter, rest, digest=card.digest))
+        self._show_updates(self._chat.answered(card.id, letter, rest, digest=card.digest))
 
     def typed(self) -> Iterator[str]:
         """Yield the lines of standard input; while a person thinks, what happens is told."""
         while True:
             try:
-                self._prompt()
+                self._wait_for_input()
                 line = sys.stdin.readline()
             except KeyboardInterrupt:
-                self._write("")
-                self._show(self._chat.interrupted())
+                self._write_line("")
+                self._show_updates(self._chat.interrupted())
                 continue
             if not line:
                 return
             yield line
 
-    def _prompt(self) -> None:
+    def _wait_for_input(self) -> None:
         if not self._live:
             return
         self._out.write(_PROMPT)
         self._out.flush()
-        while not _typed(_LOOK_EVERY):
+        while not _is_input_ready(_LOOK_EVERY):
             updates = self._chat.look()
             if updates:
-                self._write("")
-                self._show(updates)
+                self._write_line("")
+                self._show_updates(updates)
                 self._out.write(_PROMPT)
                 self._out.flush()
 
-    def _settle(self) -> None:
+    def _show_until_idle(self) -> None:
         """Show what happens until nothing more does without a person; one who types can go on before that."""
         while True:
             try:
-                self._show(self._chat.look())
-                if not self._chat.working or (self._live and _typed(0)):
+                self._show_updates(self._chat.look())
+                if not self._chat.working or (self._live and _is_input_ready(0)):
                     break
                 time.sleep(_PAUSE)
             except KeyboardInterrupt:
                 if not self._live:
                     raise
-                self._show(self._chat.interrupted())  # the node, not the program
-        self._show(self._chat.look())
+                self._show_updates(self._chat.interrupted())  # the node, not the program
+        self._show_updates(self._chat.look())
 
-    def _show(self, updates: list[Update], *, past: bool = False) -> None:
+    def _show_updates(self, updates: list[Update], *, past: bool = False) -> None:
         named = len(self._chat.watch.views) > 1
         for update in updates:
             match update:
-                case Leave():
+                case LeaveChat():
                     self._left = True
-                case Entry(speaker=speaker):
+                case ChatEntry(speaker=speaker):
                     # What was just typed stands there already.
                     if past or speaker != "you":
-                        self._write("\n".join(plain_entry(update, spoken=self._spoken, named=named)))
+                        self._write_line("\n".join(format_plain_entry(update, spoken=self._spoken, named=named)))
                 case ChatCard():
-                    self._card(update, whole=False)
-                case Again(card=card, whole=whole):
-                    self._card(card, whole=whole)
+                    self._show_card(update, whole=False)
+                case ShowCardAgain(card=card, whole=whole):
+                    self._show_card(card, whole=whole)
 
-    def _card(self, card: ChatCard, *, whole: bool) -> None:
+    def _show_card(self, card: ChatCard, *, whole: bool) -> None:
         if card.settled.endswith("…"):
             return
-        self._write("\n".join(plain_card(card, whole=whole, spoken=self._spoken)))
+        self._write_line("\n".join(format_plain_card(card, whole=whole, spoken=self._spoken)))
         if card.waits:
             self._last = card.id
             self._shown_at = time.monotonic()
 
-    def _hurried(self) -> bool:
+    def _is_pasted(self) -> bool:
         """True if more is there already: a paste of several lines."""
-        return _typed(QUIET)
+        return _is_input_ready(QUIET)
 
-    def _write(self, text: str) -> None:
+    def _write_line(self, text: str) -> None:
         self._out.write(f"{text}\n")
         self._out.flush()
 
 
-def _joined(lines: Iterator[str]) -> Iterator[str]:
+def _join_continued_lines(lines: Iterator[str]) -> Iterator[str]:
     """Yield what was typed; a line that ends with a backslash goes on in the next one."""
     text = ""
     for line in lines:
@@ -174,7 +174,7 @@ def _joined(lines: Iterator[str]) -> Iterator[str]:
         yield text
 
 
-def _typed(seconds: float) -> bool:
+def _is_input_ready(seconds: float) -> bool:
     try:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What the chat shows, as plain values: entries of the conversation, and cards with their keys. All text is safe."""
+"""The records that the chat shows: entries of the conversation, and cards with their keys. All text is safe to show."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,7 +13,7 @@ Means = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CardLine:
     """A line of a card and how it is meant to look; without colours it says the same."""
 
     text: str
@@ -21,17 +21,17 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CardSection:
     """A part of a card that can be folded, such as one file of a patch. `path` says how its code is coloured."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[CardLine, ...]
     folded: bool = False
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CardKey:
     """One key, one answer. `asks` is what has to be typed as well; `scope` how far a yes reaches."""
 
     letter: str
@@ -52,9 +52,9 @@ class ChatCard:
     action: str = ""
     digest: str = ""
     risk: int = 0
-    rows: tuple[Line, ...] = ()
-    sections: tuple[Section, ...] = ()
-    keys: tuple[Key, ...] = ()
+    rows: tuple[CardLine, ...] = ()
+    sections: tuple[CardSection, ...] = ()
+    keys: tuple[CardKey, ...] = ()
     settled: str = ""
     chosen: int = 0
     # What of it cannot be shown here as it is: then no key approves it.
@@ -70,13 +70,13 @@ class ChatCard:
         """True if somebody has to say something."""
         return bool(self.keys) and not self.settled
 
-    def key(self, letter: str) -> Key | None:
+    def key(self, letter: str) -> CardKey | None:
         """Return the key of a letter."""
         return next((key for key in self.keys if key.letter == letter), None) if not self.settled else None
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChatEntry:
     """A piece of the conversation: who speaks, what, and for which run."""
 
     speaker: Speaker
@@ -85,23 +85,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class LeaveChat:
     """The person wants to leave."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class ShowCardAgain:
     """A card that was shown before is wanted at the end of the conversation; `whole` with all that is folded."""
 
     card: ChatCard
     whole: bool = False
 
 
-Update = Entry | ChatCard | Again | Leave
+Update = ChatEntry | ChatCard | ShowCardAgain | LeaveChat
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ChatStatus:
     """What the status line tells."""
 
     project: str = ""
@@ -118,7 +118,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class SidePanel:
     """What the side panel lists, a title and lines each."""
 
-    parts: tuple[tuple[str, tuple[Line, ...]], ...] = field(default=())
+    parts: tuple[tuple[str, tuple[CardLine, ...]], ...] = field(default=())

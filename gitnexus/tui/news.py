@@ -1,39 +1,39 @@
-"""What is said about the events of a run: one voice, a line each. Pure."""
+"""Formats the events of a run as chat entries, one line each. Pure."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from gitnexus.base.clock import read
+from gitnexus.base.clock import parse_timestamp
 from gitnexus.base.text import one_line
 from gitnexus.events.model import Event
-from gitnexus.events.timeline import told
+from gitnexus.events.timeline import describe_event
 from gitnexus.events.view import RunView
-from gitnexus.tui.model import Entry
+from gitnexus.tui.model import ChatEntry
 
 _OURS = ("nexus", "gate")
 _LONGEST = 400
 
 
-def said(run: str, event: Event) -> list[Entry]:
+def entries_for_event(run: str, event: Event) -> list[ChatEntry]:
     """Return what to say about an event; nothing for what a card says."""
     body = event.body
     if event.kind == "agent.progress":
         text = str(body["text"])
         return (
-            [Entry("nexus", f"{run}: {one_line(text, _LONGEST)}", run)]
+            [ChatEntry("nexus", f"{run}: {one_line(text, _LONGEST)}", run)]
             if event.actor in _OURS
-            else [Entry("agent", text, run)]
+            else [ChatEntry("agent", text, run)]
         )
-    words = _words(run, event)
-    return [Entry("nexus", one_line(words, _LONGEST), run)] if words else []
+    words = _describe_event(run, event)
+    return [ChatEntry("nexus", one_line(words, _LONGEST), run)] if words else []
 
 
-def _words(run: str, event: Event) -> str:
+def _describe_event(run: str, event: Event) -> str:
     body = {name: one_line(str(value), 300) for name, value in event.body.items()}
     if event.kind.startswith(("node.", "batch.")):
-        return _of_step(run, event, body)
+        return _describe_step(run, event, body)
     if event.kind.startswith(("action.", "tool.")):
-        return _of_action(run, event, body)
+        return _describe_action(run, event, body)
     match event.kind:
         case "workflow.started":
             return f"{run} starts with {body.get('agent', 'an agent')}: {body.get('task', '')}"
@@ -48,7 +48,7 @@ def _words(run: str, event: Event) -> str:
     return ""
 
 
-def _of_step(run: str, event: Event, body: dict[str, str]) -> str:
+def _describe_step(run: str, event: Event, body: dict[str, str]) -> str:
     match event.kind:
         case "node.started":
             again = f", attempt {body['attempt']}" if body.get("attempt", "1") != "1" else ""
@@ -63,7 +63,7 @@ def _of_step(run: str, event: Event, body: dict[str, str]) -> str:
     return ""
 
 
-def _of_action(run: str, event: Event, body: dict[str, str]) -> str:
+def _describe_action(run: str, event: Event, body: dict[str, str]) -> str:
     action = body.get("action", "")
     match event.kind:
         case "action.judged" if body["verdict"] != "ask":
@@ -78,25 +78,27 @@ def _of_action(run: str, event: Event, body: dict[str, str]) -> str:
     return ""
 
 
-def ended(run: str, view: RunView) -> list[Entry]:
+def entries_for_end(run: str, view: RunView) -> list[ChatEntry]:
     """Return what to say about a run that came to its end, and what to do next."""
     if view.status == "completed":
         count = len(view.commits)
         if not count:
-            return [Entry("nexus", f"{run} is completed; nothing was changed", run)]
+            return [ChatEntry("nexus", f"{run} is completed; nothing was changed", run)]
         commits = "1 commit" if count == 1 else f"{count} commits"
-        return [Entry("nexus", f"{run} is completed, {commits}. /diff {run} shows it, /land {run} brings it home", run)]
+        return [
+            ChatEntry("nexus", f"{run} is completed, {commits}. /diff {run} shows it, /land {run} brings it home", run)
+        ]
     if view.status == "failed":
-        return [Entry("error", f"{run} failed: {one_line(view.why, _LONGEST)}", run)]
+        return [ChatEntry("error", f"{run} failed: {one_line(view.why, _LONGEST)}", run)]
     return []
 
 
-def traced(run: str, events: Iterable[Event]) -> list[Entry]:
+def trace_entries(run: str, events: Iterable[Event]) -> list[ChatEntry]:
     """Return every event of a run, as replay tells it."""
-    return [Entry("trace", f"{run} {event.seq}  {told(event)}", run) for event in events]
+    return [ChatEntry("trace", f"{run} {event.seq}  {describe_event(event)}", run) for event in events]
 
 
-def graph(run: str, view: RunView, edges: Sequence[tuple[str, ...]], times: dict[str, float]) -> str:
+def format_delegation_graph(run: str, view: RunView, edges: Sequence[tuple[str, ...]], times: dict[str, float]) -> str:
     """Return who does what after whom in a run, with how far each is and how long it took."""
     lines = [f"{run} {view.status}: {one_line(view.task, 80)}"]
     for name, node in view.nodes.items():
@@ -114,7 +116,7 @@ def graph(run: str, view: RunView, edges: Sequence[tuple[str, ...]], times: dict
     return "\n".join(lines)
 
 
-class Times:
+class StepTimes:
     """How long each step worked, counted from the events as they come."""
 
     def __init__(self) -> None:
@@ -125,7 +127,7 @@ class Times:
         """Take in an event."""
         if not event.kind.startswith("node."):
             return
-        key, at = (run, str(event.body["node"])), read(event.time)
+        key, at = (run, str(event.body["node"])), parse_timestamp(event.time)
         if at is None:
             return
         if event.kind == "node.started":

@@ -1,60 +1,64 @@
-"""Workflows that were proposed in the chat and wait for a yes: made by the router, changed by keys, started so."""
+"""Holds the workflows proposed in the chat that wait for an approval: made by the router, edited by keys, started."""
 
 from pathlib import Path
 from typing import Any
 
-from gitnexus.app.workflow import proposed, workflow_settings
 from gitnexus.base.errors import Invalid, NexusError
-from gitnexus.base.files import replace
+from gitnexus.base.files import replace_file
+from gitnexus.runs.workflow.routing import route_prompt, workflow_settings
 from gitnexus.state import State
-from gitnexus.tui.cards import of_workflow
-from gitnexus.tui.keeping import Keeper
-from gitnexus.tui.model import ChatCard, Key
-from gitnexus.tui.talk import Asked, carried, refs_in, request
-from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, checked, hash_of, written
-from gitnexus.workflow.edit import dropped, given_to, reordered
-from gitnexus.workflow.proposal import Proposal
+from gitnexus.tui.cards import card_for_workflow
+from gitnexus.tui.chat_store import ChatStore
+from gitnexus.tui.model import CardKey, ChatCard
+from gitnexus.tui.prompt_context import EarlierRequest, prompt_with_context, references_in_text, references_to_last_run
+from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, check_workflow, render_workflow, workflow_hash
+from gitnexus.workflow.edit import with_node_agent, with_node_order, without_node
+from gitnexus.workflow.proposal import WorkflowProposal
 
 
-class Proposals:
+class ChatProposals:
     """Those that are open, by their name on the card; kept, so that a closed terminal loses none."""
 
-    def __init__(self, state: State, keeper: Keeper) -> None:
+    def __init__(self, state: State, keeper: ChatStore) -> None:
         self.state = state
-        self._keeper = keeper
-        self._open: dict[str, tuple[Proposal, int]] = {}
+        self._store = keeper
+        self._open: dict[str, tuple[WorkflowProposal, int]] = {}
         self._count = 0
         for name, value in keeper.proposals().items():
             try:
-                self._open[name] = (Proposal.from_value(value, name), 0)
+                self._open[name] = (WorkflowProposal.from_value(value, name), 0)
             except NexusError:
                 continue  # of another version
             self._count = max(self._count, int(name[1:]) if name[1:].isdecimal() else 0)
 
     def cards(self) -> list[ChatCard]:
         """Return the cards of all that wait."""
-        return [self._card(name) for name in self._open]
+        return [self._proposal_card(name) for name in self._open]
 
-    def add(self, text: str, asked: list[Asked], own: frozenset[str], skills: tuple[str, ...] = ()) -> ChatCard:
+    def add(
+        self, text: str, asked: list[EarlierRequest], own: frozenset[str], skills: tuple[str, ...] = ()
+    ) -> ChatCard:
         """Return the card of the workflow that a request would become, by `skills` if any. Raises: NexusError."""
-        found = proposed(self.state, text)
-        definition = _given(found.definition, (*skills, *refs_in(text, own), *carried(asked)))
+        found = route_prompt(self.state, text)
+        definition = _with_references(
+            found.definition, (*skills, *references_in_text(text, own), *references_to_last_run(asked))
+        )
         # Rules take every word for one to look for: only who understands is told what came before.
-        if self._understands(definition):
-            definition = definition.changed(prompt=request(definition.prompt, asked))
-        definition = checked(definition, "the workflow")
+        if self._has_model_node(definition):
+            definition = definition.changed(prompt=prompt_with_context(definition.prompt, asked))
+        definition = check_workflow(definition, "the workflow")
         self._count += 1
         name = f"w{self._count}"
         self._open[name] = (found.changed(definition=definition), 0)
-        self._keep()
-        return self._card(name)
+        self._store_proposals()
+        return self._proposal_card(name)
 
-    def _understands(self, definition: WorkflowDefinition) -> bool:
+    def _has_model_node(self, definition: WorkflowDefinition) -> bool:
         """True if a node is done by an agent or a model, and not by rules."""
         backing = workflow_settings(self.state).specialists
         return any((one.adapter or backing.get(one.specialist) or EMBEDDED) != EMBEDDED for one in definition.nodes)
 
-    def changed(self, name: str, key: Key, said: str) -> ChatCard:
+    def changed(self, name: str, key: CardKey, said: str) -> ChatCard:
         """Return the card after a key that changes the workflow. Raises: NexusError."""
         proposal, chosen = self._open[name]
         definition = proposal.definition
@@ -63,26 +67,28 @@ class Proposals:
             case "choose":
                 chosen = (chosen + 1) % len(definition.nodes)
             case "drop":
-                definition = dropped(definition, node)
+                definition = without_node(definition, node)
                 chosen = min(chosen, len(definition.nodes) - 1)
             case "earlier" | "later":
-                definition = reordered(definition, _shifted(definition, chosen, -1 if key.means == "earlier" else 1))
+                definition = with_node_order(
+                    definition, _moved_node_order(definition, chosen, -1 if key.means == "earlier" else 1)
+                )
                 chosen = next(at for at, one in enumerate(definition.nodes) if one.id == node)
             case "backing":
-                definition = given_to(definition, node, said.strip())
+                definition = with_node_agent(definition, node, said.strip())
             case _:
                 raise Invalid(f"a workflow cannot be changed by {key.letter}")
         self._open[name] = (proposal.changed(definition=definition), chosen)
-        self._keep()
-        return self._card(name)
+        self._store_proposals()
+        return self._proposal_card(name)
 
     def file(self, name: str, digest: str) -> Path:
         """Write a workflow for who starts it, and return where. Raises: Invalid if it is not the one that was shown."""
         definition = self._open[name][0].definition
-        if hash_of(definition) != digest:
+        if workflow_hash(definition) != digest:
             raise Invalid("this workflow is not the one on the card", hint="look at the card again")
-        path = self._keeper.folder / f"{name}.json"
-        replace(path, written(definition).encode("utf-8", "replace"), 0o600)
+        path = self._store.folder / f"{name}.json"
+        replace_file(path, render_workflow(definition).encode("utf-8", "replace"), 0o600)
         return path
 
     def title(self, name: str) -> str:
@@ -92,24 +98,24 @@ class Proposals:
     def drop(self, name: str) -> None:
         """Forget one that was started or refused."""
         self._open.pop(name, None)
-        self._keep()
+        self._store_proposals()
 
-    def _card(self, name: str) -> ChatCard:
+    def _proposal_card(self, name: str) -> ChatCard:
         proposal, chosen = self._open[name]
-        return of_workflow(name, proposal, hash_of(proposal.definition), chosen)
+        return card_for_workflow(name, proposal, workflow_hash(proposal.definition), chosen)
 
-    def _keep(self) -> None:
+    def _store_proposals(self) -> None:
         kept: dict[str, Any] = {name: proposal.plain() for name, (proposal, _) in self._open.items()}
-        self._keeper.keep_proposals(kept)
+        self._store.keep_proposals(kept)
 
 
-def _shifted(definition: WorkflowDefinition, at: int, by: int) -> tuple[str, ...]:
+def _moved_node_order(definition: WorkflowDefinition, at: int, by: int) -> tuple[str, ...]:
     ids = [one.id for one in definition.nodes]
     ids.insert(min(max(0, at + by), len(ids) - 1), ids.pop(at))
     return tuple(ids)
 
 
-def _given(definition: WorkflowDefinition, refs: tuple[str, ...]) -> WorkflowDefinition:
+def _with_references(definition: WorkflowDefinition, refs: tuple[str, ...]) -> WorkflowDefinition:
     """Return the workflow with references for the pack of every node."""
     nodes = tuple(
         one.changed(inputs=one.inputs.changed(refs=tuple(dict.fromkeys((*one.inputs.refs, *refs)))))

@@ -1,4 +1,4 @@
-"""The screen: a Textual application around one chat. It draws and passes on; what anything means, the chat knows."""
+"""The screen: a Textual application around one chat. It draws and forwards input; the chat decides what it means."""
 
 import asyncio
 import gc
@@ -15,12 +15,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static, TextArea
 
-from gitnexus.tui.bars import hint_words, offers_text, panel_text, status_text
-from gitnexus.tui.completing import offers
-from gitnexus.tui.guard import QUIET, Guard
+from gitnexus.tui.bars import key_hint_text, render_offers, render_side_panel, render_status_line
+from gitnexus.tui.completing import find_completions
+from gitnexus.tui.guard import QUIET, KeyGuard
 from gitnexus.tui.inputbox import InputBox
-from gitnexus.tui.layout import key_help
-from gitnexus.tui.model import Again, ChatCard, Entry, Key, Leave, Panel, Standing, Update
+from gitnexus.tui.layout import format_key_help
+from gitnexus.tui.model import CardKey, ChatCard, ChatEntry, ChatStatus, LeaveChat, ShowCardAgain, SidePanel, Update
 from gitnexus.tui.stream import Stream
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class ChatApp(App[None]):
         self.failure: BaseException | None = None
         self._clock = clock
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="chat")
-        self._guard = Guard()
-        self._asking: tuple[ChatCard, Key] | None = None
-        self._standing = Standing()
+        self._guard = KeyGuard()
+        self._asking: tuple[ChatCard, CardKey] | None = None
+        self._status = ChatStatus()
         self._watcher: asyncio.Task[None] | None = None
         self._saved = ""
         self.stream = Stream()
@@ -89,23 +89,23 @@ class ChatApp(App[None]):
     async def on_mount(self) -> None:
         """Begin to talk and to watch, after the first paint."""
         self.box.focus()
-        self._watcher = asyncio.create_task(self._watch())
-        self._watcher.add_done_callback(self._watched)
+        self._watcher = asyncio.create_task(self._run_watch_loop())
+        self._watcher.add_done_callback(self._leave_after_watch)
 
     def on_resize(self, event: events.Resize) -> None:
         """Have commands answer in lines that fit."""
-        self._fit(event.size.width)
+        self._fit_command_width(event.size.width)
 
-    def _fit(self, width: int) -> None:
+    def _fit_command_width(self, width: int) -> None:
         if self.ready and width:
-            self.chat.hands.columns = max(40, width - 4)
+            self.chat.commands.columns = max(40, width - 4)
 
     async def on_unmount(self) -> None:
         """Let go of everything; runs go on."""
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])
-        self._keep_draft()
+        self._store_draft()
         self._thread.shutdown(wait=True)
         if self.ready:
             self.chat.close()
@@ -114,13 +114,13 @@ class ChatApp(App[None]):
         """Have the chat do something in its own thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, what)
 
-    def _watched(self, task: "asyncio.Task[None]") -> None:
+    def _leave_after_watch(self, task: "asyncio.Task[None]") -> None:
         """Leave if nobody watches any more: a screen that shows nothing new would be a lie."""
         if not task.cancelled() and task.exception() is not None:
             self.failure = task.exception()
             self.exit()
 
-    async def _watch(self) -> None:
+    async def _run_watch_loop(self) -> None:
         box = self.box
         chat = self.chat = await self.ask(self._opens)
         updates = await self.ask(chat.opened)
@@ -128,67 +128,67 @@ class ChatApp(App[None]):
         gc.freeze()
         gc.set_threshold(_GARBAGE)
         self.ready = True
-        self._fit(self.size.width)
-        self._show(updates)
+        self._fit_command_width(self.size.width)
+        self._show_updates(updates)
         box.history_of = chat.history
-        draft = await self.ask(chat.keeper.draft)
+        draft = await self.ask(chat.store.draft)
         if draft and not box.text:
-            box.fill(draft)
+            box.fill_input(draft)
         while True:
-            updates, standing = await self.ask(lambda: (chat.look(), chat.standing()))
-            self._show(updates)
-            self._status(standing)
+            updates, standing = await self.ask(lambda: (chat.look(), chat.status()))
+            self._show_updates(updates)
+            self._draw_status(standing)
             if self.query_one("#panel").has_class("shown"):
-                self._panel(await self.ask(chat.panel))
-            self._keep_draft()
+                self._draw_panel(await self.ask(chat.panel))
+            self._store_draft()
             await asyncio.sleep(_BUSY if chat.working else _IDLE)
 
-    def _keep_draft(self) -> None:
+    def _store_draft(self) -> None:
         text = self.box.text if self._asking is None and self.ready else self._saved
         if text != self._saved:
             self._saved = text
-            self.chat.keeper.keep_draft(text)
+            self.chat.store.keep_draft(text)
 
-    def _show(self, updates: list[Update]) -> None:
+    def _show_updates(self, updates: list[Update]) -> None:
         stream = self.stream
         stream.named = len(self.chat.watch.views) > 1
-        things: list[Entry | ChatCard] = []
+        things: list[ChatEntry | ChatCard] = []
         for update in updates:
-            if isinstance(update, (Entry, ChatCard)):
+            if isinstance(update, (ChatEntry, ChatCard)):
                 things.append(update)
-            elif isinstance(update, Again):
+            elif isinstance(update, ShowCardAgain):
                 stream.add(things)
                 things = []
-                stream.lift(update.card, whole=update.whole)
+                stream.show_card_at_end(update.card, whole=update.whole)
                 stream.chosen = update.card.id
-            elif isinstance(update, Leave):
+            elif isinstance(update, LeaveChat):
                 self.exit()
         if things:
             stream.add(things)
         if updates:
-            self._hint()
+            self._draw_hint()
 
     @on(InputBox.Sent)
-    async def _sent(self, event: InputBox.Sent) -> None:
+    async def _take_sent_text(self, event: InputBox.Sent) -> None:
         if self._asking is not None:
-            await self._said(event.text, pasted=event.pasted)
+            await self._answer_key_question(event.text, pasted=event.pasted)
             return
-        self._show(await self.ask(lambda: self.chat.typed(event.text, pasted=event.pasted)))
+        self._show_updates(await self.ask(lambda: self.chat.typed(event.text, pasted=event.pasted)))
         self.box.history_of = self.chat.history
 
-    async def _said(self, text: str, *, pasted: bool) -> None:
+    async def _answer_key_question(self, text: str, *, pasted: bool) -> None:
         """Take what a key had asked for; a yes that is pasted is none."""
         assert self._asking is not None  # noqa: S101 - who calls has looked
         card, key = self._asking
-        self._asked(None)
+        self._ask_in_input(None)
         if pasted and key.means == "approve":
-            self._show([Entry("error", "a paste approves nothing; type the word")])
+            self._show_updates([ChatEntry("error", "a paste approves nothing; type the word")])
             return
-        self._show(await self.ask(lambda: self.chat.answered(card.id, key.letter, text, digest=card.digest)))
-        self._next_card()
+        self._show_updates(await self.ask(lambda: self.chat.answered(card.id, key.letter, text, digest=card.digest)))
+        self._look_at_next_card()
 
     @on(InputBox.Left)
-    def _to_cards(self) -> None:
+    def _focus_cards(self) -> None:
         stream = self.stream
         waiting = [card for card in stream.cards() if card.waits] or stream.cards()
         if not waiting:
@@ -196,26 +196,26 @@ class ChatApp(App[None]):
             return
         wanted = stream.chosen if any(card.id == stream.chosen for card in waiting) else waiting[-1].id
         stream.focus()
-        self._look_at(wanted)
-        self.call_after_refresh(self._hint)
+        self._look_at_card(wanted)
+        self.call_after_refresh(self._draw_hint)
 
     @on(InputBox.Ended)
-    def _ended(self) -> None:
+    def _leave_at_end_of_input(self) -> None:
         self.exit()
 
-    def _look_at(self, card_id: str) -> None:
+    def _look_at_card(self, card_id: str) -> None:
         self.stream.choose(card_id)
-        self._guard = self._guard.looking(card_id, self._clock())
-        self._hint()
+        self._guard = self._guard.looking_at_card(card_id, self._clock())
+        self._draw_hint()
 
-    def _next_card(self) -> None:
+    def _look_at_next_card(self) -> None:
         """Look at the next card of the same run that waits; if there is none, at what happens."""
         stream, here = self.stream, self.stream.card()
         waiting = [card for card in stream.cards() if card.waits and here and card.run == here.run and card != here]
         if waiting and stream.has_focus:
-            self._look_at(waiting[-1].id)
+            self._look_at_card(waiting[-1].id)
         else:
-            self._type()
+            self._focus_input()
 
     async def on_key(self, event: events.Key) -> None:
         """Keys that the input did not take: those of the cards."""
@@ -224,139 +224,141 @@ class ChatApp(App[None]):
             return
         if event.key == "enter":
             event.stop()
-            self._note("Enter answers nothing; press the key of an answer")
+            self._draw_note("Enter answers nothing; press the key of an answer")
             return
-        if self._moved(stream, event.key):
+        if self._move_between_cards(stream, event.key):
             event.stop()
-            self._hint()
+            self._draw_hint()
             return
         if event.character and event.is_printable:
             event.stop()
-            self._guard = self._guard.looking(stream.chosen, self._clock()).pressed(event.character, self._clock())
+            self._guard = self._guard.looking_at_card(stream.chosen, self._clock()).after_key_press(
+                event.character, self._clock()
+            )
             if self._guard.refused:
-                self._note(self._guard.refused)
+                self._draw_note(self._guard.refused)
             else:
-                self.set_timer(QUIET * 1.1, self._quiet)
+                self.set_timer(QUIET * 1.1, self._take_pending_key)
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste outside of the input answers nothing."""
         if self.stream.has_focus:
             event.stop()
-            self._note("a paste answers nothing")
+            self._draw_note("a paste answers nothing")
 
-    def _moved(self, stream: Stream, key: str) -> bool:
+    def _move_between_cards(self, stream: Stream, key: str) -> bool:
         cards = [card.id for card in stream.cards()]
         here = cards.index(stream.chosen) if stream.chosen in cards else len(cards)
         match key:
             case "tab" | "shift+tab":
-                self._type()
+                self._focus_input()
             case "up" if cards:
-                self._look_at(cards[max(0, here - 1)])
+                self._look_at_card(cards[max(0, here - 1)])
             case "down" if cards:
-                self._look_at(cards[min(len(cards) - 1, here + 1)])
+                self._look_at_card(cards[min(len(cards) - 1, here + 1)])
             case "left" | "right":
-                stream.turn(1 if key == "right" else -1)
+                stream.choose_section(1 if key == "right" else -1)
             case "space":
                 stream.fold()
             case _:
                 return False
         return True
 
-    async def _quiet(self) -> None:
-        letter = self._guard.quiet(self._clock())
+    async def _take_pending_key(self) -> None:
+        letter = self._guard.key_to_take(self._clock())
         self._guard = self._guard.taken() if letter else self._guard
         card = self.stream.card()
         if not letter or card is None:
             return
         if letter == "v":
             self.stream.fold(everything=True)
-            self.chat.note_seen(card)
+            self.chat.mark_card_seen(card)
             return
         if letter == "?":
-            self._show([Entry("output", key_help(card) or "this card has no keys")])
+            self._show_updates([ChatEntry("output", format_key_help(card) or "this card has no keys")])
             return
         key = card.key(letter)
         if key is None:
-            self._note(f"{letter} answers nothing here; ? explains the keys")
+            self._draw_note(f"{letter} answers nothing here; ? explains the keys")
         elif key.asks:
-            self._asked((card, key))
+            self._ask_in_input((card, key))
         elif key.means == "edit":
-            await self._edit(card)
+            await self._edit_card_patch(card)
         else:
-            self._show(await self.ask(lambda: self.chat.answered(card.id, letter, digest=card.digest)))
+            self._show_updates(await self.ask(lambda: self.chat.answered(card.id, letter, digest=card.digest)))
             if key.means in ("approve", "start", "discard", "resume"):
-                self._next_card()
+                self._look_at_next_card()
 
-    async def _edit(self, card: ChatCard) -> None:
+    async def _edit_card_patch(self, card: ChatCard) -> None:
         with self.suspend():
-            self._thread.submit(self.chat.deeds.edited, card.id).result()
+            self._thread.submit(self.chat.deeds.edit_patch, card.id).result()
         self.refresh(layout=True)
-        self._type()  # what was saved comes up as a card of its own
+        self._focus_input()  # what was saved comes up as a card of its own
 
-    def _asked(self, asking: tuple[ChatCard, Key] | None) -> None:
+    def _ask_in_input(self, asking: tuple[ChatCard, CardKey] | None) -> None:
         """Have the input take what a key asks for, or give it back."""
         box = self.box
         if asking is not None:
-            self._keep_draft()
+            self._store_draft()
         self._asking = asking
         box.border_title = asking[1].asks if asking else ""
-        box.fill("" if asking else self._saved)
+        box.fill_input("" if asking else self._saved)
         box.pasted = False
-        self._type()
+        self._focus_input()
 
     @on(TextArea.Changed)
-    async def _changed(self) -> None:
+    async def _update_offers(self) -> None:
         box = self.box
         text, place = box.text, box.place
         found = []
         if self._asking is None and text and text != box.walked:
-            found = await self.ask(lambda: offers(text, place, self.chat.sources()))
-        box.offer(found, text, place)
-        self._offer(box)
+            found = await self.ask(lambda: find_completions(text, place, self.chat.sources()))
+        box.set_offers(found, text, place)
+        self._draw_offers(box)
 
-    def _offer(self, box: InputBox) -> None:
+    def _draw_offers(self, box: InputBox) -> None:
         place = self.query_one("#offers", Static)
-        place.update(offers_text(box.offers, box.offered))
+        place.update(render_offers(box.offers, box.offered))
         place.display = bool(box.offers)
 
-    def _status(self, now: Standing) -> None:
-        if now == self._standing:
+    def _draw_status(self, now: ChatStatus) -> None:
+        if now == self._status:
             return
-        self._standing = now
-        self.query_one("#status", Static).update(status_text(now))
+        self._status = now
+        self.query_one("#status", Static).update(render_status_line(now))
 
-    def _panel(self, panel: Panel) -> None:
-        self.query_one("#panel", Static).update(panel_text(panel))
+    def _draw_panel(self, panel: SidePanel) -> None:
+        self.query_one("#panel", Static).update(render_side_panel(panel))
 
-    def _type(self) -> None:
+    def _focus_input(self) -> None:
         """Go to the input, and to the end of the conversation."""
         self.box.focus()
         self.stream.follow()
-        self.call_after_refresh(self._hint)
+        self.call_after_refresh(self._draw_hint)
 
-    def _hint(self) -> None:
+    def _draw_hint(self) -> None:
         stream = self.stream
         waiting = len([one for one in stream.cards() if one.waits])
         asking = self._asking is not None
-        self._note(hint_words(stream.card(), asking=asking, on_cards=stream.has_focus, waiting=waiting))
+        self._draw_note(key_hint_text(stream.card(), asking=asking, on_cards=stream.has_focus, waiting=waiting))
 
-    def _note(self, words: str) -> None:
+    def _draw_note(self, words: str) -> None:
         self.query_one("#hint", Static).update(Text(words, no_wrap=True, overflow="ellipsis"))
 
     async def action_stop(self) -> None:
         """Stop what the active run does; never the program."""
-        self._show(await self.ask(self.chat.stop))
+        self._show_updates(await self.ask(self.chat.stop))
 
     async def action_escape(self) -> None:
         """Go back one step: from a question, from completion, from the cards; else stop."""
         box = self.box
         if self._asking is not None:
-            self._asked(None)
+            self._ask_in_input(None)
         elif box.offers:
-            box.offer([], box.text, box.place)
-            self._offer(box)
+            box.set_offers([], box.text, box.place)
+            self._draw_offers(box)
         elif self.stream.has_focus:
-            self._type()
+            self._focus_input()
         else:
             await self.action_stop()
 
@@ -369,4 +371,4 @@ class ChatApp(App[None]):
         panel = self.query_one("#panel")
         panel.toggle_class("shown")
         if panel.has_class("shown"):
-            self._panel(await self.ask(self.chat.panel))
+            self._draw_panel(await self.ask(self.chat.panel))

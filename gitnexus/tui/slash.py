@@ -1,4 +1,4 @@
-"""What a typed text means: a slash command, tags, or a request in plain words. Pure."""
+"""Parses a typed text into a slash command, tags, or a request in plain words. Pure."""
 
 import shlex
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
 
 
-class Slash(NamedTuple):
+class SlashCommand(NamedTuple):
     """A command of the chat: its name, what it takes, and one line about it."""
 
     name: str
@@ -18,39 +18,43 @@ class Slash(NamedTuple):
     about: str
 
 
-COMMANDS: tuple[Slash, ...] = (
-    Slash(
+COMMANDS: tuple[SlashCommand, ...] = (
+    SlashCommand(
         "run", "[OPTIONS] [PROMPT] [-- CMD…]", "Start a run with the options of git nexus run, without a card first."
     ),
-    Slash("plan", "[show|decide|… | TOPIC]", "Show the open plan, or begin to plan a topic."),
-    Slash("tasks", "[OPTIONS | VERB …]", "List the tasks, or do something with one as git nexus task does."),
-    Slash("memory", "[WORDS | VERB …]", "List the notes, search them, or do what git nexus memory does."),
-    Slash("m", "TEXT", "Keep a note in the memory."),
-    Slash("rule", "[TEXT]", "List the rules, or keep a new one."),
-    Slash("d", "TEXT", "Record a decision of the open plan."),
-    Slash("policy", "[VERB …]", "Show what agents may do, or change it as git nexus policy does."),
-    Slash("mode", "[default|acceptEdits|autopilot|bypass]", "Show how much is asked, or set it for runs from here."),
-    Slash("trace", "on|off", "Show the delegation graph, raw messages of agents and the time of nodes, or hide them."),
-    Slash(
+    SlashCommand("plan", "[show|decide|… | TOPIC]", "Show the open plan, or begin to plan a topic."),
+    SlashCommand("tasks", "[OPTIONS | VERB …]", "List the tasks, or do something with one as git nexus task does."),
+    SlashCommand("memory", "[WORDS | VERB …]", "List the notes, search them, or do what git nexus memory does."),
+    SlashCommand("m", "TEXT", "Keep a note in the memory."),
+    SlashCommand("rule", "[TEXT]", "List the rules, or keep a new one."),
+    SlashCommand("d", "TEXT", "Record a decision of the open plan."),
+    SlashCommand("policy", "[VERB …]", "Show what agents may do, or change it as git nexus policy does."),
+    SlashCommand(
+        "mode", "[default|acceptEdits|autopilot|bypass]", "Show how much is asked, or set it for runs from here."
+    ),
+    SlashCommand(
+        "trace", "on|off", "Show the delegation graph, raw messages of agents and the time of nodes, or hide them."
+    ),
+    SlashCommand(
         "review", "[RUN] [ACTION]", "Show the cards that wait again; in lines, the last one shown is what keys answer."
     ),
-    Slash("approve", "KEY [RUN] [ACTION]", "Answer a card by its key, in words: /approve y RUN a1."),
-    Slash("deny", "[RUN] [ACTION] [REASON]", "Say no to what waits."),
-    Slash("answer", "[RUN] TEXT", "Answer what an agent asked."),
-    Slash("show", "[RUN ACTION]", "Print a card with all that is folded."),
-    Slash("land", "[RUN] [OPTIONS]", "Bring what a run did into the branch you are on."),
-    Slash("replay", "[RUN]", "Tell the story of a run from its log."),
-    Slash("resume", "[RUN]", "Go on with a run that stopped."),
-    Slash("stop", "[RUN]", "Stop what a run does now; it can be resumed. Esc does the same."),
-    Slash("cancel", "[RUN]", "End a run for good; its branch stays."),
-    Slash("diff", "[RUN]", "Show what a run changed."),
-    Slash("runs", "[--all]", "List the runs."),
-    Slash("use", "RUN", "Make a run the one that commands without a name mean."),
-    Slash("agents", "[NAME]", "List the roles that agents take."),
-    Slash("status", "", "Tell mode, active run and what waits, then where the project stands."),
-    Slash("export", "[FILE]", "Write the conversation to a new file."),
-    Slash("help", "", "Show commands and keys."),
-    Slash("quit", "", "Leave. Runs go on, and are here again next time."),
+    SlashCommand("approve", "KEY [RUN] [ACTION]", "Answer a card by its key, in words: /approve y RUN a1."),
+    SlashCommand("deny", "[RUN] [ACTION] [REASON]", "Say no to what waits."),
+    SlashCommand("answer", "[RUN] TEXT", "Answer what an agent asked."),
+    SlashCommand("show", "[RUN ACTION]", "Print a card with all that is folded."),
+    SlashCommand("land", "[RUN] [OPTIONS]", "Merge the approved commits of a run into the current branch."),
+    SlashCommand("replay", "[RUN]", "Tell the story of a run from its log."),
+    SlashCommand("resume", "[RUN]", "Go on with a run that stopped."),
+    SlashCommand("stop", "[RUN]", "Stop what a run does now; it can be resumed. Esc does the same."),
+    SlashCommand("cancel", "[RUN]", "End a run for good; its branch stays."),
+    SlashCommand("diff", "[RUN]", "Show what a run changed."),
+    SlashCommand("runs", "[--all]", "List the runs."),
+    SlashCommand("use", "RUN", "Make a run the one that commands without a name mean."),
+    SlashCommand("agents", "[NAME]", "List the roles that agents take."),
+    SlashCommand("status", "", "Tell mode, active run and what waits, then where the project stands."),
+    SlashCommand("export", "[FILE]", "Write the conversation to a new file."),
+    SlashCommand("help", "", "Show commands and keys."),
+    SlashCommand("quit", "", "Leave. Runs go on, and are here again next time."),
 )
 NAMES = tuple(one.name for one in COMMANDS)
 _TASK_VERBS = frozenset("add list update complete cancel delete relate next claim import export".split())
@@ -60,7 +64,7 @@ _ABOUT_A_RUN = frozenset({"land", "replay", "diff", "cancel"})
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ChatCommand:
     """A command of git nexus whose answer is shown. `about_run`: the active run is put in if none is named."""
 
     argv: tuple[str, ...]
@@ -68,7 +72,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalCommand:
     """A command that the chat carries out itself."""
 
     name: str
@@ -77,37 +81,37 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedMessage:
     """A message with tags at the beginning of its lines, or one that stands for such a message."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PlainRequest:
     """Plain words: what somebody wants done."""
 
     text: str
 
 
-Intent = Command | Local | Tagged | Prompt
+Intent = ChatCommand | LocalCommand | TaggedMessage | PlainRequest
 
 
-def meant(text: str, macros: Collection[str] = ()) -> Intent | None:
+def parse_chat_input(text: str, macros: Collection[str] = ()) -> Intent | None:
     """Return what a text means, None for nothing. `macros` are workflows by name. Raises: Invalid."""
     stripped = text.strip()
     if not stripped:
         return None
     if not stripped.startswith("/") or stripped.startswith("//"):
         plain = stripped.removeprefix("/") if stripped.startswith("//") else text.strip("\n")
-        return Tagged(plain) if plain.lstrip().startswith("[") or "\n[" in plain else Prompt(plain.strip())
+        return TaggedMessage(plain) if plain.lstrip().startswith("[") or "\n[" in plain else PlainRequest(plain.strip())
     name, _, rest = stripped[1:].partition(" ")
     if "\n" in name:
         name, _, rest = stripped[1:].partition("\n")
     if name in NAMES:
-        return _command(name, rest.strip())
+        return _parse_slash_command(name, rest.strip())
     if name in macros:
-        return Prompt(stripped)
+        return PlainRequest(stripped)
     near = get_close_matches(name, [*NAMES, *macros], n=1, cutoff=0.5)
     raise Invalid(
         f"there is no /{one_line(name, 40)}",
@@ -115,20 +119,20 @@ def meant(text: str, macros: Collection[str] = ()) -> Intent | None:
     )
 
 
-def _command(name: str, rest: str) -> Intent:
+def _parse_slash_command(name: str, rest: str) -> Intent:
     first = rest.split(maxsplit=1)[0] if rest else ""
     if name in ("m", "d") and not rest:
         raise Invalid(f"/{name} needs a text", hint=f"/{name} {COMMANDS[NAMES.index(name)].takes}")
     if (name in ("m", "d", "rule") and rest) or (name == "plan" and rest and first not in _PLAN_VERBS):
-        return Tagged(f"[{name}] {rest}")
-    words = _words(rest) if name not in ("answer", "deny") else tuple(rest.split())
+        return TaggedMessage(f"[{name}] {rest}")
+    words = _split_words(rest) if name not in ("answer", "deny") else tuple(rest.split())
     if name in _ABOUT_A_RUN:
-        return Command((name, *words), about_run=True)
-    argv = _argv(name, words, first, rest)
-    return Command(argv) if argv else Local(name, words, rest)
+        return ChatCommand((name, *words), about_run=True)
+    argv = _nexus_argv(name, words, first, rest)
+    return ChatCommand(argv) if argv else LocalCommand(name, words, rest)
 
 
-def _argv(name: str, words: tuple[str, ...], first: str, rest: str) -> tuple[str, ...]:
+def _nexus_argv(name: str, words: tuple[str, ...], first: str, rest: str) -> tuple[str, ...]:
     """Return the command of git nexus that one of the chat is, nothing for one that it does itself."""
     match name:
         case "rule":
@@ -146,14 +150,14 @@ def _argv(name: str, words: tuple[str, ...], first: str, rest: str) -> tuple[str
     return ()
 
 
-def _words(rest: str) -> tuple[str, ...]:
+def _split_words(rest: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(rest))
     except ValueError as exc:
         raise Invalid(f"the quotation marks do not close: {one_line(rest, 80)}") from exc
 
 
-def help_text(keys: str) -> str:
+def chat_help_text(keys: str) -> str:
     """Return what there is, for /help."""
     width = max(len(f"/{one.name} {one.takes}") for one in COMMANDS if len(one.takes) < 30)
     rows = [f"{f'/{one.name} {one.takes}'.ljust(width)}  {one.about}" for one in COMMANDS]

@@ -1,4 +1,4 @@
-"""The conversation on the screen: one widget that draws only the lines in view, however many there are."""
+"""The widget that shows the conversation. Draws only the visible lines, however many there are."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from gitnexus.tui.colouring import segments
-from gitnexus.tui.layout import Row, card_rows, entry_rows
-from gitnexus.tui.model import ChatCard, Entry
+from gitnexus.tui.colouring import row_segments
+from gitnexus.tui.layout import Row, layout_card, layout_entry
+from gitnexus.tui.model import ChatCard, ChatEntry
 
 # What is older is in the logs of the runs; /export writes what is kept.
 MOST_BLOCKS = 20_000
 
 
 @dataclass(slots=True)
-class _Block:
-    what: Entry | ChatCard
+class _StreamBlock:
+    what: ChatEntry | ChatCard
     rows: list[Row]
     flipped: frozenset[int] = frozenset()
     section: int = 0
@@ -34,7 +34,7 @@ class Stream(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__(id="stream")
-        self._blocks: list[_Block] = []
+        self._blocks: list[_StreamBlock] = []
         self._tops: list[int] = []
         self._height = 0
         self._wide = 0
@@ -44,30 +44,30 @@ class Stream(ScrollView, can_focus=True):
         self._follows = True
         self._base = Style()
 
-    def add(self, things: list[Entry | ChatCard]) -> None:
+    def add(self, things: list[ChatEntry | ChatCard]) -> None:
         """Show more; a card that is there already is drawn anew where it is."""
         for what in things:
             if isinstance(what, ChatCard) and what.id in self._at:
-                self._replace(self._at[what.id], what)
+                self._replace_card(self._at[what.id], what)
             else:
-                self._append(_Block(what, []))
+                self._append_block(_StreamBlock(what, []))
         if len(self._blocks) > MOST_BLOCKS:
-            self._forget()
-        self._sized()
+            self._drop_oldest_blocks()
+        self._update_virtual_size()
 
-    def lift(self, card: ChatCard, *, whole: bool = False) -> None:
+    def show_card_at_end(self, card: ChatCard, *, whole: bool = False) -> None:
         """Show a card at the end, where it is looked at."""
         if card.id in self._at:
             at = self._at.pop(card.id)
             del self._blocks[at]
-            self._laid_out()
-        self._append(_Block(card, [], _folded(card) if whole else frozenset()))
+            self._recompute_positions()
+        self._append_block(_StreamBlock(card, [], _folded_sections(card) if whole else frozenset()))
         self.follow()
 
     def follow(self) -> None:
         """Go to the end, and stay there as more comes."""
         self._follows = True
-        self._sized()
+        self._update_virtual_size()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Whoever scrolls back stays where they are; whoever is at the end sees what comes."""
@@ -89,9 +89,9 @@ class Stream(ScrollView, can_focus=True):
         before, self.chosen = self.chosen, card_id
         for one in (before, card_id):
             if one in self._at:
-                self._redraw(self._at[one])
+                self._redraw_block(self._at[one])
         self._follows = False
-        self._sized()
+        self._update_virtual_size()
         if card_id in self._at:
             top = self._tops[self._at[card_id]]
             height = len(self._blocks[self._at[card_id]].rows)
@@ -107,11 +107,11 @@ class Stream(ScrollView, can_focus=True):
         block = self._blocks[at]
         card = block.what
         assert isinstance(card, ChatCard)  # noqa: S101 - only cards are in _at
-        block.flipped = _folded(card) if everything else block.flipped ^ {block.section}
-        self._redraw(at)
-        self._sized()
+        block.flipped = _folded_sections(card) if everything else block.flipped ^ {block.section}
+        self._redraw_block(at)
+        self._update_virtual_size()
 
-    def turn(self, by: int) -> None:
+    def choose_section(self, by: int) -> None:
         """Choose the next section of the chosen card, or the one before."""
         at = self._at.get(self.chosen)
         if at is None:
@@ -122,8 +122,8 @@ class Stream(ScrollView, can_focus=True):
         if parts:
             here = parts.index(block.section) if block.section in parts else -1 if by > 0 else 0
             block.section = parts[(here + by) % len(parts)]
-            self._redraw(at)
-            self._sized()
+            self._redraw_block(at)
+            self._update_virtual_size()
 
     def text(self) -> str:
         """Return all that stands there, as text."""
@@ -134,15 +134,15 @@ class Stream(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if width and width != self._wide:
             self._wide = width
-            self._laid_out(anew=True)
-            self.choose(self.chosen) if self.has_focus and self.chosen else self._sized()
+            self._recompute_positions(anew=True)
+            self.choose(self.chosen) if self.has_focus and self.chosen else self._update_virtual_size()
 
     def watch_has_focus(self, value: bool) -> None:
         """Show which card the keys go to, if they go here."""
         super().watch_has_focus(value)
         if self.chosen in self._at:
-            self._redraw(self._at[self.chosen])
-            self._sized()
+            self._redraw_block(self._at[self.chosen])
+            self._update_virtual_size()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines in view; how they look by themselves is asked once a frame, and not once a line."""
@@ -159,60 +159,60 @@ class Stream(ScrollView, can_focus=True):
         at = bisect_right(self._tops, line) - 1
         row = self._blocks[at].rows[line - self._tops[at]]
         base = self._base
-        drawn = [Segment(one.text, base + one.style if one.style else base) for one in segments(row)]
+        drawn = [Segment(one.text, base + one.style if one.style else base) for one in row_segments(row)]
         return Strip(drawn).crop_extend(left, left + width, base)
 
-    def _rows(self, block: _Block) -> list[Row]:
+    def _layout_block(self, block: _StreamBlock) -> list[Row]:
         width = max(20, self._wide or self.size.width or 80)
-        if isinstance(block.what, Entry):
-            return entry_rows(block.what, width, named=self.named)
+        if isinstance(block.what, ChatEntry):
+            return layout_entry(block.what, width, named=self.named)
         focused = self.has_focus and block.what.id == self.chosen
-        return card_rows(block.what, width, block.flipped, focused=focused, section=block.section)
+        return layout_card(block.what, width, block.flipped, focused=focused, section=block.section)
 
-    def _append(self, block: _Block) -> None:
-        block.rows = self._rows(block)
+    def _append_block(self, block: _StreamBlock) -> None:
+        block.rows = self._layout_block(block)
         if isinstance(block.what, ChatCard):
             self._at[block.what.id] = len(self._blocks)
         self._blocks.append(block)
         self._tops.append(self._height)
         self._height += len(block.rows)
 
-    def _replace(self, at: int, card: ChatCard) -> None:
+    def _replace_card(self, at: int, card: ChatCard) -> None:
         self._blocks[at].what = card
-        self._redraw(at)
+        self._redraw_block(at)
 
-    def _redraw(self, at: int) -> None:
+    def _redraw_block(self, at: int) -> None:
         block = self._blocks[at]
         before = len(block.rows)
-        block.rows = self._rows(block)
+        block.rows = self._layout_block(block)
         grown = len(block.rows) - before
         if grown:
             self._tops[at + 1 :] = [top + grown for top in self._tops[at + 1 :]]
             self._height += grown
 
-    def _laid_out(self, *, anew: bool = False) -> None:
+    def _recompute_positions(self, *, anew: bool = False) -> None:
         self._tops, self._height, self._at = [], 0, {}
         for at, block in enumerate(self._blocks):
             if anew:
-                block.rows = self._rows(block)
+                block.rows = self._layout_block(block)
             if isinstance(block.what, ChatCard):
                 self._at[block.what.id] = at
             self._tops.append(self._height)
             self._height += len(block.rows)
 
-    def _forget(self) -> None:
+    def _drop_oldest_blocks(self) -> None:
         """Drop the oldest quarter, but no card that waits."""
         cut = MOST_BLOCKS // 4
         kept = [block for block in self._blocks[:cut] if isinstance(block.what, ChatCard) and block.what.waits]
         self._blocks = kept + self._blocks[cut:]
-        self._laid_out()
+        self._recompute_positions()
 
-    def _sized(self) -> None:
+    def _update_virtual_size(self) -> None:
         self.virtual_size = Size(max(1, self._wide or self.size.width), self._height)
         if self._follows:
             self.call_after_refresh(self.scroll_end, animate=False)
         self.refresh()
 
 
-def _folded(card: ChatCard) -> frozenset[int]:
+def _folded_sections(card: ChatCard) -> frozenset[int]:
     return frozenset(at for at, part in enumerate(card.sections) if part.folded)

@@ -1,27 +1,30 @@
-"""The logs of runs, as they grow: of those that are not over, and of those that begin while somebody watches.
+"""Follows the logs of runs as they grow: of unfinished runs, and of runs that start while somebody watches.
 
-A look costs a few `stat` calls where nothing happened. What is shown is read from the end of a log alone; whoever acts
-on it reads and checks the whole.
+A check costs a few `stat` calls where nothing happened. Only the end of a log is read for display; code that acts on it
+reads and verifies the whole log.
 """
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from gitnexus.app.bench import TERMINAL
-from gitnexus.app.recorder import folder_of
 from gitnexus.base.errors import NexusError
 from gitnexus.events.fold import fold
-from gitnexus.events.model import Event, from_line
+from gitnexus.events.inforce import Claimed, in_force
+from gitnexus.events.model import Event, parse_event_line
 from gitnexus.events.view import RunView
+from gitnexus.gateway.assemble import TERMINAL
+from gitnexus.gateway.recorder import run_folder
+from gitnexus.runs.import_log import ARRIVED
 from gitnexus.runs.model import ENDED
 
 _LOG = "events.jsonl"
 _MOST_AT_ONCE = 4 * 1024 * 1024
 
 
-class Seen(NamedTuple):
+class NewRunEvents(NamedTuple):
     """What is new of one run. `first`: it was there before anybody looked, and its events tell the past."""
 
     run: str
@@ -31,7 +34,7 @@ class Seen(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Tail:
+class _LogTail:
     path: Path
     at: int = 0
     size: int = -1
@@ -39,13 +42,16 @@ class _Tail:
     damaged: bool = False
 
 
-class Watch:
-    """Looks at the logs below a git folder. `over` are the runs whose records say that they are."""
+class RunWatch:
+    """Looks at the logs below a git folder. `over` are the runs that are; `claimed` tells what of a log is a claim."""
 
-    def __init__(self, common_dir: Path, over: frozenset[str]) -> None:
-        self._place = folder_of(common_dir, "x").parent
+    def __init__(
+        self, common_dir: Path, over: frozenset[str], claimed: Callable[[str], Sequence[Claimed]] = lambda run: ()
+    ) -> None:
+        self._claimed = claimed
+        self._place = run_folder(common_dir, "x").parent
         self._over = over
-        self._tails: dict[str, _Tail] = {}
+        self._tails: dict[str, _LogTail] = {}
         self._stamp = -1
         self._begun = False
 
@@ -57,16 +63,16 @@ class Watch:
     def follow(self, run: str) -> None:
         """Watch a run that is over as well."""
         if run not in self._tails:
-            self._tails[run] = _Tail(self._place / run / _LOG)
+            self._tails[run] = _LogTail(self._place / run / _LOG)
 
-    def look(self) -> list[Seen]:
+    def look(self) -> list[NewRunEvents]:
         """Return what is new since the last look."""
-        self._find()
-        found = [seen for run, tail in self._tails.items() if (seen := self._read(run, tail))]
+        self._find_new_logs()
+        found = [seen for run, tail in self._tails.items() if (seen := self._read_new_events(run, tail))]
         self._begun = True
         return found
 
-    def _find(self) -> None:
+    def _find_new_logs(self) -> None:
         try:
             stamp = self._place.stat().st_mtime_ns
         except OSError:
@@ -76,9 +82,13 @@ class Watch:
         self._stamp = stamp
         for name in sorted(os.listdir(self._place)):
             if name not in self._tails and name not in self._over and name != TERMINAL:
-                self._tails[name] = _Tail(self._place / name / _LOG)
+                self._tails[name] = _LogTail(self._place / name / _LOG)
 
-    def _read(self, run: str, tail: _Tail) -> Seen | None:
+    def _claimed_in(self, run: str) -> Sequence[Claimed]:
+        # Only what came from elsewhere has such a file: nobody else's log is opened for it.
+        return self._claimed(run) if (self._place / run / ARRIVED).exists() else ()
+
+    def _read_new_events(self, run: str, tail: _LogTail) -> NewRunEvents | None:
         try:
             size = os.stat(tail.path).st_size
             if size == tail.size or tail.damaged:
@@ -93,14 +103,14 @@ class Watch:
         tail.at += len(whole)
         tail.size = size if not self._begun or len(raw) < _MOST_AT_ONCE else -1
         try:
-            events = tuple(from_line(line) for line in whole.split(b"\n")[:-1])
-            tail.view = fold(events, tail.view)
+            events = tuple(parse_event_line(line) for line in whole.split(b"\n")[:-1])
+            tail.view = fold(in_force(events, self._claimed_in(run)), tail.view)
         except NexusError:
             tail.damaged = True  # git nexus replay tells what is wrong with it
             return None
-        return Seen(run, events, tail.view, first) if events else None
+        return NewRunEvents(run, events, tail.view, first) if events else None
 
 
-def is_over(view: RunView) -> bool:
+def has_run_ended(view: RunView) -> bool:
     """True if a run has ended."""
     return view.status in ENDED

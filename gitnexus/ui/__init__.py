@@ -1,1 +1,1 @@
-"""What surfaces share: lazy commands, words and tables, the JSON envelope, exit codes."""
+"""Shared by all surfaces: lazily imported commands, text and table output, the JSON envelope, exit codes."""

@@ -1,30 +1,37 @@
-"""A person reads what somebody else's run is to do, and says whether it goes on here."""
+"""Shows the user what somebody else's run will do, and asks whether to continue it here."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.ui.asking import typed
+from gitnexus.ui.approval_prompt import ask_line
 
 if TYPE_CHECKING:
-    from gitnexus.app.rundesk import RunDesk
+    from gitnexus.runs.open_run import OpenRun
 
 
-def agree_first(desk: "RunDesk", said: str, *, asks: bool) -> None:
+def ask_for_agreement(run: "OpenRun", said: str, *, asks: bool) -> None:
     """Show what a run of somebody else is to do at which commit, and keep the yes. Raises: ApprovalNeeded, Conflict.
 
     `said` is the hash that the person agrees to by a flag; without one they are asked, if `asks`: they are there.
     """
-    from gitnexus.app.agreeing import agree, definition_lines, hash_to_agree_to, is_agreed, require_agreement
+    from gitnexus.runs.foreign_consent import (
+        agreement_hash,
+        definition_lines,
+        is_agreed,
+        record_agreement,
+        require_agreement,
+    )
 
     if said:
-        agree(desk, said)
-    if is_agreed(desk):
+        record_agreement(run, said)
+    if is_agreed(run):
         return
-    hash_ = hash_to_agree_to(desk)  # before it is shown: a branch that moves meanwhile is not agreed to
-    click.secho(f"{desk.run.id} was begun by somebody else. This is what it is to do:", fg="magenta", err=True)
-    for line in definition_lines(desk):
+    lines = definition_lines(run)  # fails without its log, before anything is shown
+    hash_ = agreement_hash(run)  # before it is shown: a branch that moves meanwhile is not agreed to
+    click.secho(f"{run.record.id} was begun by somebody else. This is what it is to do:", fg="magenta", err=True)
+    for line in lines:
         click.echo(f"  {line}", err=True)
-    if asks and (typed("Let it go on here, under your policy? [yes/no]") or "").strip().lower() == "yes":
-        agree(desk, hash_)
-    require_agreement(desk)
+    if asks and (ask_line("Let it go on here, under your policy? [yes/no]") or "").strip().lower() == "yes":
+        record_agreement(run, hash_)
+    require_agreement(run)

@@ -1,4 +1,4 @@
-"""Give a command the backlog of the project that it is called in."""
+"""Passes the backlog of the current project to a command."""
 
 from collections.abc import Callable
 from functools import update_wrapper
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from gitnexus.ui.commands import invocation
-from gitnexus.ui.output import note, start_folder
-from gitnexus.ui.standpoint import in_a_project, said_project
+from gitnexus.ui.commands import current_invocation
+from gitnexus.ui.output import print_note, start_folder
+from gitnexus.ui.standpoint import named_project, with_project_option
 
 if TYPE_CHECKING:
-    from gitnexus.app.backlog import OpenBacklog
+    from gitnexus.projects.open_backlog import OpenBacklog
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,27 +22,27 @@ def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callabl
     """Open the backlog for a command, hand edits taken in, and give it the option --project."""
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
-        from gitnexus.app.backlog import open_backlog
         from gitnexus.base.errors import NotFound
+        from gitnexus.projects.open_backlog import open_backlog
 
-        place, word = start_folder(invocation(click.get_current_context())), said_project(in_project)
+        place, word = start_folder(current_invocation(click.get_current_context())), named_project(in_project)
         if word:
-            from gitnexus.app.standpoint import chosen  # only who names a project pays for the registry
+            from gitnexus.projects.open_registry import choose_project  # only who names a project pays for the registry
 
-            place = Path(chosen(place, word).path)
+            place = Path(choose_project(place, word).path)
         try:
             found = open_backlog(place)
         except NotFound as exc:
             if not place.is_dir():
                 raise
-            from gitnexus.app.backlog import open_outside
+            from gitnexus.projects.open_backlog import open_outside
 
             found = open_outside(place, exc)
         try:
             for line in found.nexus.notices if found.nexus else ():
-                note(line)
+                print_note(line)
             return command(found, *args, **kwargs)
         finally:
             found.close()
 
-    return in_a_project(update_wrapper(opened, command))
+    return with_project_option(update_wrapper(opened, command))

@@ -1,4 +1,4 @@
-"""Bars as SVG, written by hand: plain shapes and text, readable on a light and on a dark page, nothing fetched."""
+"""Renders a bar chart as SVG: plain shapes and text, readable on light and dark pages, without external resources."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _STYLE = """
 """
 
 
-class Group(NamedTuple):
+class BarGroup(NamedTuple):
     """One thing and its bars: label, share from 0 to 1 or None, and the words beside the bar."""
 
     name: str
@@ -29,27 +29,27 @@ class Group(NamedTuple):
     bars: tuple[tuple[str, float | None, str], ...]
 
 
-def picture(title: str, groups: Sequence[Group]) -> str:
+def render_bar_chart(title: str, groups: Sequence[BarGroup]) -> str:
     """Return the whole file. The text says all that the colours do."""
     rows: list[str] = []
     top = 52
     for group in groups:
-        rows.append(f'<text class="name" x="16" y="{top}">{_text(group.name)}</text>')
-        rows.append(f'<text class="small" x="{_LEFT}" y="{top}">{_text(group.beside)}</text>')
+        rows.append(f'<text class="name" x="16" y="{top}">{_escape_label(group.name)}</text>')
+        rows.append(f'<text class="small" x="{_LEFT}" y="{top}">{_escape_label(group.beside)}</text>')
         for label, share, words in group.bars:
             top += _ROW
-            rows += _bar(top, label, share, words)
+            rows += _render_bar(top, label, share, words)
         top += _ROW + _GAP
     height = max(top - _GAP, 84)
     empty = [] if groups else [f'<text class="small" x="16" y="{52}">no runs yet</text>']
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-            f'height="{height}" role="img" aria-label="{_text(title)}">',
-            f"<title>{_text(title)}</title>",
+            f'height="{height}" role="img" aria-label="{_escape_label(title)}">',
+            f"<title>{_escape_label(title)}</title>",
             f"<style>{_STYLE}</style>",
             f'<rect class="page" width="{_WIDTH}" height="{height}"/>',
-            f'<text class="title" x="16" y="28">{_text(title)}</text>',
+            f'<text class="title" x="16" y="28">{_escape_label(title)}</text>',
             *rows,
             *empty,
             "</svg>",
@@ -58,16 +58,16 @@ def picture(title: str, groups: Sequence[Group]) -> str:
     )
 
 
-def _bar(top: int, label: str, share: float | None, words: str) -> list[str]:
+def _render_bar(top: int, label: str, share: float | None, words: str) -> list[str]:
     kind = "bar" if (share or 0) >= 0.8 else "half" if (share or 0) >= 0.5 else "low"
     long = round(_BAR * min(max(share or 0.0, 0.0), 1.0), 1)
     row = [
-        f'<text class="small" x="32" y="{top}">{_text(label)}</text>',
+        f'<text class="small" x="32" y="{top}">{_escape_label(label)}</text>',
         f'<rect class="track" x="{_LEFT}" y="{top - 11}" width="{_BAR}" height="12" rx="2"/>',
     ]
     row += [f'<rect class="{kind}" x="{_LEFT}" y="{top - 11}" width="{long}" height="12" rx="2"/>'] if long else []
-    return [*row, f'<text x="{_LEFT + _BAR + 12}" y="{top}">{_text(words)}</text>']
+    return [*row, f'<text x="{_LEFT + _BAR + 12}" y="{top}">{_escape_label(words)}</text>']
 
 
-def _text(words: str) -> str:
+def _escape_label(words: str) -> str:
     return escape(one_line(words, 60), {'"': "&quot;"})

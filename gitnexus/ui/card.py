@@ -1,14 +1,14 @@
-"""A card on the terminal: a frame that no text of an agent can leave."""
+"""Draws a card on the terminal, in a frame that agent text cannot leave."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.text import framed
+from gitnexus.base.text import frame_text
 
 if TYPE_CHECKING:
-    from gitnexus.app.cards import Card, FileRow
+    from gitnexus.gateway.card import Card, FileRow
 
 _FOLDED_AT = 40
 _LONGEST_FACT = 600
@@ -16,19 +16,19 @@ _MOST_PLACES = 10
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
-def drawn(card: "Card", *, whole: bool = False, width: int = 100, name: str = "") -> list[str]:
+def draw_card(card: "Card", *, whole: bool = False, width: int = 100, name: str = "") -> list[str]:
     """Return the lines of a card; without `whole` what is long is folded and says how much is."""
-    return _Drawing(card, whole, width).lines(name)
+    return _CardDrawing(card, whole, width).lines(name)
 
 
 def folded_parts(card: "Card", width: int = 100) -> list[str]:
     """Return what a card that is not drawn whole leaves out, each with its size."""
-    drawing = _Drawing(card, False, width)
+    drawing = _CardDrawing(card, False, width)
     drawing.lines("")
     return drawing.folded
 
 
-class _Drawing:
+class _CardDrawing:
     """A card while it is drawn; `folded` names what was left out."""
 
     def __init__(self, card: "Card", whole: bool, width: int) -> None:
@@ -43,20 +43,20 @@ class _Drawing:
         risk = click.style(f"risk {card.risk} of 4", fg=colour, bold=True)
         title = click.style(card.kind, bold=True)
         lines = [f"┌ {title} {name}  {risk}  {click.style(card.verdict, fg=_COLOURS[card.verdict])}".rstrip()]
-        lines += [*framed(card.summary, width)] if card.summary else []
-        lines += self._facts()
-        lines += [piece for line in _files(card.files) for piece in framed(line, width)]
-        lines += self._warnings()
-        lines += self._hidden()
-        lines += self._text("body", card.body)
+        lines += [*frame_text(card.summary, width)] if card.summary else []
+        lines += self._fact_lines()
+        lines += [piece for line in _file_lines(card.files) for piece in frame_text(line, width)]
+        lines += self._warning_lines()
+        lines += self._hidden_lines()
+        lines += self._body_lines("body", card.body)
         for part in card.parts:
-            lines += ["│", *(click.style(line, bold=True) for line in framed(part.title, width))]
-            lines += self._text(part.title, part.lines)[1:]
+            lines += ["│", *(click.style(line, bold=True) for line in frame_text(part.title, width))]
+            lines += self._body_lines(part.title, part.lines)[1:]
         for missing in card.missing:
-            lines += [click.style(line, fg="red") for line in framed(f"not shown here: {missing}", width)]
+            lines += [click.style(line, fg="red") for line in frame_text(f"not shown here: {missing}", width)]
         return [*lines, "└"]
 
-    def _facts(self) -> list[str]:
+    def _fact_lines(self) -> list[str]:
         card, lines = self._card, []
         rows = [("rule", f"{card.rule}: {card.why}"), *card.facts]
         rows += [("tags", ", ".join(card.tags))] if card.tags else []
@@ -67,43 +67,43 @@ class _Drawing:
             if not self._whole and len(text) > _LONGEST_FACT:
                 rest = len(text) - _LONGEST_FACT
                 text = text[:_LONGEST_FACT]
-            shown = framed(text, self._width)
+            shown = frame_text(text, self._width)
             red = card.mode == "bypass" and label == "mode"
             lines += [click.style(line, fg="red", bold=True) if red else line for line in shown]
             if rest:
-                lines.append(self._fold(label, rest, "characters"))
+                lines.append(self._fold_line(label, rest, "characters"))
         return lines
 
-    def _warnings(self) -> list[str]:
+    def _warning_lines(self) -> list[str]:
         warnings = self._card.warnings
         shown = warnings if self._whole else warnings[:_MOST_PLACES]
-        lines = [piece for warning in shown for piece in framed(f"look twice: {warning}", self._width)]
+        lines = [piece for warning in shown for piece in frame_text(f"look twice: {warning}", self._width)]
         styled = [click.style(line, fg="red") for line in lines]
         rest = len(warnings) - len(shown)
-        return [*styled, self._fold("what to look at twice", rest, "lines")] if rest else styled
+        return [*styled, self._fold_line("what to look at twice", rest, "lines")] if rest else styled
 
-    def _hidden(self) -> list[str]:
+    def _hidden_lines(self) -> list[str]:
         card = self._card
         if not card.hidden:
             return []
         places = card.hidden_at if self._whole else card.hidden_at[:_MOST_PLACES]
         lines = [card.hidden, *(f"hidden: {place}" for place in places)]
-        shown = [click.style(piece, fg="yellow") for line in lines for piece in framed(line, self._width)]
+        shown = [click.style(piece, fg="yellow") for line in lines for piece in frame_text(line, self._width)]
         rest = len(card.hidden_at) - len(places)
-        return [*shown, self._fold("hidden", rest, "places")] if rest else shown
+        return [*shown, self._fold_line("hidden", rest, "places")] if rest else shown
 
-    def _text(self, name: str, lines: Sequence[str]) -> list[str]:
+    def _body_lines(self, name: str, lines: Sequence[str]) -> list[str]:
         if not lines:
             return []
         # A line that is broken into many is as long as many.
-        most = len(lines) if self._whole else self._fitting(lines)
+        most = len(lines) if self._whole else self._count_fitting_lines(lines)
         shown = ["│"]
         for line in lines[:most]:
-            shown += [_coloured(piece, line) for piece in framed(line, self._width)]
+            shown += [_color_diff_line(piece, line) for piece in frame_text(line, self._width)]
         rest = len(lines) - most
-        return [*shown, self._fold(name, rest, "lines")] if rest else shown
+        return [*shown, self._fold_line(name, rest, "lines")] if rest else shown
 
-    def _fitting(self, lines: Sequence[str]) -> int:
+    def _count_fitting_lines(self, lines: Sequence[str]) -> int:
         """Return how many lines are shown of a text that may be too long."""
         room, heights = _FOLDED_AT + 10, []
         for line in lines[: room + 1]:
@@ -117,13 +117,13 @@ class _Drawing:
                 return at
         return min(_FOLDED_AT, len(lines))
 
-    def _fold(self, name: str, rest: int, unit: str) -> str:
+    def _fold_line(self, name: str, rest: int, unit: str) -> str:
         unit = unit if rest > 1 else unit.removesuffix("s")
         self.folded.append(f"{rest} {unit}" if name == "body" else f"{rest} {unit} of {name}")
         return click.style(f"│ {rest} more {unit} are folded; v shows all of it", fg="yellow")
 
 
-def _files(files: "tuple[FileRow, ...]") -> list[str]:
+def _file_lines(files: "tuple[FileRow, ...]") -> list[str]:
     if not files:
         return []
     width = min(60, max(len(row.path) for row in files))
@@ -136,7 +136,7 @@ def _files(files: "tuple[FileRow, ...]") -> list[str]:
     return [*found, f"{count}, +{added} −{removed}"]
 
 
-def _coloured(piece: str, line: str) -> str:
+def _color_diff_line(piece: str, line: str) -> str:
     if line.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file")):
         return click.style(piece, bold=True)
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])

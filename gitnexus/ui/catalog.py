@@ -1,4 +1,4 @@
-"""Give a command the catalog that holds where it is called."""
+"""Passes the catalog in force to a command."""
 
 from collections.abc import Callable
 from functools import update_wrapper
@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from gitnexus.ui.commands import invocation
-from gitnexus.ui.output import note, start_folder
+from gitnexus.ui.commands import current_invocation
+from gitnexus.ui.output import print_note, start_folder
 
 if TYPE_CHECKING:
-    from gitnexus.app.catalog import CatalogHere
+    from gitnexus.app.catalog import CatalogInForce
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def with_catalog(command: "Callable[Concatenate[CatalogHere, P], R]") -> Callable[P, R]:
+def with_catalog(command: "Callable[Concatenate[CatalogInForce, P], R]") -> Callable[P, R]:
     """Open the catalog for a command; there need not be a project, nor a repository."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        from gitnexus.app.catalog import catalog_at
+        from gitnexus.app.catalog import open_catalog_at
 
-        here = catalog_at(start_folder(invocation(click.get_current_context())))
+        here = open_catalog_at(start_folder(current_invocation(click.get_current_context())))
         for line in here.notices:
-            note(line)
+            print_note(line)
         return command(here, *args, **kwargs)
 
     return update_wrapper(opened, command)

@@ -1,4 +1,4 @@
-"""Commands that are imported when they are called, and the options that every one of them takes."""
+"""Click commands that are imported when they are called, and the options that all of them share."""
 
 import os
 import sys
@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from gitnexus.base.typed import COMMAND
+
 Row = tuple[str, str, str, str]
 HELP_NAMES = ["-h", "--help"]
 _WHOLE = "gitnexus.whole"
 
 
-class Invocation:
+class CommandInvocation:
     """What the common options said. A plain class: `dataclasses` would cost `git nexus -h` 3 ms."""
 
     def __init__(self) -> None:
@@ -23,7 +25,7 @@ class Invocation:
         self.command = ""
 
 
-class Between(click.FloatRange):
+class NumberRange(click.FloatRange):
     """A number from one to another, both of them in; what is no number (nan) lies nowhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -33,25 +35,26 @@ class Between(click.FloatRange):
         return found
 
 
-def invocation(ctx: click.Context) -> Invocation:
+def current_invocation(ctx: click.Context) -> CommandInvocation:
     """Return the options of the command that is running."""
-    found = ctx.ensure_object(Invocation)
+    found = ctx.ensure_object(CommandInvocation)
     found.command = ctx.command_path.removeprefix("git nexus").strip()
+    COMMAND.set(found.command)
     return found
 
 
 def _set_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        ctx.ensure_object(Invocation).as_json = True
+        ctx.ensure_object(CommandInvocation).as_json = True
 
 
 def _set_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     if value is not None:
-        ctx.ensure_object(Invocation).as_json = value == "json"
+        ctx.ensure_object(CommandInvocation).as_json = value == "json"
 
 
 def _set_directory(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
-    ctx.ensure_object(Invocation).directories.extend(value)
+    ctx.ensure_object(CommandInvocation).directories.extend(value)
 
 
 def common_options() -> list[click.Parameter]:
@@ -88,7 +91,7 @@ class NexusGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:  # the noun alone: say what one can do with it
-            if ctx.ensure_object(Invocation).as_json:
+            if ctx.ensure_object(CommandInvocation).as_json:
                 raise click.UsageError("which command?", ctx)
             click.echo(ctx.get_help())
             ctx.exit()
@@ -97,7 +100,7 @@ class NexusGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
         found = self.get_command(ctx, args[0])
         if found is None:
-            raise click.UsageError(unknown(ctx, args[0], self.list_commands(ctx)), ctx)
+            raise click.UsageError(unknown_command_message(ctx, args[0], self.list_commands(ctx)), ctx)
         return args[0], found, args[1:]
 
 
@@ -124,7 +127,7 @@ class LazyGroup(NexusGroup):
         """Return section, name and line of each command."""
         return [(section, name, line) for section, name, _, line in self._rows.values()]
 
-    def whole_help(self, ctx: click.Context) -> str:
+    def full_help_text(self, ctx: click.Context) -> str:
         """Return the help with every command and option."""
         ctx.meta[_WHOLE] = True
         return ctx.get_help()
@@ -137,10 +140,13 @@ class LazyGroup(NexusGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         short = self._common if _WHOLE not in ctx.meta else ()
+        room = formatter.width - 6 - max(map(len, self._rows))
         sections: dict[str, list[tuple[str, str]]] = {}
         others: dict[str, list[str]] = {}
         for section, name, line in self.listed():
             rows = sections.setdefault(section, [])
+            if not self._common:  # as click does for commands that it has at hand
+                line = click.Command(name, help=line).get_short_help_str(room)  # noqa: PLW2901
             if not short or name in short:
                 rows.append((name, line))
             else:
@@ -165,7 +171,7 @@ class LazyGroup(NexusGroup):
         ]
 
 
-def unknown(ctx: click.Context, word: str, names: Sequence[str]) -> str:
+def unknown_command_message(ctx: click.Context, word: str, names: Sequence[str]) -> str:
     """Return the sentence for a command that does not exist, with the nearest ones that do."""
     from difflib import get_close_matches
 
@@ -177,14 +183,14 @@ def unknown(ctx: click.Context, word: str, names: Sequence[str]) -> str:
     return f"{sentence}; did you mean {' or '.join(near)}?" if near else sentence
 
 
-def root(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyGroup:
+def build_root_command(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyGroup:
     """Return the root command; `common` are those that its help tells of."""
     from gitnexus import __version__
 
     group = LazyGroup(
         rows,
         common,
-        context_settings={"terminal_width": _terminal_width(), "color": colour()},
+        context_settings={"terminal_width": _terminal_width(), "color": color_setting()},
         name="git nexus",
         help="A control plane for coding agents that lives inside git.",
         epilog="git nexus help --all lists all commands and options, git nexus COMMAND -h shows one, "
@@ -195,7 +201,7 @@ def root(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyGroup:
     return version_option(f"git-nexus version {__version__}")(group)
 
 
-def colour() -> bool | None:
+def color_setting() -> bool | None:
     """Return False where colours are not wanted, else None: then the terminal decides."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
@@ -234,6 +240,6 @@ def wants_json(arguments: Sequence[str]) -> bool:
     return "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
 
 
-def is_terminal() -> bool:
+def can_person_answer() -> bool:
     """True if a person can answer."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,25 +1,25 @@
-"""The flat JSON envelope: one document, success or failure."""
+"""Builds the flat JSON envelope of a command's output: one document, success or failure."""
 
 import json
 from typing import Any
 
 from gitnexus import __version__
-from gitnexus.base.clock import now, stamp
+from gitnexus.base.clock import format_timestamp, utc_now
 from gitnexus.base.errors import NexusError
 
 _LONG = 200
 SCHEMA = "urn:git-nexus:output:1"
 
 
-def success(command: str, project: dict[str, str] | None, payload: dict[str, Any]) -> str:
+def success_document(command: str, project: dict[str, str] | None, payload: dict[str, Any]) -> str:
     """Return the document of a command that worked."""
-    meta: dict[str, Any] = {"command": command, "version": __version__, "timestamp": stamp(now())}
+    meta: dict[str, Any] = {"command": command, "version": __version__, "timestamp": format_timestamp(utc_now())}
     if project is not None:
         meta["project"] = project
-    return _text({"$schema": SCHEMA, "_meta": meta, "success": True, **payload})
+    return _render_document({"$schema": SCHEMA, "_meta": meta, "success": True, **payload})
 
 
-def failure(error: NexusError) -> str:
+def failure_document(error: NexusError) -> str:
     """Return the document of a command that did not."""
     told: dict[str, Any] = {"code": error.code, "name": error.name, "message": error.message}
     if error.context:
@@ -30,10 +30,10 @@ def failure(error: NexusError) -> str:
         told["fix"] = error.fix
     if error.alternatives:
         told["alternatives"] = error.alternatives
-    return _text({"$schema": SCHEMA, "success": False, "error": told})
+    return _render_document({"$schema": SCHEMA, "success": False, "error": told})
 
 
-def _text(value: dict[str, Any]) -> str:
+def _render_document(value: dict[str, Any]) -> str:
     long = [key for key, held in value.items() if isinstance(held, list) and len(held) > _LONG]
     text = json.dumps({**value, **dict.fromkeys(long, "")}, ensure_ascii=False, indent=2)
     for key in long:

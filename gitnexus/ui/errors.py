@@ -1,4 +1,4 @@
-"""The one place where an error becomes words and an exit status."""
+"""Turns an exception into a message and an exit status. No other module does."""
 
 import sys
 import traceback
@@ -9,28 +9,28 @@ import click
 
 from gitnexus.base.errors import BadUsage, Failed, NexusError
 from gitnexus.base.files import make_private_folder
-from gitnexus.base.text import one_line, visible
-from gitnexus.ui.commands import colour
+from gitnexus.base.text import make_visible, one_line
+from gitnexus.ui.commands import color_setting
 
 INTERRUPTED = 130
 BUG = 99
 
 
-def report(exc: BaseException, arguments: list[str], *, as_json: bool) -> int:
+def report_error(exc: BaseException, arguments: list[str], *, as_json: bool) -> int:
     """Tell what went wrong and return the exit status; what is not an error of ours is passed on."""
     if isinstance(exc, SystemExit):
         return exc.code if isinstance(exc.code, int) else 1
     if isinstance(exc, (KeyboardInterrupt, click.Abort)):
         if sys.stderr.isatty():
             click.echo(err=True)  # below the ^C
-        return _told(_Interrupted("interrupted; what was reported as done is done"), as_json)
+        return _print_error(_Interrupted("interrupted; what was reported as done is done"), as_json)
     if isinstance(exc, NexusError):
-        return _told(exc, as_json)
+        return _print_error(exc, as_json)
     if isinstance(exc, click.ClickException):
-        return _told(_usage(exc), as_json)
+        return _print_error(_error_from_usage(exc), as_json)
     if isinstance(exc, OSError):
-        return _told(_system(exc), as_json)
-    return _told(_bug(exc, arguments), as_json)
+        return _print_error(_error_from_system(exc), as_json)
+    return _print_error(_error_from_bug(exc, arguments), as_json)
 
 
 class _Interrupted(NexusError):
@@ -43,24 +43,24 @@ class _Bug(NexusError):
     name = "E_BUG"
 
 
-def _told(error: NexusError, as_json: bool) -> int:
+def _print_error(error: NexusError, as_json: bool) -> int:
     if as_json:
-        from gitnexus.ui.envelope import failure
+        from gitnexus.ui.envelope import failure_document
 
-        click.echo(failure(error))
+        click.echo(failure_document(error))
         return error.code
     word = click.style("error:", fg="red", bold=True)
-    click.echo(f"{word} {visible(error.message)}", err=True, color=colour())
+    click.echo(f"{word} {make_visible(error.message)}", err=True, color=color_setting())
     hint = error.hint or (f"try: {error.fix}" if error.fix else None)
     if hint:
-        click.echo(f"{click.style('hint:', fg='yellow')} {visible(hint)}", err=True, color=colour())
+        click.echo(f"{click.style('hint:', fg='yellow')} {make_visible(hint)}", err=True, color=color_setting())
     for way in error.alternatives:
         words = one_line(f"{way['action']}: {way['command']}", 400)
-        click.echo(f"{click.style('or:', fg='yellow')}   {words}", err=True, color=colour())
+        click.echo(f"{click.style('or:', fg='yellow')}   {words}", err=True, color=color_setting())
     return error.code
 
 
-def _usage(exc: click.ClickException) -> NexusError:
+def _error_from_usage(exc: click.ClickException) -> NexusError:
     message = exc.format_message().rstrip(".")
     ctx = getattr(exc, "ctx", None)
     where = ctx.command_path if ctx is not None else "git nexus"
@@ -68,14 +68,14 @@ def _usage(exc: click.ClickException) -> NexusError:
     return BadUsage(known, hint=f"{where} -h shows how it is called", fix=f"{where} -h")
 
 
-def _system(exc: OSError) -> NexusError:
+def _error_from_system(exc: OSError) -> NexusError:
     where = f": {one_line(str(exc.filename))}" if exc.filename else ""
     return Failed(f"the system said: {exc.strerror or exc}{where}", hint="what was reported as done is done")
 
 
-def _bug(exc: BaseException, arguments: list[str]) -> NexusError:
+def _error_from_bug(exc: BaseException, arguments: list[str]) -> NexusError:
     what = one_line(f"{type(exc).__name__}: {exc}", 160)
-    path = _logged(exc, arguments)
+    path = _write_bug_log(exc, arguments)
     where = f"the details are in {path}" if path else "the details could not be written down"
     return _Bug(
         f"git nexus hit a bug of its own ({what}); {where}",
@@ -84,9 +84,9 @@ def _bug(exc: BaseException, arguments: list[str]) -> NexusError:
     )
 
 
-def _logged(exc: BaseException, arguments: list[str]) -> Path | None:
+def _write_bug_log(exc: BaseException, arguments: list[str]) -> Path | None:
     from gitnexus import __version__
-    from gitnexus.base.clock import now
+    from gitnexus.base.clock import utc_now
     from gitnexus.redaction import mask
     from gitnexus.state.home import home_folder
 
@@ -97,7 +97,7 @@ def _logged(exc: BaseException, arguments: list[str]) -> Path | None:
     try:
         folder = home_folder() / "log"
         make_private_folder(folder)
-        path = folder / f"bug-{now():%Y%m%dT%H%M%S%f}.txt"
+        path = folder / f"bug-{utc_now():%Y%m%dT%H%M%S%f}.txt"
         path.write_text(mask(text), encoding="utf-8")
     except OSError:
         return None

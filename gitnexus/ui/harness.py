@@ -1,4 +1,4 @@
-"""How an installation is told of: the diff of a file, a row a program, and the same as JSON."""
+"""Formats an installation: the diff of a file, one row per program, and the same as JSON."""
 
 import difflib
 from pathlib import Path
@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitnexus.base.text import one_line, visible
-from gitnexus.ui.output import columns, counted
+from gitnexus.base.text import make_visible, one_line
+from gitnexus.ui.output import count_of, format_columns
 
 if TYPE_CHECKING:
-    from gitnexus.app.harness import Outcome, Standing
-    from gitnexus.harness.install.transition import FileChange
+    from gitnexus.app.harness_install import InstallOutcome, InstallStatus
+    from gitnexus.harness.install.transition import InstallFileChange
 
 _DONE = {"created": "made", "edited": "added to", "deleted": "deleted"}
 _UNDONE = {**_DONE, "edited": "restored"}
 
 
-def word_for(change: "FileChange") -> str:
+def file_change_word(change: "InstallFileChange") -> str:
     """Return what happens to a file."""
     return "created" if change.before is None else "deleted" if change.after is None else "edited"
 
 
-def diff(change: "FileChange") -> str:
+def diff_of_change(change: "InstallFileChange") -> str:
     """Return one file's change as a diff."""
     name = str(change.path)
     old, new = [(text or "").splitlines(keepends=True) for text in (change.before, change.after)]
@@ -31,17 +31,21 @@ def diff(change: "FileChange") -> str:
         line if line.endswith("\n") else f"{line}\n\\ no newline at the end\n"
         for line in difflib.unified_diff(old, new, was, is_)
     ]
-    return visible("".join(lines), keep="\n\t\r").replace("\r\n", "\n")
+    return make_visible("".join(lines), keep="\n\t\r").replace("\r\n", "\n")
 
 
-def outcome_payload(done: "Outcome", dry_run: bool) -> dict[str, Any]:
+def outcome_as_json(done: "InstallOutcome", dry_run: bool) -> dict[str, Any]:
     """Return an installation, or what it would be, as JSON."""
     return {
         "harness": done.row.id,
         "scope": done.scope,
         "dryRun": dry_run,
         "files": [
-            {"path": str(change.path), "change": word_for(change), **({"diff": diff(change)} if dry_run else {})}
+            {
+                "path": str(change.path),
+                "change": file_change_word(change),
+                **({"diff": diff_of_change(change)} if dry_run else {}),
+            }
             for change in done.changes
         ],
         "notes": done.notes,
@@ -50,27 +54,29 @@ def outcome_payload(done: "Outcome", dry_run: bool) -> dict[str, Any]:
     }
 
 
-def outcome_text(done: "Outcome", dry_run: bool, *, out: bool) -> str:
+def format_install_outcome(done: "InstallOutcome", dry_run: bool, *, out: bool) -> str:
     """Return the same for a person."""
     name = f"{done.row.name} ({'a plugin folder' if done.is_plugin else f'{done.scope} scope'})"
     if not done.changes:
         nothing = f"{name}: nothing of ours is there." if out else f"{name}: everything is there already."
         return "\n".join([nothing, *(f"  note: {one_line(note, 300)}" for note in done.notes)])
     if dry_run:
-        head = f"{name}: {counted(len(done.changes), 'file')} would change. Nothing was written."
-        return "\n".join([head, "", *(diff(change) for change in done.changes), *_notes(done)])
+        head = f"{name}: {count_of(len(done.changes), 'file')} would change. Nothing was written."
+        return "\n".join([head, "", *(diff_of_change(change) for change in done.changes), *_note_lines(done)])
     head = f"{name}: git nexus is out." if out else f"{name}: git nexus is in."
-    lines = [[(_UNDONE if out else _DONE)[word_for(change)], _short(change.path)] for change in done.changes]
+    lines = [
+        [(_UNDONE if out else _DONE)[file_change_word(change)], _relative_path(change.path)] for change in done.changes
+    ]
     undo = [] if out else ["", f"Undo: {done.undo}"]
     then = [f"Next: {done.next}"] if done.next and not out else []
-    return visible("\n".join([head, columns(lines), *_notes(done), *undo, *then]))
+    return make_visible("\n".join([head, format_columns(lines), *_note_lines(done), *undo, *then]))
 
 
-def _notes(done: "Outcome") -> list[str]:
+def _note_lines(done: "InstallOutcome") -> list[str]:
     return [f"  note: {one_line(note, 300)}" for note in done.notes]
 
 
-def standing_payload(one: "Standing") -> dict[str, Any]:
+def install_status_as_json(one: "InstallStatus") -> dict[str, Any]:
     """Return how a program stands as JSON."""
     return {
         "harness": one.row.id,
@@ -81,21 +87,21 @@ def standing_payload(one: "Standing") -> dict[str, Any]:
         "version": one.version or None,
         "stale": one.stale,
         "files": [{"path": file.path, "state": file.state} for file in one.files],
-        "events": events_of(one.row.id),
+        "events": events_of_harness(one.row.id),
         "project": not one.lawless,
         "waits": one.waits,
         "unprotected": list(one.row.unprotected),
     }
 
 
-def events_of(harness: str) -> list[dict[str, Any]]:
+def events_of_harness(harness: str) -> list[dict[str, Any]]:
     """Return the eight events, what the program calls each, and what is done where it has none or tells otherwise."""
     from gitnexus.harness.model import EVENTS
-    from gitnexus.harness.speech.table import NAMES, speech_of
+    from gitnexus.harness.speech.table import NAMES, load_harness_protocol
 
     if harness not in NAMES:
         return [{"event": event, "names": [], "instead": "nothing: it has no hooks of ours"} for event in EVENTS]
-    speech = speech_of(harness)
+    speech = load_harness_protocol(harness)
     return [
         {
             "event": event,
@@ -106,9 +112,9 @@ def events_of(harness: str) -> list[dict[str, Any]]:
     ]
 
 
-def standing_text(one: "Standing") -> str:
+def format_install_status(one: "InstallStatus") -> str:
     """Return how a program stands for a person."""
-    from gitnexus.app.harness import BEGIN, LAWLESS
+    from gitnexus.app.harness_install import BEGIN, LAWLESS
 
     how = {
         "no": click.style("not installed", dim=True),
@@ -119,25 +125,25 @@ def standing_text(one: "Standing") -> str:
     lines = [f"{one.row.name}, {one.scope} scope: {how}" + (f" (git nexus {one.version})" if one.version else "")]
     if not one.installed:
         return lines[0]
-    again = f"git nexus harness install {one.row.id}{_scoped(one.scope)}"
+    again = f"git nexus harness install {one.row.id}{_scope_option(one.scope)}"
     lines += [f"  by another version or catalog: {again}"] if one.stale or one.how == "half" else []
     lines += [f"  {file.path}: {file.state}" for file in one.files if file.state != "as installed"]
     waits = [*([f"{BEGIN}, for {LAWLESS}"] if one.lawless else []), *one.waits]
     lines += [click.style(f"  to do: {words}", fg="yellow") for words in waits]
-    events = events_of(one.row.id)
+    events = events_of_harness(one.row.id)
     has = [row["event"] for row in events if row["names"]]
     lines += [f"  events: {', '.join(has) or 'none'}"]
     lines += [f"  {'instead of ' if not row['names'] else ''}{row['event']}: {row['instead']}"
               for row in events if "instead" in row and has]  # fmt: skip
     lines += [f"  not protected: {words}" for words in one.row.unprotected]
-    return visible("\n".join(lines), keep="\n\t\x1b")
+    return make_visible("\n".join(lines), keep="\n\t\x1b")
 
 
-def _scoped(scope: str) -> str:
+def _scope_option(scope: str) -> str:
     return " --scope user" if scope == "user" else ""
 
 
-def _short(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The answer of a command: JSON if it was asked for, else words."""
+"""Prints the answer of a command: JSON with --json, else text."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -9,7 +9,7 @@ import click
 
 from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
-from gitnexus.ui.commands import Invocation, invocation
+from gitnexus.ui.commands import CommandInvocation, current_invocation
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def start_folder(asked: Invocation) -> Path:
+def start_folder(asked: CommandInvocation) -> Path:
     """Return the folder that the command works from, as -C said."""
     place = Path.cwd()
     for directory in asked.directories:
@@ -26,25 +26,40 @@ def start_folder(asked: Invocation) -> Path:
     return place
 
 
-def answer(
+def print_answer(
     payload: dict[str, Any] | Callable[[], dict[str, Any]],
     text: str | Callable[[], str],
     project: Callable[[], dict[str, str] | None] | None = None,
 ) -> None:
     """Print the answer on stdout; `project`, and of the other two what is a function, is asked only if it is wanted."""
-    asked = invocation(click.get_current_context())
+    asked = current_invocation(click.get_current_context())
     if asked.as_json:
-        from gitnexus.ui.envelope import success
+        from gitnexus.ui.envelope import success_document
 
         told = payload() if callable(payload) else payload
-        click.echo(success(asked.command, project() if project else None, told))
+        click.echo(success_document(asked.command, project() if project else None, told))
         return
     words = text() if callable(text) else text
     if words:
         click.echo(words)
 
 
-def note(text: str) -> None:
+def answer_as_stored(
+    payload: dict[str, Any] | Callable[[], dict[str, Any]],
+    text: str | Callable[[], str],
+    project: Callable[[], dict[str, str] | None] | None = None,
+) -> None:
+    """Print the answer to a change: what was stored, so that a secret among the words given is not repeated."""
+    from gitnexus.state.secrets import as_stored, reason_without_secrets  # who changes something has it loaded
+
+    print_answer(
+        lambda: as_stored(payload() if callable(payload) else payload),
+        lambda: reason_without_secrets(text() if callable(text) else text),
+        project,
+    )
+
+
+def print_note(text: str) -> None:
     """Say something beside the answer, on stderr."""
     click.echo(one_line(text, 400), err=True)
 
@@ -55,31 +70,47 @@ def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
         from gitnexus.app import open_nexus
 
-        nexus = open_nexus(start_folder(invocation(click.get_current_context())))
+        nexus = open_nexus(start_folder(current_invocation(click.get_current_context())))
         try:
             for line in nexus.notices:
-                note(line)
-            return command(nexus, *args, **kwargs)
+                print_note(line)
+            try:
+                return command(nexus, *args, **kwargs)
+            finally:
+                for path in dict.fromkeys(nexus.state.snapshot.unreadable):
+                    print_note(f"{path} is missing or damaged in git: git nexus doctor --fix mends what it can")
         finally:
             nexus.close()
 
     return update_wrapper(opened, command)
 
 
-def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
+def with_pygit2(command: Callable[P, R]) -> Callable[P, R]:
+    """Have a command that serves or waits open repositories with pygit2; it stands above `with_nexus`."""
+
+    def chosen(*args: P.args, **kwargs: P.kwargs) -> R:
+        from gitnexus.git.object_access import choose_pygit2_for_process
+
+        choose_pygit2_for_process()
+        return command(*args, **kwargs)
+
+    return update_wrapper(chosen, command)
+
+
+def format_columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
     """Return rows as aligned columns; colours take no room."""
-    widths = [max(_width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
+    widths = [max(_visible_width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
     lines = []
     for row in rows:
-        cells = [cell + " " * (width - _width(cell)) for cell, width in zip(row[:-1], widths, strict=True)]
+        cells = [cell + " " * (width - _visible_width(cell)) for cell, width in zip(row[:-1], widths, strict=True)]
         lines.append((indent + "  ".join([*cells, row[-1]])).rstrip())
     return "\n".join(lines)
 
 
-def _width(cell: str) -> int:
+def _visible_width(cell: str) -> int:
     return len(click.unstyle(cell)) if "\x1b" in cell else len(cell)
 
 
-def counted(number: int, word: str) -> str:
+def count_of(number: int, word: str) -> str:
     """Return `1 task` or `2 tasks`."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,10 +1,12 @@
-"""A long text in the person's pager: shown, and known to have been taken whole."""
+"""Shows a long text in the user's pager, and reports whether the pager read all of it."""
 
 import contextlib
 import fcntl
 import os
+import select
 import shlex
 import shutil
+import stat
 import struct
 import subprocess
 import sys
@@ -16,40 +18,61 @@ from typing import IO
 
 import click
 
-from gitnexus.ui.commands import colour
+from gitnexus.ui.commands import color_setting
 
 _PAUSE = 0.02
+# How long a reader may take for what was printed, before it counts as not taken.
+_LONGEST_READ = 5.0
 _BYTES = struct.Struct("i")
 
 
-def page(text: str) -> bool:
+def show_in_pager(text: str) -> bool:
     """Show a text in the pager; True if that took all of it and ended well. One that fails is done without.
 
     Raises: OSError, if the text could not be written.
     """
-    argv = _pager()
+    argv = _find_pager()
     if argv is None:
-        click.echo(text, color=colour())
+        click.echo(text, color=color_setting())
         return True
     is_less = Path(argv[0]).name == "less"
     env = {"LESS": "-R", **os.environ} if is_less else dict(os.environ)
-    styled = is_less and "r" in env["LESS"].lower() and colour() is not False
+    styled = is_less and "r" in env["LESS"].lower() and color_setting() is not False
     sys.stdout.flush()
     try:
         child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=env)
     except OSError:
-        click.echo(text, color=colour())
+        click.echo(text, color=color_setting())
         return True
     raw = (text if styled else click.unstyle(text)).encode("utf-8", "surrogateescape")
-    took_all = child.stdin is not None and _hand_over(child, child.stdin, raw + b"\n")
+    took_all = child.stdin is not None and _feed_pager(child, child.stdin, raw + b"\n")
     if child.returncode == 0:
         return took_all
     click.echo(f"the pager {click.unstyle(argv[0])!r} ended with {child.returncode}; without it:", err=True)
-    click.echo(text, color=colour())
+    click.echo(text, color=color_setting())
     return True
 
 
-def _pager() -> list[str] | None:
+def was_output_read() -> bool:
+    """Wait until whoever reads our standard output through a pipe took all of it; False if they left or did not.
+
+    A pipe holds what nobody has read yet, so to have written a text does not mean that anybody took it.
+    """
+    sys.stdout.flush()
+    output = sys.stdout.fileno()
+    if not stat.S_ISFIFO(os.fstat(output).st_mode):
+        return True
+    gone = select.poll()
+    gone.register(output, 0)  # an end that nobody reads any more is an error, which is told without being asked for
+    deadline = time.monotonic() + _LONGEST_READ
+    while _count_unread_bytes(output):
+        if gone.poll(0) or time.monotonic() > deadline:
+            return False
+        time.sleep(_PAUSE / 4)
+    return True
+
+
+def _find_pager() -> list[str] | None:
     """Return the pager's words, None where there is none or nobody could turn pages."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") in ("dumb", "emacs"):
         return None
@@ -60,7 +83,7 @@ def _pager() -> list[str] | None:
     return words or next(([name] for name in ("less", "more") if shutil.which(name)), None)
 
 
-def _hand_over(child: "subprocess.Popen[bytes]", pipe: IO[bytes], raw: bytes) -> bool:
+def _feed_pager(child: "subprocess.Popen[bytes]", pipe: IO[bytes], raw: bytes) -> bool:
     """Write bytes to a program and wait for its end; True if it read every one of them."""
     written: list[bool] = []
 
@@ -76,18 +99,18 @@ def _hand_over(child: "subprocess.Popen[bytes]", pipe: IO[bytes], raw: bytes) ->
     drained = False
     while child.poll() is None:
         with contextlib.suppress(KeyboardInterrupt):
-            if not drained and written and _unread(pipe.fileno()) == 0:
+            if not drained and written and _count_unread_bytes(pipe.fileno()) == 0:
                 drained = True
                 pipe.close()  # its end of the text
             time.sleep(_PAUSE)
     writer.join()
-    drained = drained or (bool(written) and _unread(pipe.fileno()) == 0)
+    drained = drained or (bool(written) and _count_unread_bytes(pipe.fileno()) == 0)
     with contextlib.suppress(OSError):
         pipe.close()
     return drained
 
 
-def _unread(pipe: int) -> int:
+def _count_unread_bytes(pipe: int) -> int:
     """Return how many bytes of a pipe nobody has read; 0 where the system does not tell."""
     try:
         found: int = _BYTES.unpack(fcntl.ioctl(pipe, termios.FIONREAD, _BYTES.pack(0)))[0]

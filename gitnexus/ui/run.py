@@ -1,4 +1,4 @@
-"""Run a command line and turn every outcome into an exit status."""
+"""Runs a command line and turns every outcome into an exit status."""
 
 import os
 import sys
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import click
 
-from gitnexus.ui.commands import Row, root, wants_json
+from gitnexus.ui.commands import Row, build_root_command, wants_json
 
 
-def run(rows: Sequence[Row], arguments: list[str], common: Sequence[str] = ()) -> int:
+def run_command_line(rows: Sequence[Row], arguments: list[str], common: Sequence[str] = ()) -> int:
     """Return the exit status of one command line; `common` are the commands that the help tells of."""
-    group = root(rows, common)
+    group = build_root_command(rows, common)
     if "_GIT_NEXUS_COMPLETE" in os.environ:
         from click.shell_completion import shell_complete
 
@@ -29,6 +29,6 @@ def run(rows: Sequence[Row], arguments: list[str], common: Sequence[str] = ()) -
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
     except BaseException as exc:  # noqa: BLE001 - report() knows what to pass on
-        from gitnexus.ui.errors import report
+        from gitnexus.ui.errors import report_error
 
-        return report(exc, arguments, as_json=wants_json(arguments))
+        return report_error(exc, arguments, as_json=wants_json(arguments))

@@ -1,4 +1,4 @@
-"""Give a command the session of the worktree it is called in."""
+"""Passes the session of the current worktree to a command."""
 
 import os
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from gitnexus.ui.commands import invocation
+from gitnexus.ui.commands import current_invocation
 from gitnexus.ui.output import start_folder
 
 if TYPE_CHECKING:
-    from gitnexus.app.session import OpenSession
+    from gitnexus.projects.open_session import OpenSession
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,9 +21,9 @@ def with_session(command: "Callable[Concatenate[OpenSession, P], R]") -> Callabl
     """Open the session for a command; the repository need not be initialised."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        from gitnexus.app.session import open_session
+        from gitnexus.projects.open_session import open_session
 
-        place = start_folder(invocation(click.get_current_context()))
+        place = start_folder(current_invocation(click.get_current_context()))
         session = open_session(place, os.environ.get("NEXUS_HARNESS"))
         try:
             return command(session, *args, **kwargs)

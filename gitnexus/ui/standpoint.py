@@ -1,4 +1,4 @@
-"""Give a command the current project among all others."""
+"""Passes the current project and the registry of all projects to a command."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from gitnexus.ui.commands import invocation
-from gitnexus.ui.output import note, start_folder
+from gitnexus.ui.commands import current_invocation
+from gitnexus.ui.output import print_note, start_folder
 
 if TYPE_CHECKING:
     from gitnexus.projects.standpoint import Standpoint
@@ -22,38 +22,38 @@ def with_standpoint(command: "Callable[Concatenate[Standpoint, P], R]") -> Calla
     """Open the standpoint for a command, hand edits taken in, and give it the option --project."""
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
-        with standing(in_project) as standpoint:
+        with opened_standpoint(in_project) as standpoint:
             return command(standpoint, *args, **kwargs)
 
-    return in_a_project(update_wrapper(opened, command))
+    return with_project_option(update_wrapper(opened, command))
 
 
-def in_a_project(command: Callable[..., R]) -> Callable[..., R]:
+def with_project_option(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the option --project; NEXUS_PROJECT says the same."""
-    words = "The current project, instead of the one that this folder lies in."
+    words = "Use this project instead of the one that contains the current folder."
     return click.option("--project", "in_project", metavar="NAME|DIR", help=words)(command)
 
 
-def said_project(option: str | None) -> str | None:
+def named_project(option: str | None) -> str | None:
     """Return what names the current project, if anything does; then GIT_DIR does not."""
     word = option or os.environ.get("NEXUS_PROJECT")
     if word:
-        from gitnexus.git.discovery import disinherit
+        from gitnexus.git.discovery import clear_inherited_git_dir
 
-        disinherit()
+        clear_inherited_git_dir()
     return word
 
 
 @contextmanager
-def standing(option: str | None = None) -> "Iterator[Standpoint]":
+def opened_standpoint(option: str | None = None) -> "Iterator[Standpoint]":
     """Stand in the project that --project or NEXUS_PROJECT names, or that the folder lies in."""
-    from gitnexus.app.standpoint import open_standpoint, taken_in
+    from gitnexus.projects.open_registry import open_standpoint, take_in_edits
 
-    start = start_folder(invocation(click.get_current_context()))
-    standpoint = open_standpoint(start, said_project(option))
+    start = start_folder(current_invocation(click.get_current_context()))
+    standpoint = open_standpoint(start, named_project(option))
     try:
-        for line in taken_in(standpoint):
-            note(line)
+        for line in take_in_edits(standpoint):
+            print_note(line)
         yield standpoint
     finally:
         standpoint.close()

@@ -1,27 +1,28 @@
-"""Workflows as people see them: the card of a proposal, and the rows of its nodes."""
+"""Formats workflows for people: the card of a proposal, and the rows of its nodes."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.base.argvtext import spelled_word
-from gitnexus.base.text import framed, one_line
-from gitnexus.ui.output import columns
+from gitnexus.base.argvtext import escape_word
+from gitnexus.base.text import frame_text, make_visible, one_line
+from gitnexus.ui.output import format_columns
 
 if TYPE_CHECKING:
+    from gitnexus.prompts.model import ResearchBundle
     from gitnexus.workflow.definition import WorkflowBudgets, WorkflowDefinition, WorkflowNode
-    from gitnexus.workflow.packing import Packed
-    from gitnexus.workflow.proposal import Proposal
+    from gitnexus.workflow.packing import PackedPlan
+    from gitnexus.workflow.proposal import WorkflowProposal
 
 _BY = {"macro": "by its name", "delegation": "by who you named", "rules": "by the rules", "model": "by the small model"}
 
 
-def card(proposal: "Proposal", *, offer: bool = True) -> str:
+def format_proposal_card(proposal: "WorkflowProposal", *, offer: bool = True) -> str:
     """Return a proposal as a card: what would be done by whom, how much it may take, and what else could be meant.
 
     With `offer` it ends with what to type for another one.
     """
-    from gitnexus.workflow.definition import hash_of
+    from gitnexus.workflow.definition import workflow_hash
 
     definition = proposal.definition
     sure = click.style(f"{proposal.confidence}% sure", fg="yellow" if proposal.is_ambiguous else "green")
@@ -33,51 +34,79 @@ def card(proposal: "Proposal", *, offer: bool = True) -> str:
         ["Why", one_line(proposal.why, 300)],
     ]
     head += [["No model", one_line(f"{proposal.fallback}; the rules chose", 300)]] if proposal.fallback else []
-    tail = [["Budgets", _budgets(definition.budgets)], ["Hash", hash_of(definition)]]
+    tail = [["Budgets", _format_budgets(definition.budgets)], ["Hash", workflow_hash(definition)]]
     for at, other in enumerate(proposal.alternatives):
         tail.append(["Or" if at == 0 else "", f"{one_line(other.name, 60)}: {one_line(other.about, 120)}"])
     if not offer:
-        return "\n".join([columns(head, indent=""), "", nodes(definition), "", columns(tail, indent="")])
+        return "\n".join(
+            [
+                format_columns(head, indent=""),
+                "",
+                format_workflow_nodes(definition),
+                "",
+                format_columns(tail, indent=""),
+            ]
+        )
     end = "Nothing was run."
     if proposal.alternatives:
         end += f' For another one begin with its name: git nexus route "/{proposal.alternatives[0].name} …"'
-    return "\n".join([columns(head, indent=""), "", nodes(definition), "", columns(tail, indent=""), "", end])
+    return "\n".join(
+        [
+            format_columns(head, indent=""),
+            "",
+            format_workflow_nodes(definition),
+            "",
+            format_columns(tail, indent=""),
+            "",
+            end,
+        ]
+    )
 
 
-def nodes(definition: "WorkflowDefinition") -> str:
+def format_workflow_nodes(definition: "WorkflowDefinition") -> str:
     """Return the nodes one a row; those with one number may work side by side."""
-    from gitnexus.workflow.graph import waves
+    from gitnexus.workflow.graph import parallel_waves
 
     by_id = {one.id: one for one in definition.nodes}
     rows = [["", "node", "work", "who", "after", "makes"]]
-    for number, group in enumerate(waves(list(by_id), definition.edges, definition.budgets.parallel), 1):
+    for number, group in enumerate(parallel_waves(list(by_id), definition.edges, definition.budgets.parallel), 1):
         for id_ in group:
             after = ", ".join(first for first, second in definition.edges if second == id_)
             made = ", ".join(by_id[id_].outputs)
-            rows.append([str(number), id_, by_id[id_].type, _who(by_id[id_]), after or "-", made or "-"])
-    return columns(rows)
+            rows.append([str(number), id_, by_id[id_].type, _agent_of_node(by_id[id_]), after or "-", made or "-"])
+    return format_columns(rows)
 
 
-def texts(definition: "WorkflowDefinition") -> str:
+def format_workflow_texts(definition: "WorkflowDefinition") -> str:
     """Return what a workflow of a file says and runs, each text whole, behind a gutter that it cannot write."""
     found = [("prompt", definition.prompt)]
     for node in definition.nodes:
         found += [(f"prompt of {node.id}", node.prompt)]
-        found += [(f"{node.id} runs", "\n".join(map(spelled_word, node.argv)))]
+        found += [(f"{node.id} runs", "\n".join(map(escape_word, node.argv)))]
     lines = []
     for title, text in found:
-        lines += [f"{title}:", *framed(text)] if text else []
+        lines += [f"{title}:", *frame_text(text)] if text else []
     return "\n".join(lines)
 
 
-def batches(packed: "Packed") -> str:
+def format_research_answer(bundle: "ResearchBundle") -> str:
+    """Return an answer as text: the summary, what shows it with its references, and what stays open."""
+    lines = [make_visible(bundle.summary.strip()) or "Nothing was found."]
+    for claim in bundle.claims:
+        lines += ["", f"- {one_line(claim.text, 2000)}"]
+        lines += [f"  {one_line(ref, 200)}" for ref in claim.citations]
+    lines += ["", "Open:"] if bundle.unresolved else []
+    return "\n".join([*lines, *(f"- {one_line(one, 500)}" for one in bundle.unresolved)])
+
+
+def format_batches(packed: "PackedPlan") -> str:
     """Return a plan in batches, and what has to be split first."""
     rows = [
         [f"batch {at}", ", ".join(one_line(step, 40) for step in one.steps), f"{one.cu} CU",
          f"{one.ctx_kib} KiB", f"risk {one.risk}"]
         for at, one in enumerate(packed.batches, 1)
     ]  # fmt: skip
-    lines = [columns(rows, indent="")] if rows else []
+    lines = [format_columns(rows, indent="")] if rows else []
     for split in packed.splits:
         lines.append(f"{click.style('split', fg='yellow')}  {one_line(split.why, 200)}")
         lines += [f"         {at}: {one_line(', '.join(part), 160)}" for at, part in enumerate(split.parts, 1)]
@@ -86,13 +115,13 @@ def batches(packed: "Packed") -> str:
     return "\n".join(lines) or "The plan has no steps."
 
 
-def _who(one: "WorkflowNode") -> str:
+def _agent_of_node(one: "WorkflowNode") -> str:
     if one.type == "command":
         return one_line(" ".join(one.argv), 40)
     return f"{one.specialist}: {one.adapter}" if one.adapter else one.specialist
 
 
-def _budgets(budgets: "WorkflowBudgets") -> str:
+def _format_budgets(budgets: "WorkflowBudgets") -> str:
     limits = [f"{budgets.seconds} s" if budgets.seconds else "", f"{budgets.tokens} tokens" if budgets.tokens else "",
               f"{budgets.cents} cents" if budgets.cents else "", f"{budgets.handoffs} handoffs"]  # fmt: skip
     batch = (

@@ -1,1 +1,1 @@
-"""Workflows: what a prompt becomes, who works on it in which order, and how much it may take."""
+"""Workflows: from a prompt to nodes with an order, specialists and budgets, and the engine that carries them out."""

@@ -1,7 +1,7 @@
-"""What a specialist is told in words, and how the answer of an agent's program is read: JSON of the node's form. Pure.
+"""Writes the instructions for a specialist, and parses the JSON answer of an agent program against its schema. Pure.
 
-A program answers in its last message. It is told the form as a JSON Schema, and how to say that it cannot; what it says
-is read strictly, and what is wrong with it goes back to it in one sentence.
+A program answers in its last message. The instructions contain the JSON Schema of the answer and how to report a block;
+the answer is parsed strictly, and an error is sent back to the program in one sentence.
 """
 
 import contextlib
@@ -9,15 +9,14 @@ import json
 import re
 from typing import Any
 
-from gitnexus.base.canonical import document, parse
+from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
-from gitnexus.prompts.call import framed
-from gitnexus.prompts.functions import Function, function_named
-from gitnexus.prompts.model import Blocked, ExecResult, Form, Plan, PlanChanges, ResearchBundle
-from gitnexus.prompts.schema import schema_of
+from gitnexus.prompts.call import frame_input
+from gitnexus.prompts.functions import PromptFunction, function_named
+from gitnexus.prompts.model import Blocked, ExecResult, Form, Plan, PlanChanges, ResearchBundle, prompt_schema
 from gitnexus.workflow.definition import NodeType
-from gitnexus.workflow.specialist import FUNCTIONS, Order, Output, Unfit
+from gitnexus.workflow.specialist import FUNCTIONS, Output, UnusableAnswer, WorkOrder
 
 LONGEST_ANSWER = 4 * 2**20
 _LONGEST_SAID = 4000
@@ -62,87 +61,93 @@ _STUCK = (
 _KINDS = ("needs_research", "needs_plan_patch", "needs_user_input")
 
 
-def told(order: Order) -> str:
-    """Return what the work is: the prompt, then what others gave, each between two lines that it cannot hold."""
+def describe_work(order: WorkOrder) -> str:
+    """Return the description of the work: the prompt, then the outputs of others, each between unique delimiters."""
     parts = [order.prompt or order.goal]
     if order.goal and order.goal != order.prompt and order.prompt:
         parts.append(f"This is a part of: {order.goal}")
     if order.skill:
-        parts.append(by_skill(order.skill))
+        parts.append(render_skill_note(order.skill))
     if order.step and order.plan is not None:
         parts.append(f"Do the step {order.step} of the plan, and nothing else of it.")
-    blocks = material(order)
-    return "\n\n".join([*parts, *([_MATERIAL] if blocks else []), *(framed(name, text) for name, text in blocks)])
+    blocks = named_material(order)
+    return "\n\n".join([*parts, *([_MATERIAL] if blocks else []), *(frame_input(name, text) for name, text in blocks)])
 
 
-def by_skill(text: str) -> str:
-    """Return a skill as what it is: how the person wants the work done, below what the node itself is told."""
+def render_skill_note(text: str) -> str:
+    """Return a skill as a note on how the user wants the work done, ranked below the node's own instructions."""
     return f"{_SKILL}\n\n{text}"
 
 
-def briefed(order: Order) -> str:
-    """Return all that an agent is told so that its last message is JSON of its form; again, with what was wrong."""
-    function = _function(order)
-    schema = json.dumps(schema_of(function.output, function.name), ensure_ascii=False)
-    parts = [_DUTIES[order.node.type], told(order), _FORM, schema, *([] if order.node.type == "exec" else [_CANNOT])]
+def brief_for_answer(order: WorkOrder) -> str:
+    """Return the instructions for an agent to answer in JSON of its schema; on a retry, with the previous error."""
+    function = _function_for_node(order)
+    schema = json.dumps(prompt_schema(function.output, function.name), ensure_ascii=False)
+    parts = [
+        _DUTIES[order.node.type],
+        describe_work(order),
+        _FORM,
+        schema,
+        *([] if order.node.type == "exec" else [_CANNOT]),
+    ]
     if order.feedback:
-        parts.append(again(order.feedback))
+        parts.append(retry_message(order.feedback))
     return "\n\n".join(parts)
 
 
-def sent_to_work(order: Order) -> str:
-    """Return what an agent is told that edits files itself: the work, and how to say that it cannot be done."""
-    return "\n\n".join([told(order), _STUCK])
+def brief_for_editing(order: WorkOrder) -> str:
+    """Return the instructions for an agent that edits files itself: the work, and how to report a block."""
+    return "\n\n".join([describe_work(order), _STUCK])
 
 
-def blocked_said(said: str) -> Blocked | None:
-    """Return by what an agent that edits files says it is blocked; None for any message that is not just that."""
+def parse_blocked_message(said: str) -> Blocked | None:
+    """Return the block that an editing agent reports; None for a message that is not exactly such a report."""
     try:
-        value = object_in(said)
+        value = last_json_object(said)
         return Blocked.from_value(value["blocked"], "blocked") if set(value) == {"blocked"} else None
     except Invalid:
         return None
 
 
-def again(wrong: str, said: str = "") -> str:
-    """Return what an agent is told whose answer could not be used: in a session that goes on, this is enough."""
+def retry_message(wrong: str, said: str = "") -> str:
+    """Return the message for an agent whose answer was unusable; in a continued session nothing else is needed."""
     parts = [f"Your last answer could not be used: {one_line(wrong, 800)}."]
     if said:
-        parts.append(framed("your last answer", said[:_LONGEST_SAID]))
+        parts.append(frame_input("your last answer", said[:_LONGEST_SAID]))
     return "\n".join([*parts, "Answer again, whole: one JSON object of the form that was described, and nothing else."])
 
 
-def material(order: Order) -> list[tuple[str, str]]:
-    """Return what a node is given besides its prompt, each with its name."""
-    blocks = [(f"{_what(one)} of {id_}", _text(one)) for id_, one in order.inputs.items()]
+def named_material(order: WorkOrder) -> list[tuple[str, str]]:
+    """Return the inputs of a node besides its prompt, each with its name."""
+    blocks = [(f"{_kind_of_output(one)} of {id_}", _form_as_json(one)) for id_, one in order.inputs.items()]
     if order.plan is not None:
-        blocks.append(("the plan in force", _text(order.plan)))
+        blocks.append(("the plan in force", _form_as_json(order.plan)))
     if order.blocked is not None:
-        blocks.append(("what stands in the way", _text(order.blocked)))
+        blocks.append(("what stands in the way", _form_as_json(order.blocked)))
     if order.split is not None:
-        blocks.append(("the step that is too big", document(order.split.plain()).decode()))
+        blocks.append(("the step that is too big", json_document(order.split.plain()).decode()))
     blocks += [(f"the answer to: {one_line(one.question, 200)}", one.answer) for one in order.answers]
     return [*blocks, *([("files and documents", order.pack)] if order.pack else [])]
 
 
-def answer_in(order: Order, said: str) -> Output:
-    """Return the output in the last message of an agent. Raises: Unfit, with the reason for the agent."""
-    function = _function(order)
+def parse_agent_answer(order: WorkOrder, said: str) -> Output:
+    """Return the output in the last message of an agent. Raises: UnusableAnswer, with the reason for the agent."""
+    function = _function_for_node(order)
     try:
-        value = object_in(said)
-        if (blocked := _blocked_in(value)) is not None and order.node.type != "exec":
+        value = last_json_object(said)
+        if (blocked := _blocked_value(value)) is not None and order.node.type != "exec":
             return Blocked.from_value(blocked, "the answer: blocked")
         found = function.answer(value)
     except Invalid as exc:
-        raise Unfit(exc.message) from exc
+        raise UnusableAnswer(exc.message) from exc
     assert isinstance(found, ResearchBundle | Plan | PlanChanges | ExecResult)  # noqa: S101 - what these answer with
     return found
 
 
-def object_in(said: str) -> dict[str, Any]:
-    """Return the JSON object that a message ends with; a sentence before it and a fence around it are forgiven.
+def last_json_object(said: str) -> dict[str, Any]:
+    """Return the JSON object at the end of a message; text before it and a fence around it are accepted.
 
-    Of two that could both be meant, none is taken. Raises: Invalid.
+    If two objects could be meant, none is used. Raises: Invalid.
     """
     if len(said) > LONGEST_ANSWER:
         raise Invalid(f"the answer is larger than {LONGEST_ANSWER // 2**20} MiB")
@@ -157,20 +162,20 @@ def object_in(said: str) -> dict[str, Any]:
     wrong = "the answer holds no JSON object"
     for at in starts[:_MOST_STARTS]:
         try:
-            value = parse(text[max(at, 0) :].encode("utf-8", "surrogatepass"))
+            value = parse_json(text[max(at, 0) :].encode("utf-8", "surrogatepass"))
         except Invalid as exc:
             # The first one is what was meant: of a lesser one the reason would lead astray.
             wrong = wrong if at != starts[0] else f"the answer is {exc.message}"
             continue
         if isinstance(value, dict):
-            if _is_said_before(text[:at], starts, value):
+            if _has_earlier_object(text[:at], starts, value):
                 raise Invalid("the answer holds two JSON objects, and only one can be meant")
             return value
     raise Invalid(wrong)
 
 
-def _is_said_before(text: str, starts: list[int], value: dict[str, Any]) -> bool:
-    """True if a whole object with the same keys stands before the one that was found."""
+def _has_earlier_object(text: str, starts: list[int], value: dict[str, Any]) -> bool:
+    """Return True if a complete object with the same keys comes before the one that was found."""
     decoder = json.JSONDecoder()
     for at in [start for start in starts if start < len(text)]:
         with contextlib.suppress(ValueError, RecursionError):
@@ -180,22 +185,22 @@ def _is_said_before(text: str, starts: list[int], value: dict[str, Any]) -> bool
     return False
 
 
-def _blocked_in(value: dict[str, Any]) -> Any:
+def _blocked_value(value: dict[str, Any]) -> Any:
     if set(value) == {"blocked"}:
         return value["blocked"]
     return value if value.get("kind") in _KINDS and "question" in value else None
 
 
-def _function(order: Order) -> Function:
+def _function_for_node(order: WorkOrder) -> PromptFunction:
     if order.node.type not in FUNCTIONS:
         raise Invalid(f"a node of type {order.node.type} has no form to answer in")
     return function_named(FUNCTIONS[order.node.type])
 
 
-def _what(output: Output) -> str:
+def _kind_of_output(output: Output) -> str:
     names = {ResearchBundle: "research", Plan: "the plan", PlanChanges: "changes of a plan", ExecResult: "the work"}
     return names.get(type(output), "what blocks")
 
 
-def _text(form: Form) -> str:
-    return document(form.plain()).decode()
+def _form_as_json(form: Form) -> str:
+    return json_document(form.plain()).decode()

@@ -1,11 +1,11 @@
-"""Complexity units: how big a step of a plan is, counted from the plan and the repository. Pure."""
+"""Computes complexity units, the size of a plan step, from the plan and the files of the repository. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
 from gitnexus.base.errors import Invalid
-from gitnexus.base.globs import deciding
+from gitnexus.base.globs import matching_pattern
 from gitnexus.base.record import Record, StoredRecord
 
 HIGHEST_RISK = 3
@@ -13,8 +13,8 @@ MOST_STEPS = 1000
 _WILD = ("*", "?", "[")
 
 
-class Weights(Record):
-    """What each count weighs: CU = 2F + 3D + C + 5R + 4U, unless the settings say otherwise."""
+class CostWeights(Record):
+    """The weight of each count: CU = 2F + 3D + C + 5R + 4U, unless the settings differ."""
 
     files: int = 2
     directories: int = 3
@@ -23,14 +23,14 @@ class Weights(Record):
     unresolved: int = 4
 
 
-class StepContext(StoredRecord):
-    """What a step is to be shown: whole files by path or pattern; other keys are the pack's."""
+class CountedContext(StoredRecord):
+    """The context of a step: whole files by path or pattern; other keys belong to the pack."""
 
     paths: tuple[str, ...] = ()
 
 
-class PlanStep(StoredRecord):
-    """A step of a plan as far as budgets are concerned; `files` are those it will touch, by path or pattern."""
+class CountedStep(StoredRecord):
+    """The fields of a plan step that matter for budgets; `files` are those it will touch, by path or pattern."""
 
     id: str
     title: str = ""
@@ -38,18 +38,18 @@ class PlanStep(StoredRecord):
     commands: tuple[tuple[str, ...], ...] = ()
     risk: int = 0
     questions: tuple[str, ...] = ()
-    ctx: StepContext = field(default_factory=StepContext)
+    ctx: CountedContext = field(default_factory=CountedContext)
 
 
-class Plan(StoredRecord):
-    """A plan as far as budgets are concerned: steps in their order."""
+class CountedPlan(StoredRecord):
+    """The fields of a plan that matter for budgets: its steps in order."""
 
     id: str = ""
-    steps: tuple[PlanStep, ...]
+    steps: tuple[CountedStep, ...]
 
 
-class Counts(NamedTuple):
-    """F, D, C, R and U of a step."""
+class StepCounts(NamedTuple):
+    """The counts F, D, C, R and U of a step."""
 
     files: int
     directories: int
@@ -58,18 +58,18 @@ class Counts(NamedTuple):
     unresolved: int
 
 
-class Cost(NamedTuple):
-    """What one step takes of a batch."""
+class StepCost(NamedTuple):
+    """The share of a batch that one step takes."""
 
     step: str
-    counts: Counts
+    counts: StepCounts
     cu: int
     ctx_kib: int
 
 
-def plan_of(value: Any, where: str) -> Plan:
+def parse_counted_plan(value: Any, where: str) -> CountedPlan:
     """Return the plan in a JSON value. Raises: Invalid, naming the step."""
-    plan = Plan.from_value(value, where)
+    plan = CountedPlan.from_value(value, where)
     seen: set[str] = set()
     if len(plan.steps) > MOST_STEPS:
         raise Invalid(f"{where}: more than {MOST_STEPS} steps")
@@ -84,7 +84,7 @@ def plan_of(value: Any, where: str) -> Plan:
     return plan
 
 
-def cu(counts: Counts, weights: Weights) -> int:
+def complexity_units(counts: StepCounts, weights: CostWeights) -> int:
     """Return the complexity units."""
     return (
         weights.files * counts.files
@@ -95,8 +95,8 @@ def cu(counts: Counts, weights: Weights) -> int:
     )
 
 
-def touched(patterns: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
-    """Return the files that patterns mean: those of the repository, and a new one for each path not there."""
+def files_matching(patterns: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
+    """Return the files that patterns match in the repository, and a new file for each path that does not exist."""
     found: set[str] = set()
     for pattern in patterns:
         plain = pattern.removeprefix("./").rstrip("/")
@@ -105,16 +105,16 @@ def touched(patterns: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
             found.add(plain)
         elif any(sign in plain for sign in _WILD):
             # One that names nothing yet is still something to be made.
-            found.update([path for path in sizes if deciding((f"/{plain}",), path)] or [plain])
+            found.update([path for path in sizes if matching_pattern((f"/{plain}",), path)] or [plain])
         else:
             found.update(below or [plain])
     return sorted(found)
 
 
-def cost_of(step: PlanStep, sizes: Mapping[str, int], weights: Weights) -> Cost:
-    """Return what a step takes. `sizes`: every file of the repository with its bytes."""
-    files = touched(step.files, sizes)
+def cost_of_step(step: CountedStep, sizes: Mapping[str, int], weights: CostWeights) -> StepCost:
+    """Return the cost of a step. `sizes` maps every file of the repository to its bytes."""
+    files = files_matching(step.files, sizes)
     folders = {path.rpartition("/")[0] for path in files}
-    counts = Counts(len(files), len(folders), len(step.commands), step.risk, len(step.questions))
-    size = sum(sizes.get(path, 0) for path in touched(step.ctx.paths, sizes))
-    return Cost(step.id, counts, cu(counts, weights), -(-size // 1024))
+    counts = StepCounts(len(files), len(folders), len(step.commands), step.risk, len(step.questions))
+    size = sum(sizes.get(path, 0) for path in files_matching(step.ctx.paths, sizes))
+    return StepCost(step.id, counts, complexity_units(counts, weights), -(-size // 1024))

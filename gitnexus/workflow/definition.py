@@ -1,4 +1,4 @@
-"""What a workflow is to do: nodes, who waits for whom, how much it may take, and the hash that says it is the same."""
+"""The workflow definition: nodes, dependencies, budgets, and the hash that identifies it; parsing and rendering."""
 
 import json
 import re
@@ -6,14 +6,14 @@ from dataclasses import field
 from typing import Any, Literal
 
 from gitnexus.adapters.table import ADAPTERS
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.events.model import definition_hash
 from gitnexus.policy.model import Mode
-from gitnexus.runs.definition import VERSION as RUN_VERSION
-from gitnexus.runs.definition import Budgets, Definition, Node, Way
 from gitnexus.workflow.graph import check_graph
+from gitnexus.workflow.run_definition import VERSION as RUN_VERSION
+from gitnexus.workflow.run_definition import RunBudgets, RunDefinition, RunNode, Way
 
 # What `git nexus run -- CMD` writes is version 1 and stays so: logs of runs are chained to the hash of it.
 VERSION = 2
@@ -56,14 +56,22 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+\[\]-]{0,199}")
 
 
 class NodeInputs(Record):
-    """What a node is given: outputs of nodes before it, and references that a context pack is made of."""
+    """The inputs of a node: outputs of earlier nodes, and references for its context pack."""
 
     uses: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
 
 
+# How often a step is tried again in a workflow that is made now.
+RETRIES = 3
+
+
 class NodeBudget(Record):
-    """How much one node may take; 0 is the workflow's own limit. `retries`: after an output that does not validate."""
+    """The limits of one node; 0 means the workflow's limit.
+
+    `retries` is how often a step is tried again: after an answer of the wrong form, a patch that does not apply, a
+    proof or command that fails, an action that was denied with a reason. A file that does not say it means 2.
+    """
 
     seconds: int = 0
     tokens: int = 0
@@ -73,8 +81,8 @@ class NodeBudget(Record):
     retries: int = 2
 
 
-class WorkflowBudgets(Budgets):
-    """How much all of it may take, one batch of steps at most, and how many nodes work side by side."""
+class WorkflowBudgets(RunBudgets):
+    """The limits of the whole workflow and of one batch, and the number of nodes that may run in parallel."""
 
     max_batch_cu: int = 40
     max_batch_steps: int = 8
@@ -84,7 +92,7 @@ class WorkflowBudgets(Budgets):
 
 
 class WorkflowNode(Record):
-    """One step: what kind of work, which specialist, and who backs it; no adapter is whoever the project set for it."""
+    """One node: its type, specialist and adapter; without an adapter the project's default is used."""
 
     id: str
     type: NodeType
@@ -101,7 +109,7 @@ class WorkflowNode(Record):
 
 
 class WorkflowDefinition(Record):
-    """The whole. `edges` are pairs of ids, the second waits for the first; `mode` is set when a run begins."""
+    """A workflow. In each pair of `edges` the second node waits for the first; `mode` is set when a run begins."""
 
     version: int = VERSION
     name: str
@@ -113,42 +121,47 @@ class WorkflowDefinition(Record):
     mode: Mode = "default"
 
 
-def node(id_: str, type_: NodeType, *, adapter: str = "", **given: Any) -> WorkflowNode:
-    """Return a node with what its type says: specialist, outputs, and no more rights than the work takes."""
-    only_looks = type_ in LOOKS_ONLY and (not adapter or "proposer" in _ways(adapter))
-    told = {"way": "proposer" if only_looks else "contained", "outputs": OUTPUTS[type_], **given}
+def make_node(id_: str, type_: NodeType, *, adapter: str = "", **given: Any) -> WorkflowNode:
+    """Return a node with the defaults of its type: specialist, outputs, and the least rights it needs."""
+    only_looks = type_ in LOOKS_ONLY and (not adapter or "proposer" in _ways_of_adapter(adapter))
+    told = {
+        "way": "proposer" if only_looks else "contained",
+        "outputs": OUTPUTS[type_],
+        "budget": NodeBudget(retries=RETRIES),
+        **given,
+    }
     return WorkflowNode(id=id_, type=type_, specialist=SPECIALISTS[type_], adapter=adapter, **told)
 
 
-def hash_of(definition: WorkflowDefinition) -> str:
-    """Return the hash over the canonical JSON: equal for equal definitions, and for no others."""
+def workflow_hash(definition: WorkflowDefinition) -> str:
+    """Return the hash of the canonical JSON: the same for equal definitions only."""
     return definition_hash(definition.plain())
 
 
-def definition_of(value: Any, where: str) -> WorkflowDefinition:
-    """Return the checked workflow in a JSON value of version 2. Raises: Invalid, naming what is wrong."""
-    return checked(WorkflowDefinition.from_value(value, where), where)
+def parse_workflow(value: Any, where: str) -> WorkflowDefinition:
+    """Return the validated workflow in a JSON value of version 2. Raises: Invalid, naming the error."""
+    return check_workflow(WorkflowDefinition.from_value(value, where), where)
 
 
-def read(raw: bytes, where: str) -> tuple[WorkflowDefinition, str]:
+def parse_workflow_file(raw: bytes, where: str) -> tuple[WorkflowDefinition, str]:
     """Return the workflow in a file, and the hash that a run of it carries. Raises: Invalid.
 
-    A file of version 1, the definition of a run, is read as the workflow that it is; its hash stays its own.
+    A file of version 1, the definition of a run, is converted to a workflow and keeps its own hash.
     """
     if len(raw) > LARGEST:
         raise Invalid(f"{where} is larger than {LARGEST // 1024} KiB")
     try:
-        value = parse(raw)
+        value = parse_json(raw)
     except Invalid as exc:
         raise Invalid(f"{where} is {exc.message}") from exc
     # Whoever keeps the hash in the file is held to it: then a slip of the hand is found here and not at the start.
     written = value.pop("definition_hash", None) if isinstance(value, dict) else None
     if isinstance(value, dict) and value.get("version") == RUN_VERSION and type(value["version"]) is int:
-        run = Definition.from_value(value, where)
-        definition, found = checked(lifted(run), where), definition_hash(run.plain())
+        run = RunDefinition.from_value(value, where)
+        definition, found = check_workflow(workflow_from_run(run), where), definition_hash(run.plain())
     else:
-        definition = definition_of(value, where)
-        found = hash_of(definition)
+        definition = parse_workflow(value, where)
+        found = workflow_hash(definition)
     if written is not None and written != found:
         raise Invalid(
             f"{where}: definition_hash is not that of this definition", hint=f"take it out; it would be {found}"
@@ -156,13 +169,13 @@ def read(raw: bytes, where: str) -> tuple[WorkflowDefinition, str]:
     return definition, found
 
 
-def written(definition: WorkflowDefinition) -> str:
-    """Return the file as people edit it. Its hash is over the canonical form, however it is laid out."""
+def render_workflow(definition: WorkflowDefinition) -> str:
+    """Return the file in the form that people edit. Its hash is that of the canonical form."""
     return json.dumps(definition.plain(), indent=2, ensure_ascii=False) + "\n"
 
 
-def lifted(run: Definition) -> WorkflowDefinition:
-    """Return the definition of a run as the workflow that it is: every field keeps its meaning."""
+def workflow_from_run(run: RunDefinition) -> WorkflowDefinition:
+    """Convert the definition of a run to a workflow; every field keeps its meaning."""
     nodes = tuple(
         WorkflowNode(
             id=one.id,
@@ -181,10 +194,10 @@ def lifted(run: Definition) -> WorkflowDefinition:
     return WorkflowDefinition(name=run.name, nodes=nodes, edges=run.edges, budgets=budgets, mode=run.mode)
 
 
-def lowered(workflow: WorkflowDefinition) -> Definition:
-    """Return a workflow as what runs know of it: its nodes with who works on them, its limits and its mode."""
+def run_from_workflow(workflow: WorkflowDefinition) -> RunDefinition:
+    """Convert a workflow to the definition of a run: nodes with their adapters, limits and mode."""
     nodes = tuple(
-        Node(
+        RunNode(
             id=one.id,
             adapter="command" if one.type == "command" else one.adapter or EMBEDDED,
             role=one.role,
@@ -195,13 +208,13 @@ def lowered(workflow: WorkflowDefinition) -> Definition:
         )
         for one in workflow.nodes
     )
-    plain = {name: getattr(workflow.budgets, name) for name in vars(Budgets())}
-    return Definition(
-        name=workflow.name, nodes=nodes, edges=workflow.edges, budgets=Budgets(**plain), mode=workflow.mode
+    plain = {name: getattr(workflow.budgets, name) for name in vars(RunBudgets())}
+    return RunDefinition(
+        name=workflow.name, nodes=nodes, edges=workflow.edges, budgets=RunBudgets(**plain), mode=workflow.mode
     )
 
 
-def checked(definition: WorkflowDefinition, where: str) -> WorkflowDefinition:
+def check_workflow(definition: WorkflowDefinition, where: str) -> WorkflowDefinition:
     """Return the definition if it can be carried out. Raises: Invalid, naming the node."""
     if definition.version != VERSION:
         raise Invalid(f"{where}: version should be {VERSION}", hint="this file is of another git nexus")
@@ -249,8 +262,10 @@ def _check_backing(one: WorkflowNode, where: str) -> None:
     if one.adapter and one.adapter not in (*BACKINGS, *ADAPTERS):
         there = ", ".join((*BACKINGS, *ADAPTERS))
         raise Invalid(f"{where}: there is no agent {one.adapter[:40]!r}", hint=f"there are: {there}")
-    if one.adapter and one.way not in _ways(one.adapter):
-        raise Invalid(f"{where}: {one.adapter} cannot work as {one.way}", hint=f"as {' or '.join(_ways(one.adapter))}")
+    if one.adapter and one.way not in _ways_of_adapter(one.adapter):
+        raise Invalid(
+            f"{where}: {one.adapter} cannot work as {one.way}", hint=f"as {' or '.join(_ways_of_adapter(one.adapter))}"
+        )
     if (one.type == "command") != (one.adapter == "command") and one.adapter:
         raise Invalid(f"{where}: a node of type {one.type} cannot be backed by {one.adapter}")
     if one.type == "command" and not (one.argv and one.argv[0]):
@@ -279,5 +294,5 @@ def _check_text(text: str, longest: int, where: str) -> None:
         raise Invalid(f"{where}: it holds a NUL or half a character")
 
 
-def _ways(adapter: str) -> tuple[Way, ...]:
+def _ways_of_adapter(adapter: str) -> tuple[Way, ...]:
     return ADAPTERS[adapter].ways if adapter in ADAPTERS else ("contained", "proposer")

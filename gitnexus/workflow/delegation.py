@@ -1,11 +1,11 @@
-"""Who is named for which part of the work: "have Codex analyse it, then send it to Claude"."""
+"""Finds which agent a prompt names for which part of the work: "have Codex analyse it, then send it to Claude"."""
 
 import re
 from typing import NamedTuple
 
 from gitnexus.workflow.definition import NodeType
-from gitnexus.workflow.macros import Part
-from gitnexus.workflow.rules import Cue, reading
+from gitnexus.workflow.macros import MacroPart
+from gitnexus.workflow.rules import PASSIVE_REVIEW, RequestCue, parse_request
 from gitnexus.workflow.words import VERBS, Kind
 
 # As people call them; longer names first, so that "claude code" is one.
@@ -41,24 +41,30 @@ _FORMS = (
     rf"(?=\s*:|\s+(?:{_MODAL}|{_THIRD})\b)(?:\s+{_MODAL}\b)?",
     # Codex, please write …
     rf"^\s*{_WHO.format('f')}\s*,(?=\s*(?:(?:please|bitte)\s+)?(?:{_THIRD})\b)",
+    # @claude why …, @codex please …: what follows is theirs
+    rf"(?<![\w@])@(?P<g>{_NAME})\b[,:]?(?=\s+\w)(?:\s+(?:please|bitte)\b)?",
 )
 _FOUND = re.compile("|".join(f"(?:{form})" for form in _FORMS), re.IGNORECASE)
-# fix it with codex: what stands before it is theirs
-_WITH = re.compile(rf"\b(?:with|by|mit|durch)\s+{_WHO.format('e')}\s*$", re.IGNORECASE)
+# fix it with codex, fix it @codex: what stands before it is theirs
+_WITH = re.compile(rf"(?:\b(?:with|by|mit|durch)\s+@?|(?<![\w@])@)(?P<e>{_NAME})\b\s*$", re.IGNORECASE)
+
+# have it reviewed by codex
+_REVIEWED_BY = re.compile(rf"{PASSIVE_REVIEW}\s+by\s+@?(?P<who>{_NAME})\b", re.IGNORECASE)
 
 
-class Delegated(NamedTuple):
-    """The parts of the work in the order of the text, the words that say so, and whether each says what to do."""
+class Delegation(NamedTuple):
+    """The parts of the work in text order, the words that name them, and whether each says what to do."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[MacroPart, ...]
     said: tuple[str, ...]
     sure: bool
 
 
-def delegated(text: str) -> Delegated | None:
-    """Return who is named for what in a text as `prose` leaves it; None if it names nobody."""
+def find_delegation(text: str) -> Delegation | None:
+    """Return which agent is named for what in a text from `prose_of_prompt`; None if it names none."""
     # One blank for many: else whoever sends ten thousand of them makes the patterns below try all their ways.
     text = re.sub(r"\s+", lambda blank: "\n" if "\n" in blank[0] else " ", text)
+    text = _REVIEWED_BY.sub(lambda said: f"have {said['who']} review it", text)
     found = list(_FOUND.finditer(text))
     # Nobody hands work on so often in one breath: it is a text about agents, and the rules read it.
     if len(found) > MOST_PARTS:
@@ -72,7 +78,8 @@ def delegated(text: str) -> Delegated | None:
         return None
     own = closing["e"] if closing else ""
     steps += [
-        (kind, AGENTS[own.lower()] if own else "") for kind in _kinds(head[: closing.start()] if closing else head)
+        (kind, AGENTS[own.lower()] if own else "")
+        for kind in _kinds_of_work(head[: closing.start()] if closing else head)
     ]
     if closing:
         said.append(closing[0])
@@ -80,34 +87,34 @@ def delegated(text: str) -> Delegated | None:
     for at, match in enumerate(found):
         agents = [AGENTS[" ".join(name.lower().split())] for name in match.groups() if name]
         end = found[at + 1].start() if at + 1 < len(found) else len(text)
-        kinds = _kinds(text[match.end() : end])
+        kinds = _kinds_of_work(text[match.end() : end])
         sure = sure and bool(kinds)
-        kinds = kinds or [_follows(steps, text)]
+        kinds = kinds or [_following_kind(steps, text)]
         steps += [(kind, agent) for kind in kinds for agent in agents]
         said.append(" ".join(match[0].split()).strip(" .,;:!?"))
-    parts = _named(_merged(steps))
-    return Delegated(tuple(parts), tuple(said), sure) if len(parts) <= MOST_PARTS else None
+    parts = _parts_with_ids(_without_repeats(steps))
+    return Delegation(tuple(parts), tuple(said), sure) if len(parts) <= MOST_PARTS else None
 
 
-def _kinds(text: str) -> list[Kind]:
-    """Return the kinds of work in a part of the text, in its order."""
+def _kinds_of_work(text: str) -> list[Kind]:
+    """Return the kinds of work in a part of the text, in text order."""
     third = re.sub(r"^\s*(\w+?)(?:es|s)\b", lambda found: found[1] if found[1].lower() in VERBS else found[0], text)
-    cues: list[Cue] = [cue for cue in reading(third).cues if cue.sure] or list(reading(third).cues)
+    cues: list[RequestCue] = [cue for cue in parse_request(third).cues if cue.sure] or list(parse_request(third).cues)
     if not cues:
         spoken = [VERBS[word] for word in re.findall(r"\w+", text.lower()) if word in VERBS]
         return list(dict.fromkeys(spoken))[:1]
     return list(dict.fromkeys(cue.kind for cue in cues))
 
 
-def _follows(steps: list[tuple[Kind, str]], text: str) -> Kind:
+def _following_kind(steps: list[tuple[Kind, str]], text: str) -> Kind:
     if steps:
         return NEXT[steps[-1][0]]
-    kinds = reading(text).kinds
+    kinds = parse_request(text).kinds
     return kinds[0] if kinds else "exec"
 
 
-def _merged(steps: list[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
-    """Return the steps without one that only repeats what the step before it says."""
+def _without_repeats(steps: list[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
+    """Return the steps without those that only repeat the step before."""
     found: list[tuple[Kind, str]] = []
     for step in steps:
         if not found or found[-1] != step:
@@ -115,10 +122,10 @@ def _merged(steps: list[tuple[Kind, str]]) -> list[tuple[Kind, str]]:
     return found
 
 
-def _named(steps: list[tuple[Kind, str]]) -> list[Part]:
+def _parts_with_ids(steps: list[tuple[Kind, str]]) -> list[MacroPart]:
     types: dict[Kind, NodeType] = {"research": "research", "plan": "plan", "exec": "exec", "review": "review"}
     parts = []
     for at, (kind, agent) in enumerate(steps):
         again = sum(earlier == kind for earlier, _ in steps[:at])
-        parts.append(Part(f"{kind}{again + 1}" if again else kind, types[kind], agent))
+        parts.append(MacroPart(f"{kind}{again + 1}" if again else kind, types[kind], agent))
     return parts

@@ -1,49 +1,39 @@
-"""One question to a small model over HTTP, and the text of its answer: bounded in time and size, whatever it does."""
+"""Sends one question to a small model over HTTP and returns the text of its answer, limited in time and size."""
 
-import http.client
-import json
-import threading
-import urllib.error
-import urllib.request
+import re
 from typing import Any
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import one_line
-from gitnexus.workflow.settings import RouterSettings, is_loopback, key_of
+from gitnexus.prompts.http import post_json
+from gitnexus.workflow.settings import RouterSettings, is_loopback_url, router_key
 
 LARGEST = 256 * 1024
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A prompt and a key go where the settings say and nowhere else."""
-
-    def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
-        return None
-
-
-def answered(router: RouterSettings, system: str, question: str, schema: dict[str, Any]) -> Any:
-    """Return the JSON value that the model answered. Raises: Failed, in words, for whatever else happens."""
-    box: list[Any] = []
-
-    def ask() -> None:
-        try:
-            box.append(_content(router.kind, _posted(router, _body(router, system, question, schema))))
-        except (OSError, http.client.HTTPException, Failed, Invalid, ValueError) as exc:
-            box.append(exc)
-
-    # A time limit on the socket is for each read: a server that sends a byte a second would keep us for hours.
-    worker = threading.Thread(target=ask, daemon=True)
-    worker.start()
-    worker.join(router.seconds)
-    if not box or _timed_out(box[0]):
-        raise Failed(f"the model did not answer in {router.seconds} s")
-    if isinstance(box[0], BaseException):
-        raise Failed(_in_words(box[0])) from box[0]
-    return box[0]
+def ask_router_model(router: RouterSettings, system: str, question: str, schema: dict[str, Any]) -> Any:
+    """Return the JSON value that the model answered. Raises: Failed, with the reason, for anything else."""
+    key = router_key(router)
+    if not (key.isascii() and key.isprintable()):  # the error of a header would show it
+        raise Failed(f"{router.key_env} holds no key")
+    raw = post_json(
+        router.url.rstrip("/") + ("/api/chat" if router.kind == "ollama" else "/chat/completions"),
+        _request_body(router, system, question, schema),
+        key=key,
+        seconds=router.seconds,
+        largest=LARGEST,
+        is_loopback=is_loopback_url(router.url),
+    )
+    try:
+        return _parse_chat_content(router.kind, raw)
+    except Invalid as exc:
+        raise Failed(f"the answer is {one_line(exc.message, 200)}") from exc
 
 
-def _body(router: RouterSettings, system: str, question: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _request_body(router: RouterSettings, system: str, question: str, schema: dict[str, Any]) -> dict[str, Any]:
     messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
     common = {"model": router.model, "messages": messages, "stream": False}
     if router.kind == "ollama":
@@ -53,31 +43,9 @@ def _body(router: RouterSettings, system: str, question: str, schema: dict[str, 
     return {**common, "temperature": 0, "response_format": form}
 
 
-def _posted(router: RouterSettings, body: dict[str, Any]) -> bytes:
-    path = "/api/chat" if router.kind == "ollama" else "/chat/completions"
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    if key := key_of(router):
-        if not (key.isascii() and key.isprintable()):  # the error of a header would show it
-            raise Failed(f"{router.key_env} holds no key")
-        headers["Authorization"] = f"Bearer {key}"
-    url = router.url.rstrip("/") + path
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - http(s), as was checked
-    # A proxy of the environment is for the world outside; this machine needs none.
-    proxies = [urllib.request.ProxyHandler({})] if is_loopback(router.url) else []
-    opener = urllib.request.build_opener(_NoRedirects(), *proxies)
-    with opener.open(request, timeout=router.seconds) as response:
-        raw: bytes = response.read(LARGEST + 1)
-        left = response.length
-    if len(raw) > LARGEST:
-        raise Failed(f"the model's answer is larger than {LARGEST // 1024} KiB")
-    if left:  # half an answer may be a whole JSON value, and mean something else
-        raise Failed(f"the answer broke off, {left} bytes before its end")
-    return raw
-
-
-def _content(kind: str, raw: bytes) -> Any:
+def _parse_chat_content(kind: str, raw: bytes) -> Any:
     """Return the value in the text that the model wrote."""
-    value = parse(raw)
+    value = parse_json(raw)
     try:
         message = value["message"] if kind == "ollama" else value["choices"][0]["message"]
         text = message["content"]
@@ -85,22 +53,11 @@ def _content(kind: str, raw: bytes) -> Any:
         raise Failed("the answer is not that of a chat") from exc
     if not isinstance(text, str):
         raise Failed("the answer is not that of a chat")
-    return parse(text.encode("utf-8", "surrogatepass"))
+    return parse_json(_without_wrapping(text).encode("utf-8", "surrogatepass"))
 
 
-def _timed_out(found: Any) -> bool:
-    return isinstance(found, TimeoutError) or isinstance(getattr(found, "reason", None), TimeoutError)
-
-
-def _in_words(exc: BaseException) -> str:
-    if isinstance(exc, urllib.error.HTTPError):
-        exc.close()
-        return "the model is asked too often (429)" if exc.code == 429 else f"the model's server answered {exc.code}"
-    if isinstance(exc, http.client.HTTPException):
-        return f"the answer broke off ({type(exc).__name__})"
-    if isinstance(exc, Invalid):
-        return f"the answer is {one_line(exc.message, 200)}"
-    if isinstance(exc, Failed):
-        return exc.message
-    reason = getattr(exc, "reason", None) or exc
-    return f"the model cannot be reached: {one_line(str(reason), 200)}"
+def _without_wrapping(text: str) -> str:
+    """Return an answer without the thoughts before it and the fence around it; what else it holds stays."""
+    body = _THOUGHT.sub("", text, count=1).strip()
+    fenced = _FENCED.fullmatch(body)
+    return fenced[1] if fenced else body

@@ -1,50 +1,50 @@
-"""What comes next in a workflow: decided from its definition and how far it is, and from nothing else. Pure."""
+"""Decides what comes next in a workflow from its definition and its progress alone. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from gitnexus.adapters.table import ADAPTERS
-from gitnexus.workflow.definition import NodeInputs, NodeType, Specialist, WorkflowDefinition, WorkflowNode, node
-from gitnexus.workflow.graph import order
+from gitnexus.workflow.definition import NodeInputs, NodeType, Specialist, WorkflowDefinition, WorkflowNode, make_node
+from gitnexus.workflow.graph import topological_order
 from gitnexus.workflow.outputs import PLAN
-from gitnexus.workflow.progress import NodeState, Progress
+from gitnexus.workflow.progress import NodeState, WorkflowProgress
 
 # An executor may hand its work to one of these by its name; anybody else is an agent that goes on with it.
 _TYPES: dict[str, NodeType] = {"researcher": "research", "planner": "plan_patch", "executor": "exec"}
 
 
-class Side(NamedTuple):
-    """A node that a handoff brought in: whose way it clears, and the handoff's action."""
+class SideNode(NamedTuple):
+    """A node added by a handoff: the node it unblocks, and the handoff's action."""
 
     node: WorkflowNode
     parent: str
     action: str
 
 
-class Verdict(NamedTuple):
-    """How a workflow ended."""
+class WorkflowVerdict(NamedTuple):
+    """The final status of a workflow."""
 
     ok: bool
     why: str
 
 
 # Whom an approved handoff names, and what they are told.
-Told = Callable[[str], tuple[str, str]]
+HandoffReader = Callable[[str], tuple[str, str]]
 
 
 class Flow:
-    """One definition; all else is asked of the progress that is given. `told` reads what was kept of a handoff."""
+    """Decisions for one definition; everything else comes from the given progress. `told` reads a stored handoff."""
 
-    def __init__(self, definition: WorkflowDefinition, told: Told = lambda action: ("", "")) -> None:
+    def __init__(self, definition: WorkflowDefinition, handoff_of: HandoffReader = lambda action: ("", "")) -> None:
         self.definition = definition
         self.nodes = {one.id: one for one in definition.nodes}
-        self._told = told
+        self._handoff_of = handoff_of
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The ids so that each comes after those it waits for."""
-        return order([one.id for one in self.definition.nodes], self.definition.edges)
+        """The node ids in dependency order."""
+        return topological_order([one.id for one in self.definition.nodes], self.definition.edges)
 
     @cached_property
     def _before(self) -> dict[str, list[str]]:
@@ -53,79 +53,81 @@ class Flow:
             found[second].append(first)
         return found
 
-    def sides(self, progress: Progress) -> list[Side]:
-        """Return the nodes that handoffs brought in, in the order of the handoffs."""
-        found: list[Side] = []
+    def side_nodes(self, progress: WorkflowProgress) -> list[SideNode]:
+        """Return the nodes added by handoffs, in the order of the handoffs."""
+        found: list[SideNode] = []
         for name, action in progress.actions.items():
             if action.kind == "handoff" and action.status == "executed" and action.ok:
                 parent = self.nodes.get(action.node) or next(
                     (one.node for one in found if one.node.id == action.node), None
                 )
                 if parent is not None:
-                    found += self._chain(progress, parent, name, found)
+                    found += self._side_chain(progress, parent, name, found)
         return found
 
-    def node(self, progress: Progress, id_: str) -> WorkflowNode:
-        """Return a node by its id, also one that a handoff brought in."""
-        return self.nodes.get(id_) or next(one.node for one in self.sides(progress) if one.node.id == id_)
+    def node(self, progress: WorkflowProgress, id_: str) -> WorkflowNode:
+        """Return a node by its id, also one added by a handoff."""
+        return self.nodes.get(id_) or next(one.node for one in self.side_nodes(progress) if one.node.id == id_)
 
-    def _chain(self, progress: Progress, parent: WorkflowNode, action: str, before: Sequence[Side]) -> Iterator[Side]:
-        """Yield what clears a node's way: for a block by what it needs, else whom its executor named."""
+    def _side_chain(
+        self, progress: WorkflowProgress, parent: WorkflowNode, action: str, before: Sequence[SideNode]
+    ) -> Iterator[SideNode]:
+        """Yield the nodes that unblock a node: by what it needs, else those that its executor named."""
         block = next((one for one in progress.nodes[parent.id].blocks if one.handoff == action), None)
-        has_plan = bool(self._plan(progress, parent, before)) and parent.type == "exec"
+        has_plan = bool(self._plan_digest(progress, parent, before)) and parent.type == "exec"
         types: list[NodeType] = ["plan_patch"]
         name = words = ""
         if block is None:
-            name, words = self._told(action)
+            name, words = self._handoff_of(action)
             types = [_TYPES.get(name, "exec")]
         elif block.needs == "needs_research":
             types = ["research", "plan_patch"] if has_plan else ["research"]
-        ids = [side_of(action), f"{side_of(action)}-plan"]
+        ids = [side_node_id(action), f"{side_node_id(action)}-plan"]
         for at, type_ in enumerate(types):
             kind: NodeType = "plan" if type_ == "plan_patch" and not has_plan else type_
-            backing = name if name in ADAPTERS else self._backing(kind, parent)
-            made = node(ids[at], kind, adapter=backing, prompt=words, model=parent.model if not name else "")
+            backing = name if name in ADAPTERS else self._adapter_for_type(kind, parent)
+            made = make_node(ids[at], kind, adapter=backing, prompt=words, model=parent.model if not name else "")
             role = name if name and name not in ADAPTERS and name not in _TYPES else ""
-            yield Side(
+            yield SideNode(
                 made.changed(role=role, inputs=NodeInputs(uses=(*parent.inputs.uses, *ids[:at]))), parent.id, action
             )
 
-    def _backing(self, type_: NodeType, parent: WorkflowNode) -> str:
-        """Return who does a kind of work in this workflow; nobody named is whoever needs no model."""
+    def _adapter_for_type(self, type_: NodeType, parent: WorkflowNode) -> str:
+        """Return the adapter for a type of node in this workflow; by default the one without a model."""
         wanted: Specialist = {"research": "researcher", "exec": "executor"}.get(type_, "planner")  # type: ignore[assignment]
         if parent.specialist == wanted:
             return parent.adapter
         return next((one.adapter for one in self.definition.nodes if one.specialist == wanted), "")
 
-    def side_done(self, progress: Progress, action: str) -> bool | None:
-        """Return whether all that a handoff brought in is completed; False if one of them failed, None before."""
-        found = [progress.status(one.node.id) for one in self.sides(progress) if one.action == action]
+    def outcome_of_handoff(self, progress: WorkflowProgress, action: str) -> bool | None:
+        """Return True if all nodes of a handoff are completed, False if one failed, else None."""
+        found = [progress.status(one.node.id) for one in self.side_nodes(progress) if one.action == action]
         if "failed" in found:
             return False
         return True if found and all(one == "completed" for one in found) else None
 
-    def uses(self, progress: Progress, id_: str) -> list[WorkflowNode]:
-        """Return the nodes whose outputs a node is given: those that it names, and who cleared its way."""
-        sides = self.sides(progress) if progress.actions else []
+    def uses(self, progress: WorkflowProgress, id_: str) -> list[WorkflowNode]:
+        """Return the nodes whose outputs a node is given: those it names, and those that unblocked it."""
+        sides = self.side_nodes(progress) if progress.actions else []
         mine = next((one.node for one in sides if one.node.id == id_), None) or self.nodes[id_]
-        named = [one for name in mine.inputs.uses for one in self._named(name, sides)]
+        named = [one for name in mine.inputs.uses for one in self._nodes_named(name, sides)]
         helped = [one.node for one in sides if one.parent == id_]
         return [one for one in [*named, *helped] if progress.status(one.id) == "completed"]
 
-    def _named(self, name: str, sides: Sequence[Side]) -> list[WorkflowNode]:
+    def _nodes_named(self, name: str, sides: Sequence[SideNode]) -> list[WorkflowNode]:
         found = self.nodes.get(name) or next((one.node for one in sides if one.node.id == name), None)
         return [found] if found else []
 
-    def plan(self, progress: Progress, id_: str) -> str:
-        """Return the digest of the plan that is in force for a node, nothing if there is none."""
-        sides = self.sides(progress) if progress.actions else []
+    def plan(self, progress: WorkflowProgress, id_: str) -> str:
+        """Return the digest of the plan in force for a node, empty if there is none."""
+        sides = self.side_nodes(progress) if progress.actions else []
         side = next((one for one in sides if one.node.id == id_), None)
         if side is not None:
             return self.plan(progress, side.parent)
-        return self._plan(progress, self.nodes[id_], sides)
+        return self._plan_digest(progress, self.nodes[id_], sides)
 
-    def _plan(self, progress: Progress, mine: WorkflowNode, sides: Sequence[Side]) -> str:
-        named = [one for name in mine.inputs.uses for one in self._named(name, sides)]
+    def _plan_digest(self, progress: WorkflowProgress, mine: WorkflowNode, sides: Sequence[SideNode]) -> str:
+        named = [one for name in mine.inputs.uses for one in self._nodes_named(name, sides)]
         helped = [one.node for one in sides if one.parent == mine.id]
         found = ""
         for one in [*named, *helped]:
@@ -134,9 +136,9 @@ class Flow:
                 found = state.outputs[PLAN]
         return found
 
-    def paper(self, progress: Progress, id_: str) -> str:
-        """Return the node whose plan a node works with or changes, however often it was changed; itself at first."""
-        sides = self.sides(progress) if progress.actions else []
+    def paper(self, progress: WorkflowProgress, id_: str) -> str:
+        """Return the node whose plan a node uses or changes, through all changes; itself if it is the first."""
+        sides = self.side_nodes(progress) if progress.actions else []
         side = next((one for one in sides if one.node.id == id_), None)
         mine = self.nodes[side.parent if side else id_]
         for name in reversed(mine.inputs.uses):
@@ -144,16 +146,16 @@ class Flow:
                 return self.paper(progress, name)
         return id_
 
-    def startable(self, progress: Progress) -> list[WorkflowNode]:
-        """Return the nodes that may begin, or begin again: in order, those that clear a way first."""
-        if self.stopped(progress):
+    def startable_nodes(self, progress: WorkflowProgress) -> list[WorkflowNode]:
+        """Return the nodes that may start or restart, in order, those that unblock others first."""
+        if self.why_stopped(progress):
             return []
-        found = [one.node for one in self._sides_ready(progress)]
+        found = [one.node for one in self._startable_sides(progress)]
         # Only who was begun is looked at in the order of beginning; the others stand in the definition's.
         found += [
             self.node(progress, id_)
             for id_, state in progress.nodes.items()
-            if state.status == "blocked" and self.cleared(progress, state)
+            if state.status == "blocked" and self.is_unblocked(progress, state)
         ]
         if "blocked" in self.definition.stop and any(one.status == "blocked" for one in progress.nodes.values()):
             return found
@@ -164,9 +166,9 @@ class Flow:
             if id_ not in status and all(status.get(one) == "completed" for one in self._before[id_])
         ]
 
-    def _sides_ready(self, progress: Progress) -> Iterator[Side]:
+    def _startable_sides(self, progress: WorkflowProgress) -> Iterator[SideNode]:
         waits: set[str] = set()
-        for side in self.sides(progress) if progress.actions else ():
+        for side in self.side_nodes(progress) if progress.actions else ():
             status = progress.status(side.node.id)
             parent = progress.nodes[side.parent]
             # An agent that hands over in the middle of its work is waited for.
@@ -175,28 +177,28 @@ class Flow:
             if status != "completed":
                 waits.add(side.action)
 
-    def cleared(self, progress: Progress, state: NodeState) -> bool:
-        """True if what stood in a node's way is gone."""
+    def is_unblocked(self, progress: WorkflowProgress, state: NodeState) -> bool:
+        """Return True if the block of a node is resolved."""
         block = state.blocks[-1]
         if block.question:
             return bool(block.answer)
-        return bool(block.handoff) and self.side_done(progress, block.handoff) is True
+        return bool(block.handoff) and self.outcome_of_handoff(progress, block.handoff) is True
 
-    def stopped(self, progress: Progress) -> str:
-        """Return why nothing more begins, nothing if it does."""
+    def why_stopped(self, progress: WorkflowProgress) -> str:
+        """Return why no more nodes are started, empty if they are."""
         for id_, state in progress.nodes.items():
             if state.status != "failed" or self._is_side(progress, id_):
                 continue
             if ("denied" if _only_denied(progress, state) else "failed") in self.definition.stop:
                 return f"{id_}: {state.why}"
-        return self.over_budget(progress) if "budget" in self.definition.stop else ""
+        return self.why_over_budget(progress) if "budget" in self.definition.stop else ""
 
-    def _is_side(self, progress: Progress, id_: str) -> bool:
+    def _is_side(self, progress: WorkflowProgress, id_: str) -> bool:
         # Whoever waits for it fails by it, and says so.
-        return id_ not in self.nodes and any(one.node.id == id_ for one in self.sides(progress))
+        return id_ not in self.nodes and any(one.node.id == id_ for one in self.side_nodes(progress))
 
-    def over_budget(self, progress: Progress) -> str:
-        """Return which budget is used up, nothing if none is."""
+    def why_over_budget(self, progress: WorkflowProgress) -> str:
+        """Return which budget is used up, empty if none is."""
         budgets = self.definition.budgets
         if budgets.tokens and progress.tokens > budgets.tokens:
             return f"{progress.tokens} tokens of {budgets.tokens} are used up"
@@ -204,40 +206,40 @@ class Flow:
             return f"{progress.cost / 1e6:.2f} USD of {budgets.cents / 100:.2f} are used up"
         return ""
 
-    def verdict(self, progress: Progress) -> Verdict | None:
-        """Return how it ended, None while somebody has to answer."""
+    def verdict(self, progress: WorkflowProgress) -> WorkflowVerdict | None:
+        """Return the final status, None while somebody has to answer."""
         open_ = ("proposed", "waiting", "approved", "unknown")
         if progress.questions or any(one.status in open_ for one in progress.actions.values()):
             return None
         if all(progress.status(id_) == "completed" for id_ in self.nodes):
-            return Verdict(True, "")
+            return WorkflowVerdict(True, "")
         failed = next((f"{id_}: {one.why}" for id_, one in progress.nodes.items() if one.status == "failed"), "")
-        return Verdict(False, self.stopped(progress) or failed or "it came to no end")
+        return WorkflowVerdict(False, self.why_stopped(progress) or failed or "it came to no end")
 
 
-def _only_denied(progress: Progress, state: NodeState) -> bool:
-    """True for a node that failed by a no of somebody and by nothing else."""
+def _only_denied(progress: WorkflowProgress, state: NodeState) -> bool:
+    """Return True for a node that failed only because somebody denied its action."""
     wrong = {name: one.why for name, one in state.steps.items() if one.ok is False}
-    told = any(state.why.startswith(f"{name}: {why}") for name, why in wrong.items())
-    return all(_is_denial(progress, one) for one in [*wrong.values(), *([] if told else [state.why])])
+    handoff_of = any(state.why.startswith(f"{name}: {why}") for name, why in wrong.items())
+    return all(_is_denial(progress, one) for one in [*wrong.values(), *([] if handoff_of else [state.why])])
 
 
-def _is_denial(progress: Progress, why: str) -> bool:
+def _is_denial(progress: WorkflowProgress, why: str) -> bool:
     name, _, rest = why.partition(" ")
     known = progress.actions.get(name)
     return known is not None and known.status == "denied" and rest.startswith("denied")
 
 
-def side_of(action: str) -> str:
-    """Return the id of the first node that an approved handoff brings in; the log's own fold knows it by that."""
+def side_node_id(action: str) -> str:
+    """Return the id of the first node that an approved handoff adds; the fold of the log uses the same id."""
     return f"handoff-{action}"
 
 
-def is_agent(one: WorkflowNode) -> bool:
-    """True for a node that is worked on by a program in the run's worktree: what it changed there is its proposal."""
+def runs_in_worktree(one: WorkflowNode) -> bool:
+    """Return True for a node carried out by a program in the run's worktree; its changes there are its proposal."""
     return one.type == "command" or (one.type == "exec" and one.adapter in ADAPTERS)
 
 
-def receiver_of(needs: str) -> Specialist:
-    """Return whom a node that is blocked hands over to."""
+def receiver_for_need(needs: str) -> Specialist:
+    """Return the type of node that a blocked node hands over to."""
     return "researcher" if needs == "needs_research" else "planner"

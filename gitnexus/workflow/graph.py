@@ -1,4 +1,4 @@
-"""Who waits for whom: whether it can be carried out at all, in which order, and what may be done side by side. Pure."""
+"""Checks a dependency graph, and computes its order and which nodes may run in parallel. Pure."""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,7 @@ Edges = Sequence[tuple[str, ...]]
 
 
 def check_graph(ids: Sequence[str], edges: Edges, uses: Mapping[str, Sequence[str]], where: str) -> None:
-    """Refuse nodes and edges that are no plan of work. Raises: Invalid, naming the node."""
+    """Raise an error for nodes and edges that cannot be carried out. Raises: Invalid, naming the node."""
     known: set[str] = set()
     for id_ in ids:
         if id_ in known:
@@ -19,21 +19,21 @@ def check_graph(ids: Sequence[str], edges: Edges, uses: Mapping[str, Sequence[st
     for edge in edges:
         _check_edge(edge, known, seen, where)
         seen.add(edge)
-    stuck = [id_ for id_ in ids if id_ not in set(order(ids, edges))]
+    stuck = [id_ for id_ in ids if id_ not in set(topological_order(ids, edges))]
     if stuck:
-        ring = circle(stuck, edges)
+        ring = find_circular_wait(stuck, edges)
         behind = [id_ for id_ in stuck if id_ not in ring]
         words = f"{where}: nodes wait for each other: {' → '.join([*ring, ring[0]])}"
         raise Invalid(
-            f"{words}; {', '.join(behind)} {_is_are(behind)} never reached" if behind else words,
+            f"{words}; {', '.join(behind)} {_is_or_are(behind)} never reached" if behind else words,
             hint=f"take one of the edges of {ring[0]} out",
         )
     for id_, used in uses.items():
-        _check_uses(id_, used, known, before(id_, edges), where)
+        _check_uses(id_, used, known, nodes_before(id_, edges), where)
 
 
-def order(ids: Sequence[str], edges: Edges) -> tuple[str, ...]:
-    """Return the ids so that each comes after those it waits for, else as they stand; ids in a circle are left out."""
+def topological_order(ids: Sequence[str], edges: Edges) -> tuple[str, ...]:
+    """Return the ids in dependency order, else as given; ids in a cycle are left out."""
     place = {id_: at for at, id_ in enumerate(ids)}
     waits = dict.fromkeys(ids, 0)
     after: dict[str, list[str]] = {id_: [] for id_ in ids}
@@ -53,27 +53,29 @@ def order(ids: Sequence[str], edges: Edges) -> tuple[str, ...]:
     return tuple(found)
 
 
-def ready(
+def ready_nodes(
     ids: Sequence[str], edges: Edges, done: Collection[str], running: Collection[str], limit: int
 ) -> tuple[str, ...]:
-    """Return which nodes may begin now, beside those that run, in order; never so many that more than `limit` run."""
+    """Return the nodes that may start now, in order, so that at most `limit` run."""
     waiting = {second for first, second in edges if first not in done}
-    free = [id_ for id_ in order(ids, edges) if id_ not in waiting and id_ not in done and id_ not in running]
+    free = [
+        id_ for id_ in topological_order(ids, edges) if id_ not in waiting and id_ not in done and id_ not in running
+    ]
     return tuple(free[: max(0, limit - len(running))])
 
 
-def waves(ids: Sequence[str], edges: Edges, limit: int) -> tuple[tuple[str, ...], ...]:
-    """Return the nodes in groups that may run side by side, as if all took the same time."""
+def parallel_waves(ids: Sequence[str], edges: Edges, limit: int) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes in groups that may run in parallel, as if all took the same time."""
     done: set[str] = set()
     found = []
-    while now := ready(ids, edges, done, (), limit):
+    while now := ready_nodes(ids, edges, done, (), limit):
         found.append(now)
         done.update(now)
     return tuple(found)
 
 
-def before(id_: str, edges: Edges) -> frozenset[str]:
-    """Return all that must be done before a node."""
+def nodes_before(id_: str, edges: Edges) -> frozenset[str]:
+    """Return all nodes that must be completed before a node."""
     above: dict[str, list[str]] = {}
     for first, second in edges:
         above.setdefault(second, []).append(first)
@@ -86,8 +88,8 @@ def before(id_: str, edges: Edges) -> frozenset[str]:
     return frozenset(found)
 
 
-def circle(stuck: Sequence[str], edges: Edges) -> list[str]:
-    """Return one circle among nodes that can never begin: going back from any of them must come by twice."""
+def find_circular_wait(stuck: Sequence[str], edges: Edges) -> list[str]:
+    """Return one cycle among nodes that can never start, found by walking back from any of them."""
     from_: dict[str, str] = {}
     for first, second in sorted(edges, reverse=True):
         if first in stuck:
@@ -124,5 +126,5 @@ def _check_uses(id_: str, used: Sequence[str], known: Collection[str], earlier: 
         raise Invalid(f"{where}: node {id_} uses a node twice")
 
 
-def _is_are(names: Sequence[str]) -> str:
+def _is_or_are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"

@@ -1,4 +1,4 @@
-"""Macros: workflows that have a name. The built-in ones, and how each becomes a definition for a prompt."""
+"""Macros: the built-in named workflows, and their expansion to a definition for a prompt."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -9,13 +9,13 @@ from gitnexus.workflow.definition import (
     Specialist,
     WorkflowBudgets,
     WorkflowDefinition,
-    checked,
-    node,
+    check_workflow,
+    make_node,
 )
 
 
-class Part(NamedTuple):
-    """One node of a chain: its id, what kind of work, who does it (nobody: as the project says), what it is told."""
+class MacroPart(NamedTuple):
+    """One node of a chain: its id, type, adapter (empty: the project's default) and instructions."""
 
     id: str
     type: NodeType
@@ -24,14 +24,14 @@ class Part(NamedTuple):
 
 
 class Macro(NamedTuple):
-    """A chain of parts with a name, and one line about it."""
+    """A named chain of parts with a one-line description."""
 
     name: str
     about: str
-    parts: tuple[Part, ...]
+    parts: tuple[MacroPart, ...]
 
 
-_RESEARCH, _PLAN, _EXEC = Part("research", "research"), Part("plan", "plan"), Part("exec", "exec")
+_RESEARCH, _PLAN, _EXEC = MacroPart("research", "research"), MacroPart("plan", "plan"), MacroPart("exec", "exec")
 # The safe baseline: what is taken where nothing in a prompt says more.
 DEFAULT = "research-plan-exec"
 _ALL = (
@@ -45,40 +45,40 @@ _ALL = (
     Macro(
         "analyze-patch-exec",
         "the executor looks first, the plan is changed after that, then it is carried out",
-        (Part("analyze", "research"), Part("patch", "plan_patch"), _EXEC),
+        (MacroPart("analyze", "research"), MacroPart("patch", "plan_patch"), _EXEC),
     ),
     Macro(
         "unblock",
         "what an executor that is blocked needs: research, a change of the plan, and on",
-        (_RESEARCH, Part("patch", "plan_patch"), Part("resume", "exec")),
+        (_RESEARCH, MacroPart("patch", "plan_patch"), MacroPart("resume", "exec")),
     ),
-    Macro("exec-review", "make the change, then have it looked at", (_EXEC, Part("review", "review"))),
+    Macro("exec-review", "make the change, then have it looked at", (_EXEC, MacroPart("review", "review"))),
 )
 MACROS: dict[str, Macro] = {macro.name: macro for macro in _ALL}
 
 
-def of_steps(steps: frozenset[str]) -> Macro:
-    """Return the built-in macro that includes just these of research, plan and exec; the default for none."""
+def macro_for_steps(steps: frozenset[str]) -> Macro:
+    """Return the built-in macro with exactly these of research, plan and exec; the default for none."""
     name = "-".join(step for step in ("research", "plan", "exec") if step in steps)
     return MACROS[name or DEFAULT]
 
 
-def expanded(
+def expand_macro(
     macro: Macro,
     prompt: str,
     specialists: Mapping[Specialist, str],
     budgets: WorkflowBudgets | None = None,
 ) -> WorkflowDefinition:
-    """Return a macro as the workflow for a prompt: a chain, each node given the outputs of all before it."""
+    """Return a macro as a workflow for a prompt: a chain in which each node gets the outputs of all before it."""
     nodes = []
     for at, part in enumerate(macro.parts):
-        made = node(part.id, part.type, adapter=part.adapter, prompt=part.prompt)
+        made = make_node(part.id, part.type, adapter=part.adapter, prompt=part.prompt)
         if not part.adapter and specialists.get(made.specialist):
-            made = node(part.id, part.type, adapter=specialists[made.specialist], prompt=part.prompt)
+            made = make_node(part.id, part.type, adapter=specialists[made.specialist], prompt=part.prompt)
         uses = tuple(earlier.id for earlier in macro.parts[:at])
         nodes.append(made.changed(inputs=made.inputs.changed(uses=uses)))
     edges = tuple((one.id, other.id) for one, other in pairwise(nodes))
     made_of = WorkflowDefinition(
         name=macro.name, prompt=prompt, nodes=tuple(nodes), edges=edges, budgets=budgets or WorkflowBudgets()
     )
-    return checked(made_of, f"the workflow {macro.name}")
+    return check_workflow(made_of, f"the workflow {macro.name}")

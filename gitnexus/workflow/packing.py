@@ -1,15 +1,15 @@
-"""Batches: steps of a plan in their order, as many as fit; and what to ask of the planner where one does not. Pure."""
+"""Groups the steps of a plan into batches within limits, and requests a split of steps that are too big. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gitnexus.base.record import Record
-from gitnexus.workflow.budget import Cost, Plan, PlanStep, Weights, cost_of, touched
+from gitnexus.base.document import Document, Many
+from gitnexus.workflow.budget import CostWeights, CountedPlan, CountedStep, StepCost, cost_of_step, files_matching
 from gitnexus.workflow.definition import WorkflowBudgets
 
 
-class Limits(NamedTuple):
-    """What one batch may take; 0 is no limit."""
+class BatchLimits(NamedTuple):
+    """The limits of one batch; 0 is no limit."""
 
     cu: int = 40
     steps: int = 8
@@ -17,68 +17,70 @@ class Limits(NamedTuple):
     risk: int = 6
 
 
-class Batch(Record):
-    """Steps that run together, and what they take in all."""
+class PackedBatch(Document):
+    """Steps that run together, and their total cost."""
 
-    steps: tuple[str, ...]
+    steps: Many[str]
     cu: int
     ctx_kib: int
     risk: int
 
 
-class Over(Record):
-    """One limit that a step breaks by itself."""
+class BrokenLimit(Document):
+    """One limit that a step exceeds by itself."""
 
     limit: str
     has: int
     may: int
 
 
-class SplitRequest(Record):
-    """What the planner is asked: a change of the plan that makes smaller steps of one. It runs once that is approved.
+class SplitRequest(Document):
+    """A request to the planner to split one step; the step runs once that change is approved.
 
-    `parts` is a proposal, files in groups that would fit; empty where files are not what makes the step too big.
+    `parts` is a proposal of file groups that would fit; empty if the files are not the reason.
     """
 
     plan: str
     step: str
-    over: tuple[Over, ...]
+    over: Many[BrokenLimit]
     why: str
-    parts: tuple[tuple[str, ...], ...] = ()
+    parts: Many[Many[str]] = ()
 
 
-class Packed(Record):
-    """What can run now, batch by batch, what must be split, and which steps wait for that."""
+class PackedPlan(Document):
+    """The batches that can run now, the steps that must be split, and the steps that wait for that."""
 
-    batches: tuple[Batch, ...]
-    splits: tuple[SplitRequest, ...] = ()
-    held: tuple[str, ...] = ()
-
-
-def limits_of(budgets: WorkflowBudgets) -> Limits:
-    """Return the limits of a batch in the budgets of a workflow."""
-    return Limits(budgets.max_batch_cu, budgets.max_batch_steps, budgets.max_ctx_kib, budgets.max_batch_risk)
+    batches: Many[PackedBatch]
+    splits: Many[SplitRequest] = ()
+    held: Many[str] = ()
 
 
-def packed(plan: Plan, sizes: Mapping[str, int], weights: Weights, limits: Limits) -> Packed:
-    """Return the batches of a plan. What comes after a step that is too big waits: the order of a plan is kept."""
-    costs = [cost_of(step, sizes, weights) for step in plan.steps]
-    oversized = [at for at, cost in enumerate(costs) if over(cost, limits)]
+def batch_limits(budgets: WorkflowBudgets) -> BatchLimits:
+    """Return the limits of a batch from the budgets of a workflow."""
+    return BatchLimits(budgets.max_batch_cu, budgets.max_batch_steps, budgets.max_ctx_kib, budgets.max_batch_risk)
+
+
+def pack_plan(plan: CountedPlan, sizes: Mapping[str, int], weights: CostWeights, limits: BatchLimits) -> PackedPlan:
+    """Return the batches of a plan. Steps after one that is too big wait, because the order of a plan is kept."""
+    costs = [cost_of_step(step, sizes, weights) for step in plan.steps]
+    oversized = [at for at, cost in enumerate(costs) if limits_broken_by(cost, limits)]
     until = oversized[0] if oversized else len(costs)
-    splits = tuple(_split(plan, plan.steps[at], costs[at], sizes, weights, limits) for at in oversized)
-    return Packed(
-        batches=batched(costs[:until], limits), splits=splits, held=tuple(cost.step for cost in costs[until:])
+    splits = tuple(_split_request(plan, plan.steps[at], costs[at], sizes, weights, limits) for at in oversized)
+    return PackedPlan(
+        batches=group_into_batches(costs[:until], limits),
+        splits=splits,
+        held=tuple(cost.step for cost in costs[until:]),
     )
 
 
-def patched(plan: Plan, splits: Sequence[SplitRequest]) -> Plan:
-    """Return the plan with each step split as proposed: a step for each part, with its commands, risk and questions.
+def plan_with_splits(plan: CountedPlan, splits: Sequence[SplitRequest]) -> CountedPlan:
+    """Return the plan with each step split as proposed: one step per part, with its commands, risk and questions.
 
-    It is a proposal: a person or the planner may cut otherwise. Steps without parts stay.
+    It is a proposal: a user or the planner may split differently. Steps without parts are unchanged.
     """
     parts = {split.step: split.parts for split in splits if split.parts}
     taken = {step.id for step in plan.steps}
-    steps: list[PlanStep] = []
+    steps: list[CountedStep] = []
     for step in plan.steps:
         for at, files in enumerate(parts.get(step.id, ()), 1):
             id_ = f"{step.id}.{at}"
@@ -90,16 +92,16 @@ def patched(plan: Plan, splits: Sequence[SplitRequest]) -> Plan:
     return plan.changed(steps=tuple(steps))
 
 
-def batched(costs: Sequence[Cost], limits: Limits) -> tuple[Batch, ...]:
-    """Return the costs in batches: each takes the next step as long as that breaks no limit."""
-    found: list[list[Cost]] = []
+def group_into_batches(costs: Sequence[StepCost], limits: BatchLimits) -> tuple[PackedBatch, ...]:
+    """Return the costs in batches: each takes the next step as long as no limit is exceeded."""
+    found: list[list[StepCost]] = []
     for cost in costs:
-        if found and _fits([*found[-1], cost], limits):
+        if found and _fits_limits([*found[-1], cost], limits):
             found[-1].append(cost)
         else:
             found.append([cost])
     return tuple(
-        Batch(
+        PackedBatch(
             steps=tuple(one.step for one in group),
             cu=sum(one.cu for one in group),
             ctx_kib=sum(one.ctx_kib for one in group),
@@ -109,17 +111,17 @@ def batched(costs: Sequence[Cost], limits: Limits) -> tuple[Batch, ...]:
     )
 
 
-def over(cost: Cost, limits: Limits) -> tuple[Over, ...]:
-    """Return the limits that a step breaks even alone."""
+def limits_broken_by(cost: StepCost, limits: BatchLimits) -> tuple[BrokenLimit, ...]:
+    """Return the limits that a step exceeds by itself."""
     rows = (
         ("cu", cost.cu, limits.cu),
         ("ctxKib", cost.ctx_kib, limits.ctx_kib),
         ("risk", cost.counts.risk, limits.risk),
     )
-    return tuple(Over(limit=name, has=has, may=may) for name, has, may in rows if may and has > may)
+    return tuple(BrokenLimit(limit=name, has=has, may=may) for name, has, may in rows if may and has > may)
 
 
-def _fits(group: Sequence[Cost], limits: Limits) -> bool:
+def _fits_limits(group: Sequence[StepCost], limits: BatchLimits) -> bool:
     sums = (
         sum(one.cu for one in group),
         len(group),
@@ -129,35 +131,44 @@ def _fits(group: Sequence[Cost], limits: Limits) -> bool:
     return all(not may or has <= may for has, may in zip(sums, limits, strict=True))
 
 
-def _split(
-    plan: Plan, step: PlanStep, cost: Cost, sizes: Mapping[str, int], weights: Weights, limits: Limits
+def _split_request(
+    plan: CountedPlan,
+    step: CountedStep,
+    cost: StepCost,
+    sizes: Mapping[str, int],
+    weights: CostWeights,
+    limits: BatchLimits,
 ) -> SplitRequest:
-    broken = over(cost, limits)
+    broken = limits_broken_by(cost, limits)
     said = ", ".join(f"{one.has} {_UNITS[one.limit]} of {one.may}" for one in broken)
     return SplitRequest(
         plan=plan.id,
         step=step.id,
         over=broken,
         why=f"{step.id} takes {said}; split it into steps that fit",
-        parts=_parts(step, sizes, weights, limits),
+        parts=_files_in_groups(step, sizes, weights, limits),
     )
 
 
-def _parts(step: PlanStep, sizes: Mapping[str, int], weights: Weights, limits: Limits) -> tuple[tuple[str, ...], ...]:
-    """Return the files of a step in groups, folder by folder, each with the step's commands and risk within limits."""
-    files = sorted(touched(step.files, sizes), key=lambda path: (path.rpartition("/")[0], path))
+def _files_in_groups(
+    step: CountedStep, sizes: Mapping[str, int], weights: CostWeights, limits: BatchLimits
+) -> tuple[tuple[str, ...], ...]:
+    """Return the files of a step in groups by folder, each within the limits with the step's commands and risk."""
+    files = sorted(files_matching(step.files, sizes), key=lambda path: (path.rpartition("/")[0], path))
     groups: list[list[str]] = []
     for path in files:
-        if groups and _allowed(step, [*groups[-1], path], sizes, weights, limits):
+        if groups and _is_within_limits(step, [*groups[-1], path], sizes, weights, limits):
             groups[-1].append(path)
         else:
             groups.append([path])
-    helps = len(groups) > 1 and all(_allowed(step, group, sizes, weights, limits) for group in groups)
+    helps = len(groups) > 1 and all(_is_within_limits(step, group, sizes, weights, limits) for group in groups)
     return tuple(map(tuple, groups)) if helps else ()
 
 
-def _allowed(step: PlanStep, files: Sequence[str], sizes: Mapping[str, int], weights: Weights, limits: Limits) -> bool:
-    return not over(cost_of(step.changed(files=tuple(files)), sizes, weights), limits)
+def _is_within_limits(
+    step: CountedStep, files: Sequence[str], sizes: Mapping[str, int], weights: CostWeights, limits: BatchLimits
+) -> bool:
+    return not limits_broken_by(cost_of_step(step.changed(files=tuple(files)), sizes, weights), limits)
 
 
 _UNITS = {"cu": "complexity units", "ctxKib": "KiB of context", "risk": "risk"}

@@ -1,7 +1,7 @@
-"""Plans and research as papers: JSON for programs with an id and where it comes from, Markdown for people.
+"""Renders plans and research as documents: JSON with an id and its origin for programs, Markdown for people. Pure.
 
-Both are documents of the doc graph: `plans/` and `research/` on the state ref, linked by id. What a specialist quotes
-is written so that nothing in it becomes a link, a heading or a row of the paper. Pure.
+Both are documents of the doc graph: `plans/` and `research/` on the state ref, linked by id. Quoted text is escaped, so
+that nothing in it becomes a link, a heading or a row of the document.
 """
 
 import hashlib
@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gitnexus.base.canonical import document
+from gitnexus.base.canonical import json_document
+from gitnexus.base.frontmatter import render_front_matter
 from gitnexus.base.record import Record
-from gitnexus.base.text import visible
+from gitnexus.base.text import make_visible
 from gitnexus.docgraph.store import NEXUS, PLANS, RESEARCH
 from gitnexus.prompts.model import Form, Plan, PlanStep, ResearchBundle
 
@@ -23,8 +24,8 @@ _SIGNS = re.compile(r"([\\`*_\[\]<>{}|&~!#])")
 _FIRST = re.compile(r"^([-+>=:]|\d+(?=[.)]))")
 
 
-class Origin(Record):
-    """Where a paper comes from: the run and its node, who wrote it, and the commits that were looked at."""
+class PaperOrigin(Record):
+    """The origin of a document: the run and node, its author, and the commits it is based on."""
 
     run: str
     node: str
@@ -34,111 +35,114 @@ class Origin(Record):
     task: str = ""
 
 
-def paper_id(kind: str, origin: Origin) -> str:
-    """Return the id of a paper: research.RUN.NODE, plan.RUN.NODE, as short as ids have to be."""
+def paper_id(kind: str, origin: PaperOrigin) -> str:
+    """Return the id of a document: research.RUN.NODE or plan.RUN.NODE, shortened to the maximum length of ids."""
     plain = _PLAIN.sub("-", f"{kind}.{origin.run}.{origin.node}")
     if len(plain) <= LONGEST_ID:
         return plain
     return f"{plain[: LONGEST_ID - 9]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
 
 
-def papers_of(output: Plan | ResearchBundle, origin: Origin, kind: str = "") -> dict[str, bytes]:
-    """Return the files of a paper by their paths on the state ref. `kind`: plan, research or review."""
+def paper_files(output: Plan | ResearchBundle, origin: PaperOrigin, kind: str = "") -> dict[str, bytes]:
+    """Return the files of a document by their paths on the state ref. `kind`: plan, research or review."""
     kind = kind or ("plan" if isinstance(output, Plan) else "research")
     id_ = paper_id(kind, origin)
     folder = (PLANS if isinstance(output, Plan) else RESEARCH).removeprefix(NEXUS)
     path = f"{folder}/{id_}.json"
-    text = plan_text(output) if isinstance(output, Plan) else research_text(output, kind)
-    whole = "\n".join([*_front(id_, origin), text])
-    return {path: document(paper(output, origin, id_)), f"{folder}/{id_}.md": whole.encode("utf-8", "replace")}
+    text = render_plan(output) if isinstance(output, Plan) else render_research(output, kind)
+    whole = "\n".join([*_front_matter_lines(id_, origin), text])
+    return {
+        path: json_document(paper_as_json(output, origin, id_)),
+        f"{folder}/{id_}.md": whole.encode("utf-8", "replace"),
+    }
 
 
-def paper(output: Form, origin: Origin, id_: str) -> dict[str, Any]:
-    """Return the JSON of a paper: the output's own fields, with the id and where it comes from beside them."""
+def paper_as_json(output: Form, origin: PaperOrigin, id_: str) -> dict[str, Any]:
+    """Return the JSON of a document: the output's own fields, with id and origin added."""
     told = {key: value for key, value in origin.plain().items() if value}
     return {"id": id_, "origin": told, **output.plain()}
 
 
-def plan_in(value: dict[str, Any], where: str) -> Plan:
-    """Return the plan in the JSON of a paper, or in a plan as a specialist gives it. Raises: Invalid."""
+def parse_plan_paper(value: dict[str, Any], where: str) -> Plan:
+    """Return the plan in the JSON of a document or of a specialist's output. Raises: Invalid."""
     return Plan.from_value({key: item for key, item in value.items() if key not in ("id", "origin")}, where)
 
 
-def research_in(value: dict[str, Any], where: str) -> ResearchBundle:
-    """Return the research in the JSON of a paper, or as a specialist gives it. Raises: Invalid."""
+def parse_research_paper(value: dict[str, Any], where: str) -> ResearchBundle:
+    """Return the research in the JSON of a document or of a specialist's output. Raises: Invalid."""
     return ResearchBundle.from_value({key: item for key, item in value.items() if key not in ("id", "origin")}, where)
 
 
-def research_text(bundle: ResearchBundle, kind: str = "research") -> str:
-    """Return research or a review for people: the summary, claims with their sources, what follows, what is open."""
-    lines = [f"# {kind.capitalize()}: {_title(bundle.question)}", "", "SUMMARY:", ""]
-    lines += [f"- {_line(one)}" for one in _sentences(bundle.summary)] or ["- nothing was found"]
+def render_research(bundle: ResearchBundle, kind: str = "research") -> str:
+    """Render research or a review as Markdown: summary, claims with sources, implications, open questions."""
+    lines = [f"# {kind.capitalize()}: {_format_title(bundle.question)}", "", "SUMMARY:", ""]
+    lines += [f"- {_escape_markdown(one)}" for one in _split_sentences(bundle.summary)] or ["- nothing was found"]
     lines += ["", "CLAIMS:"] if bundle.claims else []
     for claim in bundle.claims:
-        lines.append(f"- {_line(claim.text)} ({claim.confidence} %)")
-        lines += [f"  - {_code(ref)}" for ref in claim.citations]
-    lines += _listed("CONSTRAINTS", bundle.constraints)
-    lines += _listed("OPEN_QUESTIONS", bundle.unresolved)
+        lines.append(f"- {_escape_markdown(claim.text)} ({claim.confidence} %)")
+        lines += [f"  - {_as_inline_code(ref)}" for ref in claim.citations]
+    lines += _list_section("CONSTRAINTS", bundle.constraints)
+    lines += _list_section("OPEN_QUESTIONS", bundle.unresolved)
     return "\n".join(lines) + "\n"
 
 
-def plan_text(plan: Plan) -> str:
-    """Return a plan for people: each step with what it touches, what proves it, and what it waits for."""
-    lines = [f"# Plan: {_title(plan.goal)}", "", "STEPS:"]
+def render_plan(plan: Plan) -> str:
+    """Render a plan as Markdown: each step with its files, acceptance criteria and dependencies."""
+    lines = [f"# Plan: {_format_title(plan.goal)}", "", "STEPS:"]
     for step in plan.steps:
-        lines.append(f"- {_line(step.id)}: {_line(step.title)}")
-        lines += [f"  - {row}" for row in _told(step)]
-    lines += _listed("OPEN_QUESTIONS", plan.questions)
+        lines.append(f"- {_escape_markdown(step.id)}: {_escape_markdown(step.title)}")
+        lines += [f"  - {row}" for row in _details_of_step(step)]
+    lines += _list_section("OPEN_QUESTIONS", plan.questions)
     return "\n".join(lines) + "\n"
 
 
-def _told(step: PlanStep) -> Iterator[str]:
+def _details_of_step(step: PlanStep) -> Iterator[str]:
     if step.files:
-        yield f"files: {', '.join(map(_code, step.files))}"
+        yield f"files: {', '.join(map(_as_inline_code, step.files))}"
     if step.baml is not None:
         diffs = sum(key.startswith("diff") for key in step.baml.inputs)
         if diffs:
             yield f"patches: {diffs}"
-    yield from (f"run: {_code(' '.join(argv))}" for argv in step.commands)
-    yield from (f"must hold: {_line(one)}" for one in step.accept)
-    yield from (f"open: {_line(one)}" for one in step.questions)
+    yield from (f"run: {_as_inline_code(' '.join(argv))}" for argv in step.commands)
+    yield from (f"must hold: {_escape_markdown(one)}" for one in step.accept)
+    yield from (f"open: {_escape_markdown(one)}" for one in step.questions)
     if step.depends:
-        yield f"after: {', '.join(map(_line, step.depends))}"
+        yield f"after: {', '.join(map(_escape_markdown, step.depends))}"
     if step.risk:
         yield f"risk: {step.risk} of 3"
 
 
-def _front(id_: str, origin: Origin) -> list[str]:
+def _front_matter_lines(id_: str, origin: PaperOrigin) -> list[str]:
     rows = [f"ID: {id_}", "LINKS:", f"  - run: {json.dumps(origin.run)}"]
     rows += [f"  - task: {json.dumps(origin.task)}"] if origin.task else []
     told = [("BY", origin.by), ("BASE", origin.base), ("STATE", origin.state)]
-    return ["---", *rows, *(f"{name}: {json.dumps(value)}" for name, value in told if value), "---", ""]
+    return render_front_matter([*rows, *(f"{name}: {json.dumps(value)}" for name, value in told if value)]).split("\n")
 
 
-def _listed(name: str, rows: Sequence[str]) -> list[str]:
-    return ["", f"{name}:", *(f"- {_line(row)}" for row in rows)] if rows else []
+def _list_section(name: str, rows: Sequence[str]) -> list[str]:
+    return ["", f"{name}:", *(f"- {_escape_markdown(row)}" for row in rows)] if rows else []
 
 
-def _sentences(text: str) -> list[str]:
-    """Return a text as rows: its lines, and long ones sentence by sentence; the doc graph wants rows, not prose."""
+def _split_sentences(text: str) -> list[str]:
+    """Return a text as rows, one per line or sentence; the doc graph wants rows, not prose."""
     parts = [part for line in text.split("\n") for part in re.split(r"(?<=[.!?])\s+(?=[A-Z“])", line)]
     return [part.strip() for part in parts if part.strip()]
 
 
-def _title(text: str) -> str:
+def _format_title(text: str) -> str:
     plain = " ".join(text.split())
-    return _line(plain if len(plain) <= 200 else f"{plain[:199]}…")
+    return _escape_markdown(plain if len(plain) <= 200 else f"{plain[:199]}…")
 
 
-def _line(text: str) -> str:
-    """Return a text on one line in which Markdown finds nothing."""
-    plain = " ".join(visible(text).split())
+def _escape_markdown(text: str) -> str:
+    """Return a text on one line with all Markdown escaped."""
+    plain = " ".join(make_visible(text).split())
     return _FIRST.sub(r"\\\1", _SIGNS.sub(r"\\\1", plain)) or "(nothing)"
 
 
-def _code(text: str) -> str:
-    """Return a text as code, in as many marks as it takes."""
-    plain = " ".join(visible(text).split())
+def _as_inline_code(text: str) -> str:
+    """Return a text as inline code, with as many backticks as it needs."""
+    plain = " ".join(make_visible(text).split())
     longest = max((len(run) for run in re.findall(r"`+", plain)), default=0)
     mark = "`" * (longest + 1)
     return f"{mark} {plain} {mark}" if "`" in plain else f"`{plain or ' '}`"

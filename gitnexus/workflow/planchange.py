@@ -1,4 +1,4 @@
-"""A plan with changes in it: what a planner says becomes a new plan, or the reason why it cannot. Pure."""
+"""Applies a planner's changes to a plan: returns the new plan, or the reason why it is invalid. Pure."""
 
 from collections.abc import Collection, Sequence
 
@@ -9,27 +9,27 @@ from gitnexus.prompts.model import Plan, PlanChanges, PlanStep, StepChange
 MOST_STEPS = 1000
 
 
-def changed_plan(plan: Plan, changes: PlanChanges, done: Collection[str] = ()) -> Plan:
-    """Return the plan with all changes, one after the other. Steps that are `done` stay as they were carried out.
+def apply_plan_changes(plan: Plan, changes: PlanChanges, done: Collection[str] = ()) -> Plan:
+    """Return the plan with all changes applied in order. Steps in `done` stay unchanged.
 
-    Who waited for a step that was split waits for all of its parts; who waited for one that is gone waits for what that
-    waited for. Raises: Invalid, for who proposed it.
+    Dependents of a split step wait for all of its parts; dependents of a removed step wait for its dependencies.
+    Raises: Invalid, worded for the author of the changes.
     """
     steps = list(plan.steps)
     for change in changes.changes:
-        _refuse_done(change, done)
-        steps = _changed(steps, change)
+        _refuse_done_step(change, done)
+        steps = _apply_step_change(steps, change)
     found = plan.changed(steps=tuple(steps))
     if len(steps) > MOST_STEPS:
         raise Invalid(f"the plan would have more than {MOST_STEPS} steps")
     answer = function_named("MakePlan").answer(found.plain())
-    _refuse_circles(steps)
+    _refuse_late_dependencies(steps)
     assert isinstance(answer, Plan)  # noqa: S101 - which is what MakePlan answers with
     return answer
 
 
-def after_failed(steps: Sequence[PlanStep], failed: Collection[str]) -> frozenset[str]:
-    """Return the steps that cannot be done, since one that they depend on went wrong."""
+def steps_after_failed(steps: Sequence[PlanStep], failed: Collection[str]) -> frozenset[str]:
+    """Return the steps that cannot be done, because a step they depend on failed."""
     found = set(failed)
     for _ in steps:
         more = {step.id for step in steps if step.id not in found and found.intersection(step.depends)}
@@ -39,12 +39,12 @@ def after_failed(steps: Sequence[PlanStep], failed: Collection[str]) -> frozense
     return frozenset(found - set(failed))
 
 
-def _refuse_done(change: StepChange, done: Collection[str]) -> None:
+def _refuse_done_step(change: StepChange, done: Collection[str]) -> None:
     if change.op != "add" and change.step in done:
         raise Invalid(f"the step {change.step[:40]} is done already and cannot be changed", hint="add a step after it")
 
 
-def _changed(steps: list[PlanStep], change: StepChange) -> list[PlanStep]:
+def _apply_step_change(steps: list[PlanStep], change: StepChange) -> list[PlanStep]:
     at = next((place for place, step in enumerate(steps) if step.id == change.step), None)
     if at is None:
         if change.op == "add" and not change.step:
@@ -56,19 +56,19 @@ def _changed(steps: list[PlanStep], change: StepChange) -> list[PlanStep]:
     new = [step if step.depends else step.changed(depends=old.depends) for step in change.steps]
     # Parts of one step wait for each other only if they say so.
     instead = tuple(step.id for step in new) or old.depends
-    rest = [_repointed(step, old.id, instead) for step in steps[:at] + steps[at + 1 :]]
+    rest = [_with_new_dependency(step, old.id, instead) for step in steps[:at] + steps[at + 1 :]]
     return [*rest[:at], *new, *rest[at:]]
 
 
-def _repointed(step: PlanStep, old: str, instead: Sequence[str]) -> PlanStep:
+def _with_new_dependency(step: PlanStep, old: str, instead: Sequence[str]) -> PlanStep:
     if old not in step.depends:
         return step
     named = [one for dep in step.depends for one in (instead if dep == old else (dep,))]
     return step.changed(depends=tuple(dict.fromkeys(one for one in named if one != step.id)))
 
 
-def _refuse_circles(steps: Sequence[PlanStep]) -> None:
-    """Refuse a step that depends on one after it: the order of a plan is the order in which it is carried out."""
+def _refuse_late_dependencies(steps: Sequence[PlanStep]) -> None:
+    """Reject a step that depends on a later one: a plan is carried out in its order."""
     before: set[str] = set()
     known = {step.id for step in steps}
     for step in steps:

@@ -1,10 +1,11 @@
-"""How far a workflow is, folded from the events of its run and from nothing else: no clock, no disk, no network."""
+"""Computes the progress of a workflow from the events of its run alone. Pure: no clock, no disk, no network."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gitnexus.base.canonical import document
+from gitnexus.base.canonical import json_document
 from gitnexus.events.model import Event
 
 NodeStatus = Literal["", "started", "completed", "blocked", "failed"]
@@ -15,17 +16,19 @@ WHOLE = "-"
 
 @dataclass(slots=True)
 class StepState:
-    """A step: the digest of what its specialist gave, what was proposed for it, and how it ended."""
+    """A step: the digest of its specialist's output, its proposals, and how it ended."""
 
     result: str = ""
     actions: list[str] = field(default_factory=list)
     ok: bool | None = None
     why: str = ""
+    # What was wrong with what was proposed for it last.
+    feedback: str = ""
 
 
 @dataclass(slots=True)
-class Block:
-    """Why a node could not go on: what it needs, in which step, and the handoff or question that came of it."""
+class NodeBlock:
+    """Why a node is blocked: what it needs, in which step, and the resulting handoff or question."""
 
     needs: str
     why: str
@@ -37,8 +40,8 @@ class Block:
 
 
 @dataclass(slots=True)
-class Batch:
-    """Steps that are done together; `ok` is None while they are."""
+class BatchState:
+    """Steps that run together; `ok` is None while they run."""
 
     id: str
     steps: tuple[str, ...]
@@ -48,38 +51,41 @@ class Batch:
 
 @dataclass(slots=True)
 class NodeState:
-    """A node: how far it is, the digests of what it gave by name, its steps, and what stood in its way."""
+    """A node: its status, the digests of its outputs by name, its steps, and its blocks."""
 
     status: NodeStatus = ""
     attempts: int = 0
     why: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
     steps: dict[str, StepState] = field(default_factory=dict)
-    blocks: list[Block] = field(default_factory=list)
-    batches: list[Batch] = field(default_factory=list)
+    blocks: list[NodeBlock] = field(default_factory=list)
+    batches: list[BatchState] = field(default_factory=list)
     tokens: int = 0
     cost: int = 0
+    # How often each step was answered, right or wrong.
+    tries: Counter[str] = field(default_factory=Counter)
 
     @property
     def open_step(self) -> tuple[str, StepState] | None:
-        """The step whose specialist has answered, and which is not over."""
+        """The step whose specialist has answered and which has not ended."""
         return next(((name, one) for name, one in self.steps.items() if one.result and one.ok is None), None)
 
 
 @dataclass(slots=True)
 class ActionState:
-    """What was proposed, by whom, and what became of it. `by` is who said no."""
+    """A proposed action, its node, and its outcome. `by` is who denied it, `said` why, or the end of its output."""
 
     kind: str
     node: str
     status: ActionStatus = "proposed"
     ok: bool | None = None
     by: str = ""
+    said: str = ""
 
 
 @dataclass(slots=True)
-class Progress:
-    """The whole."""
+class WorkflowProgress:
+    """The progress of the whole workflow."""
 
     nodes: dict[str, NodeState] = field(default_factory=dict)
     actions: dict[str, ActionState] = field(default_factory=dict)
@@ -90,26 +96,26 @@ class Progress:
     seq: int = 0
 
     def node(self, id_: str) -> NodeState:
-        """Return the state of a node, made if there is none yet."""
+        """Return the state of a node, created if there is none yet."""
         return self.nodes.setdefault(id_, NodeState())
 
     def status(self, id_: str) -> NodeStatus:
-        """Return how far a node is, nothing if it never began."""
+        """Return the status of a node, empty if it never started."""
         found = self.nodes.get(id_)
         return found.status if found else ""
 
     @property
     def tokens(self) -> int:
-        """All tokens that were spent."""
+        """All tokens spent."""
         return sum(one.tokens for one in self.nodes.values())
 
     @property
     def cost(self) -> int:
-        """All that was paid, in millionths of a dollar."""
+        """The total cost, in millionths of a dollar."""
         return sum(one.cost for one in self.nodes.values())
 
     def fold(self, events: Iterable[Event]) -> None:
-        """Take in what happened."""
+        """Fold events into the progress."""
         for event in events:
             step = _STEPS.get(event.kind)
             if step is not None:
@@ -117,9 +123,9 @@ class Progress:
             self.seq = event.seq
 
     def state(self) -> bytes:
-        """Return the canonical bytes of where the workflow stands: equal for equal stories, on whatever machine.
+        """Return the canonical bytes of the progress: equal for equal histories, on any machine.
 
-        How many tokens a call took and who said no by which name is not part of it.
+        Token counts and the names of people who denied something are not included.
         """
         nodes = {
             id_: {
@@ -132,30 +138,32 @@ class Progress:
             for id_, one in self.nodes.items() if one.status
         }  # fmt: skip
         actions = {name: [one.kind, one.node, one.status, one.ok] for name, one in self.actions.items()}
-        return document({"nodes": nodes, "actions": actions, "ended": self.ended, "why": self.why})
+        return json_document({"nodes": nodes, "actions": actions, "ended": self.ended, "why": self.why})
 
 
-def _started(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_node_started(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body["node"])
     node.status, node.attempts, node.why = "started", node.attempts + 1, ""
 
 
-def _completed(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_node_completed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     run.node(body["node"]).status = "completed"
 
 
-def _failed(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_node_failed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body["node"])
     node.status, node.why = "failed", body["why"]
 
 
-def _blocked(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_node_blocked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body["node"])
     node.status, node.why = "blocked", body["why"]
-    node.blocks.append(Block(body.get("needs", ""), body["why"], body.get("step", ""), node.outputs.get(BLOCKED, "")))
+    node.blocks.append(
+        NodeBlock(body.get("needs", ""), body["why"], body.get("step", ""), node.outputs.get(BLOCKED, ""))
+    )
 
 
-def _kept(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_artifact_written(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     if "node" not in body:
         return
     node = run.node(body["node"])
@@ -164,28 +172,37 @@ def _kept(run: Progress, body: Mapping[str, Any]) -> None:
         node.steps.setdefault(body["step"], StepState()).result = body["digest"]
 
 
-def _step_finished(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_step_finished(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     step = run.node(body["node"]).steps.setdefault(body["step"], StepState())
     step.ok, step.why = body["ok"], body.get("why", "")
 
 
-def _batch_started(run: Progress, body: Mapping[str, Any]) -> None:
-    run.node(body["node"]).batches.append(Batch(body["batch"], tuple(body["steps"]), body["cu"]))
+def _on_step_retried(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
+    step = run.node(body["node"]).steps.setdefault(body["step"], StepState())
+    step.result, step.actions, step.feedback = "", [], body["why"]
 
 
-def _batch_finished(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_output_checked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
+    run.node(body["node"]).tries[body.get("step", WHOLE)] += 1
+
+
+def _on_batch_started(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
+    run.node(body["node"]).batches.append(BatchState(body["batch"], tuple(body["steps"]), body["cu"]))
+
+
+def _on_batch_finished(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     for batch in run.node(body.get("node", "")).batches:
         if batch.id == body["batch"]:
             batch.ok = body["ok"]
 
 
-def _proposed(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_action_proposed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node_id, name = body.get("node", ""), body["action"]
     if name in run.actions:
         return
     run.actions[name] = ActionState(body["actionKind"], node_id)
     if body.get("replaces") in run.actions:
-        _replaced(run, body["replaces"], name)
+        _replace_action(run, body["replaces"], name)
     elif node := run.nodes.get(node_id):
         if node.status == "blocked" and body["actionKind"] == "handoff" and node.blocks:
             node.blocks[-1].handoff = name
@@ -193,8 +210,8 @@ def _proposed(run: Progress, body: Mapping[str, Any]) -> None:
             found[1].actions.append(name)
 
 
-def _replaced(run: Progress, old: str, new: str) -> None:
-    """A patch that was made anew, or edited by a person, stands where the one before stood."""
+def _replace_action(run: WorkflowProgress, old: str, new: str) -> None:
+    """Replace an action by one that was made again or edited by a person."""
     run.actions[old].status = "denied"
     for node in run.nodes.values():
         for step in node.steps.values():
@@ -204,7 +221,7 @@ def _replaced(run: Progress, old: str, new: str) -> None:
 _AFTER: Mapping[str, ActionStatus] = {"allow": "approved", "ask": "waiting", "deny": "denied"}
 
 
-def _judged(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_action_judged(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     action = run.actions.get(body["action"])
     if action is None or action.status not in ("proposed", "waiting", "approved"):
         return
@@ -213,32 +230,33 @@ def _judged(run: Progress, body: Mapping[str, Any]) -> None:
     if not (action.status == "approved" and verdict == "ask" and action.by not in ("", "policy")):
         action.status = _AFTER[verdict]
     if verdict == "deny":
-        action.by = body["rule"]
+        action.by, action.said = body["rule"], body["why"]
 
 
-def _granted(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_permission_granted(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     action = run.actions.get(body["action"])
     if action is not None and action.status not in ("executed", "denied"):
         action.status, action.by = "approved", body["by"]
 
 
-def _denied(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_action_denied(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     action = run.actions.get(body["action"])
     if action is not None and action.status != "executed":
         action.status, action.by = "denied", body.get("by", "") or body.get("error", "")
+        action.said = body.get("why", "")
 
 
-def _intended(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_tool_intended(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     if action := run.actions.get(body["action"]):
         action.status = "unknown"
 
 
-def _executed(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_tool_executed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     if action := run.actions.get(body["action"]):
-        action.status, action.ok = "executed", body["ok"]
+        action.status, action.ok, action.said = "executed", body["ok"], body.get("result", "")
 
 
-def _asked(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_question_asked(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     run.asked += 1
     run.questions[body["question"]] = body.get("node", "")
     node = run.nodes.get(body.get("node", ""))
@@ -246,28 +264,31 @@ def _asked(run: Progress, body: Mapping[str, Any]) -> None:
         node.blocks[-1].question = body["question"]
 
 
-def _answered(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_question_answered(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.nodes.get(run.questions.pop(body["question"], ""))
-    for block in node.blocks if node else ():
+    if node is None:
+        return
+    for block in node.blocks:
         if block.question == body["question"]:
             block.answer = body["text"]
+            node.tries.clear()  # who was told more may try as often again
 
 
-def _spent(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_agent_spent(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     node = run.node(body.get("node", ""))
     node.tokens += body["input"] + body["output"]
     node.cost += body.get("cost", 0)
 
 
-def _finished(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_run_finished(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     run.ended, run.why = "completed" if body["ok"] else "failed", body.get("why", "")
 
 
-def _cancelled(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_run_cancelled(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     run.ended, run.why = "cancelled", body.get("why", "")
 
 
-def _resumed(run: Progress, body: Mapping[str, Any]) -> None:
+def _on_run_resumed(run: WorkflowProgress, body: Mapping[str, Any]) -> None:
     run.ended = run.why = ""
     for id_ in body.get("lost", ()):
         run.node(id_).steps.pop(WHOLE, None)
@@ -275,26 +296,28 @@ def _resumed(run: Progress, body: Mapping[str, Any]) -> None:
 
 # What a node that is blocked leaves behind, whole.
 BLOCKED = "blocked.json"
-_STEPS: Mapping[str, Callable[[Progress, Mapping[str, Any]], None]] = {
-    "node.started": _started,
-    "node.completed": _completed,
-    "node.failed": _failed,
-    "node.blocked": _blocked,
-    "artifact.written": _kept,
-    "step.finished": _step_finished,
-    "batch.started": _batch_started,
-    "batch.finished": _batch_finished,
-    "action.proposed": _proposed,
-    "action.judged": _judged,
-    "action.rejected": _denied,
-    "permission.granted": _granted,
-    "permission.denied": _denied,
-    "tool.intended": _intended,
-    "tool.executed": _executed,
-    "question.asked": _asked,
-    "question.answered": _answered,
-    "agent.spent": _spent,
-    "run.finished": _finished,
-    "run.cancelled": _cancelled,
-    "run.resumed": _resumed,
+_STEPS: Mapping[str, Callable[[WorkflowProgress, Mapping[str, Any]], None]] = {
+    "node.started": _on_node_started,
+    "node.completed": _on_node_completed,
+    "node.failed": _on_node_failed,
+    "node.blocked": _on_node_blocked,
+    "artifact.written": _on_artifact_written,
+    "step.finished": _on_step_finished,
+    "step.retried": _on_step_retried,
+    "output.checked": _on_output_checked,
+    "batch.started": _on_batch_started,
+    "batch.finished": _on_batch_finished,
+    "action.proposed": _on_action_proposed,
+    "action.judged": _on_action_judged,
+    "action.rejected": _on_action_denied,
+    "permission.granted": _on_permission_granted,
+    "permission.denied": _on_action_denied,
+    "tool.intended": _on_tool_intended,
+    "tool.executed": _on_tool_executed,
+    "question.asked": _on_question_asked,
+    "question.answered": _on_question_answered,
+    "agent.spent": _on_agent_spent,
+    "run.finished": _on_run_finished,
+    "run.cancelled": _on_run_cancelled,
+    "run.resumed": _on_run_resumed,
 }

@@ -1,38 +1,38 @@
-"""What a router answers: a workflow, how sure it is, what else could be meant, and one line of why."""
+"""The records of a router's answer: a workflow, its confidence, alternatives, and one line of reason."""
 
 from typing import Any, Literal
 
 from gitnexus.base.record import Record
-from gitnexus.workflow.definition import WorkflowDefinition, hash_of
+from gitnexus.workflow.definition import WorkflowDefinition, workflow_hash
 
 # Below this a prompt is ambiguous, and the card shows what else could be meant.
 SURE = 70
 Source = Literal["macro", "delegation", "rules", "model"]
 
 
-class Surroundings(Record):
-    """What a router may know besides the prompt: pointers and titles, no contents."""
+class RoutingContext(Record):
+    """What a router may know besides the prompt: references and titles, no contents."""
 
     mode: str = "default"
     agenda: str = ""
     recent: tuple[str, ...] = ()
 
 
-class Alternative(Record):
+class WorkflowAlternative(Record):
     """Another workflow that could be meant."""
 
     name: str
     about: str
 
 
-class Proposal(Record):
-    """What is proposed; nothing runs by it. `confidence` is in percent, `fallback` says why no model was heard."""
+class WorkflowProposal(Record):
+    """A proposed workflow; nothing is started. `confidence` is in percent, `fallback` says why no model was used."""
 
     definition: WorkflowDefinition
     source: Source
     confidence: int
     why: str
-    alternatives: tuple[Alternative, ...] = ()
+    alternatives: tuple[WorkflowAlternative, ...] = ()
     fallback: str = ""
 
     @property
@@ -40,11 +40,15 @@ class Proposal(Record):
         """True if a person should choose."""
         return self.confidence < SURE
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON for people's programs: with the hash that a run of it would carry."""
-        return {"workflow": self.definition.plain(), "definitionHash": hash_of(self.definition), **self._rest()}
+        return {
+            "workflow": self.definition.plain(),
+            "definitionHash": workflow_hash(self.definition),
+            **self._other_fields(),
+        }
 
-    def _rest(self) -> dict[str, Any]:
+    def _other_fields(self) -> dict[str, Any]:
         plain = self.plain()
         return {
             key: plain[key] for key in ("source", "confidence", "why", "alternatives", "fallback") if plain[key] != ""

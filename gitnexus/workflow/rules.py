@@ -1,10 +1,10 @@
-"""What kind of work a prompt asks for, by its words alone: the same answer always, with no model and no network."""
+"""Classifies the work that a prompt asks for by its words alone: deterministic, without a model or network."""
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gitnexus.catalog.markdown import shown
+from gitnexus.catalog.markdown import code_and_quotation_ranges
 from gitnexus.workflow import words
 from gitnexus.workflow.words import Kind
 
@@ -17,61 +17,65 @@ _BOUNDS = re.compile(
 )
 _END = re.compile(r"[.!?\n;]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# "have it reviewed" asks somebody for a review, as "review it" does.
+PASSIVE_REVIEW = r"\b(?:have|get|let)\s+(?:the\s+|all\s+of\s+)?\w+\s+(?:be\s+)?reviewed\b"
+_PASSIVE = re.compile(PASSIVE_REVIEW, re.IGNORECASE)
 _NOT = re.compile(r"\b(do|does|did|is|are|should|must|can)(?:n['’]t|nt)\b", re.IGNORECASE)
 
 
-class Cue(NamedTuple):
-    """One thing that a prompt asks for: `said` are its words, `sure` if a verb or question says so and no keyword."""
+class RequestCue(NamedTuple):
+    """One request in a prompt: `said` are its words, `sure` if a verb or question states it and not just a keyword."""
 
     kind: Kind
     said: str
     sure: bool
 
 
-class Reading(NamedTuple):
-    """What was read: what is asked for in the order of the text, what is ruled out, and what may be meant besides."""
+class RequestReading(NamedTuple):
+    """The requests of a prompt in text order, what it excludes, and what may be meant in addition."""
 
-    cues: tuple[Cue, ...]
+    cues: tuple[RequestCue, ...]
     out: frozenset[Kind]
     perhaps: frozenset[Kind]
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """What is asked for, once each."""
+        """The kinds of work requested, each once."""
         return tuple(dict.fromkeys(cue.kind for cue in self.cues if cue.kind not in self.out))
 
 
-def prose(prompt: str) -> str:
-    """Return a prompt without code, quotations, paths and identifiers: they are shown, not said. Length is kept."""
+def prose_of_prompt(prompt: str) -> str:
+    """Return a prompt with code, quotations, paths and identifiers blanked out. The length is kept."""
     text = prompt[:LONGEST]
-    for start, end in shown(text):
+    for start, end in code_and_quotation_ranges(text):
         text = text[:start] + " " * (end - start) + text[end:]
     text = _NOT.sub(lambda found: found[1].ljust(len(found[0]) - 4) + " not", text)
-    return _TOKEN.sub(lambda found: _blanked(found[0]) if _NAME.search(found[0]) else found[0], text)
+    return _TOKEN.sub(lambda found: _blank_out_name(found[0]) if _NAME.search(found[0]) else found[0], text)
 
 
-def reading(text: str) -> Reading:
-    """Return what a text, as `prose` leaves it, asks for."""
-    cues: list[Cue] = []
+def parse_request(text: str) -> RequestReading:
+    """Return what a text from `prose_of_prompt` asks for."""
+    cues: list[RequestCue] = []
     out: set[Kind] = set()
     perhaps: set[Kind] = set()
-    for clause, asks in _clauses(text):
-        found, ruled_out = _clause(clause, asks)
+    text = _PASSIVE.sub("review it", text)
+    for clause, asks in _split_clauses(text):
+        found, ruled_out = _parse_clause(clause, asks)
         cues += found
         out |= ruled_out
-        perhaps |= {kind for word in clause if (kind := _keyword(word)) is not None}
+        perhaps |= {kind for word in clause if (kind := _kind_of_keyword(word)) is not None}
     lowered = " ".join(text.lower().split())
     for phrase in words.RESEARCH_PHRASES:
         if phrase in lowered:
-            cues.append(Cue("research", phrase, False))
+            cues.append(RequestCue("research", phrase, False))
     asked = {cue.kind for cue in cues}
-    return Reading(
+    return RequestReading(
         tuple(cues), frozenset(out - {cue.kind for cue in cues if cue.sure}), frozenset(perhaps - asked - out)
     )
 
 
-def _clauses(text: str) -> Iterator[tuple[list[str], bool]]:
-    """Yield the clauses as words in small letters, and whether each stands in a question."""
+def _split_clauses(text: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the clauses as lower-case words, and whether each is in a question."""
     at = 0
     ends = _END.finditer(text)
     closing = next(ends, None)
@@ -85,27 +89,29 @@ def _clauses(text: str) -> Iterator[tuple[list[str], bool]]:
         at = bound.end() if bound else end
 
 
-def _clause(clause: list[str], asks: bool) -> tuple[list[Cue], set[Kind]]:
-    """Return what one clause asks for, and what it rules out."""
-    body = _opened(clause)
-    out = _negated(body)
+def _parse_clause(clause: list[str], asks: bool) -> tuple[list[RequestCue], set[Kind]]:
+    """Return what one clause asks for, and what it excludes."""
+    body = _without_opening(clause)
+    out = _kinds_ruled_out(body)
     if out is not None:
         return [], out
-    lead = _lead(body)
+    lead = _cue_of_verb(body)
     if lead is not None:
         found = [lead]
     elif body and (body[0] in words.QUESTIONS or (asks and body[0] in words.ASKING)):
         planned = next((word for word in body if word in words.PLAN_KEYWORDS), None)
-        found = [Cue("plan", planned, True) if planned else Cue("research", body[0], True)]
+        found = [RequestCue("plan", planned, True) if planned else RequestCue("research", body[0], True)]
     else:
-        found = [Cue(kind, word, False) for word in body if (kind := _keyword(word)) is not None]
+        found = [RequestCue(kind, word, False) for word in body if (kind := _kind_of_keyword(word)) is not None]
     # What only the world outside knows is looked up, whatever the verb.
-    found += [Cue("research", word, False) for word in body if word in words.RESEARCH_KEYWORDS and lead is not None]
+    found += [
+        RequestCue("research", word, False) for word in body if word in words.RESEARCH_KEYWORDS and lead is not None
+    ]
     return found, set()
 
 
-def _opened(clause: Sequence[str]) -> list[str]:
-    """Return a clause without what people say before they say what they want."""
+def _without_opening(clause: Sequence[str]) -> list[str]:
+    """Return a clause without polite openings."""
     body = list(clause)
     changed = True
     while changed and body:
@@ -120,8 +126,8 @@ def _opened(clause: Sequence[str]) -> list[str]:
     return body
 
 
-def _lead(body: Sequence[str]) -> Cue | None:
-    """Return what the verb asks for that a clause begins with."""
+def _cue_of_verb(body: Sequence[str]) -> RequestCue | None:
+    """Return the request of the verb that a clause begins with."""
     if not body:
         return None
     first, rest = body[0], body[1:]
@@ -129,33 +135,33 @@ def _lead(body: Sequence[str]) -> Cue | None:
         return None
     for word in rest[:4]:
         if (kind := words.PHRASES.get((first, word))) is not None:
-            return Cue(kind, f"{first} {word}", True)
+            return RequestCue(kind, f"{first} {word}", True)
     planned = next((word for word in rest if word in words.PLANNED), None)
     if first in words.MAKERS and planned is not None:
-        return Cue("plan", f"{first} … {planned}", True)
+        return RequestCue("plan", f"{first} … {planned}", True)
     told = next((word for word in rest if word in words.TOLD), None)
     if first in words.TELLERS and told is not None:
-        return Cue("research", f"{first} … {told}", True)
+        return RequestCue("research", f"{first} … {told}", True)
     kind = words.VERBS.get(first)
     if kind is None and rest and rest[-1].endswith("en"):  # German says the verb last: die Tests reparieren
         first, kind = rest[-1], words.VERBS.get(rest[-1])
         kind = "plan" if first in words.MAKERS and planned is not None else kind
     if first == "tell" and "me" not in rest[:1]:
         return None
-    return Cue(kind, first, True) if kind is not None else None
+    return RequestCue(kind, first, True) if kind is not None else None
 
 
-def _negated(body: Sequence[str]) -> set[Kind] | None:
-    """Return what a clause with a no in it rules out; None for a clause without."""
+def _kinds_ruled_out(body: Sequence[str]) -> set[Kind] | None:
+    """Return what a negated clause excludes; None for a clause without negation."""
     at = next((at for at, word in enumerate(body) if word in words.NEGATIONS), None)
     if at is None or at > 1:
         return None
     rest = body[at + 1 :]
-    kinds = {kind for word in rest if (kind := _keyword(word) or words.VERBS.get(word)) is not None}
+    kinds = {kind for word in rest if (kind := _kind_of_keyword(word) or words.VERBS.get(word)) is not None}
     return kinds | ({"exec"} if "code" in rest else set())
 
 
-def _keyword(word: str) -> Kind | None:
+def _kind_of_keyword(word: str) -> Kind | None:
     if word in words.RESEARCH_KEYWORDS:
         return "research"
     if word in words.PLAN_KEYWORDS:
@@ -163,7 +169,7 @@ def _keyword(word: str) -> Kind | None:
     return "exec" if word in words.EXEC_KEYWORDS else None
 
 
-def _blanked(name: str) -> str:
-    """Return blanks for a name; what ends a sentence after it stays."""
+def _blank_out_name(name: str) -> str:
+    """Return blanks for a name; punctuation that ends a sentence stays."""
     kept = name.rstrip(".,;:!?")
     return " " * len(kept) + name[len(kept) :]

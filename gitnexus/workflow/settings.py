@@ -1,4 +1,4 @@
-"""The part `workflow` of the settings: who backs a specialist, which small model routes, weights and limits."""
+"""Parses the `workflow` section of the settings: specialists, the router's small model, weights and limits."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
-from gitnexus.workflow.budget import Weights
+from gitnexus.workflow.budget import CostWeights
 from gitnexus.workflow.definition import BACKINGS, Specialist, WorkflowBudgets
 
 SECTION = "workflow"
@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
 
 class RouterSettings(Record):
-    """Where the small model is; nothing is asked where `url` is empty. `key_env` names a variable and is no key."""
+    """The address of the small model; empty `url` disables it. `key_env` names a variable and is not a key."""
 
     url: str = ""
     kind: Literal["openai", "ollama"] = "openai"
@@ -28,21 +28,21 @@ class RouterSettings(Record):
 
 
 class WorkflowSettings(Record):
-    """All of the part."""
+    """The `workflow` section of the settings."""
 
     router: RouterSettings = field(default_factory=RouterSettings)
     specialists: dict[str, str] = field(default_factory=dict)
-    weights: Weights = field(default_factory=Weights)
+    weights: CostWeights = field(default_factory=CostWeights)
     budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
 
-    def backed_by(self) -> dict[Specialist, str]:
+    def specialist_adapters(self) -> dict[Specialist, str]:
         """Return the adapter of each specialist that has one."""
         names: tuple[Specialist, ...] = ("researcher", "planner", "executor")
         return {name: self.specialists[name] for name in names if self.specialists.get(name)}
 
 
-def settings_of(value: Any) -> WorkflowSettings:
-    """Return the checked settings. Raises: Invalid, naming what is wrong."""
+def parse_workflow_settings(value: Any) -> WorkflowSettings:
+    """Return the validated settings. Raises: Invalid, naming the error."""
     where = f"settings.json: {SECTION}"
     found = WorkflowSettings.from_value(value, where)
     for name, adapter in found.specialists.items():
@@ -57,11 +57,11 @@ def settings_of(value: Any) -> WorkflowSettings:
             raise Invalid(f"{where}: {key} should be between 0 and 1,000,000,000")
     if found.budgets.parallel < 1:
         raise Invalid(f"{where}: budgets: parallel should be at least 1")
-    _check_router(found.router, f"{where}: router")
+    _check_router_settings(found.router, f"{where}: router")
     return found
 
 
-def _check_router(router: RouterSettings, where: str) -> None:
+def _check_router_settings(router: RouterSettings, where: str) -> None:
     if not router.url:
         return
     try:
@@ -84,11 +84,11 @@ def _check_router(router: RouterSettings, where: str) -> None:
         raise Invalid(f"{where}: seconds should be between 1 and 120")
 
 
-def is_loopback(url: str) -> bool:
-    """True if an address is of this machine."""
+def is_loopback_url(url: str) -> bool:
+    """Return True if a URL points to this machine."""
     return urlsplit(url).hostname in _LOOPBACK
 
 
-def key_of(router: RouterSettings) -> str:
-    """Return the key that the settings name, empty if there is none."""
+def router_key(router: RouterSettings) -> str:
+    """Return the key from the environment variable that the settings name, empty if there is none."""
     return os.environ.get(router.key_env, "").strip() if router.key_env else ""

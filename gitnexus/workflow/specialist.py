@@ -1,4 +1,4 @@
-"""How a specialist is called: an order goes in; a record of the form that its node has comes out, or what blocks it."""
+"""Defines how a specialist is called: a work order in; a record of the node's output schema, or a block, out."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ FUNCTIONS: dict[NodeType, str] = {
 }
 
 
-class Commit(NamedTuple):
+class HistoryCommit(NamedTuple):
     """One commit of the history: id, time in seconds, and the first line of its message."""
 
     id: str
@@ -32,29 +32,29 @@ class Commit(NamedTuple):
     subject: str
 
 
-class View(Protocol):
-    """The project as a specialist may see it: the code at one commit, the state at one, what the law lets be read."""
+class ProjectView(Protocol):
+    """The project as a specialist may see it: one commit of code and one of state, as far as the policy allows."""
 
     @property
     def library(self) -> Library:
-        """Where references are looked up."""
+        """The library that resolves references."""
 
-    def log(self, most: int) -> Sequence[Commit]:
-        """Return the last commits before and with the base, the newest first."""
+    def log(self, most: int) -> Sequence[HistoryCommit]:
+        """Return the last commits up to the base, newest first."""
 
-    def touched(self, path: str, most: int) -> Sequence[Commit]:
-        """Return the last commits that changed a path, the newest first."""
+    def touched(self, path: str, most: int) -> Sequence[HistoryCommit]:
+        """Return the last commits that changed a path, newest first."""
 
 
-class Answered(NamedTuple):
-    """A question of a node to a person, and the answer."""
+class AnsweredQuestion(NamedTuple):
+    """A node's question to a person, and the answer."""
 
     question: str
     answer: str
 
 
-class Usage(Record):
-    """What a call took; `cost` in millionths of a dollar, all 0 where nobody knows."""
+class CallUsage(Record):
+    """The usage of a call; `cost` in millionths of a dollar, all 0 if unknown."""
 
     input: int = 0
     output: int = 0
@@ -62,30 +62,30 @@ class Usage(Record):
     session: str = ""
 
 
-class Unfit(Failed):
-    """An answer that cannot be used. Its message is told to who gave it, as often as the node's retries allow."""
+class UnusableAnswer(Failed):
+    """An answer that cannot be used. Its message is sent back to its author, as often as the node's retries allow."""
 
     # What that answer took all the same.
-    usage: Usage | None = None
+    usage: CallUsage | None = None
 
 
-class GaveUp(Failed):
-    """No answer, and no use in asking again; what was taken until then counts."""
+class SpecialistGaveUp(Failed):
+    """There is no answer and a retry is pointless; the usage so far counts."""
 
-    def __init__(self, message: str, usage: Usage) -> None:
+    def __init__(self, message: str, usage: CallUsage) -> None:
         super().__init__(message)
         self.usage = usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """One call. `goal` is the prompt of the workflow, `prompt` what this node is told (the goal where it says nothing).
+class WorkOrder:
+    """One call. `goal` is the prompt of the workflow, `prompt` that of this node (by default the goal).
 
-    `inputs` are the outputs of the nodes that it uses, by id, in their order. `plan` is the plan in force with all
-    approved changes, `step` the id of its step to carry out: an executor is called once for each. Both are empty where
-    there is no plan. `blocked` is what a planner or researcher is called to clear away, `split` the step that is too
-    big. `skill` is how a person wants it done, from the catalog; `pack` is what a model is given to read. `feedback`
-    says what was wrong with the answer before, empty at first.
+    `inputs` are the outputs of the nodes that it uses, by id, in order. `plan` is the plan in force with all approved
+    changes, `step` the id of the step to carry out: an executor is called once for each. Both are empty without a plan.
+    `blocked` is the block that a planner or researcher has to resolve, `split` the step that is too big. `skill` is a
+    skill of the catalog that says how the user wants the work done; `pack` is what a model is given to read. `feedback`
+    is the error of the previous answer, empty at first.
     """
 
     node: WorkflowNode
@@ -96,10 +96,10 @@ class Order:
     step: str = ""
     blocked: Blocked | None = None
     split: SplitRequest | None = None
-    answers: tuple[Answered, ...] = ()
+    answers: tuple[AnsweredQuestion, ...] = ()
     skill: str = ""
     pack: str = ""
-    view: View | None = None
+    view: ProjectView | None = None
     feedback: str = ""
     # By time.monotonic(); whoever takes longer is given up.
     deadline: float | None = None
@@ -108,23 +108,23 @@ class Order:
     say: Callable[[str], None] = field(default=lambda _text: None)
 
     def seconds_left(self) -> float | None:
-        """Return how long it may still take, None for no limit."""
+        """Return the remaining time in seconds, None for no limit."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
-    """What came back: the output, what it took, and what was wrong with each answer that was tried before it."""
+class WorkResult:
+    """The result: the output, its usage, and the errors of earlier answers."""
 
     output: Output
-    usage: Usage = field(default_factory=Usage)
+    usage: CallUsage = field(default_factory=CallUsage)
     wrong: tuple[str, ...] = ()
 
 
 class Specialist(Protocol):
-    """Who does a node's work. It proposes and never acts; what it returns is looked at again before it counts."""
+    """Does a node's work. It proposes and never acts; its result is checked before it counts."""
 
     name: str
 
-    def work(self, order: Order) -> Returned:
-        """Do it. Raises: Unfit for an answer that may be asked for again, Failed or another NexusError to give up."""
+    def work(self, order: WorkOrder) -> WorkResult:
+        """Carry out the order. Raises: UnusableAnswer if it may be asked again, another NexusError to give up."""

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.adapters import Job
+from gitnexus.adapters import AgentJob
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Invalid
 
 CLAIM = b'{"type":"result","subtype":"success","is_error":false,"result":"tests passed","session_id":"--settings=x"}'
 
 
-def job_in(folder: Path) -> Job:
-    return Job(prompt="Go on.", way="contained", folder=str(folder / "work"), private=str(folder / "private"))
+def job_in(folder: Path) -> AgentJob:
+    return AgentJob(prompt="Go on.", way="contained", folder=str(folder / "work"), private=str(folder / "private"))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_settings_of_a_repository_are_switched_off(name: str, needed: set[st
 
 @pytest.mark.parametrize("name", ["gemini", "opencode"])
 def test_205_a_program_that_cannot_be_told_starts_where_there_is_nothing(name: str, tmp_path: Path) -> None:
-    assert ADAPTERS[name].launch(job_in(tmp_path)).place == "empty"
+    assert ADAPTERS[name].launch(job_in(tmp_path)).start_in == "empty"
 
 
 def test_143_no_adapter_lets_a_program_ask(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.adapters.installed import found
+from gitnexus.adapters.installed import find_program
 
 
 def program(folder: Path, body: str, name: str = "agent") -> Path:
@@ -27,7 +27,7 @@ def test_it_is_asked_in_the_root_with_nothing_of_our_environment(
     monkeypatch.chdir(tmp_path)
     file = program(tmp_path / "bin", f"(pwd; env) > '{tmp_path}/seen'; echo agent 1.2.3-beta")
 
-    answer = found("agent", path_with(tmp_path / "bin"))
+    answer = find_program("agent", path_with(tmp_path / "bin"))
 
     assert answer is not None
     assert (answer.path, answer.version) == (str(file), "1.2.3-beta")
@@ -41,10 +41,10 @@ def test_the_answer_is_kept_until_the_file_changes(tmp_path: Path) -> None:
     cache, path = tmp_path / "cache.json", path_with(tmp_path / "bin")
     body = f"echo x >> '{tmp_path}/asked'; echo"
     program(tmp_path / "bin", f"{body} 1.0.0")
-    first = [found("agent", path, cache) for _ in range(3)]
+    first = [find_program("agent", path, cache) for _ in range(3)]
     program(tmp_path / "bin", f"{body} 2.0.00")
 
-    second = found("agent", path, cache)
+    second = find_program("agent", path, cache)
 
     assert [one.version if one else None for one in (*first, second)] == ["1.0.0", "1.0.0", "1.0.0", "2.0.00"]
     assert (tmp_path / "asked").read_text() == "x\nx\n"
@@ -56,7 +56,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
     cache.write_text("{[")
     program(tmp_path / "bin", "echo 1.0.0")
 
-    answer = found("agent", path_with(tmp_path / "bin"), cache)
+    answer = find_program("agent", path_with(tmp_path / "bin"), cache)
 
     assert answer is not None
     assert "1.0.0" in cache.read_text()
@@ -66,7 +66,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
 def test_a_program_that_does_not_say_its_version_is_there_all_the_same(body: str, tmp_path: Path) -> None:
     program(tmp_path / "bin", body)
 
-    answer = found("agent", path_with(tmp_path / "bin"))
+    answer = find_program("agent", path_with(tmp_path / "bin"))
 
     assert answer is not None
     assert answer.version == ""
@@ -76,6 +76,6 @@ def test_a_folder_relative_to_where_we_stand_is_not_searched(tmp_path: Path, mon
     program(tmp_path, "echo 6.6.6")
     monkeypatch.chdir(tmp_path)
 
-    assert [found(name, path) for name, path in (("agent", ".:"), ("agent", ""), ("./agent", "/"), ("", "/bin"))] == [
-        None
-    ] * 4
+    assert [
+        find_program(name, path) for name, path in (("agent", ".:"), ("agent", ""), ("./agent", "/"), ("", "/bin"))
+    ] == [None] * 4

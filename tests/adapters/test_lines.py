@@ -7,8 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.adapters import Ended, Said
-from gitnexus.adapters.lines import LINE_LIMIT, MESSAGE_LIMIT, TEXT_LIMIT, Lines, money, number, object_in
+from gitnexus.adapters import AgentEnd, AgentEvent
+from gitnexus.adapters.lines import (
+    LINE_LIMIT,
+    MESSAGE_LIMIT,
+    TEXT_LIMIT,
+    LineSplitter,
+    as_amount,
+    as_count,
+    parse_json_line,
+)
 from gitnexus.adapters.table import ADAPTERS
 from tests.conftest import examples
 
@@ -30,7 +38,7 @@ values = st.recursive(
 objects = st.dictionaries(st.sampled_from(WORDS), values, max_size=5).map(lambda value: json.dumps(value).encode())
 
 
-def check(said: list[Said], ended: Ended) -> None:
+def check(said: list[AgentEvent], ended: AgentEnd) -> None:
     for one in said:
         assert len(one.text) <= TEXT_LIMIT
         assert len(one.tool) <= 120
@@ -96,7 +104,7 @@ def test_silence_is_never_success(name: str) -> None:
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 20))
 def test_pieces_become_the_lines_that_the_whole_has(pieces: list[bytes], limit: int) -> None:
-    lines = Lines(limit)
+    lines = LineSplitter(limit)
 
     got = [line for piece in pieces for line in lines.feed(piece)] + lines.end()
 
@@ -106,13 +114,13 @@ def test_pieces_become_the_lines_that_the_whole_has(pieces: list[bytes], limit: 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1, -0.5, True, "1", None, 10**400, [1]])
 def test_what_is_no_amount_is_none(value: Any) -> None:
-    assert money(value) is None
+    assert as_amount(value) is None
 
 
 @pytest.mark.parametrize("value", [-1, True, 1.5, "7", None, 10**40])
 def test_what_is_no_count_is_nothing(value: Any) -> None:
-    assert number(value) == 0
+    assert as_count(value) == 0
 
 
 def test_only_an_object_is_an_object() -> None:
-    assert [object_in(line) for line in (b"{}", b"[]", b"1", b"", b"{")] == [{}, None, None, None, None]
+    assert [parse_json_line(line) for line in (b"{}", b"[]", b"1", b"", b"{")] == [{}, None, None, None, None]

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.adapters import Ended, Said
-from gitnexus.adapters.table import adapter_named
+from gitnexus.adapters import AgentEnd, AgentEvent
+from gitnexus.adapters.table import find_adapter
 from tests.adapters.stub_models import IN, OUT
 
 RECORDED = Path(__file__).with_name("recorded")
 
 
-def read(name: str, status: int = 0, lines: int | None = None) -> tuple[list[Said], Ended]:
-    reader = adapter_named(name.partition("-")[0]).reader()
+def read(name: str, status: int = 0, lines: int | None = None) -> tuple[list[AgentEvent], AgentEnd]:
+    reader = find_adapter(name.partition("-")[0]).reader()
     raw = (RECORDED / f"{name}.txt").read_bytes().splitlines()[:lines]
     return [one for line in raw for one in reader.feed(line)], reader.end(status)
 
@@ -97,7 +97,7 @@ def test_what_aider_prints_for_people_is_read_as_far_as_it_goes() -> None:
 
 
 def test_aiders_counts_in_thousands_and_its_cost_are_read() -> None:
-    reader = adapter_named("aider").reader()
+    reader = find_adapter("aider").reader()
     reader.feed(b"Tokens: 2.3k sent, 1.1k cache hit, 120 received. Cost: $0.02 message, $0.05 session.")
     reader.feed(b"Tokens: 1.5M sent, 7 received.")
 

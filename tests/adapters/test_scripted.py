@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from gitnexus.adapters import Ended, Job, Said
-from gitnexus.adapters.script import SayStep, WriteStep, steps_in
-from gitnexus.adapters.scripted import Scripted
+from gitnexus.adapters import AgentEnd, AgentEvent, AgentJob
+from gitnexus.adapters.script import SayStep, WriteStep, read_script_steps
+from gitnexus.adapters.scripted import ScriptedAdapter
 from gitnexus.base.errors import Invalid, NotFound
 
 FAKE_MCP = Path(__file__).with_name("fake_mcp.py")
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> AgentJob:
     for name in ("work", "private/home"):
         (tmp_path / name).mkdir(parents=True)
     server = (sys.executable, str(FAKE_MCP), str(tmp_path / "proposed"))
-    return Job(
+    return AgentJob(
         prompt="",
         way="contained",
         folder=str(tmp_path / "work"),
@@ -32,17 +32,17 @@ def job(tmp_path: Path) -> Job:
     )
 
 
-def play(job: Job, *steps: dict[str, Any]) -> tuple[list[Said], Ended]:
+def play(job: AgentJob, *steps: dict[str, Any]) -> tuple[list[AgentEvent], AgentEnd]:
     Path(job.command[0]).write_text(json.dumps({"steps": steps}))
-    launch = Scripted().launch(job)
+    launch = ScriptedAdapter().launch(job)
     done = subprocess.run(launch.argv, cwd=job.folder, env=launch.env, capture_output=True, timeout=60, check=False)
     assert done.stderr == b""
-    reader = Scripted().reader()
+    reader = ScriptedAdapter().reader()
     said = [one for line in done.stdout.splitlines() for one in reader.feed(line)]
     return said, reader.end(done.returncode)
 
 
-def test_it_writes_runs_proposes_and_says(job: Job, tmp_path: Path) -> None:
+def test_it_writes_runs_proposes_and_says(job: AgentJob, tmp_path: Path) -> None:
     said, ended = play(
         job,
         {"do": "write", "path": "a/b.txt", "text": "b\n"},
@@ -62,7 +62,7 @@ def test_it_writes_runs_proposes_and_says(job: Job, tmp_path: Path) -> None:
     ]
 
 
-def test_it_fails_where_it_is_told_to_and_goes_on_after_what_was_done(job: Job, tmp_path: Path) -> None:
+def test_it_fails_where_it_is_told_to_and_goes_on_after_what_was_done(job: AgentJob, tmp_path: Path) -> None:
     first = {"do": "run", "argv": ["sh", "-c", "echo x >> count"]}
     _, failed = play(job, first, {"do": "fail", "text": "the end", "status": 7}, {"do": "say", "text": "Never."})
     _, resumed = play(replace(job, session=failed.session), first, {"do": "say", "text": "On."})
@@ -72,7 +72,7 @@ def test_it_fails_where_it_is_told_to_and_goes_on_after_what_was_done(job: Job, 
     assert (tmp_path / "work/count").read_text() == "x\n"
 
 
-def test_it_waits_for_a_file(job: Job, tmp_path: Path) -> None:
+def test_it_waits_for_a_file(job: AgentJob, tmp_path: Path) -> None:
     (tmp_path / "work/there").touch()
 
     _, ended = play(job, {"do": "wait", "path": "there"}, {"do": "say", "text": "It came."})
@@ -82,7 +82,7 @@ def test_it_waits_for_a_file(job: Job, tmp_path: Path) -> None:
     assert late.message == "never did not come within 0 seconds"
 
 
-def test_a_proposer_writes_and_runs_nothing_itself(job: Job, tmp_path: Path) -> None:
+def test_a_proposer_writes_and_runs_nothing_itself(job: AgentJob, tmp_path: Path) -> None:
     _, wrote = play(replace(job, way="proposer"), {"do": "write", "path": "a", "text": "x"})
     _, ran = play(replace(job, way="proposer"), {"do": "run", "argv": ["touch", "a"]})
 
@@ -91,7 +91,7 @@ def test_a_proposer_writes_and_runs_nothing_itself(job: Job, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("path", ["../out", "/etc/out", ".git/config", "a/../../out", "link/out", "."])
-def test_it_writes_nowhere_but_in_the_folder(path: str, job: Job, tmp_path: Path) -> None:
+def test_it_writes_nowhere_but_in_the_folder(path: str, job: AgentJob, tmp_path: Path) -> None:
     (tmp_path / "work/link").symlink_to(tmp_path)
 
     _, ended = play(job, {"do": "write", "path": path, "text": "x"})
@@ -100,7 +100,7 @@ def test_it_writes_nowhere_but_in_the_folder(path: str, job: Job, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_no_module_of_the_repository_is_imported(job: Job, tmp_path: Path) -> None:
+def test_no_module_of_the_repository_is_imported(job: AgentJob, tmp_path: Path) -> None:
     (tmp_path / "work/json.py").write_text("raise SystemExit('mine')\n")
     (tmp_path / "work/gitnexus").mkdir()
 
@@ -109,7 +109,7 @@ def test_no_module_of_the_repository_is_imported(job: Job, tmp_path: Path) -> No
     assert ended.message == "Untouched."
 
 
-def test_without_a_server_a_proposal_fails_in_words(job: Job) -> None:
+def test_without_a_server_a_proposal_fails_in_words(job: AgentJob) -> None:
     propose = {"do": "propose", "tool": "propose_patch", "input": {"patch": "p"}}
     _, none = play(replace(job, server=()), propose)
     _, gone = play(replace(job, server=("true",)), propose)
@@ -124,7 +124,7 @@ def test_the_same_steps_are_read_from_toml(tmp_path: Path) -> None:
     file = tmp_path / "steps.toml"
     file.write_text('[[steps]]\ndo = "write"\npath = "a"\ntext = "x"\n[[steps]]\ndo = "say"\ntext = "Done."\n')
 
-    assert steps_in(file) == (WriteStep(do="write", path="a", text="x"), SayStep(do="say", text="Done."))
+    assert read_script_steps(file) == (WriteStep(do="write", path="a", text="x"), SayStep(do="say", text="Done."))
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_a_file_is_refused_before_its_first_step(text: str, words: str, tmp_path
     (tmp_path / "steps.json").write_text(text)
 
     with pytest.raises(Invalid, match=words):
-        steps_in(tmp_path / "steps.json")
+        read_script_steps(tmp_path / "steps.json")
 
 
 def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        steps_in(tmp_path / "none.json")
+        read_script_steps(tmp_path / "none.json")

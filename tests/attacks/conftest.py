@@ -1,32 +1,61 @@
 """A project of Ada's, and a clone of Mallory's, who may push and is no approver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.attacks.machines import Machine
-from tests.conftest import run_git
+from tests.conftest import Templates, run_git
+from tests.prepared import PreparedFolder
 
 STATE = "refs/nexus/state"
 
 
-@pytest.fixture
-def hub(tmp_path: Path, repository: Path) -> Path:
-    run_git(tmp_path, "clone", "-q", "--bare", str(repository), "hub.git")
-    return tmp_path / "hub.git"
+@pytest.fixture(scope="session")
+def same_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the machines of every test are."""
+    return tmp_path_factory.mktemp("machines") / "place"
 
 
 @pytest.fixture
-def ada(hub: Path) -> Machine:
-    found = Machine(hub, "ada")
-    found.sync()
-    return found
+def machines(tmp_path: Path, same_place: Path, templates: Templates) -> Iterator[PreparedFolder]:
+    """The folder of the server and of all machines, for steps that are done once and copied."""
+    yield PreparedFolder(same_place, templates)
+    same_place.rename(tmp_path / "machines")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Function) -> None:
+    """Have all machines there when a test begins."""
+    machines = item.funcargs.get("machines")
+    if isinstance(machines, PreparedFolder):
+        machines.settle()
+        machines.late = False
 
 
 @pytest.fixture
-def mallory(hub: Path, ada: Machine) -> Machine:
-    return Machine(hub, "mallory")
+def hub(machines: PreparedFolder, repository: Path) -> Path:
+    place = machines.place / "hub.git"
+
+    def clone() -> str:
+        run_git(place.parent, "clone", "-q", "--bare", str(repository), place.name)
+        return ""
+
+    machines.step("hub", clone)
+    return place
+
+
+@pytest.fixture
+def ada(hub: Path, machines: PreparedFolder) -> Machine:
+    machine = Machine(hub, "ada", machines)
+    machine.step("sync", lambda: str(machine.sync()))
+    return machine
+
+
+@pytest.fixture
+def mallory(hub: Path, ada: Machine, machines: PreparedFolder) -> Machine:
+    return Machine(hub, "mallory", machines)
 
 
 @pytest.fixture

@@ -9,23 +9,23 @@ from typing import Any
 
 import pygit2
 
-from gitnexus.app.cardparts import hex_lines
-from gitnexus.app.cards import Card, card_of, with_text
-from gitnexus.base.argvtext import drawn_pairs, drawn_word
-from gitnexus.base.text import framed, visible, visible_bytes
+from gitnexus.base.argvtext import format_pairs, format_word
+from gitnexus.base.text import frame_text, make_visible, visible_bytes
+from gitnexus.gateway.card import Card, build_card, with_text
+from gitnexus.gateway.card_parts import hex_lines
 from gitnexus.git import discover
-from gitnexus.policy.gate import decide
-from gitnexus.policy.grants import Around
-from gitnexus.policy.model import Change, CommandRequest, HandoffRequest, PatchRequest, Request
+from gitnexus.policy.gate import decide_request
+from gitnexus.policy.grants import GrantContext
+from gitnexus.policy.model import CommandRequest, HandoffRequest, PatchRequest, PatchRow, Request
 from gitnexus.redaction.result import Reveal
-from gitnexus.ui import asking
+from gitnexus.ui import approval_prompt
 from tests.policy.scene import law
 
 _PIECES = (
     "-----BEGIN " + "PRIVATE KEY-----", "-----END " + "PRIVATE KEY-----", "ghp_" + "a1B2c3" * 6, "MIIE" * 16, "└",
     "│ y", "import os", "\x1b[2J", "\u202eevil", "\u200b", "\t", " ", "  x", "diff --git a/x b/x", "+++ b/x", "\r",
     "\\x1b", "é",
-    "password = \"hunter2hunter2\"", "Approve? [y]", "rm -r everything", "漢字" * 40, "x" * 700, "y" * 2500, "",
+    "password = " + "\"hunter2hunter2\"", "Approve? [y]", "rm -r everything", "漢字" * 40, "x" * 700, "y" * 2500, "",
 )  # fmt: skip
 _SCRIPTS = (
     ("y",),
@@ -61,28 +61,33 @@ def hostile(chance: random.Random, place: Path) -> Hostile:
 def refuse_unseen(action: Hostile, chance: random.Random, place: Path, patch: Any) -> bool:
     """Ask a person who answers at random; fail if they approved a byte that they had not seen. True for a yes."""
     script, screen = list(chance.choice(_SCRIPTS)), []
-    patch.setattr(asking, "typed", lambda question: script.pop(0) if script else None)
-    patch.setattr(asking.click, "echo", lambda text="", **_: screen.append(text))
+    patch.setattr(approval_prompt, "ask_line", lambda question: script.pop(0) if script else None)
+    patch.setattr(approval_prompt.click, "echo", lambda text="", **_: screen.append(text))
 
     def card(why: str = "") -> Card:
         reveal = Reveal(why) if why else None
-        made = card_of(discover(place), action.request, decide(action.request, law("")), "default", "", Around(""),
-                       reveal, action.inputs)  # fmt: skip
+        made = build_card(
+            discover(place),
+            action.request,
+            decide_request(action.request, law("")),
+            "default",
+            "",
+            GrantContext(""),
+            reveal,
+            action.inputs,
+        )
         return with_text(made, action.message, reveal) if action.message else made
 
-    answer = asking.asked(card(), card, name="r1 a1")
+    answer = approval_prompt.ask_about_card(card(), card, name="r1 a1")
     if answer.verdict != "approved":
         return False
-    seen = asking.click.unstyle("\n".join(screen)).replace("\n┆ ", "")
-    lines = set(seen.split("\n"))
-    missing = [line for line in action.lines if _in_frame(line) not in lines]
-    missing += [text for text in action.texts if text not in seen]
-    assert not missing, (missing[:3], seen[:2000])
+    missing = unseen_in(action, "\n".join(screen))
+    assert not missing, (missing[:3], "\n".join(screen)[:2000])
     return True
 
 
 def _in_frame(line: str) -> str:
-    return "\n".join(framed(line)).replace("\n┆ ", "")
+    return "\n".join(frame_text(line)).replace("\n┆ ", "")
 
 
 def _text(chance: random.Random, most: int = 4) -> str:
@@ -102,15 +107,20 @@ def _command(chance: random.Random, place: Path) -> Hostile:
     argv = ("sh", *(_text(chance) for _ in range(chance.randint(0, 4))))
     env = {name: _text(chance) for name in ("LANG", "EVIL")[: chance.randint(0, 2)]}
     stdin = _raw(chance) if chance.random() < 0.5 else b""
+    script = _raw(chance) + b"#" if chance.random() < 0.3 else b""
+    if script:  # now and then it is another one by the time that somebody looks
+        (place / "script.sh").write_bytes(script if chance.random() < 0.9 else b"other")
     request = CommandRequest(
         project="p" * 8, run="r1", role=chance.choice(("", "engineer")), argv=argv, program="/bin/sh",
         program_digest=_digest(b"sh"), cwd=str(place), base="b" * 40, env=env, limits={"seconds": 60},
         stdin_digest=_digest(stdin) if stdin else "", network=chance.choice(("none", "full")),
+        files={"script.sh": f"{_digest(script)}, {len(script)} bytes"} if script else None,
     )  # fmt: skip
-    texts = [*map(drawn_word, argv), *(drawn_pairs({name: text}) for name, text in env.items())]
+    texts = [*map(format_word, argv), *(format_pairs({name: text}) for name, text in env.items())]
     texts += [request.program, request.program_digest, request.cwd, request.base, request.network, request.sandbox,
               "seconds 60", request.stdin_digest, request.role, request.project]  # fmt: skip
-    lines = visible_bytes(stdin).split("\n") if stdin else []
+    texts += [_digest(script)] if script else []
+    lines = [line for raw in (stdin, script) if raw for line in visible_bytes(raw).split("\n")]
     inputs = {request.stdin_digest: stdin} if stdin and chance.random() < 0.9 else {}
     return Hostile(request, inputs, b"", tuple(lines), tuple(texts))
 
@@ -122,7 +132,7 @@ def _handoff(chance: random.Random, place: Path) -> Hostile:
         project="p" * 8, run="r1", workflow=_digest(b"w"), sender=sender, receiver=receiver,
         message_digest=_digest(message),
     )  # fmt: skip
-    texts = (visible(sender, keep=""), visible(receiver, keep=""), request.message_digest, request.workflow)
+    texts = (make_visible(sender, keep=""), make_visible(receiver, keep=""), request.message_digest, request.workflow)
     return Hostile(request, {}, message, tuple(visible_bytes(message).split("\n")), texts)
 
 
@@ -136,7 +146,7 @@ def _patch(chance: random.Random, place: Path) -> Hostile:
     for path, raw in sorted(files.items()):
         blob, mode = repo.create_blob(raw), chance.choice((0o100644, 0o100755))
         builder.insert(path, blob, mode)
-        changes.append(Change(path=path, new_mode=f"{mode:o}", new_blob=str(blob), binary=b"\0" in raw))
+        changes.append(PatchRow(path=path, new_mode=f"{mode:o}", new_blob=str(blob), binary=b"\0" in raw))
     request = PatchRequest(
         project="p" * 8, run="r1", base=str(base.id), base_tree=str(base.tree.id), result_tree=str(builder.write()),
         changes=tuple(changes),
@@ -151,3 +161,28 @@ def _lines_of(raw: bytes) -> Iterator[str]:
         yield from hex_lines(raw)
     else:
         yield from (f"+{visible_bytes(line)}" for line in raw.removesuffix(b"\n").split(b"\n") if raw)
+
+
+def proposal(chance: random.Random, number: int) -> tuple[str, dict[str, Any], Hostile]:
+    """Return a call of an agent's tool, and what a person has to see of it before a yes."""
+    kind = chance.choice(("command", "command", "patch"))
+    raw = "\n".join(_text(chance) for _ in range(chance.choice((1, 2, 5, 70)))).replace("\r", "") + "x"
+    nothing = HandoffRequest(project="p", run="r", workflow="", sender="a", receiver="b", message_digest="")
+    if kind == "command":
+        argv = ["true", *(_text(chance) for _ in range(chance.randint(0, 4)))]
+        given = {"argv": argv, "stdin": raw} if chance.random() < 0.5 else {"argv": argv}
+        lines = visible_bytes(raw.encode()).split("\n") if "stdin" in given else []
+        return "propose_command", given, Hostile(nothing, lines=tuple(lines), texts=tuple(map(format_word, argv)))
+    rows, path = raw.split("\n"), f"f{number}.txt"
+    head = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(rows)} @@\n"
+    shown = tuple(f"+{visible_bytes(row.encode())}" for row in rows)
+    given = {"patch": head + "".join(f"+{row}\n" for row in rows)}
+    return "propose_patch", given, Hostile(nothing, lines=shown, texts=(path,))
+
+
+def unseen_in(action: Hostile, screen: str) -> list[str]:
+    """Return what of an action is not on a screen."""
+    seen = approval_prompt.click.unstyle(screen).replace("\n┆ ", "")
+    lines = set(seen.split("\n"))
+    missing = [line for line in action.lines if _in_frame(line) not in lines]
+    return missing + [text for text in action.texts if text not in seen]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.sandbox.access_lists import bubblewrap_argv
 from gitnexus.sandbox.inner import folders
 from gitnexus.sandbox.levels import NOT_HELD
-from gitnexus.sandbox.reach import bubblewrap
 from gitnexus.sandbox.spec import LEVELS, Level
 from tests.conftest import Nexus
 from tests.sandbox.conftest import Box, box, outside, python, spec_of, worktree
@@ -235,14 +235,14 @@ def test_what_lies_beside_an_excluded_folder_stays_readable(tmp_path: Path) -> N
         (system / path).mkdir(parents=True)
     (system / "local" / "away").symlink_to("/root")
 
-    kept = folders._without((str(system), "/opt"), (f"{system}/local/etc", f"{system}/etc"))
+    kept = folders._without_excluded((str(system), "/opt"), (f"{system}/local/etc", f"{system}/etc"))
 
     assert kept == [f"{system}/bin", f"{system}/lib", f"{system}/local/bin", "/opt"]
 
 
 def test_bubblewrap_covers_the_same_folders(worktree: Path, monkeypatch: pytest.MonkeyPatch, outside: Path) -> None:
-    monkeypatch.setattr("gitnexus.sandbox.reach.UNREADABLE", (str(outside), "/nowhere"))
-    argv = bubblewrap(spec_of(worktree, "L3", ("true",)), "/scratch", "bwrap", 100)
+    monkeypatch.setattr("gitnexus.sandbox.access_lists.UNREADABLE", (str(outside), "/nowhere"))
+    argv = bubblewrap_argv(spec_of(worktree, "L3", ("true",)), "/scratch", "bwrap", 100)
 
     assert ["--tmpfs", str(outside)] == argv[argv.index(str(outside)) - 1 :][:2]
     assert "/nowhere" not in argv
@@ -289,3 +289,64 @@ def test_doctor_and_the_page_say_what_a_level_does_not_hold(nexus: Nexus, projec
         assert NOT_HELD[level]
         for words in NOT_HELD[level]:
             assert words in " ".join(page.split()), words
+
+
+@CONFINED
+def test_the_first_process_of_a_sandbox_keeps_its_limits(level: Level, python: Box) -> None:
+    """From L2 process 1 is the one of ours that keeps time and collects the dead."""
+    code = """
+import os, resource
+for attempt in (
+    lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3)),
+    lambda: resource.prlimit(1, resource.RLIMIT_CPU, (1, 1)),
+    lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),
+    lambda: os.sched_setaffinity(1, {0}),
+):
+    try:
+        attempt()
+        print("changed")
+    except OSError:
+        pass
+print("end")
+"""
+    ended = python(level, code)
+
+    assert (ended.status, ended.stdout.data) == (0, b"end\n"), ended.stderr.data
+
+
+@CONFINED
+def test_a_pair_of_packets_reaches_nobody_but_its_own_other_end(level: Level, python: Box, worktree: Path) -> None:
+    code = """
+import array, os, socket
+first, second = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+with open("own") as own:
+    socket.send_fds(first, [b"x"], [own.fileno()])
+data, fds, _, _ = socket.recv_fds(second, 1, 1)
+print("inside", data, len(fds))
+for attempt in (
+    lambda: first.sendto(b"out", PATH),
+    lambda: first.sendmsg([b"out"], [], 0, PATH),
+    lambda: first.connect(PATH),
+    lambda: first.bind("name"),
+    lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(PATH),
+):
+    try:
+        attempt()
+        print("out") if os.path.exists("name") else None
+    except OSError:
+        pass
+"""
+    (worktree / "own").write_text("own")
+    place = os.path.join("/dev/shm", f"nexus-packets-{os.getpid()}-{level}")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as service:
+        service.bind(place)
+        service.listen()
+        service.setblocking(False)
+        try:
+            ended = python(level, f"PATH = {place!r}\n" + code)
+            with pytest.raises(BlockingIOError):
+                service.accept()
+        finally:
+            os.unlink(place)
+
+    assert b"inside b'x' 1\n" in ended.stdout.data, ended.stderr.data

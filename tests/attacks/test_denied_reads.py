@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.harnessgate import judged
-from gitnexus.app.runtools import call
-from gitnexus.harness.model import Happening
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.runs.agent.tools import call_run_tool
+from gitnexus.toolgate.gate import answer_tool_call
 from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun
 
@@ -176,8 +176,8 @@ def said(place: Path, harness: str, tool: str, given: dict[str, Any]) -> tuple[s
     given = json.loads(
         json.dumps(given).replace("ABOVE", str(place.parent)).replace("TOP", str(place)).replace("NAME", place.name)
     )
-    told = Happening(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
-    answer = judged(told)
+    told = HarnessEvent(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
+    answer = answer_tool_call(told)
     return answer.verdict, answer.reason
 
 
@@ -191,12 +191,20 @@ def test_no_search_of_a_program_reaches_what_is_not_read(place: Path, harness: s
     assert not [case for case in SEARCHES[harness] if not is_kept(said(place, harness, *case))]
 
 
-@pytest.mark.parametrize("harness", SHELL)
-def test_no_shell_of_a_program_reaches_what_is_not_read(place: Path, harness: str) -> None:
-    assert not [text for text in TEXTS if not is_kept(said(place, harness, SHELL[harness], {"command": text}))]
+# The texts are judged alike whoever sends them: all of them from one program, and a few from each.
+@pytest.mark.parametrize(
+    ("harness", "texts"),
+    [
+        ("claude-code", TEXTS),
+        *((harness, TEXTS[::9]) for harness in SHELL if harness != "claude-code"),
+        *(pytest.param(harness, TEXTS, marks=pytest.mark.slow) for harness in SHELL if harness != "claude-code"),
+    ],
+)
+def test_no_shell_of_a_program_reaches_what_is_not_read(place: Path, harness: str, texts: list[str]) -> None:
+    assert not [text for text in texts if not is_kept(said(place, harness, SHELL[harness], {"command": text}))]
 
 
-@pytest.mark.parametrize("harness", ["codex", "claude-code"])
+@pytest.mark.parametrize("harness", ["codex", pytest.param("claude-code", marks=pytest.mark.slow)])
 def test_git_shows_nothing_of_what_is_not_read(place: Path, harness: str) -> None:
     assert not [text for text in SHOWN if not is_kept(said(place, harness, "Bash", {"command": text}))]
     assert not [text for text in UNSHOWN if is_kept(said(place, harness, "Bash", {"command": text}))]
@@ -224,7 +232,7 @@ def test_commands_of_runs_and_tools_reach_no_more(place: Path, nexus: Nexus) -> 
     run_git(place, "commit", "-qm", "all")
     with begun(place) as desk:
         for argv in (["grep", "-r", "x", "."], ["sh", "-c", "cd customers && cat list.csv"], ["cat", "link/list.csv"]):
-            told = call(desk, "propose_command", {"argv": argv})
+            told = call_run_tool(desk, "propose_command", {"argv": argv})
             assert (told["status"], told["rule"]) == ("denied", "user.customers"), argv
     done = nexus("tool", "cmd.run", json.dumps({"argv": ["grep", "-r", "x", "customers"]}))
     assert (done.returncode, "user.customers" in done.stdout) == (20, True), done

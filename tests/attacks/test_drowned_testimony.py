@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app import witness
-from gitnexus.app.approver import find_doubt
-from gitnexus.app.keepers import open_state
-from gitnexus.app.verifying import approvers_for, verify
-from gitnexus.base.canonical import canonical, parse
+from gitnexus.base.canonical import canonical_json, parse_json
 from gitnexus.base.errors import VerificationFailed
-from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.keys import own_signer
-from gitnexus.runs.message import read
+from gitnexus.policy import witness
+from gitnexus.policy.approver_changes import find_doubt
+from gitnexus.policy.commit_message import parse_trailers
+from gitnexus.policy.encoding import decode_base64, encode_base64
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.landing.verify_range import approvers_for, verify_range
 from tests.attacks.conftest import STATE
 from tests.attacks.test_pinned_project import NEXT, land, pin_of, publish, state_of, tighten_policy
 from tests.conftest import Nexus, run_git
@@ -25,8 +24,8 @@ from tests.runs.scene import RunScene
 def forge(token: str, number: int) -> str:
     """Return a token with a `seen` of its own, which its signature does not fit."""
     _, claims, signature = token.split(".")
-    said = {**parse(raw_of(claims)), "seen": [f"1.{number:016x}"]}
-    return f"nx1.{encoded(canonical(said))}.{signature}"
+    said = {**parse_json(decode_base64(claims)), "seen": [f"1.{number:016x}"]}
+    return f"nx1.{encode_base64(canonical_json(said))}.{signature}"
 
 
 def put_on_top(project: Path, tokens: list[str]) -> str:
@@ -37,7 +36,7 @@ def put_on_top(project: Path, tokens: list[str]) -> str:
 
 
 def token_of(project: Path, commit: str) -> str:
-    found = read(run_git(project, "log", "-1", "--format=%B", commit))
+    found = parse_trailers(run_git(project, "log", "-1", "--format=%B", commit))
     assert found is not None
     return found.approvals[0]
 
@@ -62,12 +61,11 @@ def test_a_newcomer_hears_the_one_real_approval_among_forged_ones(
     scene.commit({"a.txt": "a\n"})
     real = token_of(project, land(project, scene))
     put_on_top(project, [forge(real, number) for number in range(300)])
-    root = own_signer().key_id
     publish(project, "main", f"{old}:{STATE}")
     place = clone()
 
     begun = nexus("init", place=place)
-    nexus.ok("approver", "trust", "--confirm", root, place=place)
+    nexus.ok("approver", "trust", "--confirm", pin_of(nexus, place), place=place)
     said = nexus("status", place=place).stdout
 
     assert "commits says" not in begun.stdout + begun.stderr
@@ -154,7 +152,10 @@ def test_the_state_of_another_project_is_not_made_ours_by_a_forged_approval(
     nexus.ok("init", place=other)
     _, claims, signature = real.split(".")
     foreign = json.loads((other / ".nexus/format.json").read_text())["id"]
-    put_on_top(project, [f"nx1.{encoded(canonical({**parse(raw_of(claims)), 'project': foreign}))}.{signature}"])
+    put_on_top(
+        project,
+        [f"nx1.{encode_base64(canonical_json({**parse_json(decode_base64(claims)), 'project': foreign}))}.{signature}"],
+    )
     publish(project)
     run_git(other, "push", "-q", "--force", str(server), STATE)
     place = tmp_path / "new"
@@ -178,9 +179,9 @@ def test_more_forged_approvals_than_are_checked_fail_a_pinned_verify(
     whose = approvers_for(state, None, pin_of(nexus))
 
     with pytest.raises(VerificationFailed) as refused:
-        verify(state, whose, "HEAD~1..HEAD", pinned=True)
-    kept = verify(state, whose, "HEAD~1..HEAD", pinned=True, kept=True)
-    below = verify(state, whose, "HEAD~2..HEAD~1", pinned=True)
+        verify_range(state, whose, "HEAD~1..HEAD", pinned=True)
+    kept = verify_range(state, whose, "HEAD~1..HEAD", pinned=True, kept=True)
+    below = verify_range(state, whose, "HEAD~2..HEAD~1", pinned=True)
     doubt = find_doubt(state)
     state.close()
 

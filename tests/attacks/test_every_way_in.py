@@ -1,20 +1,22 @@
 """Every way by which a command can be run here, against a rule that allows it, asks about it, or denies it."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gitnexus.adapters.live.protocol import Asked
+from gitnexus.adapters.live.protocol import PendingCall
 from gitnexus.app import open_nexus
-from gitnexus.app.commandrules import refuse_run_command
-from gitnexus.app.live import Live
-from gitnexus.app.running import Wish, started
-from gitnexus.app.runtools import call
 from gitnexus.base.errors import ApprovalNeeded, DeniedByPolicy
-from gitnexus.runs.definition import of_command
-from tests.conftest import Nexus, trust
+from gitnexus.runs.agent.live import LiveReader
+from gitnexus.runs.agent.tools import call_run_tool
+from gitnexus.runs.command_rules import refuse_run_command
+from gitnexus.runs.start import RunRequest, start_run
+from gitnexus.workflow.run_definition import definition_from_command
+from tests.conftest import Nexus, run_git, trust
+from tests.mcp.test_server import fork_server
 from tests.runs.begun import begun
 from tests.runs.scene import RunScene
 
@@ -57,9 +59,9 @@ def by_check(nexus: Nexus) -> str:
 
 def by_worker(nexus: Nexus) -> str:
     opened = open_nexus(nexus.place)
-    desk = started(opened.state, Wish(of_command(ARGV), "a run"))
+    desk = start_run(opened.state, RunRequest(definition_from_command(ARGV), "a run"))
     opened.close()
-    done = nexus("resume", desk.run.id, "--unattended")  # what a worker calls for a run of the queue
+    done = nexus("resume", desk.record.id, "--unattended")  # what a worker calls for a run of the queue
     return done.stdout + done.stderr
 
 
@@ -70,15 +72,53 @@ def by_tool(nexus: Nexus) -> str:
 
 def by_mcp(nexus: Nexus) -> str:
     with begun(nexus.place) as desk:
-        return json.dumps(call(desk, "propose_command", {"argv": list(ARGV)}))
+        return json.dumps(call_run_tool(desk, "propose_command", {"argv": list(ARGV)}))
+
+
+def by_served_run(nexus: Nexus) -> str:
+    with begun(nexus.place) as desk:
+        run = desk.record.id
+    return served(nexus, "propose_command", {"argv": list(ARGV)}, "--run", run)
+
+
+def served(nexus: Nexus, tool: str, given: dict[str, object], *options: str) -> str:
+    """Start `git nexus mcp`, call one tool as a client would, and return the answer."""
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": tool, "arguments": given}},
+    ]
+    pid, from_server, to_server = fork_server(nexus.place, {}, *options)
+    answer = ""
+    for message in messages:
+        to_server.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        to_server.flush()
+        answer = from_server.readline() if "id" in message else ""
+    to_server.close()
+    from_server.close()
+    os.waitpid(pid, 0)
+    return answer
+
+
+def by_queue(nexus: Nexus) -> str:
+    """Queue a run at a server, and let the worker of this machine carry it out."""
+    server = nexus.place.parent / "server.git"
+    run_git(nexus.place.parent, "init", "-q", "--bare", str(server))
+    run_git(nexus.place, "remote", "add", "origin", str(server))
+    run_git(nexus.place, "push", "-q", "origin", "main", "refs/nexus/state")
+    run = nexus.ok("run", "--queue", "--", *ARGV).split()[0]
+    worked, shown = nexus("worker", "--once"), nexus("replay", run)
+    logs = (nexus.place / ".git" / "nexus" / "runs").glob("*/artifacts/**/*")
+    return worked.stderr + shown.stdout + "".join(path.read_text(errors="replace") for path in logs if path.is_file())
 
 
 def by_live(nexus: Nexus) -> str:
     with begun(nexus.place) as desk:
-        live = Live(desk, "", "codex", None, "none")  # type: ignore[arg-type] - it is not talked to here
+        live = LiveReader(desk, "", "codex", None, "none")  # type: ignore[arg-type] - it is not talked to here
         live._patience = 0
-        asked = Asked(id="1", tool="shell", given={"command": list(ARGV)}, cwd=str(desk.place))
-        yes, why = live._answer(asked)
+        asked = PendingCall(id="1", tool="shell", given={"command": list(ARGV)}, cwd=str(desk.worktree_path))
+        yes, why = live._answer_or_refuse(asked)
         return RAN if yes else why
 
 
@@ -110,6 +150,8 @@ WAYS: dict[str, Callable[[Nexus], str]] = {
     "worker": by_worker,
     "tool": by_tool,
     "mcp": by_mcp,
+    "mcp --run": by_served_run,
+    "queue and worker": by_queue,
     "live": by_live,
     **{f"hook of {harness}": by_hook(harness) for harness in HARNESSES},
 }
@@ -126,8 +168,12 @@ def _rule(sealed: Path, verdict: str, words: str = '[printf, "**"]') -> None:
     (sealed / "nexus" / "policy.md").write_text(text)
 
 
-@pytest.mark.parametrize("verdict", ["allow", "ask", "deny"])
-@pytest.mark.parametrize("way", WAYS)
+# What is denied comes in by no way. An order in the queue is a run of a worker; its rest is with the slow tests.
+@pytest.mark.parametrize(("way", "verdict"), [
+    *((way, "deny") for way in WAYS),
+    *((way, verdict) for way in WAYS for verdict in ("allow", "ask") if not way.startswith("queue")),
+    *(pytest.param("queue and worker", verdict, marks=pytest.mark.slow) for verdict in ("allow", "ask")),
+])  # fmt: skip
 def test_a_rule_holds_whichever_way_a_command_comes_in(
     project: Path, nexus: Nexus, sealed: Path, way: str, verdict: str
 ) -> None:
@@ -140,6 +186,15 @@ def test_a_rule_holds_whichever_way_a_command_comes_in(
         assert "user.this" in said
     elif verdict == "ask":
         assert "wait" in said or "asks" in said or "approve" in said or "nobody" in said, said
+
+
+def test_the_server_of_a_project_has_no_tool_that_runs_a_command(project: Path, nexus: Nexus, sealed: Path) -> None:
+    _rule(sealed, "allow")
+
+    answers = [served(nexus, tool, {"argv": list(ARGV)}) for tool in ("cmd.run", "tests.run", "propose_command")]
+
+    assert [RAN in answer for answer in answers] == [False] * 3
+    assert all("there is no tool" in answer for answer in answers), answers
 
 
 @pytest.mark.parametrize("way", ["run", "mcp"])
@@ -166,7 +221,7 @@ def test_a_denied_program_is_denied_inside_of_what_runs_it(
     with begun(project) as desk:
         if line[0] == "npm":
             pytest.skip("not installed everywhere: what is not there is refused for that")
-        told = call(desk, "propose_command", {"argv": list(line)})
+        told = call_run_tool(desk, "propose_command", {"argv": list(line)})
         assert (told["status"], told["rule"]) == ("denied", "user.this")
 
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from gitnexus.app import open_nexus
-from gitnexus.app.agreeing import is_agreed
-from gitnexus.app.keepers import open_state
-from gitnexus.app.queue import queued
-from gitnexus.app.runagent import address_of, signs_in
-from gitnexus.app.running import Wish
-from gitnexus.app.wire import wire_to
-from gitnexus.app.worker import Worker
-from gitnexus.runs.definition import of_command, of_prompt
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.agent.run import lends_sign_in, model_address
+from gitnexus.runs.foreign_consent import is_agreed
+from gitnexus.runs.start import RunRequest
+from gitnexus.sync.remote import resolve_remote
 from gitnexus.tui.chat import Chat
-from gitnexus.tui.model import Entry
+from gitnexus.tui.model import ChatEntry
 from gitnexus.ui.runs import FOREIGN
+from gitnexus.workers.queue import enqueue_run
+from gitnexus.workers.worker import QueueWorker
+from gitnexus.workflow.run_definition import definition_from_command, definition_from_prompt
 from tests.attacks.machines import Machine
 from tests.conftest import run_git, trust
 from tests.runs.live import ASKED
@@ -30,19 +30,21 @@ EDITS = b"---\nversion: 1\nedits: ['*.txt']\n---\n\n# Policy\n"
 
 @pytest.fixture
 def lenient(ada: Machine) -> Machine:
-    with ada.here():
-        Clone(ada.place).write({"policy.md": EDITS})
-        trust(ada.place)
-    ada.sync()
+    def allow_edits() -> str:
+        with ada.here():
+            Clone(ada.place).write({"policy.md": EDITS})
+            trust(ada.place)
+        return str(ada.sync())
+
+    ada.step("allows edits", allow_edits)
     return ada
 
 
 def pushed(mallory: Machine, *options: str) -> str:
-    """Let Mallory begin a run, and push it."""
-    mallory.sync()
-    told = mallory.json("run", *options, "--", "sh", "-c", "echo evil > evil.txt")
-    mallory.sync()
-    return str(told["run"]["id"])
+    """Let Mallory begin a run, and push it: the first that a test does."""
+    run = mallory.begin_waiting_run("echo evil > evil.txt", *options)
+    mallory.step("sync", lambda: str(mallory.sync()))
+    return run
 
 
 def test_a_foreign_run_commits_nothing_by_the_mode_of_its_author(lenient: Machine, mallory: Machine) -> None:
@@ -52,7 +54,7 @@ def test_a_foreign_run_commits_nothing_by_the_mode_of_its_author(lenient: Machin
     refused = lenient("resume", run)
     other = lenient("resume", run, "--agree", "sha256:" + "0" * 64)
     with lenient.run(run) as desk:
-        definition = desk.run.definition
+        definition = desk.record.definition
     alone = lenient("resume", run, "--agree", definition)
     agreed = lenient("resume", run, "--agree", to_agree(lenient, run))
 
@@ -87,7 +89,7 @@ def test_a_yes_is_to_the_code_on_the_branch_too_and_a_branch_that_moved_asks_aga
     ada: Machine, mallory: Machine
 ) -> None:
     mallory.sync()
-    run = mallory.begin(Wish(of_command(("sh", "job.sh")), "a job"))
+    run = mallory.begin(RunRequest(definition_from_command(("sh", "job.sh")), "a job"))
     mallory.sync()
     good = push_job(mallory, run, "echo good > out.txt\n")
     ada.sync()
@@ -110,7 +112,7 @@ def test_a_yes_is_to_the_code_on_the_branch_too_and_a_branch_that_moved_asks_aga
 
 def test_a_commit_of_this_machine_does_not_take_the_yes_away(ada: Machine, mallory: Machine) -> None:
     mallory.sync()
-    run = mallory.begin(Wish(of_command(("sh", "-c", "echo one > one.txt")), "nothing"))
+    run = mallory.begin(RunRequest(definition_from_command(("sh", "-c", "echo one > one.txt")), "nothing"))
     mallory.sync()
     ada.sync()
     ada("resume", run, "--agree", to_agree(ada, run))
@@ -140,9 +142,9 @@ def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory:
 
 
 def test_status_marks_foreign_runs_and_agrees_with_runs(ada: Machine, mallory: Machine) -> None:
-    mallory.sync()
-    run = mallory.begin(Wish(of_command(("true",)), "nothing"))
     asking = pushed(mallory)
+    run = mallory.begin(RunRequest(definition_from_command(("true",)), "nothing"))
+    mallory.sync()
     ada.sync()
 
     for _ in range(2):  # before and after the run was looked at here
@@ -164,7 +166,7 @@ def test_the_chat_marks_a_foreign_run_in_words_on_its_card_and_in_the_panel(leni
     with lenient.here():
         chat = Chat(open_nexus(lenient.place), lenient.place)
         try:
-            said = [update.text for update in chat.look() if isinstance(update, Entry)]
+            said = [update.text for update in chat.look() if isinstance(update, ChatEntry)]
             panel = [line.text for _, lines in chat.panel().parts for line in lines]
             facts = {card.run: card for card in chat.cards.values()}
         finally:
@@ -176,18 +178,18 @@ def test_the_chat_marks_a_foreign_run_in_words_on_its_card_and_in_the_panel(leni
 
 
 def test_a_foreign_run_hands_no_key_to_an_address_of_its_author(ada: Machine, mallory: Machine) -> None:
-    made = of_prompt("do it", "claude")
+    made = definition_from_prompt("do it", "claude")
     node = made.nodes[0].changed(address="https://mallory.example/v1", sign_in=True)
     mallory.sync()
-    run = mallory.begin(Wish(made.changed(nodes=(node,)), "do it"))
+    run = mallory.begin(RunRequest(made.changed(nodes=(node,)), "do it"))
     with mallory.run(run) as desk:
-        there = address_of(desk, node), signs_in(desk, node)
+        there = model_address(desk, node), lends_sign_in(desk, node)
     mallory.sync()
     ada.sync()
 
     shown = ada("resume", run).stderr
     with ada.run(run) as desk:
-        here = address_of(desk, node), signs_in(desk, node)
+        here = model_address(desk, node), lends_sign_in(desk, node)
 
     assert there == ("https://mallory.example/v1", True)
     assert here == ("", False)
@@ -199,7 +201,7 @@ def test_a_definition_that_was_agreed_to_is_not_asked_about_again_and_another_is
     ada: Machine, mallory: Machine
 ) -> None:
     mallory.sync()
-    run = mallory.begin(Wish(of_command(("true",)), "nothing"))
+    run = mallory.begin(RunRequest(definition_from_command(("true",)), "nothing"))
     mallory.sync()
     ada.sync()
 
@@ -224,7 +226,7 @@ def test_a_yes_to_an_action_starts_nothing_of_a_definition_that_nobody_agreed_to
 
 def test_a_foreign_run_is_not_given_to_a_worker_under_your_signature(ada: Machine, mallory: Machine) -> None:
     mallory.sync()
-    run = mallory.begin(Wish(of_command(("true",)), "nothing"))
+    run = mallory.begin(RunRequest(definition_from_command(("true",)), "nothing"))
     mallory.sync()
     ada.sync()
 
@@ -243,13 +245,15 @@ def test_a_worker_carries_out_what_an_approver_ordered_and_no_more_freely_than_i
     (bob.home / "policy.md").write_bytes(b"---\nversion: 1\nmode: default\n---\n")
     with lenient.here():
         state = open_state(lenient.place)
-        made = of_command(("sh", "-c", "echo one > one.txt")).changed(mode="acceptEdits")
-        order = queued(state, wire_to(state, None), Wish(made, "make a file", mode="acceptEdits"), (), "")
+        made = definition_from_command(("sh", "-c", "echo one > one.txt")).changed(mode="acceptEdits")
+        order = enqueue_run(
+            state, resolve_remote(state, None), RunRequest(made, "make a file", mode="acceptEdits"), (), ""
+        )
         state.close()
     said: list[str] = []
     with bob.here():
         state = open_state(bob.place)
-        Worker(state, wire_to(state, None), "w", frozenset(), said.append, 5, 0.05, True).work()
+        QueueWorker(state, resolve_remote(state, None), "w", frozenset(), said.append, 5, 0.05, True).work()
         state.close()
 
     row = next(row for row in bob.json("runs", "--all")["runs"] if row["id"] == order.id)
@@ -257,12 +261,14 @@ def test_a_worker_carries_out_what_an_approver_ordered_and_no_more_freely_than_i
     assert (row["foreign"], row["mode"], row["status"]) == (True, "default", "waiting"), said
 
 
-@pytest.mark.parametrize(("word", "ran"), [("yes", True), ("no", False), ("y", False)])
+@pytest.mark.parametrize(
+    ("word", "ran"), [("yes", True), ("y", False), pytest.param("no", False, marks=pytest.mark.slow)]
+)
 def test_at_a_terminal_the_whole_definition_is_shown_before_the_question(
     ada: Machine, mallory: Machine, word: str, ran: bool
 ) -> None:
     mallory.sync()
-    run = mallory.begin(Wish(of_command(("sh", "-c", f"true {'x' * 3000} end\x1b[2J")), "harmless"))
+    run = mallory.begin(RunRequest(definition_from_command(("sh", "-c", f"true {'x' * 3000} end\x1b[2J")), "harmless"))
     mallory.sync()
     ada.sync()
 

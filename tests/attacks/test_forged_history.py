@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from gitnexus.events.checkpoint import checkpoint, load
-from gitnexus.events.log import RunLog
+from gitnexus.events.checkpoint import load_checkpoint, write_checkpoint
+from gitnexus.events.log import EventDraft, RunLog
 from gitnexus.git import Objects
-from gitnexus.policy.keys import checked_public, key_id
+from gitnexus.policy.keys import key_id, normalize_public_key
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs import list as runs_list
 from gitnexus.state import State
 from tests.attacks.machines import Machine
 from tests.conftest import run_git
@@ -26,7 +28,7 @@ TESTED = [
 def forge(hub: Path, run: str, *events: Any, strip: bool = False) -> None:
     """Append events to the log of a run on the server, as who can push does."""
     state = State.open(hub)
-    kept = load(state.objects, run)
+    kept = load_checkpoint(state.objects, run)
     assert kept is not None
     folder = hub.parent / "forged" / run
     folder.mkdir(parents=True)
@@ -34,7 +36,7 @@ def forge(hub: Path, run: str, *events: Any, strip: bool = False) -> None:
     log = RunLog(folder)
     for kind, actor, body in events:
         log.append(kind, actor, body)
-    checkpoint(log, json.loads(kept.workflow()), state.objects, state.author)
+    write_checkpoint(log, json.loads(kept.workflow()), state.objects, state.author)
     if strip:
         _without_signatures(state.objects, run, hub)
     state.close()
@@ -50,9 +52,13 @@ def _without_signatures(objects: Objects, run: str, hub: Path) -> None:
 @pytest.fixture
 def waiting(ada: Machine) -> str:
     """A run of Ada's that waits for an answer, and is on the server."""
-    told = ada.json("run", "--", "sh", "-c", "echo one > one.txt")
-    ada.sync()
-    return str(told["run"]["id"])
+
+    def run() -> str:
+        told = ada.json("run", "--", "sh", "-c", "echo one > one.txt")
+        ada.sync()
+        return str(told["run"]["id"])
+
+    return ada.step("waiting run", run)
 
 
 def status(machine: Machine, run: str) -> str:
@@ -101,8 +107,7 @@ def test_a_clone_that_never_saw_the_run_takes_in_what_is_signed_and_no_more(
 
 
 def test_a_log_that_nobody_known_signed_is_shown_as_claimed(ada: Machine, mallory: Machine) -> None:
-    mallory.sync()
-    run = mallory.json("run", "--", "sh", "-c", "echo evil > evil.txt")["run"]["id"]
+    run = mallory.begin_waiting_run("echo evil > evil.txt")
     mallory.sync()
     ada.sync()
 
@@ -120,9 +125,9 @@ def test_a_log_that_nobody_known_signed_is_shown_as_claimed(ada: Machine, mallor
 @pytest.fixture
 def carol(hub: Path, ada: Machine) -> Machine:
     """A colleague who trusts Ada."""
-    found = Machine(hub, "carol")
-    found.consent()
-    return found
+    machine = Machine(hub, "carol", ada.prepared)
+    machine.step("consent", machine.consent)
+    return machine
 
 
 def denied_as_ada(mallory: Machine, run: str) -> None:
@@ -133,8 +138,7 @@ def denied_as_ada(mallory: Machine, run: str) -> None:
 
 
 def test_a_decision_that_nobody_known_signed_is_told_as_said_to_be_so(mallory: Machine, carol: Machine) -> None:
-    mallory.sync()
-    run = str(mallory.json("run", "--", "sh", "-c", "echo evil > evil.txt")["run"]["id"])
+    run = mallory.begin_waiting_run("echo evil > evil.txt")
     denied_as_ada(mallory, run)
     carol.sync()
 
@@ -142,15 +146,13 @@ def test_a_decision_that_nobody_known_signed_is_told_as_said_to_be_so(mallory: M
     told = carol.json("review", run)["runs"][0]
     (row,) = carol.json("runs", "--all")["runs"]
 
-    assert f"{run} said to be failed" in shown
+    assert f"{run} said to be failed, and waiting" in shown
     assert " ".join(line_with("a1  patch", shown).split()) == "a1 patch said to be denied by Ada, not signed: no good"
-    assert "a1 denied, as is said and not signed" in shown
-    assert (told["run"]["statusClaimed"], told["actions"][0]["claimed"], told["actions"][0]["by"]) == (
-        True,
-        True,
-        "Ada",
-    )
-    assert (row["status"], row["statusClaimed"]) == ("failed", True)
+    action = told["actions"][0]
+    assert (told["run"]["status"], told["run"]["statusClaimed"]) == ("failed", True)
+    assert (action["status"], action["claimed"]) == ("waiting", True)
+    assert action["said"] == {"status": "denied", "by": "Ada", "why": "no good"}
+    assert (row["status"], row["statusClaimed"], row["waits"]) == ("failed", True, "1 waiting")
     assert "said to be failed" in carol.ok("runs", "--all")
     assert line_with("Ada denied", carol.ok("replay", run)).endswith("[claimed]")
     total = carol.json("metrics")["total"]
@@ -170,7 +172,7 @@ def test_a_no_in_the_name_of_another_does_not_take_the_action_from_those_who_may
 
     assert (row["status"], row["statusClaimed"]) == ("failed", True)  # so says the record, which anybody writes
     assert [one["status"] for one in asked["actions"]] == ["waiting"]
-    assert carol.json("runs", "--all")["runs"][0]["status"] == "waiting"  # its log is here now
+    assert (row["waits"], carol.json("runs")["runs"][0]["waits"]) == ("1 waiting", "1 waiting")
 
 
 def test_decisions_of_a_vouched_machine_are_facts(ada: Machine, waiting: str, carol: Machine) -> None:
@@ -212,7 +214,7 @@ def test_an_approver_does_not_speak_for_another_one(ada: Machine, hub: Path, wai
     carol.sync()
     with carol.run(waiting) as desk:
         desk.log.append(*DENIED)
-        desk.checkpointed()
+        desk.write_checkpoint()
     carol.sync()
 
     ada.sync()
@@ -235,6 +237,150 @@ def test_a_forged_record_does_not_hide_a_run_that_waits(ada: Machine, hub: Path,
     assert status(ada, waiting) == "waiting"
     assert [row["run"]["id"] for row in ada.json("review")["runs"]] == [waiting]
     assert json.loads(run_git(ada.place, "show", f"refs/nexus/state:{path}"))["status"] == "waiting"
+
+
+def forge_record(hub: Path, run: str, **fields: str) -> None:
+    """Write another record of a run on the server, as who can push does."""
+    server = State.open(hub)
+    path = f"runs/{run}.json"
+    record = json.loads(server.read(path) or b"")
+    raw = json.dumps({**record, "ended": "2026-11-17T12:00:00Z", **fields}).encode()
+    server.write({path: raw}, why="mischief")
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "landed",
+        pytest.param("cancelled", marks=pytest.mark.slow),
+        pytest.param("completed", marks=pytest.mark.slow),
+    ],
+)
+def test_a_forged_record_does_not_hide_what_waits_from_a_colleague(
+    hub: Path, waiting: str, carol: Machine, said: str
+) -> None:
+    forge_record(hub, waiting, status=said, landed=run_git(hub, "rev-parse", "main").strip())
+    carol.sync()
+
+    (row,) = carol.json("runs")["runs"]
+    (asked,) = carol.json("review")["runs"]
+    standing = carol.json("status")
+
+    assert (row["status"], row["statusClaimed"], row["waits"]) == (said, True, "1 waiting")
+    assert f"said to be {said}" in carol.ok("runs")
+    assert [one["status"] for one in asked["actions"]] == ["waiting"]
+    assert standing["runs"] == {"waiting": 1}
+    assert any("git nexus review" in step for step in standing["next"])
+    assert "only said to be" in carol.json("clean")["runs"][0]["skipped"]
+    assert run_git(carol.place, "for-each-ref", "refs/nexus/archive") == ""
+
+
+def test_a_forged_record_that_a_run_goes_on_does_not_hide_what_waits_in_it(
+    hub: Path, waiting: str, carol: Machine
+) -> None:
+    forge_record(hub, waiting, status="running", ended="")
+    carol.sync()
+
+    assert [one["status"] for one in carol.json("review")["runs"][0]["actions"]] == ["waiting"]
+
+
+def test_a_run_is_landed_once_its_work_is_on_a_branch_of_ours(ada: Machine, hub: Path, carol: Machine) -> None:
+    run = str(ada.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"])
+    ada.ok("approve", "--unseen", run)
+    ada.sync()
+    forge_record(hub, run, status="landed", landed=run_git(hub, "rev-parse", "main").strip())
+    carol.sync()
+    (before,) = carol.json("runs")["runs"]
+
+    ada.ok("land", run)
+    run_git(ada.place, "push", "-q", "origin", "HEAD:main")
+    run_git(carol.place, "pull", "-q", "--ff-only", "origin", "main")
+    forge_record(hub, run, status="landed", landed=run_git(hub, "rev-parse", "main").strip())
+    carol.sync()
+
+    assert (before["status"], before["statusClaimed"]) == ("landed", True)
+    assert carol.json("runs")["runs"] == []
+    assert carol.json("status")["claimedRuns"] == {}
+
+
+def test_a_forged_end_does_not_keep_approved_work_from_landing(ada: Machine, hub: Path, carol: Machine) -> None:
+    run = str(ada.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"])
+    ada.ok("approve", "--unseen", run)
+    ada.sync()
+    forge_record(hub, run, status="cancelled")
+    carol.sync()
+
+    (row,) = carol.json("runs")["runs"]
+
+    assert (row["status"], row["statusClaimed"]) == ("cancelled", True)
+    carol.ok("land", run)
+    assert (carol.place / "one.txt").read_text() == "one\n"
+
+
+def test_a_no_that_nobody_known_signed_stops_nothing(ada: Machine, mallory: Machine) -> None:
+    run = mallory.begin_waiting_run("echo good > good.txt")
+    denied_as_ada(mallory, run)
+    ada.sync()
+
+    assert [one["status"] for one in ada.json("review")["runs"][0]["actions"]] == ["waiting"]
+    ada.ok("approve", "--unseen", run)
+    (row,) = ada.json("runs")["runs"]
+    proof = ada("replay", run, "--verify")
+
+    assert run_git(ada.place, "show", f"nexus/{run}:good.txt") == "good\n"
+    assert (row["status"], row["statusClaimed"], row["waits"]) == ("completed", False, "")
+    assert proof.returncode == 0, proof.stderr
+    ada.ok("land", run)
+
+
+def test_a_yes_that_nobody_known_signed_allows_nothing_and_hides_nothing(ada: Machine, mallory: Machine) -> None:
+    run = mallory.begin_waiting_run("echo evil > evil.txt")
+    with mallory.run(run) as desk:
+        digest = desk.view().actions["a1"].digest
+        desk.log.append("permission.granted", "gate", {"action": "a1", "digest": digest, "by": "Ada", "scope": "once"})
+        desk.write_checkpoint()
+    mallory.sync()
+    ada.sync()
+
+    (asked,) = ada.json("review")["runs"]
+
+    assert [one["status"] for one in asked["actions"]] == ["waiting"]
+    assert asked["actions"][0]["said"]["status"] == "approved"
+
+
+def test_a_person_ends_for_themselves_what_is_only_said_to_be_over(ada: Machine, mallory: Machine) -> None:
+    run = mallory.begin_waiting_run("echo evil > evil.txt")
+    denied_as_ada(mallory, run)
+    ada.sync()
+
+    ada.ok("cancel", run)
+
+    assert ada.json("runs")["runs"] == []
+    assert ada.json("review")["runs"] == []
+
+
+def test_runs_and_questions_without_end_leave_ones_own_in_sight(
+    ada: Machine, mallory: Machine, waiting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_list, "MOST_STRANGERS", 0)
+    flood = mallory.begin_waiting_run("echo evil > evil.txt")
+    with mallory.run(flood) as desk:
+        drafts = [EventDraft("question.asked", "agent", {"question": f"q{at}", "text": "?"}) for at in range(120)]
+        desk.log.append_many(drafts)
+        desk.write_checkpoint()
+    mallory.sync()
+    ada.sync()
+
+    shown = ada("review").stdout
+    with ada.here():
+        state = open_state(ada.place)
+        found = runs_list.waiting_runs(state)
+        state.close()
+
+    assert [line.split()[0] for line in shown.splitlines() if line.startswith((waiting, flood))] == [waiting, flood]
+    assert "and 20 questions more" in shown
+    assert ([desk.record.id for desk in found.runs], found.more) == ([waiting], 1)
 
 
 def test_a_log_of_ours_from_before_says_that_it_is_unsigned(ada: Machine, waiting: str) -> None:
@@ -269,14 +415,18 @@ def _without_signatures_here(ada: Machine, run: str) -> None:
 
 
 def _approver(ada: Machine, hub: Path, name: str) -> Machine:
-    """Return the machine of one more approver."""
-    found = Machine(hub, name)
-    found.consent()
-    public = (found.home / "keys" / "approver.pub").read_text().strip()
-    ada.ok("approver", "add", public, "--name", name.title(), "--confirm", key_id(checked_public(public)))
-    ada.sync()
-    found.sync()
-    return found
+    """Return the machine of one more approver: the first that a test does."""
+    machine = Machine(hub, name, ada.prepared)
+
+    def add() -> str:
+        machine.consent()
+        public = (machine.home / "keys" / "approver.pub").read_text().strip()
+        ada.ok("approver", "add", public, "--name", name.title(), "--confirm", key_id(normalize_public_key(public)))
+        ada.sync()
+        return str(machine.sync())
+
+    machine.step("is an approver", add)
+    return machine
 
 
 def test_the_branch_of_ones_own_run_goes_only_where_its_log_tells(ada: Machine, mallory: Machine) -> None:

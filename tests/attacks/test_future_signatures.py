@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.approver import add, candidate
-from gitnexus.app.keepers import open_state
-from gitnexus.base.clock import now, stamp
-from gitnexus.policy.signed import digest
+from gitnexus.base.clock import format_timestamp, utc_now
+from gitnexus.policy.approver_changes import add_approver, read_candidate_key
+from gitnexus.policy.signed import content_digest
+from gitnexus.projects.open_state import open_state
 from tests.attacks.conftest import STATE
 from tests.attacks.machines import Machine
 from tests.attacks.test_orders import order, work
@@ -28,8 +28,8 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], N
 
     def act(deed: Callable[[], object]) -> None:
         with monkeypatch.context() as patch:
-            for room in ("app.trust", "app.approver", "policy.signed", "policy.approvers", "app.witness"):
-                patch.setattr(f"gitnexus.{room}.now", lambda: now() + YEAR, raising=False)
+            for module in ("trust", "approver_changes", "signed", "approvers", "witness"):
+                patch.setattr(f"gitnexus.policy.{module}.utc_now", lambda: utc_now() + YEAR, raising=False)
             deed()
 
     return act
@@ -43,7 +43,7 @@ def test_a_policy_that_was_signed_in_the_future_waits_for_a_signature_of_today(
     ahead(lambda: trust(project))
 
     said = nexus("status").stdout
-    nexus.ok("policy", "trust", "--confirm", digest((project / ".nexus/policy.md").read_bytes()))
+    nexus.ok("policy", "trust", "--confirm", content_digest((project / ".nexus/policy.md").read_bytes()))
     after = nexus("status").stdout
 
     assert "it was signed in the future" in said
@@ -57,7 +57,7 @@ def test_a_newcomer_takes_no_honest_state_for_an_older_one(
     nexus.ok("status")
     ahead(lambda: trust(project))
     scene = RunScene(project)
-    scene.commit({"a.txt": "a\n"}, seen=(seen_of(nexus), f"policy.md {stamp(now() + YEAR)}"))
+    scene.commit({"a.txt": "a\n"}, seen=(seen_of(nexus), f"policy.md {format_timestamp(utc_now() + YEAR)}"))
     land(project, scene)
     trust(project)
     publish(project, "main", STATE)
@@ -100,7 +100,7 @@ def test_a_key_that_was_added_in_the_future_signs_nothing_yet(
 ) -> None:
     grace = Key()
     state = open_state(project)
-    ahead(lambda: add(state, candidate(project, grace.public, "Grace")))
+    ahead(lambda: add_approver(state, read_candidate_key(project, grace.public, "Grace")))
     state.close()
     scene = RunScene(project)
     scene.commit({"a.txt": "a\n"}, signer=grace)
@@ -113,7 +113,7 @@ def test_a_key_that_was_added_in_the_future_signs_nothing_yet(
 
 
 def test_an_order_from_the_future_is_left_alone_with_the_reason(ada: Machine) -> None:
-    soon = order(ada, created=stamp(now() + timedelta(hours=1)))
+    soon = order(ada, created=format_timestamp(utc_now() + timedelta(hours=1)))
 
     done, said = work(ada)
 
@@ -123,6 +123,6 @@ def test_an_order_from_the_future_is_left_alone_with_the_reason(ada: Machine) ->
 
 
 def test_an_order_of_a_clock_that_is_a_little_ahead_is_carried_out(ada: Machine) -> None:
-    soon = order(ada, created=stamp(now() + timedelta(minutes=5)))
+    soon = order(ada, created=format_timestamp(utc_now() + timedelta(minutes=5)))
 
     assert work(ada)[0] == [soon.id]

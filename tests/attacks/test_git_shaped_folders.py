@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.harnessgate import judged
-from gitnexus.app.runtools import call
 from gitnexus.base.errors import Invalid
 from gitnexus.git.shape import HOOKS, why_git_obeys
-from gitnexus.harness.model import Happening
-from gitnexus.policy.builtin import asked_tag, secret_by
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.policy.builtin import secret_pattern_for, tag_to_ask
 from gitnexus.policy.obeyed import OBEYED
+from gitnexus.runs.agent.tools import call_run_tool
+from gitnexus.toolgate.gate import answer_tool_call
 from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun
 
@@ -41,8 +41,8 @@ def place(project: Path, sealed: Path) -> Path:
 
 
 def said(place: Path, harness: str, tool: str, given: dict[str, Any]) -> tuple[str, str]:
-    told = Happening(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
-    answer = judged(told)
+    told = HarnessEvent(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
+    answer = answer_tool_call(told)
     return answer.verdict, answer.reason
 
 
@@ -141,7 +141,7 @@ def test_an_edit_that_replaces_what_is_only_alike_makes_no_head(place: Path) -> 
 
 def test_a_hook_of_every_name_asks(place: Path) -> None:
     for name in HOOKS:
-        assert asked_tag(f"src/hooks/{name}") == "hooks", name
+        assert tag_to_ask(f"src/hooks/{name}") == "hooks", name
     assert "allow" not in {verdict for verdict, _ in written(place, "src/x/hooks/post-index-change", "id\n")}
 
 
@@ -230,15 +230,15 @@ UNCOVERED = """
 
 @pytest.mark.parametrize("name", UNCOVERED.split())
 def test_a_file_that_some_program_obeys_asks(name: str) -> None:
-    assert asked_tag(name)
-    assert asked_tag(f"src/{name}")
+    assert tag_to_ask(name)
+    assert tag_to_ask(f"src/{name}")
 
 
 def test_every_file_that_a_program_obeys_is_asked_about_when_it_is_written() -> None:
     for program, names in OBEYED.items():
         for name in names:
             path = f"src/{name.replace('*', 'x')}"
-            assert asked_tag(path) or secret_by(path), (program, name)
+            assert tag_to_ask(path) or secret_pattern_for(path), (program, name)
 
 
 def test_no_patch_of_a_run_makes_such_a_folder(place: Path) -> None:
@@ -246,8 +246,8 @@ def test_no_patch_of_a_run_makes_such_a_folder(place: Path) -> None:
     with begun(place) as desk:
         for name, text in (("HEAD", "ref: refs/heads/main"), ("config", "[core] fsmonitor = id")):
             with pytest.raises(Invalid, match="git takes"):
-                call(desk, "propose_patch", {"patch": diff.format(name, text)})
-        assert call(desk, "propose_patch", {"patch": diff.format("HEAD", "a title")})["status"] == "executed"
+                call_run_tool(desk, "propose_patch", {"patch": diff.format(name, text)})
+        assert call_run_tool(desk, "propose_patch", {"patch": diff.format("HEAD", "a title")})["status"] == "executed"
 
 
 @pytest.mark.parametrize(

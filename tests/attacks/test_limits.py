@@ -1,5 +1,6 @@
 """More than a machine can take: folders without end, names and lines of any length, too many files, odd numbers."""
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -8,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.files import remove_tree
-from gitnexus.git import discover, ondisk
-from gitnexus.git.private import private
+from gitnexus.git import discover, worktree_tree
+from gitnexus.git.private import private_git
+from gitnexus.state import State
 from tests.conftest import Nexus, run_git
 
 NEST = "import os\nfor _ in range({}):\n    os.mkdir('d')\n    os.chdir('d')\nopen('f', 'w').write('x')\n"
@@ -45,6 +47,26 @@ def test_folders_without_end_are_left_out_and_the_run_is_cleaned(nexus: Nexus, p
     assert (cleaned.returncode, "only in that folder: d/d/d" in cleaned.stdout) == (0, True)
 
 
+def test_what_is_left_out_of_a_patch_is_told_where_it_is_approved(nexus: Nexus, project: Path) -> None:
+    done = nexus("run", "--", "sh", "-c", "mkfifo pipe; echo kept > kept")
+    run = nexus("runs").stdout.split()[0].removeprefix("nexus/")
+
+    told = json.loads(nexus("review", "--json", run).stdout)["runs"][0]
+    shown = nexus("review", run).stdout
+
+    words = "pipe: it is neither a file, a link nor a folder"
+    assert f"left out of a1: {words}" in done.stdout
+    assert f"left out of a1: {words}" in shown
+    assert f"│ left out {words}; it is in the worktree" in shown
+    assert told["leftOut"] == [{"action": "a1", "what": words}]
+
+
+def test_what_is_left_out_is_told_where_nothing_else_was_changed(nexus: Nexus, project: Path) -> None:
+    done = nexus("run", "--", "mkfifo", "pipe")
+
+    assert "left out of any patch: pipe: it is neither a file, a link nor a folder" in done.stdout
+
+
 def test_what_is_nested_thousands_of_times_is_removed_and_links_are_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -69,12 +91,12 @@ def test_what_is_nested_thousands_of_times_is_removed_and_links_are_not_followed
 
 
 def test_too_many_new_files_are_refused_with_the_number(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ondisk, "MOST_NEW_FILES", 3)
+    monkeypatch.setattr(worktree_tree, "MOST_NEW_FILES", 3)
     for number in range(4):
         (repository / f"new-{number}").touch()
 
-    with private(discover(repository)) as git, pytest.raises(ondisk.TooManyFiles) as refused:
-        ondisk.worktree_tree(git, repository, run_git(repository, "rev-parse", "HEAD").strip())
+    with private_git(discover(repository)) as git, pytest.raises(worktree_tree.TooManyFiles) as refused:
+        worktree_tree.write_worktree_tree(git, repository, run_git(repository, "rev-parse", "HEAD").strip())
 
     assert "more than 3 new files" in refused.value.message
 
@@ -116,3 +138,62 @@ def test_what_is_no_number_is_in_no_range(nexus: Nexus, argv: tuple[str, ...], n
 
     assert done.returncode == 2
     assert "is not in the range" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "argv"),
+    [
+        ("policy.md", "---\nversion: {}\n---\n", ("policy", "show")),
+        ("commands/custom/mine.md", "---\nversion: {}\nabout: x\nnodes: [{{id: a, type: research}}]\n---\n",
+         ("doctor",)),
+    ],
+    ids=["policy", "macro"],
+)  # fmt: skip
+@pytest.mark.parametrize("number", ["1.0", "true", "1e0"])
+def test_a_document_whose_version_is_no_integer_is_refused(
+    nexus: Nexus, project: Path, path: str, text: str, argv: tuple[str, ...], number: str
+) -> None:
+    file = project / ".nexus" / path
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text(text.format(number))
+
+    done = nexus(*argv)
+
+    assert done.returncode != 99
+    assert "version should be 1" in done.stdout + done.stderr
+
+
+def test_a_format_that_is_no_integer_is_refused(nexus: Nexus, project: Path) -> None:
+    state = State.open(project)
+    value = json.loads(state.read("format.json") or b"")
+    state.write({"format.json": json.dumps({**value, "format": 1.0}).encode()}, why="mischief")
+    state.close()
+
+    done = nexus("status")
+
+    assert done.returncode not in (0, 99)
+    assert "does not say which format this is" in done.stderr
+
+
+def test_what_a_killed_run_left_for_its_callers_is_removed_by_the_next_command(
+    nexus: Nexus, project: Path, sealed: Path
+) -> None:
+    run = json.loads(nexus("run", "--json", "--", "true").stdout)["run"]["id"]
+    [home] = {place.parent for place in sealed.rglob("private") if (place / run).is_dir()}
+    private_folder = home / "private" / run
+    own = sorted(path.name for path in private_folder.iterdir() if path.name.startswith(("calls-", "new-")))
+    left, step = private_folder / "calls-left", private_folder.with_name(f"{run}.step") / "calls-left"
+    used = private_folder / "calls-used"
+    for folder in (left, step, used):
+        folder.mkdir(parents=True)
+        os.mkfifo(folder / "door")
+    held = os.open(used, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+
+    nexus.ok("replay", run)
+    os.close(held)
+
+    assert own == []
+    assert [folder.exists() for folder in (left, step, used)] == [False, False, True]
+    nexus.ok("clean", run)
+    assert not private_folder.exists()

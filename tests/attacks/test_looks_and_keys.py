@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from gitnexus import __version__
-from gitnexus.app.cardwarnings import warnings_of
-from gitnexus.app.runtools import call
-from gitnexus.app.standing import Grants, grant_digest
 from gitnexus.base.errors import Failed, VerificationFailed
-from gitnexus.base.lookalike import Suspicion, lookalike_names
+from gitnexus.base.homoglyphs import Suspicion, lookalike_names
+from gitnexus.gateway.card_warnings import format_warnings
 from gitnexus.policy import keys
-from gitnexus.policy.grants import Grant
-from gitnexus.policy.passphrase import passphrase
-from gitnexus.policy.tokens import Claims, issue, proved
+from gitnexus.policy.grant_store import GrantStore, grant_digest
+from gitnexus.policy.grants import ApprovalGrant
+from gitnexus.policy.passphrase import read_passphrase
+from gitnexus.policy.tokens import TokenClaims, issue_token, verify_token
+from gitnexus.runs.agent.tools import call_run_tool
 from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun as begun_run
 from tests.runs.live import begun, typed
@@ -113,11 +113,11 @@ def test_groups_of_names_that_do_not_fit_are_counted_and_need_v(nexus: Nexus, pr
 def test_what_to_look_at_twice_is_counted_where_it_does_not_fit() -> None:
     doubts = [Suspicion(f"word{number}", "mixes letters") for number in range(2100)]
 
-    shown = warnings_of(doubts)
+    shown = format_warnings(doubts)
 
     assert shown[0] == "word0: mixes letters"
     assert (len(shown), shown[-1]) == (2001, "100 more like these, which do not fit here")
-    assert warnings_of(doubts[:10]) == tuple(f"word{number}: mixes letters" for number in range(10))
+    assert format_warnings(doubts[:10]) == tuple(f"word{number}: mixes letters" for number in range(10))
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_what_to_look_at_twice_is_counted_where_it_does_not_fit() -> None:
 )
 def test_a_command_tells_of_characters_that_are_not_seen(nexus: Nexus, project: Path, given: dict[str, Any]) -> None:
     with begun_run(project) as desk:
-        call(desk, "propose_command", {"summary": "plain", **given})
+        call_run_tool(desk, "propose_command", {"summary": "plain", **given})
 
-        assert "look twice: a\\u202eb: holds characters that are not seen" in nexus("review", desk.run.id).stdout
+        assert "look twice: a\\u202eb: holds characters that are not seen" in nexus("review", desk.record.id).stdout
 
 
 def test_diff_tells_what_to_look_at_twice_before_it_counts_as_shown(nexus: Nexus, project: Path) -> None:
@@ -156,18 +156,18 @@ class _Trusts:
 
 
 class _Book:
-    def refuse_spent(self, claims: Claims) -> None:
+    def refuse_spent(self, claims: TokenClaims) -> None:
         """Nothing is spent."""
 
-    def spend(self, claims: Claims, now: datetime) -> None:
+    def spend(self, claims: TokenClaims, now: datetime) -> None:
         """Nothing is burned."""
 
 
-def _grant(issued: datetime) -> tuple[Grant, Claims]:
-    grant = Grant(scope="session", kind="command", project="p1", expires="2026-06-01T00:00:00Z")
-    signer, _ = keys.make_own()
+def _grant(issued: datetime) -> tuple[ApprovalGrant, TokenClaims]:
+    grant = ApprovalGrant(scope="session", kind="command", project="p1", expires="2026-06-01T00:00:00Z")
+    signer, _ = keys.make_own_key()
     at = int(issued.timestamp() * 1000)
-    return grant, Claims(
+    return grant, TokenClaims(
         project="p1", run="r1", action="a1", kind="command", mode="default", request=grant_digest(grant), base="",
         session="s1", workflow="", scope="session", ledger="l1", approver=signer.key_id, issued=at,
         expires=at + 3_600_000, nonce="ab" * 16,
@@ -178,8 +178,8 @@ def _grant(issued: datetime) -> tuple[Grant, Claims]:
 def test_a_grant_from_the_future_does_not_hold(tmp_path: Path, ahead: timedelta, holds: bool) -> None:
     grant, claims = _grant(NOW + ahead)
     signer = keys.own_signer()
-    grants = Grants(tmp_path)
-    grants.keep(grant, claims, issue(claims, signer))
+    grants = GrantStore(tmp_path)
+    grants.keep(grant, claims, issue_token(claims, signer))
 
     found = grants.holding(_Trusts(signer.public), _Book(), NOW)
 
@@ -189,17 +189,17 @@ def test_a_grant_from_the_future_does_not_hold(tmp_path: Path, ahead: timedelta,
 def test_a_token_from_the_future_proves_nothing_in_history() -> None:
     _, claims = _grant(NOW + timedelta(hours=2))
     signer = keys.own_signer()
-    token = issue(claims, signer)
+    token = issue_token(claims, signer)
 
-    assert proved(token, _Trusts(signer.public), NOW + timedelta(hours=3)) == claims
+    assert verify_token(token, _Trusts(signer.public), NOW + timedelta(hours=3)) == claims
     with pytest.raises(VerificationFailed, match="future"):
-        proved(token, _Trusts(signer.public), NOW)
+        verify_token(token, _Trusts(signer.public), NOW)
 
 
 def test_a_key_can_be_encrypted_and_signs_only_with_its_passphrase(
     nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signer, _ = keys.make_own()
+    signer, _ = keys.make_own_key()
     secret = tmp_path / "passphrase"
     secret.write_text("correct horse\n")
     secret.chmod(0o600)
@@ -208,11 +208,10 @@ def test_a_key_can_be_encrypted_and_signs_only_with_its_passphrase(
     said = json.loads(nexus.ok("approver", "encrypt", "--json"))
 
     assert said["encrypted"] is True
-    assert keys.is_encrypted()
     assert b"ENCRYPTED" in (keys.keys_folder() / "approver.pem").read_bytes()
     assert os.stat(keys.keys_folder() / "approver.pem").st_mode & 0o777 == 0o600
-    keys.verify(signer.public, b"text", keys.own_signer().sign(b"text"))
-    passphrase.cache_clear()
+    keys.verify_signature(signer.public, b"text", keys.own_signer().sign(b"text"))
+    read_passphrase.cache_clear()
     secret.write_text("wrong\n")
     with pytest.raises(Failed, match="not opened by that passphrase"):
         keys.own_signer().sign(b"text")
@@ -224,18 +223,18 @@ def test_a_key_can_be_encrypted_and_signs_only_with_its_passphrase(
 def test_a_program_may_be_asked_and_an_encrypted_key_opens_again(
     nexus: Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signer, _ = keys.make_own()
+    signer, _ = keys.make_own_key()
     asks = tmp_path / "ask"
     asks.write_text("#!/bin/sh\necho correct horse\n")
     asks.chmod(0o700)
     monkeypatch.setenv("NEXUS_ASKPASS", str(asks))
 
     nexus.ok("approver", "encrypt")
-    assert keys.is_encrypted()
+    assert b"ENCRYPTED" in (keys.keys_folder() / "approver.pem").read_bytes()
     nexus.ok("approver", "encrypt", "--remove")
 
-    assert not keys.is_encrypted()
-    keys.verify(signer.public, b"text", keys.own_signer().sign(b"text"))
+    assert b"ENCRYPTED" not in (keys.keys_folder() / "approver.pem").read_bytes()
+    keys.verify_signature(signer.public, b"text", keys.own_signer().sign(b"text"))
 
 
 def test_the_home_and_its_folders_are_for_nobody_else(nexus: Nexus, project: Path) -> None:

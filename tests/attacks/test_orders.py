@@ -3,31 +3,33 @@
 from datetime import timedelta
 from pathlib import Path
 
-from gitnexus.app.keepers import open_state
-from gitnexus.app.queue import posted, queued
-from gitnexus.app.runapproval import deny
-from gitnexus.app.running import Wish
-from gitnexus.app.trust import signer_of
-from gitnexus.app.wire import wire_to
-from gitnexus.app.worker import Worker, last_words
-from gitnexus.base.clock import now, stamp
-from gitnexus.runs.definition import of_command
-from gitnexus.runs.order import QUEUE, Order
+import pytest
+
+from gitnexus.base.clock import format_timestamp, utc_now
+from gitnexus.policy.trust import signer_for_repo
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.actions.approve import deny_action
+from gitnexus.runs.order import QUEUE, RunOrder
+from gitnexus.runs.start import RunRequest
+from gitnexus.sync.remote import resolve_remote
+from gitnexus.workers.queue import enqueue_run, push_order
+from gitnexus.workers.worker import QueueWorker, last_error_lines
+from gitnexus.workflow.run_definition import definition_from_command
 from tests.attacks.machines import Machine
 from tests.attacks.test_forged_history import CANCELLED, forge
 from tests.conftest import run_git
 
 
-def order(machine: Machine, script: str = "true", **changed: str | None) -> Order:
+def order(machine: Machine, script: str = "true", **changed: str | None) -> RunOrder:
     """Put an order into the queue, signed by who sits at a machine."""
     with machine.here():
         state = open_state(machine.place)
-        wire = wire_to(state, None)
-        made = queued(state, wire, Wish(of_command(("sh", "-c", script)), "an order"), (), "")
+        wire = resolve_remote(state, None)
+        made = enqueue_run(state, wire, RunRequest(definition_from_command(("sh", "-c", script)), "an order"), (), "")
         if changed:
             run_git(machine.place, "push", "-q", "origin", f":{QUEUE}{made.id}")
-            made = made.changed(**changed, signature="").signed(signer_of(state.repo))
-            posted(state, wire, made)
+            made = made.changed(**changed, signature="").signed(signer_for_repo(state.repo))
+            push_order(state, wire, made)
         state.close()
     return made
 
@@ -37,15 +39,15 @@ def work(machine: Machine, lease: float = 5) -> tuple[list[str], list[str]]:
     said: list[str] = []
     with machine.here():
         state = open_state(machine.place)
-        worker = Worker(state, wire_to(state, None), "w", frozenset(), said.append, lease, 0.05, True)
+        worker = QueueWorker(state, resolve_remote(state, None), "w", frozenset(), said.append, lease, 0.05, True)
         worker.work()
         state.close()
     return worker.done, said
 
 
 def test_an_order_that_expired_is_left_alone(ada: Machine) -> None:
-    late = order(ada, expires=stamp(now() - timedelta(seconds=1)))
-    old = order(ada, expires=None, created=stamp(now() - timedelta(days=8)))
+    late = order(ada, expires=format_timestamp(utc_now() - timedelta(seconds=1)))
+    old = order(ada, expires=None, created=format_timestamp(utc_now() - timedelta(days=8)))
 
     done, said = work(ada)
 
@@ -96,9 +98,9 @@ def test_an_order_whose_run_waits_for_a_person_is_not_done_again_by_anybody(ada:
 def test_an_order_of_a_run_that_was_answered_is_not_done_again_unless_that_was_ordered(ada: Machine, hub: Path) -> None:
     made, commit = ran_until_it_waits(ada, hub, "echo $$ > one.txt")
     with ada.run(made) as desk:  # as a person who is asked while more is to do
-        deny(desk, "a1", "no")
-        desk.log.append("run.resumed", "user", {"by": "Ada", "definition": desk.run.definition})
-        desk.checkpointed()
+        deny_action(desk, "a1", "no")
+        desk.log.append("run.resumed", "user", {"by": "Ada", "definition": desk.record.definition})
+        desk.write_checkpoint()
     run_git(hub, "update-ref", "-d", f"{QUEUE}{made}")
     ada.sync()
     run_git(hub, "update-ref", f"{QUEUE}{made}", commit)
@@ -150,17 +152,22 @@ def test_the_dead_worker_of_a_run_that_waits_leaves_nothing_but_the_end_of_its_o
 
 
 def test_what_an_order_ended_with_is_told_with_the_way_out() -> None:
-    assert last_words("a\nerror: it is gone\nhint: bring it back\n") == "it is gone; bring it back"
-    assert last_words("a\nb\n") == "b"
-    assert last_words("") == "it said nothing"
+    assert last_error_lines("a\nerror: it is gone\nhint: bring it back\n") == "it is gone; bring it back"
+    assert last_error_lines("a\nb\n") == "b"
+    assert last_error_lines("") == "it said nothing"
 
 
 def ran_until_it_waits(ada: Machine, hub: Path, script: str = "echo $$ > one.txt") -> tuple[str, str]:
-    """Order a run, let a worker bring it to where it waits, and put its order back; return both."""
-    made = order(ada, script).id
-    commit = run_git(hub, "rev-parse", f"{QUEUE}{made}").strip()
-    assert work(ada)[0] == [made]
-    run_git(hub, "update-ref", f"{QUEUE}{made}", commit)
+    """Order a run, let a worker bring it to where it waits, and put its order back; return both. It comes first."""
+
+    def run() -> str:
+        made = order(ada, script).id
+        commit = run_git(hub, "rev-parse", f"{QUEUE}{made}").strip()
+        assert work(ada)[0] == [made]
+        run_git(hub, "update-ref", f"{QUEUE}{made}", commit)
+        return f"{made} {commit}"
+
+    made, commit = ada.step(f"ordered run {script}", run).split()
     return made, commit
 
 
@@ -181,3 +188,23 @@ def test_what_a_vouched_worker_writes_is_known_to_be_its_owners(ada: Machine, hu
     proof = ada("replay", made.id, "--verify").stderr
     assert "signed by the machine of Bob, for which Ada vouches" in proof
     assert "all hold" in proof
+
+
+@pytest.mark.parametrize(("count", "lines"), [(55, 56), pytest.param(210, 201, marks=pytest.mark.slow)])
+def test_many_orders_that_nobody_signed_hold_up_none_that_somebody_did(
+    ada: Machine, hub: Path, count: int, lines: int
+) -> None:
+    made = order(ada)
+    commit = run_git(hub, "rev-parse", f"{QUEUE}{made.id}").strip()
+    refs = "".join(f"create {QUEUE}250101-{at // 60 % 24:02}{at % 60:02}-{at:04} {commit}\n" for at in range(count))
+    run_git(hub, "update-ref", "--stdin", stdin=refs)
+
+    listed = ada.json("queue")["queue"]
+    shown = ada.ok("queue").splitlines()
+    done, said = work(ada)
+
+    assert (listed[0]["id"], listed[0]["why"], len(listed)) == (made.id, "", count + 1)
+    assert all(row["why"] for row in listed[1:])
+    assert (len(shown), "11 more" in shown[-1]) == (lines, count == 210)
+    assert done == [made.id]
+    assert sum("is left in the queue" in words for words in said) <= 50

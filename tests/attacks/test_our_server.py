@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.harnessgate import judged
-from gitnexus.harness.model import Happening
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.toolgate.gate import answer_tool_call
 from tests.conftest import Nexus
 
 OURS = {"command": "git", "args": ["nexus", "mcp", "--harness", "claude-code"]}
 
 
 def said(place: Path, harness: str, tool: str, given: dict[str, Any]) -> tuple[str, str]:
-    told = Happening(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
-    answer = judged(told)
+    told = HarnessEvent(harness, "pre_tool_use", "PreToolUse", tool=tool, given=given, session="s", cwd=str(place))
+    answer = answer_tool_call(told)
     return answer.verdict, answer.reason
 
 
@@ -93,6 +93,8 @@ def test_input_to_a_running_command_is_judged_like_a_command(project: Path, seal
     assert (verdict, "waits for a person" in why) == ("deny", True)
     assert typed("")[0] == ""
     assert typed("\x03")[0] == ""
+    assert typed("\n")[0] == "deny"
+    assert "user.no-curl" in typed("\x03curl http://x\n")[1]
     other = said(project, "codex", "write_stdin", {"session_id": 1, "data": "id\n"})
     assert (other[0], "waits for a person" in other[1] or "not known here" in other[1]) == ("deny", True)
 

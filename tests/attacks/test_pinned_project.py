@@ -176,12 +176,15 @@ def test_a_newcomer_notices_an_old_policy_put_back_with_its_old_signature(
     place = clone()
 
     begun = nexus("init", place=place)
-    listed = nexus("approver", "trust", "--confirm", root, place=place)
+    by_key = nexus("approver", "trust", "--confirm", root, place=place)
+    listed = nexus("approver", "trust", "--confirm", pin_of(nexus, place), place=place)
     policy = json.loads(nexus("doctor", "--json", place=place).stdout)
 
     assert "this state is older than one that was in force" in begun.stdout + begun.stderr
     assert "policy.md had a version signed" in begun.stdout + begun.stderr
+    assert (by_key.returncode, "may be an older one" in by_key.stderr) == (22, True)
     assert "look twice: this state is older than one that was in force" in listed.stderr
+    assert listed.returncode == 0
     said = json.dumps(policy)
     assert "policy.md is not in force: it is an older version" in said
     assert "this state is older than one that was in force" in said

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.runproposal import propose, proposed_request, role_at
-from gitnexus.app.runtools import call
+from gitnexus.runs.actions.propose import log_proposal, read_proposed_request, role_of_node
+from gitnexus.runs.agent.tools import call_run_tool
 from tests.conftest import Nexus, run_git, trust
+from tests.runs.agent.test_agent_at_work import propose as proposes
 from tests.runs.begun import begun, new_file
 from tests.runs.live import ASKED, UNPROVED
-from tests.runs.test_agent_at_work import propose as proposes
 
 NOT_FOUND = 4
 
@@ -97,10 +97,10 @@ def test_an_agent_does_not_choose_its_role(nexus: Nexus, project: Path) -> None:
 
 def test_a_request_of_a_role_that_its_step_does_not_have_cannot_be_approved(nexus: Nexus, project: Path) -> None:
     with begun(project) as desk:
-        call(desk, "propose_patch", {"patch": new_file("one")})
-        request = proposed_request(desk, "a1").changed(role="engineer")
-        propose(desk, "a2", request, "as an engineer", "main", replaces="a1")
-        run = desk.run.id
+        call_run_tool(desk, "propose_patch", {"patch": new_file("one")})
+        request = read_proposed_request(desk, "a1").changed(role="engineer")
+        log_proposal(desk, "a2", request, "as an engineer", "main", replaces="a1")
+        run = desk.record.id
 
     done = nexus("approve", "--unseen", run, "a2")
 
@@ -118,11 +118,11 @@ def test_who_was_handed_over_to_has_the_role_that_was_approved(nexus: Nexus, pro
     nexus.ok("approve", "--unseen", run, "a1")
 
     from gitnexus.app import open_nexus
-    from gitnexus.app.rundesk import open_run
+    from gitnexus.runs.open_run import open_run
 
     opened = open_nexus(project)
     desk = open_run(opened.state, run)
-    roles = {step: role_at(desk, step) for step in ("main", "handoff-a1")}
+    roles = {step: role_of_node(desk, step) for step in ("main", "handoff-a1")}
     asked = [(one["kind"], one["status"]) for one in told["actions"]]
     opened.close()
     assert roles == {"main": "tester", "handoff-a1": "engineer"}
@@ -131,21 +131,21 @@ def test_who_was_handed_over_to_has_the_role_that_was_approved(nexus: Nexus, pro
 
 def test_of_two_steps_at_work_each_has_its_own_role(nexus: Nexus, project: Path) -> None:
     from gitnexus.app import open_nexus
-    from gitnexus.app.rundesk import open_run
-    from gitnexus.app.running import Wish, started
-    from gitnexus.runs.definition import Definition, Node
+    from gitnexus.runs.open_run import open_run
+    from gitnexus.runs.start import RunRequest, start_run
+    from gitnexus.workflow.run_definition import RunDefinition, RunNode
 
     opened = open_nexus(project)
-    nodes = tuple(Node(id=role, adapter="scripted", role=role, prompt="x") for role in ("tester", "engineer"))
-    made = started(opened.state, Wish(Definition(name="two", nodes=nodes), "two at once"))
+    nodes = tuple(RunNode(id=role, adapter="scripted", role=role, prompt="x") for role in ("tester", "engineer"))
+    made = start_run(opened.state, RunRequest(RunDefinition(name="two", nodes=nodes), "two at once"))
     for node in nodes:
         body = {"node": node.id, "agent": node.role, "adapter": node.adapter, "attempt": 1}
         made.log.append("node.started", "nexus", body)
-    desk = open_run(opened.state, made.run.id)
+    desk = open_run(opened.state, made.record.id)
     desk.caller = "engineer"
 
-    call(desk, "propose_patch", {"patch": new_file("one")})
+    call_run_tool(desk, "propose_patch", {"patch": new_file("one")})
 
-    assert proposed_request(desk, "a1").role == "engineer"
-    assert (desk.view().actions["a1"].node, role_at(desk, "")) == ("engineer", "")
+    assert read_proposed_request(desk, "a1").role == "engineer"
+    assert (desk.view().actions["a1"].node, role_of_node(desk, "")) == ("engineer", "")
     opened.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.runs.verify import CLEAN
+from gitnexus.runs.landing.verify_commit import CLEAN
 from tests.conftest import Nexus, run_git
 from tests.docs.test_verify_in_ci import HOOK
 from tests.runs.scene import RUN, RunScene, commit_file, commit_tree, raw_message, tree_of

@@ -1,11 +1,16 @@
 """Whatever an agent proposes: the text that a person saw before the yes holds every byte of it, or there was no yes."""
 
+import contextlib
 import random
 from pathlib import Path
 
 import pytest
 
-from tests.attacks.hostile_actions import hostile, refuse_unseen
+from gitnexus.base.errors import NexusError
+from gitnexus.runs.agent.tools import call_run_tool
+from tests.attacks.hostile_actions import Hostile, hostile, proposal, refuse_unseen, unseen_in
+from tests.conftest import Nexus
+from tests.runs.begun import begun
 from tests.seeds import chance_of
 
 
@@ -15,6 +20,43 @@ def approvals(project: Path, patch: pytest.MonkeyPatch, chance: random.Random, c
 
 def test_no_byte_is_approved_unseen(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < approvals(project, monkeypatch, random.Random(18), 30) < 30
+
+
+def answered(project: Path, nexus: Nexus, chance: random.Random, count: int) -> tuple[int, int]:
+    """Propose as an agent does, review and approve by the commands; return how many were approved and refused."""
+    yes = 0
+    with begun(project) as desk:
+        for begin in range(0, count, 10):
+            waiting: dict[str, Hostile] = {}
+            for number in range(begin, min(begin + 10, count)):
+                tool, given, action = proposal(chance, number)
+                with contextlib.suppress(NexusError):  # as a word that looks like a secret, which the log would keep
+                    waiting[call_run_tool(desk, tool, given)["action"]] = action
+            screen = nexus("review", desk.record.id).stdout
+            for name, action in waiting.items():
+                done = nexus("approve", desk.record.id, name)
+                assert "E_BUG" not in done.stderr
+                if done.returncode == 0:
+                    missing = unseen_in(action, screen)
+                    assert not missing, (missing[:3], screen[:2000])
+                    yes += 1
+            for name, found in desk.view().actions.items():
+                if found.status == "waiting":
+                    nexus("deny", desk.record.id, name)
+    return yes, count - yes
+
+
+def test_what_the_commands_show_is_all_that_they_approve(project: Path, nexus: Nexus) -> None:
+    assert answered(project, nexus, random.Random(18), 2)[0] > 0
+
+
+@pytest.mark.slow(seconds=70)
+def test_what_the_commands_show_of_a_hundred_hostile_actions_is_all_that_they_approve(
+    project: Path, nexus: Nexus
+) -> None:
+    yes, no = answered(project, nexus, chance_of("commands"), 100)
+
+    assert min(yes, no) > 0
 
 
 @pytest.mark.slow(seconds=40)

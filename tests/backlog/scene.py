@@ -3,16 +3,16 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from gitnexus.backlog.elsewhere import Nowhere, Outside
+from gitnexus.backlog.elsewhere import ForeignTask, NoForeignTasks
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.reference import Reference
+from gitnexus.backlog.reference import TaskReference
 from gitnexus.backlog.tasks import Tasks
 
 NOW = datetime(2026, 2, 1, 12, tzinfo=UTC)
 STAMP = "2026-02-01T12:00:00Z"
 
 
-class World(Nowhere):
+class World(NoForeignTasks):
     """Another project, `auth`, of which the tests say what its tasks are; this one is called `here`."""
 
     def __init__(self, **statuses: str) -> None:
@@ -21,9 +21,9 @@ class World(Nowhere):
     def own(self, project: str) -> bool:
         return project == "here"
 
-    def seen(self, reference: Reference) -> Outside:
+    def seen(self, reference: TaskReference, uid: str | None = None) -> ForeignTask:
         status = self.statuses.get(reference.task) if reference.project == "auth" else None
-        return Outside(str(reference), "title", status, None if status else "is not to be found")
+        return ForeignTask(str(reference), "title", status, None if status else "is not to be found")
 
 
 ALONE = World()

@@ -4,19 +4,19 @@ from datetime import timedelta
 
 import pytest
 
-from gitnexus.backlog.claim import claimed, duration, released
+from gitnexus.backlog.claim import decide_claim, decide_release, parse_claim_duration
+from gitnexus.backlog.claimant import Claimant, agent_claimant, person_claimant
 from gitnexus.backlog.model import BacklogTask
 from gitnexus.backlog.tasks import Tasks
-from gitnexus.backlog.who import Claimant, agent, person
 from gitnexus.base.errors import Busy, Invalid, NotFound
 from tests.backlog.scene import NOW, task, tasks
 
 HOUR = timedelta(hours=1)
-ADA, BOB, EVA = agent("ada"), agent("bob"), person("Eva")
+ADA, BOB, EVA = agent_claimant("ada"), agent_claimant("bob"), person_claimant("Eva")
 
 
 def claim(before: Tasks, who: Claimant, minutes: int = 0, token: str = "t", **how: bool) -> BacklogTask:
-    return claimed(before, "T1", who, HOUR, NOW + timedelta(minutes=minutes), token, **how).value
+    return decide_claim(before, "T1", who, HOUR, NOW + timedelta(minutes=minutes), token, **how).value
 
 
 def test_the_second_is_told_who_has_it_and_until_when() -> None:
@@ -73,26 +73,51 @@ def test_a_claim_is_let_go_by_who_has_it() -> None:
     mine = tasks(claim(tasks(task(1)), ADA))
 
     with pytest.raises(Busy):
-        released(mine, "T1", BOB, NOW)
+        decide_release(mine, "T1", BOB, NOW)
     with pytest.raises(NotFound):
-        released(tasks(task(1)), "T1", ADA, NOW)
-    assert "claim" not in released(mine, "T1", ADA, NOW).value.plain()
-    assert "claim" not in released(mine, "T1", BOB, NOW + HOUR).value.plain()
-    assert "claim" not in released(mine, "T1", BOB, NOW, force=True).value.plain()
+        decide_release(tasks(task(1)), "T1", ADA, NOW)
+    assert "claim" not in decide_release(mine, "T1", ADA, NOW).value.plain()
+    assert "claim" not in decide_release(mine, "T1", BOB, NOW + HOUR).value.plain()
+    assert "claim" not in decide_release(mine, "T1", BOB, NOW, force=True).value.plain()
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1d", 86_400), (" 5m ", 300)])
 def test_times_as_people_write_them(text: str, seconds: int) -> None:
-    assert duration(text) == timedelta(seconds=seconds)
+    assert parse_claim_duration(text) == timedelta(seconds=seconds)
 
 
 @pytest.mark.parametrize("text", ["", "5", "0m", "-5m", "1w", "1.5h", "31d", "99999999h", "٥m"])
 def test_times_that_are_none(text: str) -> None:
     with pytest.raises(Invalid, match="no time to hold a claim"):
-        duration(text)
+        parse_claim_duration(text)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x1b[2J", "x" * 101])
 def test_a_name_of_an_agent_is_one_plain_line(name: str) -> None:
     with pytest.raises(Invalid, match="cannot be the name of an agent"):
-        agent(name)
+        agent_claimant(name)
+
+
+def test_a_claim_goes_on_with_the_task_that_was_claimed_when_a_sync_gave_its_number_to_another() -> None:
+    mine = claim(tasks(task(1)), ADA).changed(id="T2", aliases=("T1",))
+    after = tasks(task(1), mine)
+
+    assert claim(after, ADA, minutes=30, renew=True).id == "T2"
+    assert decide_release(after, "T1", ADA, NOW).value.id == "T2"
+    with pytest.raises(NotFound):
+        decide_release(after, "T1", BOB, NOW)
+
+
+def test_claiming_again_by_the_old_number_takes_no_other_task() -> None:
+    agents = tasks(task(1), claim(tasks(task(1)), ADA).changed(id="T2", aliases=("T1",)))
+    persons = tasks(task(1), claim(tasks(task(1)), EVA).changed(id="T2", aliases=("T1",)))
+
+    assert claim(agents, ADA, minutes=30).id == "T2"
+    assert claim(agents, BOB).id == "T1"
+    assert claim(agents, ADA, minutes=61).id == "T1"
+    with pytest.raises(Busy, match="T2 is claimed by Eva") as refused:
+        claim(persons, EVA)
+    assert refused.value.hint == (
+        "if that is you: git nexus task claim T2 --renew; the task that is T1 now: git nexus task claim T1 --force"
+    )
+    assert claim(persons, EVA, force=True).id == "T1"

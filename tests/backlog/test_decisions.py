@@ -2,33 +2,33 @@
 
 import pytest
 
-from gitnexus.backlog.add import added
-from gitnexus.backlog.close import cancelled, completed, stuck
-from gitnexus.backlog.delete import deleted
-from gitnexus.backlog.fields import Fields
+from gitnexus.backlog.add import decide_addition
+from gitnexus.backlog.close import decide_cancellation, decide_completion, stuck_dependents
+from gitnexus.backlog.delete import decide_deletion
+from gitnexus.backlog.fields import TaskFields
 from gitnexus.backlog.graph import Cyclic
 from gitnexus.backlog.model import BacklogTask
-from gitnexus.backlog.relate import related, unrelated
+from gitnexus.backlog.relate import decide_relation, decide_relation_removal
 from gitnexus.backlog.tasks import Tasks
 from gitnexus.backlog.tombstone import Tombstone
-from gitnexus.backlog.update import updated
+from gitnexus.backlog.update import decide_update
 from gitnexus.base.errors import BadReference, Invalid, NexusError, NotFound
 from tests.backlog.scene import ALONE, NOW, STAMP, World, task, tasks
 
 
 def add(before: Tasks, **fields: object) -> BacklogTask:
-    return added(before, Fields.of({"title": "new", **fields}), NOW, "uid", ALONE).value
+    return decide_addition(before, TaskFields.of({"title": "new", **fields}), NOW, "uid", ALONE).value
 
 
 def update(before: Tasks, one: str, less: dict[str, object] | None = None, **more: object) -> BacklogTask:
     root = bool(more.pop("to_root", False))
-    return updated(before, one, Fields.of(more), Fields.of(less or {}), NOW, ALONE, to_root=root).value
+    return decide_update(before, one, TaskFields.of(more), TaskFields.of(less or {}), NOW, ALONE, to_root=root).value
 
 
 def test_a_new_task_has_the_next_number_and_all_that_was_said() -> None:
-    made = added(
+    made = decide_addition(
         tasks(task(1), task(7)),
-        Fields.of({"title": " Sign in ", "labels": ["a", "b", "a"], "files": ["x.py"],
+        TaskFields.of({"title": " Sign in ", "labels": ["a", "b", "a"], "files": ["x.py"],
                    "depends": ["T1", ".:T7", "auth:T3"],
                    "priority": "high", "description": "long", "notes": ["n"], "acceptance": ["works"]}),
         NOW, "0123", ALONE,
@@ -137,7 +137,7 @@ def test_an_update_adds_to_lists_takes_away_and_moves_the_clock_of_the_record() 
 def test_an_update_that_changes_nothing_writes_nothing() -> None:
     before = tasks(task(1, labels=["a"]))
 
-    assert updated(before, "T1", Fields(labels=("a",)), Fields(), NOW, ALONE).records == []
+    assert decide_update(before, "T1", TaskFields(labels=("a",)), TaskFields(), NOW, ALONE).records == []
 
 
 def test_a_task_is_blocked_by_a_reason_and_freed_of_it() -> None:
@@ -155,7 +155,7 @@ def test_completing_is_refused_with_the_list_of_what_is_open() -> None:
     )  # fmt: skip
 
     with pytest.raises(Invalid) as refused:
-        completed(before, "T4", NOW, World(T1="done", T2="active"))
+        decide_completion(before, "T4", NOW, World(T1="done", T2="active"))
 
     assert refused.value.message == (
         "T4 cannot be completed: T1 is pending, T2 is cancelled, auth:T2 is active, T99 does not exist, "
@@ -168,14 +168,14 @@ def test_a_completed_task_says_when_and_lets_its_claim_go() -> None:
     claim = {"by": "ada", "until": "2026-02-01T13:00:00Z", "token": "t"}
     before = tasks(task(1, status="done"), task(2, depends=["T1", "auth:T1"], claim=claim))
 
-    made = completed(before, "T2", NOW, World(T1="done"), "went well")
+    made = decide_completion(before, "T2", NOW, World(T1="done"), "went well")
 
     assert made.why == "backlog: complete T2 task 2"
     assert made.value.plain() == {
         "id": "T2", "title": "task 2", "depends": ["T1", "auth:T1"], "status": "done", "completedAt": STAMP,
         "updatedAt": STAMP, "notes": ["went well"], "rev": 2,
     }  # fmt: skip
-    assert completed(tasks(made.value, task(1, status="done")), "T2", NOW, ALONE).records == []
+    assert decide_completion(tasks(made.value, task(1, status="done")), "T2", NOW, ALONE).records == []
 
 
 def test_the_status_done_is_reached_by_the_same_rules() -> None:
@@ -204,16 +204,16 @@ def test_cancelling_a_parent_takes_its_open_children_only_if_that_is_said() -> N
     )  # fmt: skip
 
     with pytest.raises(Invalid, match="T2 below it is pending, T3 below it is pending"):
-        cancelled(before, "T1", NOW)
-    gone = cancelled(before, "T1", NOW, "no longer needed", with_children=True)
+        decide_cancellation(before, "T1", NOW)
+    gone = decide_cancellation(before, "T1", NOW, "no longer needed", with_children=True)
 
     assert [one.id for one in gone.records] == ["T1", "T2", "T3"]
     assert gone.value[0].cancellation_reason == "no longer needed"
-    assert [one.id for one in stuck(before.with_rows(gone.records), gone.value)] == ["T5"]
+    assert [one.id for one in stuck_dependents(before.with_rows(gone.records), gone.value)] == ["T5"]
 
 
 def test_deleting_leaves_a_tombstone_and_the_number_is_never_given_again() -> None:
-    made = deleted(tasks(task(1), task(9, uid="u", rev=3)), "T9", NOW)
+    made = decide_deletion(tasks(task(1), task(9, uid="u", rev=3)), "T9", NOW)
 
     stone = made.records[0]
     assert isinstance(stone, Tombstone)
@@ -230,8 +230,8 @@ def test_deleting_what_others_need_is_refused_unless_they_let_go() -> None:
     before = tasks(task(1), task(2, depends=["T1", "T4"]), task(3, parentId="T1"), task(4, relates=[relation]))
 
     with pytest.raises(Invalid) as refused:
-        deleted(before, "T1", NOW)
-    made = deleted(before, "T1", NOW, force=True)
+        decide_deletion(before, "T1", NOW)
+    made = decide_deletion(before, "T1", NOW, force=True)
 
     assert refused.value.message == "T1 cannot be deleted: T2 depends on it, T3 is below it"
     after = before.with_rows(made.records)
@@ -244,18 +244,20 @@ def test_deleting_what_others_need_is_refused_unless_they_let_go() -> None:
 def test_relations_are_kept_once_a_pair_and_kind() -> None:
     before = tasks(task(1), task(2))
 
-    first = related(before, "T1", "T2", "duplicates", None, NOW, ALONE).value
-    again = related(tasks(first, task(2)), "T1", "here:T2", "duplicates", "same bug", NOW, ALONE).value
-    other = related(tasks(again, task(2)), "T1", "auth:T5", "relates-to", None, NOW, ALONE).value
+    first = decide_relation(before, "T1", "T2", "duplicates", None, NOW, ALONE).value
+    again = decide_relation(tasks(first, task(2)), "T1", "here:T2", "duplicates", "same bug", NOW, ALONE).value
+    other = decide_relation(tasks(again, task(2)), "T1", "auth:T5", "relates-to", None, NOW, ALONE).value
 
     assert other.plain()["relates"] == [
         {"taskId": "T2", "type": "duplicates", "reason": "same bug"}, {"taskId": "auth:T5", "type": "relates-to"},
     ]  # fmt: skip
-    assert [one.task_id for one in unrelated(tasks(other), "T1", "auth:T5", NOW, ALONE).value.relates] == ["T2"]
+    assert [
+        one.task_id for one in decide_relation_removal(tasks(other), "T1", "auth:T5", NOW, ALONE).value.relates
+    ] == ["T2"]
     with pytest.raises(Invalid, match="itself"):
-        related(before, "T1", "T1", "duplicates", None, NOW, ALONE)
+        decide_relation(before, "T1", "T1", "duplicates", None, NOW, ALONE)
     with pytest.raises(NotFound, match="T2 is not related to T1"):
-        unrelated(before, "T2", "T1", NOW, ALONE)
+        decide_relation_removal(before, "T2", "T1", NOW, ALONE)
 
 
 def test_a_task_is_found_by_the_id_it_had_before() -> None:
@@ -263,4 +265,4 @@ def test_a_task_is_found_by_the_id_it_had_before() -> None:
 
     assert before.task("T12").id == "T13"
     with pytest.raises(Invalid, match="T12 is pending"):
-        completed(before, "T14", NOW, ALONE)
+        decide_completion(before, "T14", NOW, ALONE)

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.backlog.fieldmerge import first_claim, merged_fields
-from gitnexus.backlog.stamps import stamped
-from gitnexus.base.clock import stamp
+from gitnexus.backlog.fieldmerge import first_claim, merge_task_fields
+from gitnexus.backlog.stamps import with_stamps
+from gitnexus.base.clock import format_timestamp
 from tests.backlog.scene import NOW
 
 BASE = {"id": "T1", "title": "old", "status": "pending", "labels": ["a", "b"], "rev": 1, "x-other": 1}
 
 
 def both(mine: dict[str, Any], theirs: dict[str, Any], base: dict[str, Any] = BASE) -> dict[str, Any]:
-    return merged_fields(base, {**base, **mine}, {**base, **theirs}, NOW)
+    return merge_task_fields(base, {**base, **mine}, {**base, **theirs}, NOW)
 
 
 def test_each_side_keeps_the_field_that_only_it_changed() -> None:
@@ -50,7 +50,7 @@ def test_a_status_comes_with_its_times() -> None:
 
 
 def claim(by: str, hours: int = 1, token: str = "") -> dict[str, str]:
-    return {"by": by, "until": stamp(NOW + timedelta(hours=hours)), "token": token or by}
+    return {"by": by, "until": format_timestamp(NOW + timedelta(hours=hours)), "token": token or by}
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_a_claim_goes_to_the_first_that_holds(base: Any, mine: Any, theirs: Any,
 def test_a_write_counts_beyond_all_it_knew_and_marks_what_it_changed() -> None:
     before = {**BASE, "rev": 7, "stamps": {"title": 3}}
 
-    found = stamped(before, {**before, "status": "done", "completedAt": "now", "labels": ["z"], "x-other": None})
+    found = with_stamps(before, {**before, "status": "done", "completedAt": "now", "labels": ["z"], "x-other": None})
 
     assert (found["rev"], found["stamps"]) == (8, {"title": 3, "status": 8, "x-other": 8})
-    assert stamped(found, {**found, "rev": 20})["rev"] == 20  # by hand, and higher: never back
+    assert with_stamps(found, {**found, "rev": 20})["rev"] == 20  # by hand, and higher: never back
 
 
 def test_a_field_goes_to_its_later_change_and_not_to_the_busier_task() -> None:
@@ -87,7 +87,7 @@ def test_a_field_goes_to_its_later_change_and_not_to_the_busier_task() -> None:
     late = {**BASE, "title": "late", "rev": 5, "stamps": {"title": 5}}
 
     for mine, theirs in ((busy, late), (late, busy)):
-        found = merged_fields(BASE, mine, theirs, NOW)
+        found = merge_task_fields(BASE, mine, theirs, NOW)
         assert (found["title"], found["priority"], found["rev"]) == ("late", "low", 9)
 
 
@@ -104,12 +104,12 @@ def changed(draw: st.DrawFn) -> dict[str, Any]:
         ]))}  # fmt: skip
         after = {key: value for key, value in after.items() if value is not None}
         # Some write as an older version does, which counts the task and not its fields.
-        task = stamped(task, after) if draw(st.booleans()) else {**after, "rev": task["rev"] + 1}
+        task = with_stamps(task, after) if draw(st.booleans()) else {**after, "rev": task["rev"] + 1}
     return {**task, "labels": list(dict.fromkeys(task["labels"]))}
 
 
 def meet(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    return merged_fields(BASE, one, other, NOW)
+    return merge_task_fields(BASE, one, other, NOW)
 
 
 @given(changed(), changed(), changed())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.backlog import graph
-from gitnexus.backlog.model import in_order
+from gitnexus.backlog.model import id_sort_key
 
 Edges = dict[str, list[str]]
 names = st.integers(0, 7).map(lambda n: f"T{n}")
@@ -50,10 +50,10 @@ def test_the_longest_chain_is_one_of_the_longest_of_all_chains(edges: Edges) -> 
 @given(acyclic)
 def test_chains_and_impacts_are_those_of_counting(edges: Edges) -> None:
     every, pairs = all_chains(edges), reachable(edges)
-    nodes = set(graph.nodes_of(edges))
+    nodes = set(graph.all_nodes(edges))
 
-    assert graph.chains(edges) == {node: max(len(one) for one in every if one[0] == node) for node in nodes}
-    assert graph.impacts(edges) == {node: sum(to == node for _, to in pairs) for node in nodes}
+    assert graph.chain_lengths(edges) == {node: max(len(one) for one in every if one[0] == node) for node in nodes}
+    assert graph.impact_counts(edges) == {node: sum(to == node for _, to in pairs) for node in nodes}
 
 
 @given(any_graph)
@@ -61,21 +61,21 @@ def test_there_is_an_order_or_a_cycle_is_named(edges: Edges) -> None:
     pairs = reachable(edges)
     ringed = {a for a, b in pairs if a == b}
 
-    found = graph.cycles(edges)
+    found = graph.find_cycles(edges)
 
     assert {node for ring in found for node in ring} <= ringed
     assert bool(found) == bool(ringed)
     for ring in found:
         assert len(set(ring)) == len(ring)
         assert all(to in edges[node] for node, to in pairwise([*ring, ring[0]]))
-    assert {node for knot in graph.knots(edges) for node in knot} == ringed
+    assert {node for knot in graph.cyclic_components(edges) for node in knot} == ringed
     if found:
         with pytest.raises(graph.Cyclic) as refused:
-            graph.ordered(edges)
+            graph.topological_order(edges)
         assert refused.value.cycle == found[0]
     else:
-        order = graph.ordered(edges)
-        assert sorted(order) == sorted(graph.nodes_of(edges))
+        order = graph.topological_order(edges)
+        assert sorted(order) == sorted(graph.all_nodes(edges))
         assert all(order.index(to) < order.index(node) for node, tos in edges.items() for to in tos)
 
 
@@ -89,7 +89,7 @@ def test_the_longest_chain_of_ten_thousand_tasks_is_exact(seed: int) -> None:
     keys = list(edges)
     chance.shuffle(keys)
 
-    chain = graph.longest_chain({key: edges[key] for key in keys}, in_order)
+    chain = graph.longest_chain({key: edges[key] for key in keys}, id_sort_key)
 
     # The places are an order by construction: one pass over them is all that is needed.
     longest = [1] * count
@@ -103,11 +103,11 @@ def test_the_longest_chain_of_ten_thousand_tasks_is_exact(seed: int) -> None:
 def test_a_chain_of_fifty_thousand_needs_no_deep_stack() -> None:
     edges = {f"T{n}": [f"T{n - 1}"] for n in range(2, 50_001)}
 
-    assert len(graph.longest_chain(edges, in_order)) == 50_000
-    assert graph.chains(edges)["T1"] == 50_000
-    assert graph.impacts(edges)["T1"] == 49_999
-    assert graph.path("T50000", "T1", lambda node: edges.get(node, ())) is not None
-    assert graph.cycles(edges) == []
+    assert len(graph.longest_chain(edges, id_sort_key)) == 50_000
+    assert graph.chain_lengths(edges)["T1"] == 50_000
+    assert graph.impact_counts(edges)["T1"] == 49_999
+    assert graph.shortest_path("T50000", "T1", lambda node: edges.get(node, ())) is not None
+    assert graph.find_cycles(edges) == []
 
 
 @pytest.mark.slow
@@ -123,4 +123,4 @@ def test_a_ring_of_fifty_thousand_is_named_and_its_message_stays_short() -> None
 
 
 def test_of_two_chains_of_one_length_the_first_by_number_is_taken() -> None:
-    assert graph.longest_chain({"T10": ["T9"], "T3": ["T2"]}, in_order) == ["T2", "T3"]
+    assert graph.longest_chain({"T10": ["T9"], "T3": ["T2"]}, id_sort_key) == ["T2", "T3"]

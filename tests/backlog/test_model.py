@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.backlog.model import BacklogTask, in_order, number_of
-from gitnexus.base.canonical import document
+from gitnexus.backlog.model import BacklogTask, id_sort_key, number_of_id
+from gitnexus.base.canonical import json_document
 from gitnexus.base.errors import Invalid
 
 NOW = datetime(2026, 2, 1, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ records = st.dictionaries(st.sampled_from(FIELDS), values, max_size=8).map(
 @given(records)
 def test_whatever_was_there_is_written_back_as_it_came(value: dict[str, Any]) -> None:
     assert BacklogTask.from_value(value, "x").plain() == value
-    assert BacklogTask.from_bytes(document(value), "x").to_bytes() == document(value)
+    assert BacklogTask.from_bytes(json_document(value), "x").to_bytes() == json_document(value)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
@@ -52,11 +52,11 @@ def test_fields_of_a_wrong_type_count_as_absent() -> None:
         "x",
     )  # fmt: skip
 
-    assert (task.labels, task.status, task.priority, task.depends, task.files) == ((), "pending", "medium", (), ())
+    assert (task.labels, task.status, task.priority, task.depends, task.files) == ((), "pending", "medium", (), ("a",))
     assert (task.parent_id, task.relates, task.claim, task.rev, task.notes) == (None, (), None, 0, ())
     assert task.shown() == {
-        "id": "T1", "title": "x", "status": "pending", "priority": "medium", "type": "task", "labels": [], "files": [],
-        "acceptance": [], "notes": [], "depends": [], "relates": [], "rev": 0, "aliases": [],
+        "id": "T1", "title": "x", "status": "pending", "priority": "medium", "type": "task", "labels": [],
+        "files": ["a"], "acceptance": [], "notes": [], "depends": [], "relates": [], "rev": 0, "aliases": [],
     }  # fmt: skip
 
 
@@ -82,5 +82,5 @@ def test_a_claim_holds_until_its_time(until: str, holds: bool) -> None:
 def test_ids_are_sorted_by_number_and_a_monstrous_one_is_not_counted_on() -> None:
     monstrous = "T" + "9" * 5000
 
-    assert sorted(["T10", "T9", "T007", monstrous, "T7"], key=in_order) == ["T7", "T007", "T9", "T10", monstrous]
-    assert number_of(monstrous) == 0
+    assert sorted(["T10", "T9", "T007", monstrous, "T7"], key=id_sort_key) == ["T7", "T007", "T9", "T10", monstrous]
+    assert number_of_id(monstrous) == 0

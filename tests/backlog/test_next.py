@@ -1,17 +1,17 @@
 """What to do next, and the reasons for it."""
 
-from gitnexus.backlog.next import Outlook, outlook, told
+from gitnexus.backlog.next import TaskRanking, rank_tasks, ranking_as_json
 from gitnexus.backlog.tasks import Tasks
 from tests.backlog.scene import NOW, World, task, tasks
 
 BY_BOB = {"by": "bob", "until": "2026-02-01T13:00:00Z", "token": "t"}
 
 
-def look(before: Tasks, who: str = "ada") -> Outlook:
-    return outlook(before, lambda: who, NOW, World(T1="done"))
+def look(before: Tasks, who: str = "ada") -> TaskRanking:
+    return rank_tasks(before, lambda: who, NOW, World(T1="done"))
 
 
-def ids(found: Outlook) -> list[str]:
+def ids(found: TaskRanking) -> list[str]:
     return [one.task.id for one in found.candidates]
 
 
@@ -33,7 +33,7 @@ def test_the_choice_is_explained_and_the_next_two_are_told() -> None:
         task(1, priority="high"), task(2, depends=["T1"]), task(3, depends=["T2", "auth:T1"]), task(4), task(5)
     )
 
-    found = told(look(before))
+    found = ranking_as_json(look(before))
 
     assert found["task"]["id"] == "T1"
     assert found["why"] == [
@@ -60,7 +60,7 @@ def test_what_is_blocked_claimed_closed_or_has_open_children_is_no_candidate() -
 
 
 def test_what_one_has_claimed_comes_first() -> None:
-    found = told(look(tasks(task(1, priority="critical"), task(2, priority="low", claim=BY_BOB)), who="bob"))
+    found = ranking_as_json(look(tasks(task(1, priority="critical"), task(2, priority="low", claim=BY_BOB)), who="bob"))
 
     assert found["task"]["id"] == "T2"
     assert found["why"][0] == "you have claimed it"
@@ -76,11 +76,11 @@ def test_a_cycle_is_named_and_the_rest_is_ranked() -> None:
     assert ids(found) == ["T4"]
     assert found.candidates[0].chain == 2
     assert found.cycles == [["T1", "T2"]]
-    assert look(tasks(task(1, depends=["T2"]), task(2, depends=["T1"]))).why_none() == [
+    assert look(tasks(task(1, depends=["T2"]), task(2, depends=["T1"]))).why_no_candidate() == [
         "2 tasks wait for others or for what is in the way", "T1 → T2 → T1 wait for each other",
     ]  # fmt: skip
 
 
 def test_nothing_to_do_is_said() -> None:
-    assert told(look(tasks(task(1, status="done"))))["why"] == ["no task is open"]
-    assert told(look(tasks(task(1, claim=BY_BOB))))["why"] == ["others have claimed 1 task"]
+    assert ranking_as_json(look(tasks(task(1, status="done"))))["why"] == ["no task is open"]
+    assert ranking_as_json(look(tasks(task(1, claim=BY_BOB))))["why"] == ["others have claimed 1 task"]

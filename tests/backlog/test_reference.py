@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.backlog.reference import Reference, one, parsed
+from gitnexus.backlog.reference import TaskReference, find_references, parse_reference, parse_single_reference
 from gitnexus.base.errors import BadReference, Invalid
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("T1", Reference(None, "T1")),
-        ("T007", Reference(None, "T007")),
-        (".:T12", Reference(None, "T12")),
-        ("my-api:T123", Reference("my-api", "T123")),
-        ("a_B-9:T0", Reference("a_B-9", "T0")),
-        ("*:T1", Reference("*", "T1")),
-        ("T1:T2", Reference("T1", "T2")),
+        ("T1", TaskReference(None, "T1")),
+        ("T007", TaskReference(None, "T007")),
+        (".:T12", TaskReference(None, "T12")),
+        ("my-api:T123", TaskReference("my-api", "T123")),
+        ("a_B-9:T0", TaskReference("a_B-9", "T0")),
+        ("*:T1", TaskReference("*", "T1")),
+        ("T1:T2", TaskReference("T1", "T2")),
     ],
 )
-def test_what_the_grammar_allows(text: str, meant: Reference) -> None:
-    assert parsed(text) == meant
+def test_what_the_grammar_allows(text: str, meant: TaskReference) -> None:
+    assert parse_reference(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,21 @@ def test_what_the_grammar_allows(text: str, meant: Reference) -> None:
 )  # fmt: skip
 def test_what_it_does_not(text: str) -> None:
     with pytest.raises(BadReference) as refused:
-        parsed(text)
+        parse_reference(text)
 
     assert (refused.value.code, refused.value.name) == (72, "E_NEXUS_INVALID_SYNTAX")
 
 
 def test_every_project_is_not_one_task() -> None:
     with pytest.raises(Invalid):
-        one("*:T1")
+        parse_single_reference("*:T1")
 
 
 @given(st.one_of(st.none(), st.from_regex(r"[A-Za-z0-9_-]+", fullmatch=True)), st.integers(0, 10**30))
 def test_what_is_written_is_read_back(project: str | None, number: int) -> None:
-    reference = Reference(project, f"T{number}")
+    reference = TaskReference(project, f"T{number}")
 
-    assert parsed(str(reference)) == reference
+    assert parse_reference(str(reference)) == reference
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,13 @@ def test_what_is_written_is_read_back(project: str | None, number: int) -> None:
 )
 def test_a_likely_slip_is_answered_with_what_was_meant(text: str, meant: str) -> None:
     with pytest.raises(BadReference, match=rf"did you mean {meant}\?$"):
-        parsed(text)
+        parse_reference(text)
+
+
+def test_references_in_a_text_are_those_that_are_words_and_that_a_command_takes() -> None:
+    text = "T1, (my-api:T2) *:T3; .:T4\nMy_1:T5! xT6 my.api:T7 a/b:T8 T9x T10/a ä:T11"
+
+    references = find_references(text)
+
+    assert [str(row) for row in references] == ["T1", "my-api:T2", "*:T3", "T4", "My_1:T5"]
+    assert [parse_reference(str(row)) for row in references] == references

@@ -2,55 +2,54 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from gitnexus.app.backlog import open_backlog
-from gitnexus.app.keepers import open_state
 from gitnexus.backlog import Backlog, StateBacklog
-from gitnexus.backlog.add import add
-from gitnexus.backlog.close import complete
-from gitnexus.backlog.delete import delete
-from gitnexus.backlog.fields import Fields
-from gitnexus.backlog.who import agent
+from gitnexus.backlog.add import add_task
+from gitnexus.backlog.claimant import agent_claimant
+from gitnexus.backlog.close import complete_task
+from gitnexus.backlog.delete import delete_task
+from gitnexus.backlog.fields import TaskFields
 from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.projects.open_backlog import open_backlog
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
-from gitnexus.state.intake import settle
+from gitnexus.state.intake import settle_hand_edits
 from tests.conftest import Nexus, run_git
+from tests.forked import ForkedPython
 
 REF = "refs/nexus/state"
 # Each process opens the project as a command does and tells what it got.
 ADDER = """
 import sys
 from pathlib import Path
-from gitnexus.app.backlog import open_backlog
-from gitnexus.backlog.add import add
-from gitnexus.backlog.fields import Fields
+from gitnexus.projects.open_backlog import open_backlog
+from gitnexus.backlog.add import add_task
+from gitnexus.backlog.fields import TaskFields
 opened = open_backlog(Path(sys.argv[1]))
 for n in range(25):
-    print(add(opened.backlog, Fields(title=f"{sys.argv[2]} {n}")).id, flush=True)
+    print(add_task(opened.backlog, TaskFields(title=f"{sys.argv[2]} {n}")).id, flush=True)
 """
 CLAIMER = """
 import os, sys, time
 from pathlib import Path
-from gitnexus.app.backlog import open_backlog
-from gitnexus.backlog.claim import claim, duration
+from gitnexus.projects.open_backlog import open_backlog
+from gitnexus.backlog.claim import claim_task, parse_claim_duration
 from gitnexus.base.errors import Busy
 opened = open_backlog(Path(sys.argv[1]))
 print("there", flush=True)
 sys.stdin.readline()
 try:
-    print(claim(opened.backlog, "T1", duration("1h")).claim.token, flush=True)
+    print(claim_task(opened.backlog, "T1", parse_claim_duration("1h")).claim.token, flush=True)
 except Busy as exc:
     print(exc.message, flush=True)
 """
 
 
 def backlog(place: Path) -> StateBacklog:
-    return StateBacklog(open_state(place), lambda: agent("ada"))
+    return StateBacklog(open_state(place), lambda: agent_claimant("ada"))
 
 
 def file(place: Path, one: str) -> Path:
@@ -59,11 +58,11 @@ def file(place: Path, one: str) -> Path:
 
 def titled(where: Backlog, *titles: str) -> None:
     for title in titles:
-        add(where, Fields(title=title))
+        add_task(where, TaskFields(title=title))
 
 
 def test_a_task_is_one_canonical_record_one_commit_and_one_file(project: Path) -> None:
-    made = add(backlog(project), Fields(title="Größe prüfen", labels=("a",)))
+    made = add_task(backlog(project), TaskFields(title="Größe prüfen", labels=("a",)))
 
     raw = run_git(project, "show", f"{REF}:backlog/T1.json")
     assert raw.encode() == made.to_bytes()
@@ -77,11 +76,11 @@ def test_ids_are_not_given_again_after_a_task_was_deleted_in_any_way(project: Pa
     here = backlog(project)
     titled(here, "one", "two", "three")
 
-    delete(here, "T3")
+    delete_task(here, "T3")
     titled(here, "four")
-    settle(here.state)
+    settle_hand_edits(here.state)
     file(project, "T4").unlink()
-    settled = settle(here.state)
+    settled = settle_hand_edits(here.state)
     titled(here, "five")
 
     assert settled.taken == ["backlog/T4.json"]
@@ -94,11 +93,11 @@ def test_ids_are_not_given_again_after_a_task_was_deleted_in_any_way(project: Pa
 def test_the_tombstone_itself_cannot_be_deleted(project: Path) -> None:
     here = backlog(project)
     titled(here, "one")
-    delete(here, "T1")
+    delete_task(here, "T1")
     before = run_git(project, "rev-parse", REF)
 
     file(project, "T1").unlink()
-    settle(here.state)
+    settle_hand_edits(here.state)
 
     assert run_git(project, "rev-parse", REF) == before
     assert file(project, "T1").exists()
@@ -106,10 +105,7 @@ def test_the_tombstone_itself_cannot_be_deleted(project: Path) -> None:
 
 @pytest.mark.slow
 def test_sixteen_processes_with_twenty_five_tasks_each_make_four_hundred(project: Path) -> None:
-    started = [
-        subprocess.Popen([sys.executable, "-c", ADDER, str(project), f"p{n}"], stdout=subprocess.PIPE, text=True)
-        for n in range(16)
-    ]
+    started = [ForkedPython(ADDER, str(project), f"p{n}") for n in range(16)]
     told = [line for process in started for line in process.communicate()[0].split()]
 
     assert sorted(told, key=lambda one: int(one[1:])) == [f"T{n}" for n in range(1, 401)]
@@ -121,18 +117,11 @@ def test_sixteen_processes_with_twenty_five_tasks_each_make_four_hundred(project
 def test_of_many_processes_that_claim_a_task_exactly_one_gets_it(project: Path, processes: int) -> None:
     here = backlog(project)
     titled(here, "one")
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", CLAIMER, str(project)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
-        )
-        for _ in range(processes)
-    ]
+    started = [ForkedPython(CLAIMER, str(project)) for _ in range(processes)]
     for process in started:
-        assert process.stdout is not None
         assert process.stdout.readline() == "there\n"
 
     for process in started:
-        assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
     told = [process.communicate()[0].strip() for process in started]
@@ -153,7 +142,7 @@ def test_a_hand_edit_that_is_a_task_is_taken_in(project: Path) -> None:
     assert opened.nexus is not None
     assert sorted(opened.nexus.settled.taken) == ["backlog/T1.json", "backlog/T7.json"]
     assert [task.title for task in opened.backlog.tasks()] == ["by hand", "new by hand"]
-    assert complete(opened.backlog, "T1").plain()["mine"] == [1.5]
+    assert complete_task(opened.backlog, "T1").plain()["mine"] == [1.5]
     assert opened.backlog.tasks().next_id() == "T8"
     opened.close()
 
@@ -203,7 +192,7 @@ def test_a_broken_record_on_the_ref_stops_nobody_but_who_asks_for_it(project: Pa
     assert tasks.broken == {"T2": "backlog/T2.json: title should be text"}
     with pytest.raises(Invalid, match="title should be text"):
         tasks.task("T2")
-    assert add(here, Fields(title="three")).id == "T3"
+    assert add_task(here, TaskFields(title="three")).id == "T3"
 
 
 def test_the_doctor_names_broken_records_and_cycles(project: Path, nexus: Nexus) -> None:
@@ -231,16 +220,16 @@ def test_a_refused_decision_changes_nothing(project: Path) -> None:
     before = run_git(project, "rev-parse", REF)
 
     with pytest.raises(NotFound):
-        add(here, Fields(title="x", depends=("T9",)))
+        add_task(here, TaskFields(title="x", depends=("T9",)))
 
     assert run_git(project, "rev-parse", REF) == before
 
 
 def test_the_first_task_of_an_agent_makes_the_state_where_nobody_ran_init(repository: Path) -> None:
-    here = StateBacklog(State.open(repository, "long"), lambda: agent("ada"))
+    here = StateBacklog(State.open(repository, "long"), lambda: agent_claimant("ada"))
 
     assert list(here.tasks()) == []
-    add(here, Fields(title="first"))
+    add_task(here, TaskFields(title="first"))
 
     assert [task.title for task in here.tasks()] == ["first"]
     assert file(repository, "T1").exists()

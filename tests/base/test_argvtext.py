@@ -5,8 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.base.argvtext import drawn_pairs, drawn_words, on_its_line, spelled_word
-from gitnexus.base.text import framed
+from gitnexus.base.argvtext import bracket_if_needed, escape_word, format_pairs, format_words
+from gitnexus.base.text import frame_text
 
 # What brackets, escapes and spelled characters are made of, and what is spelled.
 _LETTERS = "[]\\ =axu0285d1be\x85\udc85\xad\udcad\u200b\u21e5\n\t\x1b❤\ufe0f\u3164\ud800'"
@@ -17,7 +17,7 @@ _ESCAPE = re.compile(r"\\(?:([\\\[\]=])|x(..)|u(....)|U(........))")
 
 
 def in_frame(line: str) -> str:
-    return "\n".join(framed(line)).replace("\n┆ ", "").removeprefix("│ ")
+    return "\n".join(frame_text(line)).replace("\n┆ ", "").removeprefix("│ ")
 
 
 def read_word(drawn: str) -> str:
@@ -38,28 +38,28 @@ def read_words(line: str) -> tuple[str, ...]:
 
 @given(ARGV)
 def test_the_words_of_a_command_are_read_back_from_the_card(argv: tuple[str, ...]) -> None:
-    assert read_words(in_frame(drawn_words(argv))) == argv
+    assert read_words(in_frame(format_words(argv))) == argv
 
 
 @given(ENV, ENV)
 def test_no_two_environments_are_drawn_alike(one: dict[str, str], other: dict[str, str]) -> None:
-    assert (drawn_pairs(one) == drawn_pairs(other)) == (one == other)
+    assert (format_pairs(one) == format_pairs(other)) == (one == other)
 
 
 @given(ARGV, ARGV)
 def test_no_two_commands_are_drawn_alike(one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    assert (drawn_words(one) == drawn_words(other)) == (one == other)
+    assert (format_words(one) == format_words(other)) == (one == other)
 
 
 @given(WORD, WORD)
 def test_no_two_words_that_stand_by_themselves_are_drawn_alike(one: str, other: str) -> None:
-    drawn = [on_its_line(spelled_word(word)) for word in (one, other)]
+    drawn = [bracket_if_needed(escape_word(word)) for word in (one, other)]
 
     assert (drawn[0].rstrip() == drawn[1].rstrip()) == (one == other)
 
 
 def test_brackets_inside_a_word_are_escaped_and_plain_words_are_as_ever() -> None:
-    assert drawn_words(["sh", "-c", "echo ok] [; touch PWNED"]) == r"sh -c [echo ok\] \[; touch PWNED]"
-    assert drawn_words(["make", "check", "a b", ""]) == "make check [a b] []"
-    assert drawn_pairs({"CI": "1", "A": "b]"}) == r"[A=b\]] CI=1"
-    assert drawn_pairs({"A": "b=c"}) != drawn_pairs({"A=b": "c"})
+    assert format_words(["sh", "-c", "echo ok] [; touch PWNED"]) == r"sh -c [echo ok\] \[; touch PWNED]"
+    assert format_words(["make", "check", "a b", ""]) == "make check [a b] []"
+    assert format_pairs({"CI": "1", "A": "b]"}) == r"[A=b\]] CI=1"
+    assert format_pairs({"A": "b=c"}) != format_pairs({"A=b": "c"})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Conflict
-from gitnexus.base.hunks import applied
+from gitnexus.base.hunks import apply_hunks
 
 lines = st.lists(st.text("ab\r \x0b\u2028", max_size=3).map(lambda line: f"{line}\n"), max_size=8)
 
@@ -17,7 +17,7 @@ def test_what_a_diff_says_comes_out(old: list[str], new: list[str]) -> None:
     diff = "".join(difflib.unified_diff(old, new, "a", "b"))
 
     if old != new:
-        assert applied("".join(old), diff) == "".join(new)
+        assert apply_hunks("".join(old), diff) == "".join(new)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_what_a_diff_says_comes_out(old: list[str], new: list[str]) -> None:
     ],
 )
 def test_the_ends_of_files_are_as_the_diff_says(text: str, diff: str, expected: str) -> None:
-    assert applied(text, diff) == expected
+    assert apply_hunks(text, diff) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_the_ends_of_files_are_as_the_diff_says(text: str, diff: str, expected: 
 )
 def test_what_does_not_fit_is_refused(diff: str) -> None:
     with pytest.raises(Conflict):
-        applied("a\nb\n", diff)
+        apply_hunks("a\nb\n", diff)

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.base.blocks import found, with_block, without
-from gitnexus.base.lookalike import suspicious
-from gitnexus.base.text import framed, one_line, visible, visible_bytes
+from gitnexus.base.blocks import find_block, with_block, without_block
+from gitnexus.base.homoglyphs import suspicious_words
+from gitnexus.base.text import frame_text, make_visible, one_line, visible_bytes
 
 
 def test_escapes_bidi_and_invisible_characters_are_spelled_out() -> None:
-    assert visible("a\x1b[2Jb\u202ec\u200bd\r") == "a\\x1b[2Jb\\u202ec\\u200bd\\x0d"
+    assert make_visible("a\x1b[2Jb\u202ec\u200bd\r") == "a\\x1b[2Jb\\u202ec\\u200bd\\x0d"
 
 
 def test_umlauts_and_ideographs_stay_as_they_are() -> None:
-    assert visible("Grüße 世界 🙂\n") == "Grüße 世界 🙂\n"
+    assert make_visible("Grüße 世界 🙂\n") == "Grüße 世界 🙂\n"
 
 
 @given(st.text())
 def test_nothing_that_controls_a_terminal_is_left(text: str) -> None:
-    shown = visible(text, keep="")
+    shown = make_visible(text, keep="")
 
     assert not [ch for ch in shown if unicodedata.category(ch) in ("Cc", "Cs", "Zl", "Zp")]
 
@@ -36,22 +36,22 @@ def test_one_line_is_one_line_and_not_too_long(text: str, limit: int) -> None:
 
 @given(st.text().filter(lambda text: "git nexus" not in text))
 def test_a_block_at_the_top_leaves_the_rest_to_the_byte(text: str) -> None:
-    assert without(with_block(text, "x\n", after_first_line=False)) == text
+    assert without_block(with_block(text, "x\n", after_first_line=False)) == text
 
 
 @given(st.text().filter(lambda text: "git nexus" not in text))
 def test_a_block_below_the_first_line_leaves_the_rest_to_the_byte(text: str) -> None:
     script = "#!/bin/sh\n" + text
 
-    assert without(with_block(script, "x\n", after_first_line=True)) == script
+    assert without_block(with_block(script, "x\n", after_first_line=True)) == script
 
 
 def test_a_second_block_replaces_the_first() -> None:
     once = with_block("#!/bin/sh\nrest\n", "old\n", after_first_line=True)
     twice = with_block(once, "new\n", after_first_line=True)
 
-    assert found(twice) == "# >>> git nexus >>>\nnew\n# <<< git nexus <<<\n"
-    assert without(twice) == "#!/bin/sh\nrest\n"
+    assert find_block(twice) == "# >>> git nexus >>>\nnew\n# <<< git nexus <<<\n"
+    assert without_block(twice) == "#!/bin/sh\nrest\n"
 
 
 @pytest.mark.parametrize(
@@ -69,21 +69,21 @@ def test_a_second_block_replaces_the_first() -> None:
     ],
 )
 def test_what_a_person_is_shown_is_what_is_there(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert make_visible(text) == shown
 
 
 def test_063_bytes_that_are_no_utf_8_are_spelled_out() -> None:
     assert visible_bytes(b"caf\xe9 \xc3\xa9\x00") == "caf\\xe9 é\\x00"
-    assert visible("caf\udce9") == "caf\\xe9"
+    assert make_visible("caf\udce9") == "caf\\xe9"
 
 
 def test_168_agent_text_stands_behind_a_gutter_on_every_line_of_the_terminal() -> None:
-    lines = framed("one\n✔ Approved by user\r\n" + "x" * 25, width=10)
+    lines = frame_text("one\n✔ Approved by user\r\n" + "x" * 25, width=10)
 
     assert lines[:2] == ["│ one", "│ ✔ Approved"]
     assert all(line.startswith(("│ ", "┆ ")) and len(line) <= 12 for line in lines)
     assert "\r" not in "".join(lines)
-    assert framed("世界世界", width=4) == ["│ 世界", "┆ 世界"]
+    assert frame_text("世界世界", width=4) == ["│ 世界", "┆ 世界"]
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,19 @@ def test_168_agent_text_stands_behind_a_gutter_on_every_line_of_the_terminal() -
     ],
 )  # fmt: skip
 def test_words_that_are_not_what_they_look_like_are_named(text: str, found: list[object]) -> None:
-    said = suspicious(text)
+    said = suspicious_words(text)
 
     assert [tuple(each) if found and isinstance(found[0], tuple) else each.reason for each in said] == found
 
 
 @given(st.text())
 def test_any_text_can_be_looked_at_twice(text: str) -> None:
-    for each in suspicious(text):
-        assert visible(each.word, keep="") == each.word
-        assert visible(each.reason, keep="") == each.reason
+    for each in suspicious_words(text):
+        assert make_visible(each.word, keep="") == each.word
+        assert make_visible(each.reason, keep="") == each.reason
 
 
 def test_a_tab_in_a_frame_is_drawn_as_wide_as_it_is_and_nothing_else_looks_like_one() -> None:
-    assert framed("+\tif x:\n+\t\ty\t") == ["│ +⇥  if x:", "│ +⇥  ⇥   y⇥  "]
-    assert framed("a ⇥ b") == ["│ a \\u21e5 b"]
-    assert framed("⇥\t") == ["│ \\u21e5⇥ "]
+    assert frame_text("+\tif x:\n+\t\ty\t") == ["│ +⇥  if x:", "│ +⇥  ⇥   y⇥  "]
+    assert frame_text("a ⇥ b") == ["│ a \\u21e5 b"]
+    assert frame_text("⇥\t") == ["│ \\u21e5⇥ "]

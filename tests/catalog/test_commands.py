@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitnexus.catalog.builtin import FOLDER, built_in
+from gitnexus.catalog.builtin import FOLDER, builtin_catalog
 from gitnexus.catalog.harnesses import HARNESSES
 from tests.catalog.packages import package
 from tests.catalog.test_open import configure
@@ -22,7 +22,7 @@ def asked(nexus: Nexus, *argv: str, place: Path | None = None) -> dict[str, Any]
 def test_the_roles_are_one_screen_also_outside_of_a_repository(nexus: Nexus, tmp_path: Path) -> None:
     shown = nexus.ok("agents", place=tmp_path)
 
-    assert [line.split()[0] for line in shown.splitlines()[1:10]] == list(built_in().agents)
+    assert [line.split()[0] for line in shown.splitlines()[1:10]] == list(builtin_catalog().agents)
     assert len(shown.splitlines()) <= 24
     assert all(len(line) <= 120 for line in shown.splitlines())
 

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.catalog.builtin import built_in
-from gitnexus.catalog.effective import CatalogSettings, additions, denied, effective
+from gitnexus.catalog.builtin import builtin_catalog
+from gitnexus.catalog.effective import CatalogSettings, added_capabilities, denied_harness_tools, effective_capabilities
 from gitnexus.catalog.harnesses import HARNESSES
 
-CATALOG = built_in()
+CATALOG = builtin_catalog()
 
 
 def layer(**capabilities: tuple[str, ...]) -> CatalogSettings:
@@ -17,18 +17,18 @@ def layer(**capabilities: tuple[str, ...]) -> CatalogSettings:
 
 
 def test_canonical_comes_first_then_what_was_added_each_once() -> None:
-    added = additions(CATALOG, [layer(engineer=("no_shell_exec", "no_task_create", "no_shell_exec"))])
+    added = added_capabilities(CATALOG, [layer(engineer=("no_shell_exec", "no_task_create", "no_shell_exec"))])
 
-    assert effective(CATALOG, "engineer", added) == ("no_task_create", "no_shell_exec")
-    assert effective(CATALOG, "writer", added) == ("no_task_create",)
+    assert effective_capabilities(CATALOG, "engineer", added) == ("no_task_create", "no_shell_exec")
+    assert effective_capabilities(CATALOG, "writer", added) == ("no_task_create",)
 
 
 def test_layers_add_up_so_that_a_project_cannot_undo_what_the_user_added() -> None:
-    added = additions(CATALOG, [layer(engineer=("no_shell_exec",)), layer(engineer=("no_task_close",))])
-    emptied = additions(CATALOG, [layer(engineer=("no_shell_exec",)), layer(engineer=())])
+    added = added_capabilities(CATALOG, [layer(engineer=("no_shell_exec",)), layer(engineer=("no_task_close",))])
+    emptied = added_capabilities(CATALOG, [layer(engineer=("no_shell_exec",)), layer(engineer=())])
 
-    assert effective(CATALOG, "engineer", added) == ("no_task_create", "no_shell_exec", "no_task_close")
-    assert effective(CATALOG, "engineer", emptied) == ("no_task_create", "no_shell_exec")
+    assert effective_capabilities(CATALOG, "engineer", added) == ("no_task_create", "no_shell_exec", "no_task_close")
+    assert effective_capabilities(CATALOG, "engineer", emptied) == ("no_task_create", "no_shell_exec")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_layers_add_up_so_that_a_project_cannot_undo_what_the_user_added() -> No
 )
 def test_what_removes_or_is_unknown_is_refused_by_name(given_layer: CatalogSettings, words: str) -> None:
     with pytest.raises(Invalid) as refused:
-        additions(CATALOG, [given_layer])
+        added_capabilities(CATALOG, [given_layer])
 
     assert words in refused.value.message
     assert refused.value.code == 6
@@ -51,7 +51,7 @@ def test_what_removes_or_is_unknown_is_refused_by_name(given_layer: CatalogSetti
 
 def test_everything_wrong_is_told_at_once() -> None:
     with pytest.raises(Invalid) as refused:
-        additions(CATALOG, [layer(x=("no_shell_exec",)), layer(engineer=("-a", "b"))])
+        added_capabilities(CATALOG, [layer(x=("no_shell_exec",)), layer(engineer=("-a", "b"))])
 
     assert len(refused.value.context["wrong"]) == 3
 
@@ -64,7 +64,7 @@ def test_a_misspelt_key_is_refused_since_it_may_be_a_restriction() -> None:
 
 
 def test_denied_tools_are_those_of_all_capabilities_each_once() -> None:
-    found = denied(CATALOG, CATALOG.agent("architect").capabilities, HARNESSES["claude-code"])
+    found = denied_harness_tools(CATALOG, CATALOG.agent("architect").capabilities, HARNESSES["claude-code"])
 
     assert found == (
         "Write",
@@ -79,7 +79,7 @@ def test_denied_tools_are_those_of_all_capabilities_each_once() -> None:
 
 def test_a_capability_that_is_not_there_denies_nothing_silently() -> None:
     with pytest.raises(NotFound):
-        denied(CATALOG, ["no_such_thing"], HARNESSES["codex"])
+        denied_harness_tools(CATALOG, ["no_such_thing"], HARNESSES["codex"])
 
 
 _NAMES = st.lists(st.sampled_from(sorted(CATALOG.capabilities)))
@@ -87,11 +87,15 @@ _NAMES = st.lists(st.sampled_from(sorted(CATALOG.capabilities)))
 
 @given(role=st.sampled_from(sorted(CATALOG.agents)), first=_NAMES, second=_NAMES)
 def test_no_addition_ever_shrinks_what_is_denied(role: str, first: list[str], second: list[str]) -> None:
-    some = additions(CATALOG, [CatalogSettings(capabilities={role: tuple(first)})])
-    more = additions(CATALOG, [CatalogSettings(capabilities={role: tuple(one)}) for one in (first, second)])
+    some = added_capabilities(CATALOG, [CatalogSettings(capabilities={role: tuple(first)})])
+    more = added_capabilities(CATALOG, [CatalogSettings(capabilities={role: tuple(one)}) for one in (first, second)])
 
     canonical = set(CATALOG.agent(role).capabilities)
-    assert canonical <= set(effective(CATALOG, role, some)) <= set(effective(CATALOG, role, more))
+    assert (
+        canonical
+        <= set(effective_capabilities(CATALOG, role, some))
+        <= set(effective_capabilities(CATALOG, role, more))
+    )
     for harness in HARNESSES.values():
-        fewer = set(denied(CATALOG, effective(CATALOG, role, some), harness))
-        assert fewer <= set(denied(CATALOG, effective(CATALOG, role, more), harness))
+        fewer = set(denied_harness_tools(CATALOG, effective_capabilities(CATALOG, role, some), harness))
+        assert fewer <= set(denied_harness_tools(CATALOG, effective_capabilities(CATALOG, role, more), harness))

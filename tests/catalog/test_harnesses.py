@@ -4,12 +4,12 @@ import pytest
 
 from gitnexus.app.tools import TOOLS
 from gitnexus.base.errors import NotFound
-from gitnexus.catalog.builtin import built_in
-from gitnexus.catalog.harnesses import HARNESSES, KNOWN_CLASSES, TOPICS, Absent, Harness, harness_named
+from gitnexus.catalog.builtin import builtin_catalog
+from gitnexus.catalog.harnesses import HARNESSES, KNOWN_CLASSES, TOPICS, AbsentTool, Harness, find_harness
 from gitnexus.catalog.model import Capability
 
 EACH = pytest.mark.parametrize("harness", HARNESSES.values(), ids=HARNESSES)
-CLASSES = {one for capability in built_in().capabilities.values() for one in capability.blocks_semantic_classes}
+CLASSES = {one for capability in builtin_catalog().capabilities.values() for one in capability.blocks_semantic_classes}
 
 
 def test_the_known_classes_are_those_that_our_vocabulary_blocks() -> None:
@@ -23,7 +23,7 @@ def test_every_class_is_mapped_in_every_harness_or_its_absence_has_a_reason(
 ) -> None:
     found = harness.tools[semantic_class]
 
-    if isinstance(found, Absent):
+    if isinstance(found, AbsentTool):
         assert len(found.why.split()) >= 5
     else:
         assert found
@@ -36,14 +36,14 @@ def test_a_harness_maps_nothing_that_no_capability_blocks(harness: Harness) -> N
     assert set(harness.tools) == CLASSES
 
 
-@pytest.mark.parametrize("capability", built_in().capabilities.values(), ids=built_in().capabilities)
+@pytest.mark.parametrize("capability", builtin_catalog().capabilities.values(), ids=builtin_catalog().capabilities)
 @EACH
 def test_a_capability_denies_at_least_one_tool_unless_each_class_has_a_reason(
     harness: Harness, capability: Capability
 ) -> None:
-    tools = [tool for one in capability.blocks_semantic_classes for tool in harness.denied_by(one)]
+    tools = [tool for one in capability.blocks_semantic_classes for tool in harness.tools_of_class(one)]
 
-    without = [one for one in capability.blocks_semantic_classes if isinstance(harness.tools[one], Absent)]
+    without = [one for one in capability.blocks_semantic_classes if isinstance(harness.tools[one], AbsentTool)]
     assert tools or len(without) == len(capability.blocks_semantic_classes)
 
 
@@ -61,7 +61,7 @@ def test_who_can_observe_reads_says_by_which_tool_and_field(harness: Harness) ->
 
 
 def test_our_own_tools_are_named_as_each_harness_names_those_of_a_server_called_nexus() -> None:
-    found = {name: harness.denied_by("nexus_task_state_transition")[0] for name, harness in HARNESSES.items()}
+    found = {name: harness.tools_of_class("nexus_task_state_transition")[0] for name, harness in HARNESSES.items()}
 
     assert found == {
         "claude-code": "mcp__nexus__nx_task_update",
@@ -76,7 +76,7 @@ def test_our_own_tools_in_the_map_are_on_the_shelf_and_none_that_only_reads_is_d
     named = {
         name.removeprefix("nx_")
         for one in CLASSES
-        for name in HARNESSES["git-nexus"].denied_by(one)
+        for name in HARNESSES["git-nexus"].tools_of_class(one)
         if name.startswith("nx_")
     }
 
@@ -86,6 +86,6 @@ def test_our_own_tools_in_the_map_are_on_the_shelf_and_none_that_only_reads_is_d
 
 def test_a_harness_that_nobody_knows_is_answered_with_those_that_are_there() -> None:
     with pytest.raises(NotFound) as refused:
-        harness_named("emacs")
+        find_harness("emacs")
 
     assert refused.value.hint == "there are: claude-code, codex, gemini-cli, opencode, git-nexus"

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.catalog import catalog_at
-from gitnexus.app.doctor import Finding, examine
+from gitnexus.app.catalog import open_catalog_at
+from gitnexus.app.doctor import examine_project
+from gitnexus.app.doctor_finding import DoctorFinding
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.git import discover
 from gitnexus.state import State
-from gitnexus.state.settings import layers, section
+from gitnexus.state.settings import settings_layers, settings_section
 from tests.catalog.packages import package
 from tests.conftest import run_git, trust
 
@@ -27,22 +28,22 @@ def of_the_user(sealed: Path, **catalog: object) -> None:
     (sealed / "nexus" / "settings.json").write_text(json.dumps({"catalog": catalog}))
 
 
-def about_the_catalog(project: Path) -> list[Finding]:
-    return [finding for finding in examine(discover(project), fix=False) if finding.check == "catalog"]
+def about_the_catalog(project: Path) -> list[DoctorFinding]:
+    return [finding for finding in examine_project(discover(project), fix=False) if finding.check == "catalog"]
 
 
 def test_without_settings_it_is_the_built_in_one_also_where_there_is_no_repository(
     tmp_path: Path, project: Path
 ) -> None:
-    assert catalog_at(tmp_path).catalog.source == "built-in"
-    assert catalog_at(tmp_path).described is None
-    assert catalog_at(project).catalog.source == "built-in"
-    assert catalog_at(project).notices == ()
+    assert open_catalog_at(tmp_path).catalog.source == "built-in"
+    assert open_catalog_at(tmp_path).described is None
+    assert open_catalog_at(project).catalog.source == "built-in"
+    assert open_catalog_at(project).notices == ()
 
 
 def test_a_folder_that_is_not_there_is_an_error_all_the_same(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        catalog_at(tmp_path / "none")
+        open_catalog_at(tmp_path / "none")
 
 
 def test_a_source_in_the_project_is_meant_from_its_top_wherever_one_stands(project: Path) -> None:
@@ -51,7 +52,7 @@ def test_a_source_in_the_project_is_meant_from_its_top_wherever_one_stands(proje
     (project / "sub").mkdir()
 
     for place in (project, project / "sub"):
-        assert list(catalog_at(place).catalog.agents) == ["baker"]
+        assert list(open_catalog_at(place).catalog.agents) == ["baker"]
 
 
 def test_an_absolute_source_or_one_in_the_home_is_taken_as_it_is(project: Path, sealed: Path) -> None:
@@ -59,7 +60,7 @@ def test_an_absolute_source_or_one_in_the_home_is_taken_as_it_is(project: Path, 
 
     for source in (str(sealed / "mine"), "~/mine"):
         configure(project, source=source)
-        assert list(catalog_at(project).catalog.agents) == ["baker"]
+        assert list(open_catalog_at(project).catalog.agents) == ["baker"]
 
 
 def test_in_a_linked_worktree_a_relative_source_is_that_worktrees(project: Path, tmp_path: Path) -> None:
@@ -67,10 +68,10 @@ def test_in_a_linked_worktree_a_relative_source_is_that_worktrees(project: Path,
     run_git(project, "add", "cat")
     run_git(project, "commit", "-qm", "a catalog")
     configure(project, source="cat")
-    catalog_at(project)
+    open_catalog_at(project)
     run_git(project, "worktree", "add", "-q", str(tmp_path / "second"))
 
-    assert catalog_at(tmp_path / "second").catalog.source == str((tmp_path / "second" / "cat").resolve())
+    assert open_catalog_at(tmp_path / "second").catalog.source == str((tmp_path / "second" / "cat").resolve())
 
 
 def test_a_broken_source_is_told_and_the_built_in_catalog_stays(project: Path) -> None:
@@ -78,7 +79,7 @@ def test_a_broken_source_is_told_and_the_built_in_catalog_stays(project: Path) -
     (project / "cat" / "agents" / "baker" / "body.md").write_text("other")
     configure(project, source="cat")
 
-    here = catalog_at(project)
+    here = open_catalog_at(project)
 
     assert here.catalog.source == "built-in"
     assert len(here.catalog.agents) == 9
@@ -121,24 +122,24 @@ def test_what_the_user_added_stays_whatever_the_project_says(project: Path, seal
     of_the_user(sealed, capabilities={"engineer": ["no_shell_exec"]})
     configure(project, capabilities={"engineer": []})
 
-    assert catalog_at(project).effective("engineer") == ("no_task_create", "no_shell_exec")
+    assert open_catalog_at(project).effective("engineer") == ("no_task_create", "no_shell_exec")
 
 
 def test_the_projects_source_goes_before_the_users(project: Path, sealed: Path, tmp_path: Path) -> None:
     package(project / "cat")
     of_the_user(sealed, source=str(tmp_path / "none"))
-    assert catalog_at(project).opened.asked == str(tmp_path / "none")
+    assert open_catalog_at(project).opened.asked == str(tmp_path / "none")
 
     configure(project, source="cat")
 
-    assert catalog_at(project).opened.asked == "cat"
+    assert open_catalog_at(project).opened.asked == "cat"
 
 
 def test_outside_of_a_project_a_relative_source_leads_nowhere(sealed: Path, tmp_path: Path) -> None:
     of_the_user(sealed, source="cat")
 
     with pytest.raises(Invalid) as refused:
-        catalog_at(tmp_path)
+        open_catalog_at(tmp_path)
 
     assert "is no path that can be followed from here" in refused.value.message
 
@@ -160,7 +161,7 @@ def test_settings_that_are_not_understood_are_refused_by_name(
     configure(project, **catalog)
 
     with pytest.raises(Invalid) as refused:
-        catalog_at(project)
+        open_catalog_at(project)
 
     assert words in refused.value.message
 
@@ -172,13 +173,13 @@ def test_a_part_of_the_settings_is_read_file_by_file_or_as_one(project: Path, se
     )
     snapshot = State.open(project).snapshot
 
-    assert layers(snapshot, "catalog") == [
+    assert settings_layers(snapshot, "catalog") == [
         (str(sealed / "nexus" / "settings.json"), {"source": "a", "capabilities": {"x": ["1"]}}),
         (".nexus/settings.json", {"capabilities": {"y": ["2"]}}),
     ]
-    assert section(snapshot, "catalog") == {"source": "a", "capabilities": {"x": ["1"], "y": ["2"]}}
-    assert section(snapshot, "backlog") == {}
-    assert layers(None, "memory") == []
+    assert settings_section(snapshot, "catalog") == {"source": "a", "capabilities": {"x": ["1"], "y": ["2"]}}
+    assert settings_section(snapshot, "backlog") == {}
+    assert settings_layers(None, "memory") == []
     with pytest.raises(Invalid) as refused:
-        section(snapshot, "memory")
+        settings_section(snapshot, "memory")
     assert refused.value.message == ".nexus/settings.json: memory should be an object"

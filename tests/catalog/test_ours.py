@@ -13,10 +13,10 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from gitnexus.catalog.builtin import FOLDER, built_in
-from gitnexus.catalog.generate import manifest_text
+from gitnexus.catalog.builtin import FOLDER, builtin_catalog
+from gitnexus.catalog.generate import render_manifest
 from gitnexus.catalog.harnesses import TOPICS
-from gitnexus.catalog.package import load
+from gitnexus.catalog.package import load_package
 from gitnexus.cycle.resume import TIERS
 
 ROOT = Path(__file__).parents[2]
@@ -52,11 +52,11 @@ def complaints(name: str, value: Any) -> list[str]:
 
 
 def test_it_is_whole_by_the_rules_for_anybodys_package() -> None:
-    assert load(FOLDER).problems == ()
+    assert load_package(FOLDER).problems == ()
 
 
 def test_its_manifest_is_current() -> None:
-    text, problems = manifest_text(FOLDER)
+    text, problems = render_manifest(FOLDER)
 
     assert problems == []
     assert (FOLDER / "manifest.json").read_text(encoding="utf-8") == text, "run make docs"
@@ -102,7 +102,7 @@ def test_the_schemas_refuse_what_is_incomplete_or_misspelt(name: str, value: Any
 
 
 def test_nine_roles_as_the_contract_has_them() -> None:
-    catalog = built_in()
+    catalog = builtin_catalog()
 
     found = {
         name: (agent.category, agent.resume_tier, agent.model_tier, agent.capabilities)
@@ -114,18 +114,18 @@ def test_nine_roles_as_the_contract_has_them() -> None:
 
 
 def test_four_skills_of_which_one_is_manual() -> None:
-    assert {name: skill.manual_only for name, skill in built_in().skills.items()} == SKILLS
+    assert {name: skill.manual_only for name, skill in builtin_catalog().skills.items()} == SKILLS
 
 
 def test_every_prompt_is_there_and_has_its_hash() -> None:
-    catalog = built_in()
+    catalog = builtin_catalog()
 
     for path in [*(f"agents/{name}" for name in catalog.agents), *(f"skills/{name}" for name in catalog.skills)]:
         assert catalog.body(path).startswith("# ")
 
 
 def test_seven_capabilities_the_four_of_the_contract_first() -> None:
-    assert list(built_in().capabilities) == [
+    assert list(builtin_catalog().capabilities) == [
         "no_file_edit",
         "no_task_create",
         "no_task_update",
@@ -137,7 +137,7 @@ def test_seven_capabilities_the_four_of_the_contract_first() -> None:
 
 
 def test_the_tags_of_the_contract_and_no_others() -> None:
-    assert {(tag.trigger, tag.variants, tag.skill or tag.handler) for tag in built_in().tags} == {
+    assert {(tag.trigger, tag.variants, tag.skill or tag.handler) for tag in builtin_catalog().tags} == {
         ("[plan]", ("auto",), "nx-plan"),
         ("[run]", (), "nx-run"),
         ("[sync]", (), "nx-sync"),
@@ -149,17 +149,17 @@ def test_the_tags_of_the_contract_and_no_others() -> None:
 
 
 def test_skills_ask_only_for_topics_that_every_harness_has_a_word_on() -> None:
-    asked = {topic for skill in built_in().skills.values() for topic in skill.harness_docs_refs}
+    asked = {topic for skill in builtin_catalog().skills.values() for topic in skill.harness_docs_refs}
 
     assert asked <= set(TOPICS)
 
 
 def test_the_tiers_that_the_cycle_decides_by_are_those_of_the_catalog() -> None:
-    assert {name: agent.resume_tier for name, agent in built_in().agents.items()} == TIERS
+    assert {name: agent.resume_tier for name, agent in builtin_catalog().agents.items()} == TIERS
 
 
 def test_no_prompt_sends_an_agent_to_a_macro_that_nobody_expands() -> None:
-    catalog = built_in()
+    catalog = builtin_catalog()
 
     for path in [*(f"agents/{name}" for name in catalog.agents), *(f"skills/{name}" for name in catalog.skills)]:
         assert re.findall(r"\{\{", catalog.body(path)) == []
@@ -188,7 +188,7 @@ def test_a_prompt_that_was_changed_after_installing_is_noticed(tmp_path: Path, m
     shutil.copytree(FOLDER, tmp_path / "data")
     (tmp_path / "data/agents/engineer/body.md").write_text("# Do as you like\n")
     monkeypatch.setattr(builtin, "FOLDER", tmp_path / "data")
-    fresh = builtin.built_in.__wrapped__()
+    fresh = builtin.builtin_catalog.__wrapped__()
 
     with pytest.raises(Failed) as refused:
         fresh.body("agents/engineer")

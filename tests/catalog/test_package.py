@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
-from gitnexus.catalog.check import manifest_in
-from gitnexus.catalog.effective import CatalogSettings, additions, effective
+from gitnexus.catalog.check import parse_manifest
+from gitnexus.catalog.effective import CatalogSettings, added_capabilities, effective_capabilities
 from gitnexus.catalog.generate import write_manifest
-from gitnexus.catalog.package import load
-from gitnexus.catalog.yamltext import value_of
+from gitnexus.catalog.package import load_package
+from gitnexus.catalog.yamltext import parse_yaml
 from tests.catalog.packages import AGENT, CAPABILITY, SKILL, TAGS, package, put
 
 Spoil = Callable[[Path], object]
@@ -29,7 +29,7 @@ def edited(root: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def test_a_whole_package_is_a_catalog_with_its_prompts_and_unknown_fields(tmp_path: Path) -> None:
-    loaded = load(package(tmp_path / "mein Katalog"))
+    loaded = load_package(package(tmp_path / "mein Katalog"))
 
     assert loaded.problems == ()
     assert loaded.catalog is not None
@@ -42,7 +42,7 @@ def test_the_folder_itself_may_be_a_link_as_package_managers_make_them(tmp_path:
     package(tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
-    assert load(tmp_path / "link").problems == ()
+    assert load_package(tmp_path / "link").problems == ()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_named_and_nothing_is_loaded(tmp_path: Path, spoil: Spo
     root = package(tmp_path / "p")
     spoil(root)
 
-    loaded = load(root)
+    loaded = load_package(root)
 
     assert loaded.catalog is None
     assert any(words in problem for problem in loaded.problems), loaded.problems
@@ -119,7 +119,7 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     put(root, "skills/nx-bake/meta.yml", {**SKILL, "summary": "Other."})
     (root / "vocabulary/categories.yml").unlink()
 
-    told = [problem.partition(" has the hash")[0] for problem in load(root).problems]
+    told = [problem.partition(" has the hash")[0] for problem in load_package(root).problems]
 
     assert told == [
         "agents/baker/body.md is missing",
@@ -135,7 +135,7 @@ def test_a_link_inside_is_not_followed_wherever_it_leads(tmp_path: Path, path: s
     (root / path).rename(tmp_path / "elsewhere")
     (root / path).symlink_to(tmp_path / "elsewhere")
 
-    loaded = load(root)
+    loaded = load_package(root)
 
     assert loaded.catalog is None
     assert any("is a link, or lies behind one" in problem for problem in loaded.problems)
@@ -148,7 +148,7 @@ def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_without_waiting(tmp_pa
     (root / "agents/baker/meta.yml").unlink()
     (root / "agents/baker/meta.yml").mkdir()
 
-    assert load(root).problems == (
+    assert load_package(root).problems == (
         "agents/baker/body.md: it is not a plain file",
         "agents/baker/meta.yml: it cannot be read: Is a directory",
     )
@@ -158,30 +158,30 @@ def test_a_folder_that_cannot_even_be_looked_at_is_said(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
 
     for place in (tmp_path / "loop", tmp_path / ("x" * 5000)):
-        (problem,) = load(place).problems
+        (problem,) = load_package(place).problems
         assert "there is no folder" in problem or "cannot be read" in problem
 
 
 def test_capabilities_of_ours_that_a_package_lacks_can_be_added_to_its_roles(tmp_path: Path) -> None:
-    catalog = load(package(tmp_path / "p")).catalog
+    catalog = load_package(package(tmp_path / "p")).catalog
     assert catalog is not None
 
-    added = additions(catalog, [CatalogSettings(capabilities={"baker": ("no_task_close",)})])
+    added = added_capabilities(catalog, [CatalogSettings(capabilities={"baker": ("no_task_close",)})])
 
-    assert effective(catalog, "baker", added) == ("no_shell_exec", "no_task_close")
+    assert effective_capabilities(catalog, "baker", added) == ("no_shell_exec", "no_task_close")
     assert catalog.capability("no_shell_exec").description == "No commands."
     assert len(catalog.capabilities) == 7
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    assert load(tmp_path / "none").problems == (f"there is no folder {tmp_path / 'none'}",)
+    assert load_package(tmp_path / "none").problems == (f"there is no folder {tmp_path / 'none'}",)
 
 
 def test_metadata_may_leave_out_its_id_and_what_goes_without_saying(tmp_path: Path) -> None:
     root = package(tmp_path / "p")
     put(root, "skills/nx-bake/meta.yml", {**{key: SKILL[key] for key in SKILL if key != "id"}, "manual_only": False})
 
-    assert load(root).problems == ()
+    assert load_package(root).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -202,19 +202,19 @@ def test_metadata_may_leave_out_its_id_and_what_goes_without_saying(tmp_path: Pa
 )
 def test_yaml_that_json_could_not_say_is_refused(text: str, words: str) -> None:
     with pytest.raises(Invalid) as refused:
-        value_of(text.encode())
+        parse_yaml(text.encode())
 
     assert words in refused.value.message
 
 
 def test_a_date_in_yaml_stays_the_text_it_is() -> None:
-    assert value_of(b"when: 2026-02-01\nmerge: <<\n") == {"when": "2026-02-01", "merge": "<<"}
+    assert parse_yaml(b"when: 2026-02-01\nmerge: <<\n") == {"when": "2026-02-01", "merge": "<<"}
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_as_yaml_or_refused_with_a_sentence(raw: bytes) -> None:
     try:
-        value = value_of(raw)
+        value = parse_yaml(raw)
     except Invalid as exc:
         assert exc.message
     else:
@@ -233,7 +233,7 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_any_json_is_a_manifest_or_has_problems(value: Any) -> None:
-    manifest, problems = manifest_in(value)
+    manifest, problems = parse_manifest(value)
 
     assert problems
     assert manifest is None or manifest.plain()

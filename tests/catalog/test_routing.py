@@ -3,16 +3,17 @@
 import pytest
 
 from gitnexus.app.tools import TOOLS
-from gitnexus.catalog.builtin import built_in
+from gitnexus.base.tool import input_schema_of
+from gitnexus.catalog.builtin import builtin_catalog
 from gitnexus.catalog.harnesses import HARNESSES, TOPICS
-from gitnexus.catalog.routing import HANDLERS, ActionRoute, Route, SkillRoute, offered, route, skill_text
-from gitnexus.catalog.tags import tags_in
+from gitnexus.catalog.routing import HANDLERS, ActionRoute, Route, SkillRoute, render_skill, route_tag
+from gitnexus.catalog.tags import find_tags
 
-CATALOG = built_in()
+CATALOG = builtin_catalog()
 
 
 def routed(message: str, harness: str = "claude-code") -> list[Route]:
-    return [route(CATALOG, use, HARNESSES[harness]) for use in tags_in(message, CATALOG.tags)]
+    return [route_tag(CATALOG, use, HARNESSES[harness]) for use in find_tags(message, CATALOG.tags)]
 
 
 def test_a_skill_comes_with_its_body_the_notes_it_asks_for_and_the_matter() -> None:
@@ -36,7 +37,7 @@ def test_a_variant_is_the_mode_of_the_same_skill() -> None:
 @pytest.mark.parametrize("harness", HARNESSES)
 @pytest.mark.parametrize("skill", CATALOG.skills)
 def test_a_skill_gets_exactly_the_paragraphs_it_asks_for_in_the_words_of_its_harness(skill: str, harness: str) -> None:
-    text = skill_text(CATALOG, CATALOG.skill(skill), HARNESSES[harness])
+    text = render_skill(CATALOG, CATALOG.skill(skill), HARNESSES[harness])
 
     asked = CATALOG.skill(skill).harness_docs_refs
     assert [topic for topic in TOPICS if HARNESSES[harness].notes[topic] in text] == [
@@ -74,8 +75,8 @@ def test_an_inline_action_is_one_call_with_what_the_message_gives(
 
 def test_the_tools_that_are_there_know_the_parameters_that_routing_gives() -> None:
     for tool in (TOOLS[name] for name in HANDLERS.values() if name in TOOLS):
-        known = {param.name for param in tool.params}
-        required = {param.name for param in tool.params if param.required}
+        schema = input_schema_of(tool)
+        known, required = set(schema["properties"]), set(schema.get("required", ()))
         empty = next(one for one in routed("[d]\n[m]\n[m:gc]\n[rule]") if getattr(one, "tool", "") == tool.name)
         full = next(
             one for one in routed("[d] #1 x\n[m] x\n[m:gc]\n[rule:a] x") if getattr(one, "tool", "") == tool.name
@@ -90,6 +91,6 @@ def test_several_tags_are_several_routes() -> None:
     assert [type(one) for one in routed("[d] a\n[run]\n[m] b")] == [ActionRoute, SkillRoute, ActionRoute]
 
 
-def test_a_manual_skill_is_never_offered_and_no_tag_starts_it() -> None:
-    assert [skill.id for skill in offered(CATALOG)] == ["nx-plan", "nx-run", "nx-sync"]
+def test_no_tag_starts_a_manual_skill() -> None:
+    assert [skill.id for skill in CATALOG.skills.values() if skill.manual_only] == ["nx-init"]
     assert [tag.id for tag in CATALOG.tags if tag.skill == "nx-init"] == []

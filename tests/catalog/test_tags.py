@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.catalog.builtin import built_in
-from gitnexus.catalog.tags import TagUse, tags_in
+from gitnexus.catalog.builtin import builtin_catalog
+from gitnexus.catalog.tags import TagUse, find_tags
 
-TAGS = built_in().tags
+TAGS = builtin_catalog().tags
 TRIGGERS = ("[plan]", "[plan:auto]", "[run]", "[sync]", "[d]", "[m]", "[m:gc]", "[rule]", "[rule:testing]")
 
 
 def found(message: str) -> list[tuple[str, str | None, str]]:
-    return [(use.id, use.variant, use.text) for use in tags_in(message, TAGS)]
+    return [(use.id, use.variant, use.text) for use in find_tags(message, TAGS)]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_code_quotes_indexes_and_the_middle_of_a_line_do_not(message: str) -> No
 
 
 def test_a_tag_is_only_what_the_vocabulary_says() -> None:
-    assert tags_in("[plan] x\n[d] y", [tag for tag in TAGS if tag.id == "d"]) == [TagUse("d", None, "y")]
-    assert tags_in("[plan] x", []) == []
+    assert find_tags("[plan] x\n[d] y", [tag for tag in TAGS if tag.id == "d"]) == [TagUse("d", None, "y")]
+    assert find_tags("[plan] x", []) == []
 
 
 _TEXT = st.text(max_size=60)
@@ -136,7 +136,7 @@ _PIECES = st.lists(
 
 @given(trigger=st.sampled_from(TRIGGERS), text=_TEXT)
 def test_at_the_start_of_the_message_a_tag_always_counts(trigger: str, text: str) -> None:
-    uses = tags_in(f"{trigger} {text}", TAGS)
+    uses = find_tags(f"{trigger} {text}", TAGS)
 
     assert f"[{uses[0].id.replace('-', ':')}{':' + uses[0].variant if uses[0].variant else ''}]" == trigger
     assert text.replace("\r\n", "\n").replace("\r", "\n").strip().startswith(uses[0].text)
@@ -147,7 +147,7 @@ def test_what_is_found_stands_at_the_start_of_a_line_in_its_order(message: str) 
     lines = re.split(r"\r\n|\r|\n", message)
     starts = [line for line in lines if re.match(r" {0,3}\[[a-z]", line)]
 
-    uses = tags_in(message, TAGS)
+    uses = find_tags(message, TAGS)
 
     assert len(uses) <= len(starts)
     place = 0
@@ -159,8 +159,8 @@ def test_what_is_found_stands_at_the_start_of_a_line_in_its_order(message: str) 
 def test_in_a_fence_longer_than_any_inside_nothing_counts(message: str) -> None:
     longest = max([2, *(len(run) for run in re.findall("`+", message))])
 
-    assert tags_in(f"{'`' * (longest + 1)}\n{message}\n{'`' * (longest + 1)}", TAGS) == []
-    assert tags_in(f"{'`' * (longest + 1)}\n{message}", TAGS) == []
+    assert find_tags(f"{'`' * (longest + 1)}\n{message}\n{'`' * (longest + 1)}", TAGS) == []
+    assert find_tags(f"{'`' * (longest + 1)}\n{message}", TAGS) == []
 
 
 @pytest.mark.parametrize("before", ["> ", ">", "    ", "\t", "arr", "- ", "x = "])
@@ -168,7 +168,7 @@ def test_in_a_fence_longer_than_any_inside_nothing_counts(message: str) -> None:
 def test_behind_a_quote_mark_an_indent_or_a_word_nothing_counts(before: str, message: str) -> None:
     moved = "\n".join(before + line for line in re.split(r"\r\n|\r|\n", message))
 
-    assert tags_in(moved, TAGS) == []
+    assert find_tags(moved, TAGS) == []
 
 
 _PROSE = st.lists(
@@ -181,20 +181,20 @@ _PROSE = st.lists(
 @pytest.mark.parametrize("marks", ["``", '""', "“”", "„“", "«»", "‘’"], ids=lambda marks: marks[0])
 @given(prose=_PROSE)
 def test_between_backticks_or_quotation_marks_over_several_lines_nothing_counts(marks: str, prose: str) -> None:
-    assert tags_in(f"see {marks[0]}{prose}{marks[1]}", TAGS) == []
-    assert tags_in(f"see {marks[0]}\n{prose}{marks[1]} there", TAGS) == []
+    assert find_tags(f"see {marks[0]}{prose}{marks[1]}", TAGS) == []
+    assert find_tags(f"see {marks[0]}\n{prose}{marks[1]} there", TAGS) == []
 
 
 @given(_PIECES)
 def test_line_ends_of_other_systems_make_no_difference(message: str) -> None:
     plain = message.replace("\r", "")
 
-    assert tags_in(plain.replace("\n", "\r\n"), TAGS) == tags_in(plain, TAGS)
+    assert find_tags(plain.replace("\n", "\r\n"), TAGS) == find_tags(plain, TAGS)
 
 
 @given(_PIECES)
 def test_a_message_without_brackets_has_no_tags(message: str) -> None:
-    assert tags_in(message.replace("[", "("), TAGS) == []
+    assert find_tags(message.replace("[", "("), TAGS) == []
 
 
 @pytest.mark.parametrize(
@@ -204,6 +204,6 @@ def test_a_long_message_is_read_in_no_time(piece: str) -> None:
     message = piece * (50_000 // len(piece))
     start = time.process_time()
 
-    tags_in(f"{message}\n[d] x", TAGS)
+    find_tags(f"{message}\n[d] x", TAGS)
 
     assert time.process_time() - start < 2

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.builtin import builtin_catalog
+from gitnexus.catalog.check import parse_manifest
 from gitnexus.catalog.generate import write_manifest
 from gitnexus.catalog.harnesses import HARNESSES
-from gitnexus.catalog.package import load, read_manifest, vocabulary_problems
-from gitnexus.catalog.routing import skill_text
-from gitnexus.catalog.tags import tags_in
+from gitnexus.catalog.package import load_package, vocabulary_problems
+from gitnexus.catalog.routing import render_skill
+from gitnexus.catalog.tags import find_tags
 from tests.catalog.packages import put
 from tests.catalog.test_ours import complaints
 from tests.conformance.places import UPSTREAM
@@ -43,13 +44,13 @@ def completed(place: Path) -> Path:
 
 
 def test_its_manifest_loads_without_a_problem() -> None:
-    manifest, problems = read_manifest(PACKAGE)
+    manifest, problems = parse_manifest(raw())
 
     assert problems == []
     assert manifest is not None
     assert manifest.nexus_core_version == "0.10.0"
-    assert {agent.id for agent in manifest.agents} == set(built_in().agents)
-    assert {skill.id for skill in manifest.skills} == set(built_in().skills)
+    assert {agent.id for agent in manifest.agents} == set(builtin_catalog().agents)
+    assert {skill.id for skill in manifest.skills} == set(builtin_catalog().skills)
 
 
 def test_its_vocabularies_load_and_agree_with_the_manifest() -> None:
@@ -71,13 +72,13 @@ def test_its_manifest_and_vocabularies_fit_our_schemas() -> None:
 def test_nothing_is_wrong_with_it_but_the_files_that_are_not_there() -> None:
     rows = [f"{kind}/{row['id']}" for kind in ("agents", "skills") for row in raw()[kind]]
 
-    assert load(PACKAGE).problems == tuple(
+    assert load_package(PACKAGE).problems == tuple(
         f"{path}/{name} is missing" for path in rows for name in ("body.md", "meta.yml")
     )
 
 
 def test_with_prompts_of_other_hashes_each_hash_is_told(tmp_path: Path) -> None:
-    problems = load(completed(tmp_path / "p")).problems
+    problems = load_package(completed(tmp_path / "p")).problems
 
     assert len(problems) == 13
     assert all("/body.md has the hash sha256:" in problem for problem in problems)
@@ -87,18 +88,18 @@ def test_completed_it_is_a_catalog_and_keeps_what_we_do_not_know(tmp_path: Path)
     place = completed(tmp_path / "p")
     assert write_manifest(place) == (True, [])
 
-    catalog = load(place).catalog
+    catalog = load_package(place).catalog
 
     assert catalog is not None
     assert catalog.agent("engineer").unknown == {"alias_ko": "엔지니어"}
     assert catalog.manifest.nexus_core_commit == raw()["nexus_core_commit"]
-    assert [use.id for use in tags_in("[plan:auto] x\n[m:gc]\n[rule:y] z", catalog.tags)] == ["plan", "m-gc", "rule"]
-    text = skill_text(catalog, catalog.skill("nx-plan"), HARNESSES["codex"])
+    assert [use.id for use in find_tags("[plan:auto] x\n[m:gc]\n[rule:y] z", catalog.tags)] == ["plan", "m-gc", "rule"]
+    text = render_skill(catalog, catalog.skill("nx-plan"), HARNESSES["codex"])
     assert "{{subagent_spawn …}} means: Spawn a new subagent session" in text
 
 
 def test_each_word_of_upstreams_is_one_of_ours_and_means_the_same() -> None:
-    theirs, ours = raw()["vocabulary"], json.loads(json.dumps(built_in().manifest.plain()))["vocabulary"]
+    theirs, ours = raw()["vocabulary"], json.loads(json.dumps(builtin_catalog().manifest.plain()))["vocabulary"]
 
     for row in theirs["capabilities"]:
         mine = next(one for one in ours["capabilities"] if one["id"] == row["id"])

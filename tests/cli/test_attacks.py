@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.git.child import must
+from gitnexus.git.child import run_git_or_raise
 from tests.conftest import Nexus, run_git
 
 STATE = "refs/nexus/state"
@@ -32,7 +32,7 @@ def signed_by_nobody(project: Path) -> None:
     "settings",
     [
         pytest.param({"gpg.program": "{evil}"}, id="151-gpg.program"),
-        pytest.param({"gpg.openpgp.program": "{evil}"}, id="151-gpg.openpgp.program"),
+        pytest.param({"gpg.openpgp.program": "{evil}"}, id="151-gpg.openpgp.program", marks=pytest.mark.slow),
         pytest.param({"gpg.format": "ssh", "gpg.ssh.program": "{evil}"}, id="151-gpg.ssh.program"),
         pytest.param({"gpg.format": "ssh", "gpg.ssh.defaultKeyCommand": "{evil}"}, id="151-defaultKeyCommand"),
     ],
@@ -54,7 +54,7 @@ def test_no_program_that_git_would_sign_or_check_with_is_started(
     (project / ".nexus" / "rules" / "by-hand.md").write_text("# By hand\n")
     nexus.ok("status")
     # However one of our own questions is asked: the way they all go is what keeps the program away.
-    must("log", "--format=%s", STATE, git_dir=project / ".git")
+    run_git_or_raise("log", "--format=%s", STATE, git_dir=project / ".git")
 
     assert not mark.exists()
 

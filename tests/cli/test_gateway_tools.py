@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitnexus.sandbox.levels import tried
+from gitnexus.sandbox.levels import try_level
 from tests.conftest import Nexus, run_git, trust
 from tests.terminal import answered
 
@@ -97,7 +97,7 @@ def test_a_standing_yes_that_was_changed_by_hand_is_none(nexus: Nexus) -> None:
     assert nexus("tool", "cmd.run", given).returncode == 21
 
 
-@pytest.mark.skipif(not tried("L2").there, reason=f"this machine cannot confine at L2: {tried('L2').why}")
+@pytest.mark.skipif(not try_level("L2").there, reason=f"this machine cannot confine at L2: {try_level('L2').why}")
 def test_a_command_sees_neither_denied_files_nor_git(nexus: Nexus) -> None:
     (nexus.place / ".env").write_text("TOKEN=abcdefgh\n")
     nexus.ok("policy", "add", "allow", "--", "grep", "-r", "TOKEN", ".")

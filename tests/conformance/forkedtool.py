@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from gitnexus.conformance.sandbox import Sandbox
-from gitnexus.conformance.toolcommand import ToolCommand, _ToolCaller
+from gitnexus.conformance.sandbox import FixtureSandbox
+from gitnexus.conformance.toolcommand import ToolTransport, _ToolCaller
 from gitnexus.conformance.transport import Caller
 from tests.conftest import Nexus
 
 
-class ForkedTool(ToolCommand):
+class ForkedTool(ToolTransport):
     """A transport."""
 
     @asynccontextmanager
-    async def open(self, place: Sandbox) -> AsyncIterator[Caller]:
+    async def open(self, place: FixtureSandbox) -> AsyncIterator[Caller]:
         caller = _ForkedCaller(place, self._names)
         yield caller
         self._names = caller.known

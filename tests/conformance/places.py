@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.conformance.load import Loaded, load
-from gitnexus.conformance.run import Result, tried
+from gitnexus.conformance.load import LoadedFixture, load_fixtures
+from gitnexus.conformance.run import FixtureResult, run_fixture
 from gitnexus.conformance.transport import Transport
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +19,11 @@ WHY_ABSENT = "upstream's conformance folder is not here; NEXUS_UPSTREAM_CONFORMA
 needs_upstream = pytest.mark.skipif(not UPSTREAM.is_dir(), reason=WHY_ABSENT)
 
 
-def upstream() -> list[Loaded]:
+def upstream() -> list[LoadedFixture]:
     """Return upstream's fixtures, none where they are not."""
-    return load(UPSTREAM) if UPSTREAM.is_dir() else []
+    return load_fixtures(UPSTREAM) if UPSTREAM.is_dir() else []
 
 
-def ran(one: Loaded, transport: Transport) -> Result:
+def ran(one: LoadedFixture, transport: Transport) -> FixtureResult:
     """Run one fixture as the command does."""
-    return asyncio.run(tried(one, transport))
+    return asyncio.run(run_fixture(one, transport))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gitnexus.conformance.coverage import Share, coverage, fields_in, schema_fields
-from gitnexus.conformance.fixture import Fixture, read
-from gitnexus.conformance.run import Result
+from gitnexus.conformance.coverage import CoverageShare, compute_coverage, fields_of_schema, fields_of_value
+from gitnexus.conformance.fixture import Fixture, parse_fixture
+from gitnexus.conformance.run import FixtureResult
 
 SCHEMA = {
     "type": "object",
@@ -18,7 +18,7 @@ SCHEMA = {
 
 
 def fixture(answer: dict[str, Any], file: dict[str, Any]) -> Fixture:
-    return read(
+    return parse_fixture(
         {
             "test_id": "one",
             "description": "A fixture that a test made up",
@@ -30,25 +30,27 @@ def fixture(answer: dict[str, Any], file: dict[str, Any]) -> Fixture:
 
 
 def test_what_nothing_touches_is_listed() -> None:
-    results = [Result("one", "mcp", "passed", seen=(("act", {"x": {"y": 1}, "z": [1], "claimed": True}),))]
+    results = [FixtureResult("one", "mcp", "passed", seen=(("act", {"x": {"y": 1}, "z": [1], "claimed": True}),))]
     fixtures = [fixture({"$.x.y": 1, "$.z.length": 1, "$.gone": None}, {"$.rows[0].id": 1, "$.names": None})]
 
-    found = coverage(fixtures, results, frozenset({("act", "a"), ("act", "b")}), {"plan.schema.json": SCHEMA})
+    found = compute_coverage(fixtures, results, frozenset({("act", "a"), ("act", "b")}), {"plan.schema.json": SCHEMA})
 
     assert found == (
-        Share("parameter", 2, ("act: b",)),
-        Share("return field", 5, ("act: claimed", "act: z[]")),
-        Share("schema field", 6, tuple(f"plan.schema.json: {name}" for name in ("names", "names[]", "one", "one.id"))),
+        CoverageShare("parameter", 2, ("act: b",)),
+        CoverageShare("return field", 5, ("act: claimed", "act: z[]")),
+        CoverageShare(
+            "schema field", 6, tuple(f"plan.schema.json: {name}" for name in ("names", "names[]", "one", "one.id"))
+        ),
     )
 
 
 def test_fields_of_answers_and_schemas_have_the_same_names() -> None:
     value = {"rows": [{"id": 1}, {"id": 2}], "names": ["x"], "one": {"id": 1}}
 
-    assert sorted(set(fields_in(value))) == sorted(schema_fields(SCHEMA))
+    assert sorted(set(fields_of_value(value))) == sorted(fields_of_schema(SCHEMA))
 
 
 def test_a_file_of_rows_has_the_fields_of_its_rows() -> None:
     schema = {"type": "array", "items": {"type": "object", "properties": {"id": {}, "files": {"items": {}}}}}
 
-    assert list(schema_fields(schema)) == ["id", "files", "files[]"]
+    assert list(fields_of_schema(schema)) == ["id", "files", "files[]"]

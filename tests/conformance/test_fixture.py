@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.conformance.fixture import read, real_path
-from gitnexus.conformance.load import load
+from gitnexus.conformance.fixture import parse_fixture, resolve_state_path
+from gitnexus.conformance.load import load_fixtures
 
 GOOD: dict[str, Any] = {
     "test_id": "a_good_one",
@@ -26,7 +26,7 @@ def changed(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_good_fixture_is_understood() -> None:
-    fixture = read(GOOD)
+    fixture = parse_fixture(GOOD)
 
     assert (fixture.test_id, fixture.steps[0].call.tool, fixture.last.error) == ("a_good_one", "plan_status", False)
 
@@ -76,23 +76,23 @@ def test_a_good_fixture_is_understood() -> None:
 )
 def test_a_fixture_with_anything_that_is_not_known_is_refused(fixture: Any) -> None:
     with pytest.raises(Invalid):
-        read(fixture)
+        parse_fixture(fixture)
 
 
 def test_an_assertion_on_the_error_expects_one() -> None:
-    assert read(changed(postcondition={"return_value": {"$.error": "No"}})).last.error
-    assert not read(changed(postcondition={"return_value": {"$.error": None}})).last.error
+    assert parse_fixture(changed(postcondition={"return_value": {"$.error": "No"}})).last.error
+    assert not parse_fixture(changed(postcondition={"return_value": {"$.error": None}})).last.error
 
 
 def test_events_that_name_two_harnesses_are_refused() -> None:
     spawns = [{"event": {"type": "agent_spawn", "params": {"harness_id": name}}} for name in ("one", "two")]
 
     with pytest.raises(Invalid, match="more than one harness_id"):
-        read(changed(action=WITHOUT, steps=spawns))
+        parse_fixture(changed(action=WITHOUT, steps=spawns))
 
 
 def test_tokens_become_places() -> None:
-    assert real_path("{STATE_ROOT}/{HARNESS_ID}/x.json", "one") == ".nexus/state/one/x.json"
+    assert resolve_state_path("{STATE_ROOT}/{HARNESS_ID}/x.json", "one") == ".nexus/state/one/x.json"
 
 
 def test_a_broken_file_an_unusable_fixture_and_a_second_of_one_name_each_fail(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_broken_file_an_unusable_fixture_and_a_second_of_one_name_each_fail(tm
     (tmp_path / "tools" / "c.json").write_text("[]")
     (tmp_path / "tools" / "d.json").write_text(json.dumps([GOOD, GOOD, changed(hint="?")]))
 
-    found = [(one.test_id, one.fixture is not None) for one in load(tmp_path)]
+    found = [(one.test_id, one.fixture is not None) for one in load_fixtures(tmp_path)]
 
     assert found == [
         ("tools/a.json", False),
@@ -116,6 +116,6 @@ def test_a_broken_file_an_unusable_fixture_and_a_second_of_one_name_each_fail(tm
 
 def test_a_folder_without_fixtures_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="there are no fixtures"):
-        load(tmp_path)
+        load_fixtures(tmp_path)
     with pytest.raises(NotFound, match="there is no folder"):
-        load(tmp_path / "nowhere")
+        load_fixtures(tmp_path / "nowhere")

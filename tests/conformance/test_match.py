@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import Invalid
-from gitnexus.conformance.match import assertions
+from gitnexus.conformance.match import parse_assertions
 
 
 def why_not(expected: Any, value: Any) -> str | None:
     """Return what an assertion on `$.x` says to `value`."""
-    return assertions({"$.x": expected}, "here")[0].why_not(value)
+    return parse_assertions({"$.x": expected}, "here")[0].why_not(value)
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_null_is_also_what_is_missing() -> None:
 )
 def test_an_expectation_that_nobody_could_evaluate_is_refused(expected: Any) -> None:
     with pytest.raises(Invalid):
-        assertions({"$.x": expected}, "here")
+        parse_assertions({"$.x": expected}, "here")

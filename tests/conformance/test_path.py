@@ -3,7 +3,7 @@
 import pytest
 
 from gitnexus.base.errors import Invalid
-from gitnexus.conformance.path import MISSING, json_path
+from gitnexus.conformance.path import MISSING, parse_json_path
 
 VALUE = {"a": {"b": [10, {"c": None}, []]}, "length": "a field", "names": {"not-plain": 1}, "text": "four"}
 
@@ -22,19 +22,19 @@ VALUE = {"a": {"b": [10, {"c": None}, []]}, "length": "a field", "names": {"not-
     ],
 )
 def test_a_path_finds_what_lies_there(path: str, found: object) -> None:
-    assert json_path(path).find(VALUE) == found
+    assert parse_json_path(path).find(VALUE) == found
 
 
 @pytest.mark.parametrize(
     "path", ["$.b", "$.a.c", "$.a.b[3]", "$.a.b[-4]", "$.a[0]", "$.a.length", "$.text.length", "$.a.b[0].c", "$[0]"]
 )
 def test_a_path_to_nothing_is_missing_and_not_null(path: str) -> None:
-    assert json_path(path).find(VALUE) is MISSING
+    assert parse_json_path(path).find(VALUE) is MISSING
 
 
 def test_a_list_at_the_top_has_items_and_a_length() -> None:
-    assert json_path("$[0].x").find([{"x": 1}]) == 1
-    assert json_path("$.length").find([1, 2]) == 2
+    assert parse_json_path("$[0].x").find([{"x": 1}]) == 1
+    assert parse_json_path("$.length").find([1, 2]) == 2
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_list_at_the_top_has_items_and_a_length() -> None:
 )
 def test_what_is_not_in_the_subset_is_refused(path: str) -> None:
     with pytest.raises(Invalid):
-        json_path(path)
+        parse_json_path(path)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_what_is_not_in_the_subset_is_refused(path: str) -> None:
     ],
 )
 def test_coverage_names_a_field_whatever_the_index(path: str, field: str) -> None:
-    assert json_path(path).field == field
+    assert parse_json_path(path).field == field

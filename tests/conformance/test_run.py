@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gitnexus.conformance.fixture import read
-from gitnexus.conformance.load import Loaded
-from gitnexus.conformance.run import run, tried
-from gitnexus.conformance.sandbox import Sandbox
-from gitnexus.conformance.transport import Answer, Caller, judged
+from gitnexus.conformance.fixture import parse_fixture
+from gitnexus.conformance.load import LoadedFixture
+from gitnexus.conformance.run import run_fixture, run_fixtures
+from gitnexus.conformance.sandbox import FixtureSandbox
+from gitnexus.conformance.transport import Caller, ToolAnswer, check_answer
 
-Tool = Callable[[Sandbox, Mapping[str, Any]], Answer]
+Tool = Callable[[FixtureSandbox, Mapping[str, Any]], ToolAnswer]
 
 
 class Pretended:
@@ -25,18 +25,18 @@ class Pretended:
         self._tool = tool
 
     @asynccontextmanager
-    async def open(self, place: Sandbox) -> AsyncIterator[Caller]:
+    async def open(self, place: FixtureSandbox) -> AsyncIterator[Caller]:
         yield _Caller(place, self._tool)
 
 
 class _Caller:
-    def __init__(self, place: Sandbox, tool: Tool) -> None:
+    def __init__(self, place: FixtureSandbox, tool: Tool) -> None:
         self._place, self._tool = place, tool
 
     async def names(self) -> frozenset[str]:
         return frozenset({"act", "agent_spawn"})
 
-    async def call(self, tool: str, params: Mapping[str, Any]) -> Answer:
+    async def call(self, tool: str, params: Mapping[str, Any]) -> ToolAnswer:
         return self._tool(self._place, params)
 
 
@@ -50,18 +50,18 @@ def why(tool: Tool, **fields: Any) -> str:
         **fields,
     }
     row = {key: value for key, value in row.items() if value is not None}
-    return asyncio.run(tried(Loaded("made_up", read(row)), Pretended(tool))).why
+    return asyncio.run(run_fixture(LoadedFixture("made_up", parse_fixture(row)), Pretended(tool))).why
 
 
 def says(value: Any) -> Tool:
-    return lambda _place, _params: judged(value, failed="error" in value)
+    return lambda _place, _params: check_answer(value, failed="error" in value)
 
 
 def writes(path: str, text: str) -> Tool:
-    def tool(place: Sandbox, _params: Mapping[str, Any]) -> Answer:
+    def tool(place: FixtureSandbox, _params: Mapping[str, Any]) -> ToolAnswer:
         (place.repository / path).parent.mkdir(parents=True, exist_ok=True)
         (place.repository / path).write_text(text)
-        return judged({}, failed=False)
+        return check_answer({}, failed=False)
 
     return tool
 
@@ -123,15 +123,15 @@ def test_a_tool_that_does_not_exist_fails_even_where_an_error_is_expected() -> N
     [({"error": "No"}, False), ({"x": 1}, True), ([], False), ({"error": 1}, True), ({"error": ""}, True)],
 )
 def test_error_channels_that_do_not_agree_fail(value: Any, failed: bool) -> None:
-    assert "the answer" in why(lambda _place, _params: judged(value, failed), postcondition={"error": failed})
+    assert "the answer" in why(lambda _place, _params: check_answer(value, failed), postcondition={"error": failed})
 
 
 def test_a_step_that_fails_is_named_and_later_ones_are_not_called() -> None:
     called = []
 
-    def tool(_place: Sandbox, params: Mapping[str, Any]) -> Answer:
+    def tool(_place: FixtureSandbox, params: Mapping[str, Any]) -> ToolAnswer:
         called.append(params["n"])
-        return judged({"n": params["n"]}, failed=False)
+        return check_answer({"n": params["n"]}, failed=False)
 
     steps = [{"action": {"tool": "act", "params": {"n": n}}, "assert_return": {"$.n": min(n, 2)}} for n in (1, 2, 3, 4)]
 
@@ -150,10 +150,10 @@ def test_what_holds_after_all_steps_is_looked_at_after_the_last() -> None:
 def test_preconditions_are_there_before_the_call_and_the_harness_is_told() -> None:
     tracker = "{STATE_ROOT}/{HARNESS_ID}/agent-tracker.json"
 
-    def tool(place: Sandbox, _params: Mapping[str, Any]) -> Answer:
+    def tool(place: FixtureSandbox, _params: Mapping[str, Any]) -> ToolAnswer:
         held = place.load(".nexus/state/one/agent-tracker.json")
         lines = place.load(".nexus/lines.jsonl")
-        return judged({"held": held, "lines": lines, "harness": place.environment["NEXUS_HARNESS"]}, failed=False)
+        return check_answer({"held": held, "lines": lines, "harness": place.environment["NEXUS_HARNESS"]}, failed=False)
 
     found = why(
         tool,
@@ -173,17 +173,19 @@ def test_a_sandbox_shows_nothing_of_the_person_who_runs_it(monkeypatch: pytest.M
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("NEXUS_PROJECT", "/nowhere")
 
-    def tool(place: Sandbox, _params: Mapping[str, Any]) -> Answer:
-        return judged({name: value for name, value in place.environment.items() if "nowhere" in value}, failed=False)
+    def tool(place: FixtureSandbox, _params: Mapping[str, Any]) -> ToolAnswer:
+        return check_answer(
+            {name: value for name, value in place.environment.items() if "nowhere" in value}, failed=False
+        )
 
     assert why(tool, postcondition={"return_value": {"$.GIT_DIR": None, "$.NEXUS_PROJECT": None}}) == ""
 
 
 def test_results_come_in_the_order_of_the_fixtures_for_each_transport() -> None:
-    rows = [Loaded(f"unusable_{n}", None, "because") for n in range(5)]
+    rows = [LoadedFixture(f"unusable_{n}", None, "because") for n in range(5)]
     told: list[str] = []
 
-    results = run(rows, [Pretended(says({})), Pretended(says({}))], lambda one: told.append(one.test_id))
+    results = run_fixtures(rows, [Pretended(says({})), Pretended(says({}))], lambda one: told.append(one.test_id))
 
     assert told == [row.test_id for row in rows] * 2
     assert {(one.status, one.why) for one in results} == {("failed", "because")}

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from gitnexus.conformance.coverage import schemas_in
-from gitnexus.conformance.load import Loaded
-from gitnexus.conformance.mcpserver import McpServer
+from gitnexus.conformance.coverage import read_schemas
+from gitnexus.conformance.load import LoadedFixture
+from gitnexus.conformance.mcpserver import McpTransport
 from tests.conformance.forkedtool import ForkedTool
 from tests.conformance.places import UPSTREAM, WHY_ABSENT, needs_upstream, ran, upstream
 from tests.conformance.watch import Watching, complaints
@@ -25,19 +25,19 @@ def test_there_are_46_of_them() -> None:
 
 @pytest.mark.skipif(not FIXTURES, reason=WHY_ABSENT)
 @each
-def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_upstreams_schemas(one: Loaded) -> None:
+def test_it_holds_over_git_nexus_tool_and_what_it_wrote_fits_upstreams_schemas(one: LoadedFixture) -> None:
     transport = Watching(FORKED)
 
     result = ran(one, transport)
 
     assert result.why == ""
-    assert complaints(transport.written, schemas_in(UPSTREAM / "state-schemas")) == []
+    assert complaints(transport.written, read_schemas(UPSTREAM / "state-schemas")) == []
 
 
 @needs_upstream
 @pytest.mark.parametrize("name", ["full_plan_cycle", "agent_complete"])
 def test_a_story_and_an_event_hold_over_mcp(name: str) -> None:
-    assert ran(next(one for one in FIXTURES if one.test_id == name), McpServer()).why == ""
+    assert ran(next(one for one in FIXTURES if one.test_id == name), McpTransport()).why == ""
 
 
 @needs_upstream

@@ -8,9 +8,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from gitnexus.base.canonical import parse
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
-from gitnexus.conformance.sandbox import Sandbox
+from gitnexus.conformance.sandbox import FixtureSandbox
 from gitnexus.conformance.transport import Caller, Transport
 
 
@@ -35,7 +35,7 @@ class Watching:
         return self._inner.name
 
     @asynccontextmanager
-    async def open(self, place: Sandbox) -> AsyncIterator[Caller]:
+    async def open(self, place: FixtureSandbox) -> AsyncIterator[Caller]:
         before = _held(place)
         async with self._inner.open(place) as caller:
             yield caller
@@ -54,13 +54,13 @@ def complaints(written: list[Written], schemas: dict[str, Any]) -> list[str]:
     return found
 
 
-def _held(place: Sandbox) -> dict[Path, bytes]:
+def _held(place: FixtureSandbox) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in (place.repository / ".nexus").rglob("*.json") if path.is_file()}
 
 
 def _errors(raw: bytes, schema: Any) -> list[str]:
     try:
-        value = parse(raw)
+        value = parse_json(raw)
     except Invalid as exc:
         return [exc.message]
     checker = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)

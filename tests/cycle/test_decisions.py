@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid, NexusError, NotFound
-from gitnexus.base.tool import checked
-from gitnexus.cycle.agents import AgentEntry, plain_name
-from gitnexus.cycle.close import with_cycle
-from gitnexus.cycle.model import Cycle, CycleTask, History, Plan, PlanIssue, TaskFile
-from gitnexus.cycle.plan import decided, updated
-from gitnexus.cycle.resume import Situation, others_edited, resumes
+from gitnexus.base.tool import check_parameters
+from gitnexus.cycle.agents import AgentEntry, plain_agent_name
+from gitnexus.cycle.close import with_closed_cycle
+from gitnexus.cycle.model import Cycle, CycleHistory, CycleTask, PlanFile, PlanIssue, TaskFile
+from gitnexus.cycle.plan import apply_issue_change, with_decision
+from gitnexus.cycle.resume import ResumeSituation, decide_resume, is_edited_by_others
 from gitnexus.cycle.table import TOOLS
-from gitnexus.cycle.tasks import added, summary
-from gitnexus.cycle.tasks import updated as task_updated
+from gitnexus.cycle.tasks import summarize_tasks, with_new_task
+from gitnexus.cycle.tasks import with_task_status as task_updated
 
-PLAN = Plan(
+PLAN = PlanFile(
     id=3,
     topic="T",
     issues=(PlanIssue(id=1, title="a", status="decided", decision="x"), PlanIssue(id=4, title="b")),
@@ -42,36 +42,39 @@ def tasks(*rows: tuple[int, str, tuple[int, ...]]) -> TaskFile:
 )
 def test_a_change_that_makes_no_sense_is_refused_in_the_contracts_words(params: dict[str, object], words: str) -> None:
     with pytest.raises(NexusError) as refused:
-        updated(PLAN, params)
+        apply_issue_change(PLAN, params)
 
     assert refused.value.message == words
 
 
 def test_without_a_plan_nothing_can_be_changed_or_decided() -> None:
-    for act in (lambda: updated(None, {"action": "add", "title": "x"}), lambda: decided(None, {"issue_id": 1})):
+    for act in (
+        lambda: apply_issue_change(None, {"action": "add", "title": "x"}),
+        lambda: with_decision(None, {"issue_id": 1}),
+    ):
         with pytest.raises(NotFound, match=r"^No active plan session$"):
             act()
 
 
 def test_a_new_issue_gets_a_number_that_was_never_used() -> None:
-    plan, issue, past = updated(PLAN, {"action": "add", "title": "c"})
+    plan, issue, past = apply_issue_change(PLAN, {"action": "add", "title": "c"})
 
     assert (issue.id, past) == (5, "added")
     assert [i.id for i in plan.issues] == [1, 4, 5]
 
 
 def test_reopening_takes_the_decision_back() -> None:
-    plan, issue, _ = updated(PLAN, {"action": "reopen", "issue_id": 1})
+    plan, issue, _ = apply_issue_change(PLAN, {"action": "reopen", "issue_id": 1})
 
     assert issue == PlanIssue(id=1, title="a")
     assert "decision" not in plan.plain()["issues"][0]
 
 
 def test_deciding_again_overwrites_and_keeps_who_was_asked() -> None:
-    once, _ = decided(
+    once, _ = with_decision(
         PLAN, {"issue_id": 4, "decision": "y", "how_agents": ["architect"], "how_summary": {"architect": "s"}}
     )
-    twice, issue = decided(once, {"issue_id": 4, "decision": "z"})
+    twice, issue = with_decision(once, {"issue_id": 4, "decision": "z"})
 
     assert (issue.decision, issue.how_agents, issue.how_summary) == ("z", ("architect",), {"architect": "s"})
     assert twice.issues[0] == PLAN.issues[0]
@@ -80,20 +83,20 @@ def test_deciding_again_overwrites_and_keeps_who_was_asked() -> None:
 def test_a_task_without_a_goal_takes_the_plans_topic_and_else_its_own_title() -> None:
     params = {"title": "first", "context": "c"}
 
-    assert added(None, PLAN, params, "now")[0].goal == "T"
-    assert added(None, None, params, "now")[0].goal == "first"
-    assert added(tasks(), PLAN, params, "now")[0].goal == "G"
-    assert added(tasks(), PLAN, {**params, "goal": "new"}, "now")[0].goal == "new"
+    assert with_new_task(None, PLAN, params, "now")[0].goal == "T"
+    assert with_new_task(None, None, params, "now")[0].goal == "first"
+    assert with_new_task(tasks(), PLAN, params, "now")[0].goal == "G"
+    assert with_new_task(tasks(), PLAN, {**params, "goal": "new"}, "now")[0].goal == "new"
 
 
 def test_a_dependency_that_does_not_exist_is_named() -> None:
     with pytest.raises(Invalid, match="deps names tasks that do not exist: 7, 8"):
-        added(tasks((1, "pending", ())), None, {"title": "t", "context": "c", "deps": [1, 7, 8]}, "now")
+        with_new_task(tasks((1, "pending", ())), None, {"title": "t", "context": "c", "deps": [1, 7, 8]}, "now")
 
 
 def test_decisions_are_added_and_never_replaced() -> None:
-    file, _ = added(None, None, {"title": "t", "context": "c", "decisions": ["a"]}, "now")
-    file, _ = added(file, None, {"title": "u", "context": "c", "decisions": ["b"]}, "now")
+    file, _ = with_new_task(None, None, {"title": "t", "context": "c", "decisions": ["a"]}, "now")
+    file, _ = with_new_task(file, None, {"title": "u", "context": "c", "decisions": ["b"]}, "now")
 
     assert file.decisions == ("a", "b")
     assert [task.id for task in file.tasks] == [1, 2]
@@ -104,12 +107,12 @@ def test_ready_is_what_waits_for_nothing_in_file_order() -> None:
         (5, "pending", ()), (1, "completed", ()), (2, "pending", (1,)), (3, "pending", (2,)), (4, "in_progress", ())
     )
 
-    assert summary(file) == {"total": 5, "completed": 1, "pending": 3, "blocked": 1, "ready": [5, 2]}
+    assert summarize_tasks(file) == {"total": 5, "completed": 1, "pending": 3, "blocked": 1, "ready": [5, 2]}
 
 
 @given(st.lists(st.sampled_from(["pending", "in_progress", "completed"]), max_size=8))
 def test_the_counts_add_up(statuses: list[str]) -> None:
-    counts = summary(tasks(*((at, status, ()) for at, status in enumerate(statuses, 1))))
+    counts = summarize_tasks(tasks(*((at, status, ()) for at, status in enumerate(statuses, 1))))
 
     assert counts["completed"] + counts["pending"] + counts["blocked"] == counts["total"] == len(statuses)
 
@@ -124,8 +127,8 @@ def test_a_task_may_go_back_and_an_unknown_one_is_named() -> None:
 
 def test_what_a_killed_close_archived_is_not_archived_twice() -> None:
     cycle = Cycle(completed_at="1", branch="main", plan=PLAN, tasks=tasks((1, "completed", ())).tasks)
-    once, why = with_cycle(History(), cycle)
-    twice, nothing = with_cycle(once, cycle.changed(completed_at="2"))
+    once, why = with_closed_cycle(CycleHistory(), cycle)
+    twice, nothing = with_closed_cycle(once, cycle.changed(completed_at="2"))
 
     assert why == "cycle: close the plan 'T', 1 of 1 tasks done"
     assert (twice, nothing) == (once, "")
@@ -133,9 +136,9 @@ def test_what_a_killed_close_archived_is_not_archived_twice() -> None:
 
 def test_closing_nothing_twice_is_two_cycles() -> None:
     empty = Cycle(completed_at="1", branch="main")
-    once, _ = with_cycle(History(), empty)
+    once, _ = with_closed_cycle(CycleHistory(), empty)
 
-    assert len(with_cycle(once, empty)[0].cycles) == 2
+    assert len(with_closed_cycle(once, empty)[0].cycles) == 2
     assert once.plain()["cycles"][0]["plan"] is None
 
 
@@ -154,20 +157,20 @@ def test_closing_nothing_twice_is_two_cycles() -> None:
 )
 def test_parameters_are_checked_before_anything_happens(tool: str, params: dict[str, object], words: str) -> None:
     with pytest.raises(Invalid) as refused:
-        checked(TOOLS[tool], params)
+        check_parameters(TOOLS[tool], params)
 
     assert refused.value.message == words
 
 
 @pytest.mark.parametrize("given_id", [2, "2", " 2 "])
 def test_numbers_that_come_as_text_are_numbers(given_id: object) -> None:
-    assert checked(TOOLS["task_update"], {"id": given_id, "status": "pending"})["id"] == 2
+    assert check_parameters(TOOLS["task_update"], {"id": given_id, "status": "pending"})["id"] == 2
 
 
 def test_a_plug_ins_prefix_is_not_part_of_a_name() -> None:
-    assert plain_name("claude-nexus:architect") == "architect"
+    assert plain_agent_name("claude-nexus:architect") == "architect"
     with pytest.raises(Invalid):
-        plain_name("Arch itect")
+        plain_agent_name("Arch itect")
 
 
 Y, N = True, False
@@ -201,7 +204,7 @@ TABLE = [
 
 @pytest.mark.parametrize("row", TABLE)
 def test_fresh_or_resumed_for_every_row_of_the_table(row: tuple[object, ...]) -> None:
-    assert resumes(Situation(*row[:6])) == row[6:]  # type: ignore[arg-type]
+    assert decide_resume(ResumeSituation(*row[:6])) == row[6:]  # type: ignore[arg-type]
 
 
 def test_an_edit_counts_only_if_another_made_it_later_to_the_same_file() -> None:
@@ -209,7 +212,7 @@ def test_an_edit_counts_only_if_another_made_it_later_to_the_same_file() -> None
         return AgentEntry(harness_id="h", started_at="1", agent_id=agent, stopped_at=stopped, files_touched=files)
 
     mine = entry("me", "5", "a")
-    assert not others_edited([mine, entry("you", "4", "a")], "me", ["a"])
-    assert not others_edited([mine, entry("you", "6", "b")], "me", ["a"])
-    assert others_edited([mine, entry("you", "6", "a")], "me", ["a"])
-    assert others_edited([mine, entry("you", None, "a")], "me", ["a"])
+    assert not is_edited_by_others([mine, entry("you", "4", "a")], "me", ["a"])
+    assert not is_edited_by_others([mine, entry("you", "6", "b")], "me", ["a"])
+    assert is_edited_by_others([mine, entry("you", "6", "a")], "me", ["a"])
+    assert is_edited_by_others([mine, entry("you", None, "a")], "me", ["a"])

@@ -7,17 +7,31 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import Invalid
-from gitnexus.cycle.bundle import docs_exceptions, is_documentation, merged_same_file, owner_of, without_generated
-from gitnexus.cycle.drafts import Draft, parsed
-from gitnexus.cycle.jobs import Jobs, begun
-from gitnexus.cycle.pair import RUNTIME, STATIC, UNCHANGED, criterion, paired, wanted
-from gitnexus.cycle.prompt import Trace, context, field, title, traced, why_one
-from gitnexus.cycle.synthesise import synthesised
+from gitnexus.base.tool import input_schema_of
+from gitnexus.cycle.bundle import (
+    is_documentation,
+    owner_of_bundle,
+    with_docs_exceptions,
+    with_shared_files_merged,
+    without_generated_files,
+)
+from gitnexus.cycle.drafts import TaskDraft, parse_drafts
+from gitnexus.cycle.jobs import Jobs, jobs_from_drafts
+from gitnexus.cycle.pair import RUNTIME, STATIC, UNCHANGED, find_runtime_criterion, required_check, with_check_jobs
+from gitnexus.cycle.prompt import (
+    ContextTrailers,
+    job_context,
+    job_field,
+    job_title,
+    parse_context_trailers,
+    why_one_task,
+)
+from gitnexus.cycle.synthesise import synthesise_jobs
 from gitnexus.cycle.table import TOOLS
 
 
-def draft(*files: str, **fields: Any) -> Draft:
-    return Draft(**{"title": "t", "context": "c", "files": files, **fields})
+def draft(*files: str, **fields: Any) -> TaskDraft:
+    return TaskDraft(**{"title": "t", "context": "c", "files": files, **fields})
 
 
 def shape(jobs: Jobs) -> list[tuple[tuple[int, ...], str | None, tuple[str, ...], tuple[int, ...]]]:
@@ -69,14 +83,14 @@ def shape(jobs: Jobs) -> list[tuple[tuple[int, ...], str | None, tuple[str, ...]
 )  # fmt: skip
 def test_a_draft_that_makes_no_sense_is_refused_by_its_number(values: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(Invalid) as refused:
-        parsed(values)
+        parse_drafts(values)
 
     assert refused.value.message == words
 
 
 def test_a_circle_of_drafts_is_named() -> None:
     with pytest.raises(Invalid, match=r"^the drafts wait for each other in a circle: .*→") as refused:
-        parsed([{"title": "t", "context": "c", "deps": [dep]} for dep in (3, 1, 2)])
+        parse_drafts([{"title": "t", "context": "c", "deps": [dep]} for dep in (3, 1, 2)])
 
     assert {*"123"} < set(refused.value.message)
 
@@ -85,17 +99,17 @@ def test_a_file_has_one_spelling_and_an_owner_no_prefix() -> None:
     value = {"title": "t", "context": "c", "owner": "claude-nexus:writer", "deps": [], "scheme": " s ",
              "files": ["./a.md", "a.md", "x//y/../z.md", "gro\u0308ße.md", "größe.md", "a b.md/"]}  # fmt: skip
 
-    (found,) = parsed([value])
+    (found,) = parse_drafts([value])
 
     assert found.files == ("a.md", "x/z.md", "größe.md", "a b.md")
     assert (found.owner, found.scheme) == ("writer", "s")
 
 
 def test_what_the_tool_lists_are_the_fields_of_a_draft() -> None:
-    listed = next(param for param in TOOLS["plan_tasks"].params if param.name == "drafts").fields
+    draft = input_schema_of(TOOLS["plan_tasks"])["properties"]["drafts"]["items"]
 
-    assert [field.name for field in listed] == list(Draft.__annotations__)[1:]
-    assert [field.name for field in listed if field.required] == ["title", "context"]
+    assert list(draft["properties"]) == list(TaskDraft.__annotations__)[1:]
+    assert draft["required"] == ["title", "context"]
 
 
 # --- generated files
@@ -114,19 +128,19 @@ def test_what_the_tool_lists_are_the_fields_of_a_draft() -> None:
 def test_what_a_build_writes_counts_for_nothing_and_is_remembered(
     files: tuple[str, ...], patterns: tuple[str, ...], kept: tuple[str, ...], built: tuple[str, ...]
 ) -> None:
-    (job,) = without_generated(begun([draft(*files, generated=patterns)]))
+    (job,) = without_generated_files(jobs_from_drafts([draft(*files, generated=patterns)]))
 
     assert (job.files, job.drafts[0].files, job.built) == (kept, kept, built)
     assert job.exceptions == (("generated_artifacts",) if built else ())
 
 
 def test_a_pattern_of_one_draft_holds_for_all_so_that_a_build_merges_nobody() -> None:
-    jobs = synthesised([draft("a.py", "dist/x.js", generated=("dist/",)), draft("b.py", "dist/x.js")])
+    jobs = synthesise_jobs([draft("a.py", "dist/x.js", generated=("dist/",)), draft("b.py", "dist/x.js")])
 
     assert shape(jobs) == [((1,), None, ("a.py",), ()), ((2,), None, ("b.py",), ())]
     assert [job.built for job in jobs] == [("dist/x.js",), ("dist/x.js",)]
-    assert traced(context(jobs[1])) == Trace(("generated_artifacts",), (), ("b.py",))
-    assert context(jobs[1]).endswith("\nGenerated: dist/x.js")
+    assert parse_context_trailers(job_context(jobs[1])) == ContextTrailers(("generated_artifacts",), (), ("b.py",))
+    assert job_context(jobs[1]).endswith("\nGenerated: dist/x.js")
 
 
 # --- the same file
@@ -158,13 +172,13 @@ def test_a_pattern_of_one_draft_holds_for_all_so_that_a_build_merges_nobody() ->
     ],
 )  # fmt: skip
 def test_drafts_of_the_same_file_are_one_unless_one_waits_for_the_other(
-    drafts: list[Draft], expected: list[tuple[tuple[int, ...], tuple[str, ...], tuple[int, ...]]]
+    drafts: list[TaskDraft], expected: list[tuple[tuple[int, ...], tuple[str, ...], tuple[int, ...]]]
 ) -> None:
-    jobs = merged_same_file(begun(drafts))
+    jobs = with_shared_files_merged(jobs_from_drafts(drafts))
 
     assert [(job.origins, job.files, job.deps) for job in jobs] == expected
     assert all((job.exceptions == ("same_file_bundle",)) == (len(job.origins) > 1) for job in jobs)
-    assert merged_same_file(jobs) == jobs
+    assert with_shared_files_merged(jobs) == jobs
 
 
 @pytest.mark.parametrize(
@@ -183,8 +197,8 @@ def test_drafts_of_the_same_file_are_one_unless_one_waits_for_the_other(
     ],
 )
 def test_who_gets_what_was_drafted_for_several(owners: list[str | None], owner: str | None) -> None:
-    assert owner_of(owners) == owner
-    (job,) = merged_same_file(begun([draft("a", owner=one) for one in owners]))
+    assert owner_of_bundle(owners) == owner
+    (job,) = with_shared_files_merged(jobs_from_drafts([draft("a", owner=one) for one in owners]))
     assert job.owner == owner
 
 
@@ -193,25 +207,30 @@ def test_a_merged_task_lists_what_each_draft_asked_for_and_says_who_has_it() -> 
                 approach="Slowly", plan_issue=1)  # fmt: skip
     two = draft("b.py", title="Second", context="And that.\n", owner="writer", acceptance="It reads well", risk="Fog",
                 plan_issue=3)  # fmt: skip
-    (job, _check) = synthesised([one, two])
+    (job, _check) = synthesise_jobs([one, two])
 
-    assert title(job) == "First; Second"
-    assert context(job) == (
+    assert job_title(job) == "First; Second"
+    assert job_context(job) == (
         "2 drafts are one task: several would change b.py. They were drafted for engineer, writer; engineer has it. "
         "Do each of them:\n"
         "\n1. First\nDo\nthis.\n"
         "\n2. Second\nAnd that.\n"
         "\nException: same_file_bundle\nIssue: 1\nIssue: 3\nFile: a.py\nFile: b.py"
     )
-    assert field(job, "acceptance") == "1. It exits 0\n2. It reads well"
-    assert (field(job, "approach"), field(job, "risk")) == ("1. Slowly", "2. Fog")
-    assert traced(context(job)) == Trace(("same_file_bundle",), (1, 3), ("a.py", "b.py"))
+    assert job_field(job, "acceptance") == "1. It exits 0\n2. It reads well"
+    assert (job_field(job, "approach"), job_field(job, "risk")) == ("1. Slowly", "2. Fog")
+    assert parse_context_trailers(job_context(job)) == ContextTrailers(("same_file_bundle",), (1, 3), ("a.py", "b.py"))
 
 
 def test_a_task_that_no_rule_touches_has_the_drafts_own_words() -> None:
-    (job,) = synthesised([draft(title="T", context="C \n", acceptance="A", plan_issue=2)])
+    (job,) = synthesise_jobs([draft(title="T", context="C \n", acceptance="A", plan_issue=2)])
 
-    assert (title(job), context(job), field(job, "acceptance"), field(job, "risk")) == ("T", "C \n", "A", None)
+    assert (job_title(job), job_context(job), job_field(job, "acceptance"), job_field(job, "risk")) == (
+        "T",
+        "C \n",
+        "A",
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,8 +238,8 @@ def test_a_task_that_no_rule_touches_has_the_drafts_own_words() -> None:
     ["", "File: a", "x\nFile: a", "x\n\nFile: a\nand more", "x\n\nIssue: 3", "x\n\nIssue: 3\nFile: a", "x\n\nFile:"],
 )
 def test_only_a_last_paragraph_of_such_lines_is_read_and_issues_only_of_a_bundle(text: str) -> None:
-    assert traced(text).issues == traced(text).exceptions == ()
-    assert traced(text).files == (("a",) if text in ("File: a", "x\n\nIssue: 3\nFile: a") else ())
+    assert parse_context_trailers(text).issues == parse_context_trailers(text).exceptions == ()
+    assert parse_context_trailers(text).files == (("a",) if text in ("File: a", "x\n\nIssue: 3\nFile: a") else ())
 
 
 # --- documentation
@@ -262,42 +281,44 @@ def test_documentation_is_markdown_and_nothing_else(files: tuple[str, ...], is_i
     ],
 )  # fmt: skip
 def test_documentation_is_one_task_for_one_change_and_else_one_for_each_file(
-    drafts: list[Draft], expected: list[tuple[tuple[int, ...], tuple[str, ...], str | None]]
+    drafts: list[TaskDraft], expected: list[tuple[tuple[int, ...], tuple[str, ...], str | None]]
 ) -> None:
-    jobs = docs_exceptions(merged_same_file(begun(drafts)))
+    jobs = with_docs_exceptions(with_shared_files_merged(jobs_from_drafts(drafts)))
 
     assert [(job.origins, job.files, (job.exceptions or (None,))[-1]) for job in jobs] == expected
     assert all(job.owner == "writer" for job in jobs if job.exceptions)
-    assert docs_exceptions(jobs) == jobs
+    assert with_docs_exceptions(jobs) == jobs
 
 
 def test_a_bundle_states_in_its_approach_what_holds_it_together() -> None:
-    by_scheme, _ = synthesised([draft("a.md", "b.md", scheme="the new field", approach="Alphabetically")])
-    by_issue, _ = synthesised([draft("a.md", plan_issue=4), draft("b.md", plan_issue=4)])
-    by_file, _ = synthesised([draft("a.md", "b.md"), draft("b.md", "c.md")])
+    by_scheme, _ = synthesise_jobs([draft("a.md", "b.md", scheme="the new field", approach="Alphabetically")])
+    by_issue, _ = synthesise_jobs([draft("a.md", plan_issue=4), draft("b.md", plan_issue=4)])
+    by_file, _ = synthesise_jobs([draft("a.md", "b.md"), draft("b.md", "c.md")])
 
-    assert field(by_scheme, "approach") == "All files follow one scheme: the new field.\nAlphabetically"
-    assert field(by_issue, "approach") == "All files carry out one decision, the one on issue 4."
-    assert why_one(by_issue) == "all files carry out one decision, the one on issue 4"
-    assert field(by_file, "approach") == "The files hang together: several drafts change the same ones."
+    assert job_field(by_scheme, "approach") == "All files follow one scheme: the new field.\nAlphabetically"
+    assert job_field(by_issue, "approach") == "All files carry out one decision, the one on issue 4."
+    assert why_one_task(by_issue) == "all files carry out one decision, the one on issue 4"
+    assert job_field(by_file, "approach") == "The files hang together: several drafts change the same ones."
     assert by_file.exceptions == ("same_file_bundle", "docs_only.coherent")
 
 
 def test_who_waited_for_a_draft_that_was_split_waits_for_all_its_files() -> None:
-    jobs = synthesised([draft("x.py"), draft("a.md", "b.md", title="Docs", deps=(1,)), draft("y.py", deps=(2,))])
+    jobs = synthesise_jobs([draft("x.py"), draft("a.md", "b.md", title="Docs", deps=(1,)), draft("y.py", deps=(2,))])
 
     do = [job for job in jobs if job.checks is None]
-    assert [(title(job), job.files, job.deps) for job in do] == [
+    assert [(job_title(job), job.files, job.deps) for job in do] == [
         ("t", ("x.py",), ()),
         ("Docs: a.md", ("a.md",), (1,)),
         ("Docs: b.md", ("b.md",), (1,)),
         ("t", ("y.py",), (2, 3)),
     ]
-    assert context(do[1]).startswith("c\n\nThis task is about a.md alone; each other file has its own.\n\nException: ")
+    assert job_context(do[1]).startswith(
+        "c\n\nThis task is about a.md alone; each other file has its own.\n\nException: "
+    )
 
 
 def test_what_a_build_writes_goes_with_the_first_of_the_split_files() -> None:
-    jobs = synthesised([draft("a.md", "b.md", "site/a.html", generated=("site/",))])
+    jobs = synthesise_jobs([draft("a.md", "b.md", "site/a.html", generated=("site/",))])
 
     assert [(job.built, job.exceptions) for job in jobs if job.checks is None] == [
         (("site/a.html",), ("generated_artifacts", "docs_only.independent")),
@@ -332,7 +353,7 @@ def test_what_a_build_writes_goes_with_the_first_of_the_split_files() -> None:
     ],
 )
 def test_a_criterion_is_about_running_by_its_words(acceptance: str, found: str | None) -> None:
-    assert criterion(acceptance) == found
+    assert find_runtime_criterion(acceptance) == found
 
 
 def test_the_words_that_decide_are_the_words_that_people_can_read() -> None:
@@ -383,12 +404,12 @@ RUNS, READS = "It exits 0", "It is short"
     ],
 )
 def test_who_checks_for_every_row_of_the_table(fields: dict[str, Any], role: str | None) -> None:
-    jobs = begun([Draft(**{"title": "t", "context": "c", **fields})])
+    jobs = jobs_from_drafts([TaskDraft(**{"title": "t", "context": "c", **fields})])
 
-    found = wanted(jobs[0])
+    found = required_check(jobs[0])
     assert (found and found[0]) == role
-    assert [job.owner for job in paired(jobs)[1:]] == ([role] if role else [])
-    assert paired(paired(jobs)) == paired(jobs)
+    assert [job.owner for job in with_check_jobs(jobs)[1:]] == ([role] if role else [])
+    assert with_check_jobs(with_check_jobs(jobs)) == with_check_jobs(jobs)
 
 
 def test_of_several_drafts_in_one_task_the_strictest_decides() -> None:
@@ -396,39 +417,41 @@ def test_of_several_drafts_in_one_task_the_strictest_decides() -> None:
     code = draft("a.py", owner="engineer", acceptance=RUNS)
     plan = draft("a.py", owner="architect")
 
-    assert [job.owner for job in synthesised([text, code])] == ["writer", "tester"]
-    assert [job.owner for job in synthesised([plan, code])] == ["lead", "tester"]
-    assert [job.owner for job in synthesised([plan, text])] == ["lead", "reviewer"]
-    assert [job.owner for job in synthesised([code.changed(verify="none"), code.changed(kind="types")])] == ["engineer"]
+    assert [job.owner for job in synthesise_jobs([text, code])] == ["writer", "tester"]
+    assert [job.owner for job in synthesise_jobs([plan, code])] == ["lead", "tester"]
+    assert [job.owner for job in synthesise_jobs([plan, text])] == ["lead", "reviewer"]
+    assert [job.owner for job in synthesise_jobs([code.changed(verify="none"), code.changed(kind="types")])] == [
+        "engineer"
+    ]
 
 
 def test_a_check_says_what_to_check_and_stands_behind_its_task() -> None:
     first = draft("a.py", title="First", owner="engineer", acceptance=RUNS, plan_issue=2)
-    jobs = synthesised([first, draft("b.py", title="Second")])
+    jobs = synthesise_jobs([first, draft("b.py", title="Second")])
 
-    assert [(title(job), job.owner, job.deps) for job in jobs] == [
+    assert [(job_title(job), job.owner, job.deps) for job in jobs] == [
         ("First", "engineer", ()),
         ("Check: First", "tester", (1,)),
         ("Second", None, ()),
     ]
-    assert context(jobs[1]) == (
+    assert job_context(jobs[1]) == (
         "Check the task before with fresh eyes: First\n\n"
         "Run it, change nothing, and tell for each criterion whether it is met and how you saw it. "
         "There is a check because it must be seen running (“It exits 0”).\n\n"
         "It is about a.py."
     )
-    assert (field(jobs[1], "acceptance"), jobs[1].issues) == (RUNS, (2,))
+    assert (job_field(jobs[1], "acceptance"), jobs[1].issues) == (RUNS, (2,))
 
 
 def test_a_check_that_was_drafted_is_the_check() -> None:
     do = draft("a.py", owner="engineer", acceptance=RUNS)
 
-    assert len(synthesised([do, draft(owner="tester", deps=(1,))])) == 2
-    assert len(synthesised([do, draft(owner="reviewer", deps=(1,))])) == 3
-    assert len(synthesised([do, draft(owner="tester")])) == 3
+    assert len(synthesise_jobs([do, draft(owner="tester", deps=(1,))])) == 2
+    assert len(synthesise_jobs([do, draft(owner="reviewer", deps=(1,))])) == 3
+    assert len(synthesise_jobs([do, draft(owner="tester")])) == 3
 
 
 def test_a_task_stands_behind_what_it_waits_for() -> None:
-    jobs = synthesised([draft("a", deps=(3,)), draft("b", deps=(1,)), draft("c")])
+    jobs = synthesise_jobs([draft("a", deps=(3,)), draft("b", deps=(1,)), draft("c")])
 
     assert shape(jobs) == [((3,), None, ("c",), ()), ((1,), None, ("a",), (1,)), ((2,), None, ("b",), (2,))]

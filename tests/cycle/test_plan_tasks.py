@@ -1,8 +1,6 @@
 """`plan_tasks` on real repositories: one write, nothing twice, nothing half."""
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,11 +8,12 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import NexusError
+from gitnexus.base.tool import input_schema_of
 from gitnexus.cycle import Session, call
 from gitnexus.cycle.table import TOOLS
-from gitnexus.mcp.schema import input_schema
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git
+from tests.forked import ForkedPython
 
 PLAN = {"topic": "Sign in", "issues": ["Which way in?", "Sessions"], "research_summary": "Rivals use OAuth."}
 DRAFT = {"title": "Write it", "context": "All of it."}
@@ -238,6 +237,7 @@ def test_a_file_that_leads_out_of_the_repository_is_refused_by_its_issue(session
 MAKER = """
 import sys
 from pathlib import Path
+from gitnexus.base.tool import input_schema_of
 from gitnexus.cycle import Session, call
 from gitnexus.state import State
 print(len(call(Session(State.open(Path(sys.argv[1]))), "plan_tasks", {})["added"]))
@@ -245,8 +245,7 @@ print(len(call(Session(State.open(Path(sys.argv[1]))), "plan_tasks", {})["added"
 
 
 def test_six_processes_at_once_make_the_tasks_once(planned: Session, repository: Path) -> None:
-    argv = [sys.executable, "-c", MAKER, str(repository)]
-    started = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    started = [ForkedPython(MAKER, str(repository)) for _ in range(6)]
 
     told = sorted(int(process.communicate()[0]) for process in started)
 
@@ -255,7 +254,7 @@ def test_six_processes_at_once_make_the_tasks_once(planned: Session, repository:
 
 
 def test_a_client_is_told_what_a_draft_may_hold() -> None:
-    schema = input_schema(TOOLS["plan_tasks"])["properties"]["drafts"]
+    schema = input_schema_of(TOOLS["plan_tasks"])["properties"]["drafts"]
 
     assert (schema["type"], schema["items"]["type"], schema["items"]["additionalProperties"]) == (
         "array", "object", False,

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from gitnexus.base.errors import NexusError
 from gitnexus.cycle import Session, call
 from gitnexus.state import STATE_REF, State
 from tests.conftest import Nexus, run_git
+from tests.forked import ForkedPython
 
 START = {"topic": "Storage", "issues": ["Which engine?"], "research_summary": ""}
 
@@ -265,8 +265,7 @@ for _ in range(25):
 
 @pytest.mark.parametrize("processes", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_processes_add_many_tasks_at_once_and_none_is_lost(repository: Path, processes: int) -> None:
-    argv = [sys.executable, "-c", ADDER, str(repository)]
-    started = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    started = [ForkedPython(ADDER, str(repository)) for _ in range(processes)]
 
     told = [int(line) for process in started for line in process.communicate()[0].split()]
 

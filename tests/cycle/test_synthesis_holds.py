@@ -5,19 +5,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.cycle.bundle import docs_exceptions, merged_same_file, without_generated
-from gitnexus.cycle.drafts import Draft, circle_in
-from gitnexus.cycle.jobs import Jobs, arranged, begun, reach
-from gitnexus.cycle.pair import paired
-from gitnexus.cycle.prompt import context, field, title, traced
-from gitnexus.cycle.synthesise import synthesised
+from gitnexus.cycle.bundle import with_docs_exceptions, with_shared_files_merged, without_generated_files
+from gitnexus.cycle.drafts import TaskDraft, find_circle
+from gitnexus.cycle.jobs import Jobs, in_dependency_order, jobs_from_drafts, predecessor_bits
+from gitnexus.cycle.pair import with_check_jobs
+from gitnexus.cycle.prompt import job_context, job_field, job_title, parse_context_trailers
+from gitnexus.cycle.synthesise import synthesise_jobs
 
 FILES = ["a.py", "b.py", "a.md", "b.md", "c.md", "dist/x.js", "dist/y.md"]
 OWNERS = [None, "engineer", "writer", "researcher", "architect", "tester", "reviewer", "lead"]
 
 
 @st.composite
-def drafts(draw: st.DrawFn) -> list[Draft]:
+def drafts(draw: st.DrawFn) -> list[TaskDraft]:
     """Some drafts whose dependencies are no circle, in any order."""
     count = draw(st.integers(0, 7))
     order = draw(st.permutations(range(1, count + 1)))
@@ -39,11 +39,11 @@ def drafts(draw: st.DrawFn) -> list[Draft]:
             "verify": None,
             "generated": draw(st.sampled_from([(), (), ("dist/",)])),
         }
-        found.append(Draft(**fields))
+        found.append(TaskDraft(**fields))
     return found
 
 
-def generated(given_drafts: list[Draft], file: str) -> bool:
+def generated(given_drafts: list[TaskDraft], file: str) -> bool:
     return file.startswith("dist/") and any(draft.generated for draft in given_drafts)
 
 
@@ -52,15 +52,15 @@ def made(jobs: Jobs) -> Jobs:
 
 
 @given(drafts())
-def test_every_file_is_with_the_tasks_of_its_draft_and_with_no_other(some: list[Draft]) -> None:
-    jobs = made(synthesised(some))
+def test_every_file_is_with_the_tasks_of_its_draft_and_with_no_other(some: list[TaskDraft]) -> None:
+    jobs = made(synthesise_jobs(some))
 
     for job in jobs:
         named = {file for origin in job.origins for file in some[origin - 1].files}
         assert set(job.files) | set(job.built) <= named
         assert not any(generated(some, file) for file in job.files)
         assert all(generated(some, file) for file in job.built)
-        assert traced(context(job)).files == job.files
+        assert parse_context_trailers(job_context(job)).files == job.files
     for place, draft in enumerate(some, 1):
         own = [job for job in jobs if place in job.origins]
         assert {file for job in own for file in (*job.files, *job.built)} >= set(draft.files)
@@ -69,26 +69,26 @@ def test_every_file_is_with_the_tasks_of_its_draft_and_with_no_other(some: list[
 
 
 @given(drafts())
-def test_no_word_of_a_draft_is_lost(some: list[Draft]) -> None:
-    jobs = made(synthesised(some))
+def test_no_word_of_a_draft_is_lost(some: list[TaskDraft]) -> None:
+    jobs = made(synthesise_jobs(some))
 
     for place, draft in enumerate(some, 1):
         for job in jobs:
             if place in job.origins:
-                assert draft.title in title(job)
-                assert draft.context in context(job)
+                assert draft.title in job_title(job)
+                assert draft.context in job_context(job)
                 for name in ("approach", "acceptance", "risk"):
-                    assert (getattr(draft, name) or "") in (field(job, name) or "")
+                    assert (getattr(draft, name) or "") in (job_field(job, name) or "")
                 assert draft.plan_issue in (None, *job.issues)
     assert {origin for job in jobs for origin in job.origins} == set(range(1, len(some) + 1))
 
 
 @given(drafts())
-def test_nobody_waits_in_a_circle_or_for_what_comes_later_and_no_wait_is_lost(some: list[Draft]) -> None:
-    jobs = synthesised(some)
-    before = reach(jobs)
+def test_nobody_waits_in_a_circle_or_for_what_comes_later_and_no_wait_is_lost(some: list[TaskDraft]) -> None:
+    jobs = synthesise_jobs(some)
+    before = predecessor_bits(jobs)
 
-    assert circle_in([job.deps for job in jobs]) == []
+    assert find_circle([job.deps for job in jobs]) == []
     assert all(dep < place for place, job in enumerate(jobs, 1) for dep in job.deps)
     for place, job in enumerate(jobs, 1):
         if job.checks is None:
@@ -99,9 +99,9 @@ def test_nobody_waits_in_a_circle_or_for_what_comes_later_and_no_wait_is_lost(so
 
 
 @given(drafts())
-def test_two_tasks_that_edit_one_file_are_sequenced(some: list[Draft]) -> None:
-    jobs = synthesised(some)
-    before = reach(jobs)
+def test_two_tasks_that_edit_one_file_are_sequenced(some: list[TaskDraft]) -> None:
+    jobs = synthesise_jobs(some)
+    before = predecessor_bits(jobs)
 
     for at, job in enumerate(jobs, 1):
         for later, other in enumerate(jobs[at:], at + 1):
@@ -110,8 +110,8 @@ def test_two_tasks_that_edit_one_file_are_sequenced(some: list[Draft]) -> None:
 
 
 @given(drafts())
-def test_a_check_checks_one_task_and_no_task_gets_two(some: list[Draft]) -> None:
-    jobs = synthesised(some)
+def test_a_check_checks_one_task_and_no_task_gets_two(some: list[TaskDraft]) -> None:
+    jobs = synthesise_jobs(some)
 
     checks = [job for job in jobs if job.checks is not None]
     assert len({job.checks for job in checks}) == len(checks)
@@ -124,9 +124,15 @@ def test_a_check_checks_one_task_and_no_task_gets_two(some: list[Draft]) -> None
 
 
 @given(drafts())
-def test_each_rule_twice_is_each_rule_once(some: list[Draft]) -> None:
-    jobs = begun(some)
-    for rule in (without_generated, merged_same_file, docs_exceptions, paired, arranged):
+def test_each_rule_twice_is_each_rule_once(some: list[TaskDraft]) -> None:
+    jobs = jobs_from_drafts(some)
+    for rule in (
+        without_generated_files,
+        with_shared_files_merged,
+        with_docs_exceptions,
+        with_check_jobs,
+        in_dependency_order,
+    ):
         jobs = rule(jobs)
         assert rule(jobs) == jobs
-    assert jobs == synthesised(some)
+    assert jobs == synthesise_jobs(some)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from gitnexus.docgraph import Graph, Known, Shelf, load
+from gitnexus.docgraph import DocGraph, DocumentFiles, KnownIds, read_doc_graph
 from gitnexus.docgraph.store import Blob
 from gitnexus.git import Objects, blob_id
 from gitnexus.state import Snapshot
@@ -75,7 +75,7 @@ class Memory:
 
 def graph(
     files: Mapping[str, str | bytes] | None = None, runs: tuple[str, ...] = (), tasks: tuple[str, ...] = ()
-) -> Graph:
+) -> DocGraph:
     """Return the graph of some files, or of a sound set of them with these in their place."""
     texts = {
         name: text.encode() if isinstance(text, str) else text for name, text in {**SOUND, **(files or {})}.items()
@@ -83,4 +83,4 @@ def graph(
     # A snapshot of nothing asks git for nothing.
     empty = Snapshot(cast(Objects, None), None)
     known: Callable[[str], bool] = lambda task: task in tasks  # noqa: E731
-    return load(Shelf(Memory(texts), empty), Known(runs=runs, has_task=known))
+    return read_doc_graph(DocumentFiles(Memory(texts), empty), KnownIds(runs=runs, has_task=known))

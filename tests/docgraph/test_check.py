@@ -3,21 +3,21 @@
 import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.docgraph import slice_of
-from gitnexus.docgraph.check import MOST_LINES, findings
+from gitnexus.docgraph import slice_from_reference
+from gitnexus.docgraph.check import MOST_LINES, find_problems
 from gitnexus.git import blob_id
 from tests.docgraph.scene import AGENDA, FIRST, SECOND, graph
 
 
 def told(files: dict[str, str | bytes], runs: tuple[str, ...] = (), tasks: tuple[str, ...] = ()) -> list[str]:
-    return [f"{one.path}:{one.line} {one.code}" for one in findings(graph(files, runs, tasks))]
+    return [f"{one.path}:{one.line} {one.code}" for one in find_problems(graph(files, runs, tasks))]
 
 
 def test_a_sound_graph_has_no_findings_and_its_phases_are_in_the_order_of_the_agenda() -> None:
     rows = "PHASES:\n- [ ] [Second](docs/phases/second.md)\n- [x] [First](docs/phases/first.md)\n"
     turned = AGENDA.partition("PHASES:")[0] + rows
 
-    assert findings(graph()) == []
+    assert find_problems(graph()) == []
     assert [one.id for one in graph({"AGENDA.md": turned}).phases] == ["phase.second", "phase.first"]
 
 
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_found_where_it_stands(files: dict[str, str | bytes], e
 def test_a_slice_is_cut_by_heading_id_or_lines(ref: str, path: str, first: int, last: int) -> None:
     texts = {"AGENDA.md": AGENDA, "docs/phases/first.md": FIRST, "docs/phases/second.md": SECOND}
 
-    found = slice_of(graph(), ref)
+    found = slice_from_reference(graph(), ref)
 
     assert (found.path, found.first_line, found.last_line) == (path, first, last)
     if path in texts:
@@ -93,12 +93,12 @@ def test_a_slice_is_cut_by_heading_id_or_lines(ref: str, path: str, first: int, 
 @pytest.mark.parametrize("ref", ["nope", "first#nope", "first#L99", "../etc/passwd", "first#L3-L1", "readme.txt"])
 def test_a_reference_to_nothing_is_not_found(ref: str) -> None:
     with pytest.raises(NotFound):
-        slice_of(
-            graph({"readme.txt": "x"}) if ref else graph().__class__(graph().shelf, None, (), (), (), graph().known),
+        slice_from_reference(
+            graph({"readme.txt": "x"}) if ref else graph().__class__(graph().files, None, (), (), (), graph().known),
             ref,
         )
 
 
 def test_a_document_that_cannot_be_read_is_not_cut() -> None:
     with pytest.raises(Invalid, match=r"AGENDA\.md:1"):
-        slice_of(graph({"AGENDA.md": "---\nID: a\n"}), "AGENDA.md#GOAL")
+        slice_from_reference(graph({"AGENDA.md": "---\nID: a\n"}), "AGENDA.md#GOAL")

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gitnexus.base.canonical import document
+from gitnexus.base.canonical import json_document
 from tests.conftest import Nexus, run_git
 
 
@@ -32,7 +32,7 @@ def test_an_agenda_from_its_beginning_to_a_phase_that_is_done(project: Path, nex
 def test_a_check_names_each_problem_and_leaves_with_6(project: Path, nexus: Nexus) -> None:
     (project / "AGENDA.md").write_text("# A\n\n- [x](gone.md)\n- [p](.nexus/plans/p.json)\n")
     (project / ".nexus/plans").mkdir()
-    (project / ".nexus/plans/p.json").write_bytes(document({"id": "p"}))
+    (project / ".nexus/plans/p.json").write_bytes(json_document({"id": "p"}))
 
     done = nexus("agenda", "check")
     answer = json.loads(nexus("agenda", "check", "--json").stdout)

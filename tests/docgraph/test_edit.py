@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitnexus.base.errors import Conflict, Invalid
 from gitnexus.docgraph.edit import with_box, with_link, with_row, with_status
-from gitnexus.docgraph.parse import parse
+from gitnexus.docgraph.parse import parse_doc
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from gitnexus.docgraph.parse import parse
     ],
 )
 def test_a_status_is_set_where_it_stands_or_where_it_belongs(before: str, after: str) -> None:
-    assert with_status(parse(before.encode(), "a.md"), "done").decode() == after
+    assert with_status(parse_doc(before.encode(), "a.md"), "done").decode() == after
 
 
 @pytest.mark.parametrize(
@@ -43,18 +43,18 @@ def test_a_status_is_set_where_it_stands_or_where_it_belongs(before: str, after:
     ],
 )
 def test_a_link_is_added_once_at_the_end_of_the_list(before: str, after: str) -> None:
-    assert with_link(parse(before.encode(), "a.md"), "run", "r").decode() == after
+    assert with_link(parse_doc(before.encode(), "a.md"), "run", "r").decode() == after
 
 
 def test_a_target_that_yaml_would_misread_is_quoted() -> None:
-    raw = with_link(parse(b"", "a.md"), "doc", "a: b #c")
+    raw = with_link(parse_doc(b"", "a.md"), "doc", "a: b #c")
 
-    assert [(one.kind, one.target) for one in parse(raw, "a.md").links] == [("doc", "a: b #c")]
+    assert [(one.kind, one.target) for one in parse_doc(raw, "a.md").links] == [("doc", "a: b #c")]
 
 
 def test_a_list_in_one_line_is_left_to_the_person() -> None:
     with pytest.raises(Invalid) as refused:
-        with_link(parse(b"---\nLINKS: [{plan: p}]\n---\n", "a.md"), "run", "r")
+        with_link(parse_doc(b"---\nLINKS: [{plan: p}]\n---\n", "a.md"), "run", "r")
 
     assert "by hand" in str(refused.value.hint)
 
@@ -70,7 +70,7 @@ def test_a_list_in_one_line_is_left_to_the_person() -> None:
     ],
 )
 def test_a_box_is_ticked_or_opened(before: str, after: str) -> None:
-    doc = parse(before.encode(), "a.md")
+    doc = parse_doc(before.encode(), "a.md")
 
     assert with_box(doc, doc.items[0], not doc.items[0].done).decode() == after
 
@@ -86,7 +86,7 @@ def test_a_box_is_ticked_or_opened(before: str, after: str) -> None:
     ],
 )
 def test_a_row_is_added_at_the_end_of_its_section(before: str, after: str) -> None:
-    assert with_row(parse(before.encode(), "a.md"), "PHASES", "[B](b.md)", "b.md").decode() == after
+    assert with_row(parse_doc(before.encode(), "a.md"), "PHASES", "[B](b.md)", "b.md").decode() == after
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_row_is_added_at_the_end_of_its_section(before: str, after: str) -> No
 )
 def test_what_is_half_written_is_not_touched(raw: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
-        with_status(parse(raw, "a.md"), "done")
+        with_status(parse_doc(raw, "a.md"), "done")
 
 
 PIECES = st.sampled_from(
@@ -127,19 +127,19 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_an_edit_is_refused_or_adds_what_was_asked_and_takes_nothing_else(text: str) -> None:
-    doc = parse(text.encode(), "a.md")
+    doc = parse_doc(text.encode(), "a.md")
     before = text.splitlines(keepends=True)
 
     with contextlib.suppress(Invalid):
-        after = parse(with_link(doc, "run", "r9"), "a.md")
+        after = parse_doc(with_link(doc, "run", "r9"), "a.md")
         assert ("run", "r9") in [(one.kind, one.target) for one in after.links]
         assert _gone(before, after.text) == 0
     with contextlib.suppress(Invalid):
-        assert parse(with_status(doc, "done"), "a.md").status == "done"
+        assert parse_doc(with_status(doc, "done"), "a.md").status == "done"
     for at, item in enumerate(doc.items):
         if item.done is False:
             with contextlib.suppress(Invalid):
-                ticked = parse(with_box(doc, item, True), "a.md")
+                ticked = parse_doc(with_box(doc, item, True), "a.md")
                 assert ticked.items[at].done is True
                 assert _gone(before, ticked.text) == 1
                 assert with_box(ticked, ticked.items[at], False) == doc.raw

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.docgraph.model import Link
-from gitnexus.docgraph.parse import LARGEST, name_of, parse
+from gitnexus.docgraph.model import DocLink
+from gitnexus.docgraph.parse import LARGEST, normalize_heading, parse_doc
 
 
 def test_sections_rows_and_links_have_their_lines() -> None:
-    doc = parse(
+    doc = parse_doc(
         b"---\nID: phase.x\nSTATUS: active\nLINKS:\n  - plan: .nexus/plans/p.json\n  - run: r1\nDEPENDS: phase.a\n---\n"
         b"\n# Top\n\nGOAL:\n- be [fast](a.md)\n  and [small](b.md#c)\n\nSTEPS:\n- [ ] one {#one}\n  - [X] two\n\n"
         b"## Notes {#notes}\n\nthe end\n\n",
@@ -29,11 +29,11 @@ def test_sections_rows_and_links_have_their_lines() -> None:
         ("two", "", True, "STEPS", 2, 18, 18),
     ]
     assert doc.links == (
-        Link("plan", ".nexus/plans/p.json", 5),
-        Link("run", "r1", 6),
-        Link("depends", "phase.a", 7),
-        Link("", "a.md", 13, "GOAL"),
-        Link("", "b.md#c", 14, "GOAL"),
+        DocLink("plan", ".nexus/plans/p.json", 5),
+        DocLink("run", "r1", 6),
+        DocLink("depends", "phase.a", 7),
+        DocLink("", "a.md", 13, "GOAL"),
+        DocLink("", "b.md#c", 14, "GOAL"),
     )
     assert doc.findings == ()
     assert doc.cut(12, 14) == "GOAL:\n- be [fast](a.md)\n  and [small](b.md#c)\n"
@@ -52,7 +52,7 @@ def test_sections_rows_and_links_have_their_lines() -> None:
     ],
 )
 def test_what_is_shown_and_not_said_is_no_section_and_no_link(text: str) -> None:
-    doc = parse(text.encode(), "a.md")
+    doc = parse_doc(text.encode(), "a.md")
 
     assert (doc.sections, doc.links) == ((), ())
 
@@ -74,7 +74,7 @@ def test_what_is_shown_and_not_said_is_no_section_and_no_link(text: str) -> None
     ],
 )
 def test_a_document_that_cannot_be_read_says_where_and_is_not_sound(raw: bytes, code: str, line: int) -> None:
-    doc = parse(raw, "a.md")
+    doc = parse_doc(raw, "a.md")
 
     assert [(one.code, one.line, one.weight) for one in doc.findings] == [(code, line, "problem")]
     assert not doc.sound
@@ -90,7 +90,7 @@ def test_a_document_that_cannot_be_read_says_where_and_is_not_sound(raw: bytes, 
     ],
 )
 def test_what_breaks_the_strict_form_is_found(text: str, code: str, line: int, weight: str) -> None:
-    doc = parse(text.encode(), "a.md")
+    doc = parse_doc(text.encode(), "a.md")
 
     assert [(one.code, one.line, one.weight) for one in doc.findings] == [(code, line, weight)]
     assert doc.sound
@@ -100,20 +100,20 @@ def test_what_breaks_the_strict_form_is_found(text: str, code: str, line: int, w
     "text", ["```\nx\n```\n", "> ```\n> x\n> ```\n", "~~~~\n~~~\n~~~~\n", "- a\n\n  ```\n  x\n  ```\n"]
 )
 def test_code_that_ends_is_no_finding(text: str) -> None:
-    assert parse(text.encode(), "a.md").findings == ()
+    assert parse_doc(text.encode(), "a.md").findings == ()
 
 
 def test_headings_are_one_however_they_are_spelled() -> None:
     spellings = ["Global constraints", "global-constraints", "GLOBAL_CONSTRAINTS:", " Global  Constraints "]
 
-    assert {name_of(one) for one in spellings} == {"GLOBAL_CONSTRAINTS"}
+    assert {normalize_heading(one) for one in spellings} == {"GLOBAL_CONSTRAINTS"}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_every_kind_of_line_end_counts_the_same(end: str) -> None:
     text = "\ufeff---\nID: a\n---\n# Top\n\nGOAL:\n- a\n".replace("\n", end)
 
-    doc = parse(text.encode(), "a.md")
+    doc = parse_doc(text.encode(), "a.md")
 
     assert (doc.id, [(one.name, one.first, one.last) for one in doc.sections]) == ("a", [("TOP", 4, 7), ("GOAL", 6, 7)])
 
@@ -150,7 +150,7 @@ PIECES = st.sampled_from(
 
 @given(st.one_of(st.binary(max_size=400), st.lists(PIECES, max_size=30).map(lambda some: "".join(some).encode())))
 def test_no_bytes_make_it_fail_and_every_line_is_in_the_document(raw: bytes) -> None:
-    doc = parse(raw, "a.md")
+    doc = parse_doc(raw, "a.md")
 
     assert doc.sound or doc.findings
     if doc.sound:

@@ -3,8 +3,16 @@
 import pytest
 
 from gitnexus.base.errors import Conflict, Duplicate, Failed, Invalid, NotFound
-from gitnexus.docgraph.check import findings
-from gitnexus.docgraph.phases import Edit, added, after_run, begun, finished, started, ticked
+from gitnexus.docgraph.check import find_problems
+from gitnexus.docgraph.phases import (
+    DocEdit,
+    edits_after_run,
+    edits_for_new_agenda,
+    edits_for_new_phase,
+    edits_to_finish_phase,
+    edits_to_start_phase,
+    edits_to_tick_step,
+)
 from tests.docgraph.scene import AGENDA, FIRST, SECOND, graph
 
 LAST = (
@@ -16,7 +24,7 @@ LAST = (
 THREE = {"AGENDA.md": AGENDA + "- [ ] [Last](docs/phases/last.md)\n", "docs/phases/last.md": LAST}
 
 
-def after(edits: list[Edit], files: dict[str, str] | None = None) -> dict[str, str]:
+def after(edits: list[DocEdit], files: dict[str, str] | None = None) -> dict[str, str]:
     """Return the files as the edits leave them; each edit begins at what was there."""
     texts = {"AGENDA.md": AGENDA, "docs/phases/first.md": FIRST, "docs/phases/second.md": SECOND, **(files or {})}
     for edit in edits:
@@ -29,46 +37,48 @@ def test_a_phase_is_done_in_its_file_and_in_the_agenda_once_its_steps_are() -> N
     ready = {"docs/phases/second.md": SECOND.replace("[ ]", "[x]")}
     now = graph(ready)
 
-    left = after(finished(now, now.phase("second")), ready)
+    left = after(edits_to_finish_phase(now, now.phase("second")), ready)
 
     assert left["docs/phases/second.md"] == SECOND.replace("[ ]", "[x]").replace("active", "done")
     assert left["AGENDA.md"] == AGENDA.replace("[ ]", "[x]")
-    assert findings(graph(left)) == []
-    assert finished(graph(left), graph(left).phase("second")) == []
+    assert find_problems(graph(left)) == []
+    assert edits_to_finish_phase(graph(left), graph(left).phase("second")) == []
 
 
 def test_open_steps_keep_a_phase_open_unless_it_is_forced() -> None:
     now = graph()
 
     with pytest.raises(Failed, match=r"second\.md:15 test it; docs/phases/second\.md:16 ship it"):
-        finished(now, now.phase("second"))
+        edits_to_finish_phase(now, now.phase("second"))
 
-    assert len(finished(now, now.phase("second"), force=True)) == 2
+    assert len(edits_to_finish_phase(now, now.phase("second"), force=True)) == 2
 
 
 def test_one_phase_is_active_at_a_time_and_none_that_waits() -> None:
     now = graph(THREE)
 
     with pytest.raises(Failed, match=r"phase\.second is active"):
-        started(now, now.phase("last"))
+        edits_to_start_phase(now, now.phase("last"))
     with pytest.raises(Failed, match=r"phase\.last waits for phase\.second"):
-        started(now, now.phase("last"), switch=True)
+        edits_to_start_phase(now, now.phase("last"), switch=True)
 
 
 def test_switching_puts_the_other_phase_back() -> None:
     files = {**THREE, "docs/phases/last.md": LAST.replace("DEPENDS: [phase.second]\n", "")}
     now = graph(files)
 
-    left = after(started(now, now.phase("phase.last"), switch=True), files)
+    left = after(edits_to_start_phase(now, now.phase("phase.last"), switch=True), files)
 
     assert [one.status for one in graph(left).phases] == ["done", "planned", "active"]
-    assert findings(graph(left)) == []
+    assert find_problems(graph(left)) == []
 
 
 def test_a_phase_that_starts_again_is_open_in_the_agenda() -> None:
     now = graph({"docs/phases/second.md": SECOND.replace("active", "planned")})
 
-    left = after(started(now, now.phase("first")), {"docs/phases/second.md": SECOND.replace("active", "planned")})
+    left = after(
+        edits_to_start_phase(now, now.phase("first")), {"docs/phases/second.md": SECOND.replace("active", "planned")}
+    )
 
     assert left["AGENDA.md"] == AGENDA.replace("[x]", "[ ]")
     assert "STATUS: active" in left["docs/phases/first.md"]
@@ -78,17 +88,20 @@ def test_a_phase_that_starts_again_is_open_in_the_agenda() -> None:
 def test_a_step_is_named_by_id_line_or_text(word: str) -> None:
     now = graph()
 
-    (edit,) = ticked(now, now.phase("second"), word)
+    (edit,) = edits_to_tick_step(now, now.phase("second"), word)
 
     assert edit.after.decode() == SECOND.replace("[ ] test", "[x] test")
-    assert ticked(graph({"docs/phases/second.md": edit.after}), graph().phase("second"), word, done=False) == []
+    assert (
+        edits_to_tick_step(graph({"docs/phases/second.md": edit.after}), graph().phase("second"), word, done=False)
+        == []
+    )
 
 
 def test_a_step_that_is_not_there_names_those_that_are() -> None:
     now = graph()
 
     with pytest.raises(NotFound) as refused:
-        ticked(now, now.phase("second"), "tset")
+        edits_to_tick_step(now, now.phase("second"), "tset")
 
     assert refused.value.hint == "it has: test, L16"
 
@@ -97,31 +110,31 @@ def test_a_run_leaves_a_link_ticks_and_a_phase_that_is_done() -> None:
     now = graph()
     linked = SECOND.replace("#Use\n", "#Use\n  - run: r1\n")
 
-    assert after(after_run(now, now.phase("second"), "r1"))["docs/phases/second.md"] == linked
-    both = after_run(now, now.phase("second"), "r1", ["test", "ship it"], finish=True)
+    assert after(edits_after_run(now, now.phase("second"), "r1"))["docs/phases/second.md"] == linked
+    both = edits_after_run(now, now.phase("second"), "r1", ["test", "ship it"], finish=True)
     left = after(both)
     assert [edit.path for edit in both] == ["docs/phases/second.md", "AGENDA.md"]
     assert left["docs/phases/second.md"] == linked.replace("[ ]", "[x]").replace("active", "done")
     assert left["AGENDA.md"] == AGENDA.replace("[ ]", "[x]")
-    assert findings(graph(left, runs=("r1",))) == []
-    assert after_run(graph(left), graph(left).phase("second"), "r1", ["test"], finish=True) == []
+    assert find_problems(graph(left, runs=("r1",))) == []
+    assert edits_after_run(graph(left), graph(left).phase("second"), "r1", ["test"], finish=True) == []
 
 
 def test_a_run_does_not_finish_a_phase_with_open_steps() -> None:
     now = graph()
 
     with pytest.raises(Failed, match=r"open steps"):
-        after_run(now, now.phase("second"), "r1", ["test"], finish=True)
+        edits_after_run(now, now.phase("second"), "r1", ["test"], finish=True)
 
 
 def test_a_phase_is_added_with_its_row_and_holds_together() -> None:
     now = graph()
 
-    left = after(added(now, "doc_graph", "The doc graph"))
+    left = after(edits_for_new_phase(now, "doc_graph", "The doc graph"))
 
     assert left["AGENDA.md"] == AGENDA + "- [ ] [The doc graph](docs/phases/doc_graph.md)\n"
     assert graph(left).phase("doc_graph").status == "planned"
-    assert findings(graph(left)) == []
+    assert find_problems(graph(left)) == []
 
 
 @pytest.mark.parametrize(
@@ -136,21 +149,21 @@ def test_a_phase_is_added_with_its_row_and_holds_together() -> None:
 )
 def test_a_name_or_title_that_cannot_be_is_refused(name: str, title: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        added(graph(), name, title)
+        edits_for_new_phase(graph(), name, title)
 
 
 def test_an_agenda_begins_with_the_phases_that_are_there() -> None:
     now = graph({"AGENDA.md": b""})
     with pytest.raises(Duplicate):
-        begun(now, "x")
-    bare = type(now)(now.shelf, None, now.phases, (), (), now.known)
+        edits_for_new_agenda(now, "x")
+    bare = type(now)(now.files, None, now.phases, (), (), now.known)
 
-    (edit,) = begun(bare, "My project")
+    (edit,) = edits_for_new_agenda(bare, "My project")
 
-    assert findings(graph({"AGENDA.md": edit.after})) == []
+    assert find_problems(graph({"AGENDA.md": edit.after})) == []
     assert edit.after.decode().endswith("- [x] [First](docs/phases/first.md)\n- [ ] [Second](docs/phases/second.md)\n")
 
 
 def test_an_agenda_in_the_middle_of_a_merge_is_not_written() -> None:
     with pytest.raises(Conflict, match=r"AGENDA\.md:1"):
-        added(graph({"AGENDA.md": "<<<<<<< a\n=======\n>>>>>>> b\n"}), "x", "")
+        edits_for_new_phase(graph({"AGENDA.md": "<<<<<<< a\n=======\n>>>>>>> b\n"}), "x", "")

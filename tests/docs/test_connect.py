@@ -1,16 +1,16 @@
 """What the page about agents tells people to paste parses, names our server, and works."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.forked import ForkedServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "connect-an-agent.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -57,20 +57,16 @@ def test_the_page_has_a_config_for_every_client_and_no_block_of_an_unknown_kind(
         assert BLOCK.search(section)
 
 
-def test_the_server_answers_what_the_page_sends(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+def test_the_server_answers_what_the_page_sends(repository: Path) -> None:
     script = next(text for kind, text in BLOCKS if kind == "sh" and "initialize" in text)
     messages = re.findall(r"'(\{.*\})'", script)
 
-    with subprocess.Popen(
-        ["git", "nexus", "mcp"], cwd=repository, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write("\n".join(messages) + "\n")
-        server.stdin.flush()
-        first, second = json.loads(server.stdout.readline()), json.loads(server.stdout.readline())
-        server.stdin.close()
+    server = ForkedServer("-C", str(repository), "mcp")
+    server.stdin.write(("\n".join(messages) + "\n").encode())
+    server.stdin.flush()
+    first, second = json.loads(server.stdout.readline()), json.loads(server.stdout.readline())
+
+    assert server.close() == 0
 
     assert subprocess.run(["sh", "-n"], input=script, text=True, check=False).returncode == 0
     assert len(messages) == 3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.model import EVENTS, GATE_SECONDS, MOST_CONTEXT, OTHER_SECONDS
-from gitnexus.harness.speech.table import NAMES, speech_of
+from gitnexus.harness.speech.table import NAMES, load_harness_protocol
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "harness-events.md").read_text(encoding="utf-8")
 
@@ -16,7 +16,10 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def test_the_names_of_events_are_those_that_each_program_has() -> None:
-    wanted = [[f"`{event}`", *(", ".join(speech_of(name).events[event]) or "–" for name in NAMES)] for event in EVENTS]
+    wanted = [
+        [f"`{event}`", *(", ".join(load_harness_protocol(name).events[event]) or "–" for name in NAMES)]
+        for event in EVENTS
+    ]
 
     assert sorted(rows("event | Claude Code | Codex | Gemini CLI | OpenCode")) == sorted(wanted)
 
@@ -25,7 +28,7 @@ def test_what_is_done_instead_is_what_each_program_says() -> None:
     wanted = [
         [HARNESSES[name].name, f"`{event}`", words]
         for name in NAMES
-        for event, words in speech_of(name).nearest.items()
+        for event, words in load_harness_protocol(name).nearest.items()
     ]
 
     assert sorted(rows("program | event |")) == sorted(wanted)

@@ -45,6 +45,22 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert {page for page in PAGES if page not in met} == set()
 
 
+def test_every_page_of_the_docs_links_the_glossary() -> None:
+    glossary = ROOT / "docs" / "explanation" / "glossary.md"
+    pages = [page for page in PAGES if page.is_relative_to(ROOT / "docs") and page != glossary]
+
+    assert [page for page in pages if glossary not in {target for target, _ in links(page)}] == []
+
+
+def test_the_glossary_defines_each_term_once_and_in_a_few_lines() -> None:
+    text = (ROOT / "docs" / "explanation" / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^- \*\*(.+?)\*\*(.*\n(?:  .*\n)*)", text, re.MULTILINE)
+    names = [name for terms, _ in entries for name in terms.strip("`").split(", ")]
+
+    assert len(names) == len(set(names)) >= 60
+    assert [name for name, text in entries if text.count("\n") > 3] == []
+
+
 def test_a_page_has_one_title_and_no_tabs_or_trailing_blanks_in_its_prose() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

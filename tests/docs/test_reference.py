@@ -14,8 +14,9 @@ import pytest
 
 from gitnexus.app.tools import TOOLS
 from gitnexus.base import errors
+from gitnexus.base.tool import input_schema_of
 from gitnexus.main import COMMANDS
-from gitnexus.ui.commands import root
+from gitnexus.ui.commands import build_root_command
 from gitnexus.ui.errors import BUG, INTERRUPTED
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ def tree(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[
             yield from tree(below, (*path, name))
 
 
-ALL = dict(tree(root(COMMANDS), ()))
+ALL = dict(tree(build_root_command(COMMANDS), ()))
 
 
 def options_of(command: click.Command) -> set[str]:
@@ -149,7 +150,7 @@ def test_every_tool_and_parameter_is_on_the_page_of_tools_with_its_effect() -> N
     for tool in TOOLS.values():
         section = page.partition(f"### `{tool.name}`\n")[2].partition("\n### ")[0]
         rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-        assert rows == [param.name for param in tool.params], tool.name
+        assert rows == list(input_schema_of(tool)["properties"]), tool.name
         assert ("*Reads only.*" in section) == tool.reads_only
         assert ("*Destructive.*" in section) == tool.destructive
         assert f"`{tool.name}`" in contract, f"{tool.name} is not in tool-contract.md"

@@ -98,3 +98,54 @@ def test_the_hook_refuses_what_is_not_approved_before_it_is_there(
     assert bad.returncode != 0
     assert "unapproved" in bad.stderr
     assert run_git(server, "rev-parse", "main").strip() == landed
+
+
+@pytest.fixture
+def guarded(project: Path, nexus: Nexus) -> Path:
+    """A bare repository with the state and the hook, and no branch yet."""
+    place = project.parent / "guarded.git"
+    run_git(project.parent, "init", "-q", "--bare", str(place))
+    run_git(project, "remote", "add", "origin", str(place))
+    run_git(project, "push", "-q", "origin", "refs/nexus/state")
+    hook = place / "hooks" / "pre-receive"
+    hook.write_text(HOOK)
+    hook.chmod(0o755)
+    run_git(place, "config", "nexus.root", json.loads(nexus.ok("approver", "list", "--json"))["pin"])
+    return place
+
+
+def test_the_hook_takes_a_first_push_from_the_commit_on_that_its_owner_names(
+    project: Path, guarded: Path, nexus: Nexus, tmp_path: Path
+) -> None:
+    def push(*what: str) -> "subprocess.CompletedProcess[str]":
+        argv = ["git", "push", "origin", *what]
+        return subprocess.run(argv, cwd=project, env=stranger(tmp_path), capture_output=True, text=True, check=False)
+
+    run = RunScene(project)
+    before = run.base
+    run.commit({"a.txt": "a\n"})
+    run.end()
+    nexus.ok("land", RUN)
+    landed = run_git(project, "rev-parse", "HEAD").strip()
+    ordinary = push("main")
+    run_git(guarded, "config", "nexus.since", landed)
+    other = push(f"{before}:refs/heads/main")
+    run_git(guarded, "config", "nexus.since", before)
+    first = push("main")
+
+    assert (ordinary.returncode != 0, "unapproved" in ordinary.stderr) == (True, True)
+    assert other.returncode != 0
+    assert first.returncode == 0, first.stderr
+    assert run_git(guarded, "rev-parse", "main").strip() == landed
+
+    # What follows, in one repository: each of these would cost a project of its own.
+    run_git(project, "tag", "v1", before)
+    same, tag, branch = push("main"), push("v1"), push(f"{before}:refs/heads/side")
+    back, gone = push("--force", f"{before}:main"), push("--delete", "main")
+    commit_file(project, "mine.txt", "x\n")
+    unapproved = push("main")
+
+    assert [one.returncode for one in (same, tag, branch)] == [0, 0, 0]
+    assert (back.returncode != 0, gone.returncode != 0, unapproved.returncode != 0) == (True, True, True)
+    assert "stays: deleted and pushed again" in gone.stderr
+    assert run_git(guarded, "rev-parse", "main").strip() == landed

@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from gitnexus.base.record import Record, _fields
-from gitnexus.workflow.budget import PlanStep, Weights
-from gitnexus.workflow.commands import Step, command_of
+from gitnexus.base.record import Record, _record_fields
+from gitnexus.workflow.budget import CostWeights, CountedStep
+from gitnexus.workflow.commands import CustomMacroStep, parse_custom_macro
 from gitnexus.workflow.definition import (
     OUTPUTS,
     SPECIALISTS,
@@ -18,7 +18,7 @@ from gitnexus.workflow.definition import (
 )
 from gitnexus.workflow.macros import MACROS
 from gitnexus.workflow.proposal import SURE
-from gitnexus.workflow.settings import RouterSettings, WorkflowSettings, settings_of
+from gitnexus.workflow.settings import RouterSettings, WorkflowSettings, parse_workflow_settings
 from gitnexus.workflow.words import EXEC_KEYWORDS, PLAN_KEYWORDS, RESEARCH_KEYWORDS, RESEARCH_PHRASES
 from tests.workflow.table import SEEN, UNSEEN, accuracy
 
@@ -37,7 +37,7 @@ def rows(page: str, heading: str) -> list[list[str]]:
 
 
 def keys(record: type[Record]) -> list[str]:
-    return [f"`{key}`" for _, key, _, _ in _fields(record)]
+    return [f"`{key}`" for _, key, _, _ in _record_fields(record)]
 
 
 def test_every_field_is_on_the_page_in_its_order() -> None:
@@ -47,8 +47,8 @@ def test_every_field_is_on_the_page_in_its_order() -> None:
         "Inputs": NodeInputs,
         "Budget of a node": NodeBudget,
         "Budgets": WorkflowBudgets,
-        "Your own": Step,
-        "What a plan says about its size": PlanStep,
+        "Your own": CustomMacroStep,
+        "What a plan says about its size": CountedStep,
     }
     for heading, record in tables.items():
         assert [row[0] for row in rows(REFERENCE, heading)] == keys(record), heading
@@ -72,7 +72,7 @@ def test_the_types_and_the_built_in_workflows_are_on_the_page() -> None:
 def test_the_example_of_a_workflow_of_your_own_is_one() -> None:
     example = REFERENCE.partition("```markdown\n")[2].partition("```")[0]
 
-    assert [step.id for step in command_of("release", example.encode()).steps] == [
+    assert [step.id for step in parse_custom_macro("release", example.encode()).steps] == [
         "look",
         "risks",
         "plan",
@@ -101,7 +101,7 @@ def test_the_page_tells_how_often_the_router_is_right() -> None:
 
 
 def test_the_formula_on_the_page_has_the_weights_of_the_program() -> None:
-    weights = Weights()
+    weights = CostWeights()
 
     assert (
         f"CU = {weights.files}F + {weights.directories}D + C + {weights.risk}R + {weights.unresolved}U" in EXPLANATION
@@ -115,6 +115,6 @@ def test_the_settings_on_the_page_are_those_that_are_read() -> None:
 
     router = [f"router.{key.strip('`')}" for key in keys(RouterSettings)]
     assert sorted(told) == sorted([*router, *(key.strip("`") for key in keys(WorkflowSettings) if key != "`router`")])
-    assert settings_of(example).router.model == "qwen3:4b"
-    weights = ", ".join(str(value) for value in Weights().plain().values())
+    assert parse_workflow_settings(example).router.model == "qwen3:4b"
+    weights = ", ".join(str(value) for value in CostWeights().plain().values())
     assert next(row for row in rows(SETTINGS, "`workflow`") if row[0] == "`weights`")[2] == weights

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 from gitnexus.base.errors import NexusError
-from gitnexus.events import RunLog, verify
+from gitnexus.events import RunLog, verify_log
 from gitnexus.events.anchor import HeadFile
-from gitnexus.events.chain import walk
-from gitnexus.events.log import Draft
+from gitnexus.events.chain import walk_chain
+from gitnexus.events.log import EventDraft
 from tests.events.scene import RUN, STARTED
 
 
@@ -22,7 +22,7 @@ def write_for_ever(folder: Path, head: Path, report: int) -> None:
     log = RunLog(folder, head=head)
     while True:
         text = {"text": "x" * random.randrange(3000)}
-        drafts = [Draft("agent.progress", "agent:x", text)] * random.randrange(1, 4)
+        drafts = [EventDraft("agent.progress", "agent:x", text)] * random.randrange(1, 4)
         for event in log.append_many(drafts):
             os.write(report, f"{event.seq} {event.prev}\n".encode())
 
@@ -62,10 +62,10 @@ def main(place: Path, times: int) -> None:
         if random.random() < 0.3:  # what no kill of a process does, but a power cut: half a line
             with log.path.open("ab") as handle:
                 handle.write(b'{"actor":"agent:x","body":{"te')
-    log.recover()
+    log.append("agent.progress", "agent:x", {"text": "the last one"})
     anchor = HeadFile(head).read()
-    found = verify(log, [anchor] if anchor else [])
-    held = {link.event.seq: link.event.prev for link in walk(log.raw(), RUN)}
+    found = verify_log(log, [anchor] if anchor else [])
+    held = {link.event.seq: link.event.prev for link in walk_chain(log.raw(), RUN)}
     lost = [seq for seq, prev in known.items() if held.get(seq) != prev]
     print(f"lost {len(lost)}, torn {found.torn}, some reported {len(known) > times / 2}")
 

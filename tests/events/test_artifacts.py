@@ -8,7 +8,7 @@ import pytest
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.events import Artifacts
 from gitnexus.events.artifacts import LARGEST
-from gitnexus.events.model import digest
+from gitnexus.events.model import sha256_digest
 
 
 def test_what_was_written_is_read_by_its_digest_and_kept_once(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_what_was_written_is_read_by_its_digest_and_kept_once(tmp_path: Path) ->
 
     first, second = kept.write("out.log", b"hello"), kept.write("same.log", b"hello")
 
-    assert (first.name, first.digest, first.size) == ("out.log", digest(b"hello"), 5)
+    assert (first.name, first.digest, first.size) == ("out.log", sha256_digest(b"hello"), 5)
     assert second.digest == first.digest
     assert kept.read(first.digest) == b"hello"
     assert os.listdir(kept.folder) == [first.digest[7:]]

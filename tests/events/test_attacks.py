@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.errors import NotFound, VerificationFailed
-from gitnexus.events import Anchor, Artifacts, RunLog, fold, verify
+from gitnexus.events import Anchor, Artifacts, RunLog, fold, verify_log
 from gitnexus.events.anchor import HeadFile
-from gitnexus.events.checkpoint import checkpoint, load
-from gitnexus.events.timeline import timeline
+from gitnexus.events.checkpoint import load_checkpoint, write_checkpoint
+from gitnexus.events.timeline import format_timeline
 from gitnexus.git import Author, discover, open_objects
 from tests.conftest import run_git
 from tests.events.scene import ASKED, RUN, STARTED, STORY, WORKFLOW, begun, says
@@ -30,8 +30,8 @@ class Scene:
         self.log.append_many(STORY)
         self.kept = Artifacts(self.log.folder).write("x.diff", b"approved")
         objects = open_objects(discover(repository))
-        checkpoint(self.log, WORKFLOW, objects, AUTHOR)
-        found = load(objects, RUN)
+        write_checkpoint(self.log, WORKFLOW, objects, AUTHOR)
+        found = load_checkpoint(objects, RUN)
         objects.close()
         file = HeadFile(self.head).read()
         assert found is not None
@@ -114,15 +114,15 @@ def begin_anew(scene: Scene) -> None:
     ],
 )
 def test_a_log_that_was_tampered_with_is_found_out(scene: Scene, attack: Callable[[Scene], None]) -> None:
-    assert verify(scene.log, scene.anchors).torn == 0
+    assert verify_log(scene.log, scene.anchors).torn == 0
 
     attack(scene)
 
     with pytest.raises(VerificationFailed):
-        verify(RunLog(scene.log.folder), scene.anchors)
+        verify_log(RunLog(scene.log.folder), scene.anchors)
     log = RunLog(scene.log.folder, head=scene.head)
     with pytest.raises((VerificationFailed, NotFound)):
-        checkpoint(log, WORKFLOW, open_objects(discover(scene.repository)), AUTHOR)
+        write_checkpoint(log, WORKFLOW, open_objects(discover(scene.repository)), AUTHOR)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_text_of_an_agent_never_becomes_an_event(tmp_path: Path, mark: str) -> N
     log.append("action.proposed", "agent:x", {**STORY[3].body, "summary": summary})
 
     *_, event = log.read()
-    assert verify(log).events == len(log.path.read_text("utf-8").splitlines()) == 4
+    assert verify_log(log).events == len(log.path.read_text("utf-8").splitlines()) == 4
     assert event.body["summary"] == summary
-    assert all(len(line.splitlines()) == 1 for line in timeline(log.read()))
+    assert all(len(line.splitlines()) == 1 for line in format_timeline(log.read()))
 
 
 @pytest.mark.parametrize("count", [pytest.param(n, id=f"180-torn-after-{n}") for n in (1, 7, 9, 12)])
@@ -172,9 +172,9 @@ def test_a_torn_end_is_recovered_and_says_so(tmp_path: Path, count: int) -> None
     with log.path.open("ab") as handle:
         handle.write(log.raw().splitlines()[-1][:-9])
 
-    log.recover()
+    says(log)
 
-    *events, mark = log.read()
+    *events, mark, _ = log.read()
     assert mark.kind == "log.recovered"
     assert fold(events) == before
     assert fold(log.read()).actions == before.actions
@@ -199,9 +199,9 @@ def test_186_a_swapped_artifact_is_not_read_and_not_put_on_the_ref(scene: Scene)
     says(scene.log)
 
     with pytest.raises(VerificationFailed, match="holds something else"):
-        checkpoint(scene.log, WORKFLOW, objects, AUTHOR)
+        write_checkpoint(scene.log, WORKFLOW, objects, AUTHOR)
 
-    found = load(objects, RUN)
+    found = load_checkpoint(objects, RUN)
     assert found is not None
     assert found.artifact(scene.kept.digest) == b"approved"
 
@@ -226,7 +226,7 @@ def test_text_of_an_agent_stands_in_quotes_on_one_line(tmp_path: Path, text: str
     log = begun(tmp_path, 3)
     log.append("action.proposed", "agent:x", {**STORY[3].body, "summary": text})
 
-    *_, line = timeline(log.read())
+    *_, line = format_timeline(log.read())
 
     shown = line[line.index("a1: ") + 4 :].removesuffix(" → aaaaaaaaaaaa")
     assert (shown[0], shown[-1], shown.count("“"), shown.count("”")) == ("“", "”", 1, 1)

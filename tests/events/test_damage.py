@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import VerificationFailed
-from gitnexus.events import Anchor, RunLog, verify
-from gitnexus.events.chain import walk
+from gitnexus.events import Anchor, RunLog, verify_log
+from gitnexus.events.chain import walk_chain
 from tests.conftest import examples
 from tests.events.scene import RUN, STORY, begun
 
@@ -21,7 +21,7 @@ def story() -> bytes:
 
 
 def ends() -> list[int]:
-    return [link.end for link in walk(story(), RUN)]
+    return [link.end for link in walk_chain(story(), RUN)]
 
 
 class Damaged:
@@ -37,13 +37,13 @@ class Damaged:
 
 
 def anchor() -> Anchor:
-    *_, last = walk(story(), RUN)
+    *_, last = walk_chain(story(), RUN)
     return Anchor(last.event.seq, last.digest, "the head file")
 
 
 def is_detected(raw: bytes) -> bool:
     try:
-        verify(Damaged(raw), [anchor()])
+        verify_log(Damaged(raw), [anchor()])
     except VerificationFailed:
         return True
     return False
@@ -69,10 +69,10 @@ def test_any_changed_byte_is_found_out_by_the_anchor(at: int, change: int) -> No
 def test_without_an_anchor_a_changed_byte_reaches_the_last_line_at_most(at: int, change: int) -> None:
     raw = bytearray(story())
     raw[at] ^= change
-    untouched = [link.event for link in walk(story(), RUN)]
+    untouched = [link.event for link in walk_chain(story(), RUN)]
 
     try:
-        found = [link.event for link in walk(bytes(raw), RUN)]
+        found = [link.event for link in walk_chain(bytes(raw), RUN)]
     except VerificationFailed:
         return
 

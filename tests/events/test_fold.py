@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Failed
-from gitnexus.events import Event, RunView, after, fold
+from gitnexus.events import Event, RunView, fold, fold_next_event
 from gitnexus.events.fold import STEPS
 from gitnexus.events.kinds import KINDS
-from gitnexus.events.log import Draft
+from gitnexus.events.log import EventDraft
 from tests.events.scene import ASKED, COMMIT, DEFINITION, RUN, STORY
 
 OTHER = "sha256:" + "b" * 64
 
 
-def events(drafts: Iterable[Draft]) -> list[Event]:
+def events(drafts: Iterable[EventDraft]) -> list[Event]:
     """Return events without a log: the fold looks at no chain."""
     return [
         Event(seq, f"2026-01-01T00:00:{seq:02d}Z", draft.actor, draft.kind, draft.body, "")
@@ -26,11 +26,11 @@ def events(drafts: Iterable[Draft]) -> list[Event]:
     ]
 
 
-def draft(kind: str, **body: Any) -> Draft:
-    return Draft(kind, "nexus", body)
+def draft(kind: str, **body: Any) -> EventDraft:
+    return EventDraft(kind, "nexus", body)
 
 
-def story(count: int, *more: Draft) -> RunView:
+def story(count: int, *more: EventDraft) -> RunView:
     return fold(events([*STORY[:count], *more]))
 
 
@@ -87,7 +87,7 @@ def test_the_story_so_far(count: int, run: str, action: str | None) -> None:
     ],
 )
 def test_what_a_run_comes_to(kind: str, body: dict[str, Any], status: str) -> None:
-    assert story(3, Draft(kind, "nexus", body)).status == status
+    assert story(3, EventDraft(kind, "nexus", body)).status == status
 
 
 def test_a_failed_run_that_is_resumed_runs_and_an_answer_ends_the_waiting() -> None:
@@ -119,7 +119,7 @@ ODD = [
 
 @pytest.mark.parametrize(("count", "event", "words", "status"), ODD)
 def test_what_does_not_fit_the_story_is_named_and_grants_nothing(
-    count: int, event: Draft, words: str, status: str
+    count: int, event: EventDraft, words: str, status: str
 ) -> None:
     view = story(count, event)
 
@@ -149,7 +149,7 @@ def test_folding_step_by_step_or_in_two_parts_is_folding_at_once(cut: int) -> No
     whole = events(STORY)
 
     assert fold(whole[cut:], fold(whole[:cut])) == fold(whole)
-    assert reduce(after, whole, RunView()) == fold(whole)
+    assert reduce(fold_next_event, whole, RunView()) == fold(whole)
 
 
 def test_a_step_leaves_the_view_before_it_as_it_was() -> None:
@@ -157,7 +157,7 @@ def test_a_step_leaves_the_view_before_it_as_it_was() -> None:
     before = fold(whole[:6])
     copy = fold(whole[:6])
 
-    after(before, whole[6])
+    fold_next_event(before, whole[6])
 
     assert before == copy
 
@@ -169,7 +169,7 @@ def test_no_events_are_an_empty_view() -> None:
 @pytest.mark.parametrize(
     "event", [draft("future.kind", x=1), draft("node.started"), draft("agent.spent", input="1", output=2)]
 )
-def test_an_event_that_is_not_understood_stops_the_fold(event: Draft) -> None:
+def test_an_event_that_is_not_understood_stops_the_fold(event: EventDraft) -> None:
     with pytest.raises(Failed, match="event 2 is not understood"):
         story(1, event)
 

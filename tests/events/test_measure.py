@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from gitnexus.events import RunLog
 from gitnexus.events.kinds import KINDS
-from gitnexus.events.log import Draft
-from gitnexus.events.measure import _STEPS, RunMeasure, Tally, Worker, measure
+from gitnexus.events.log import EventDraft
+from gitnexus.events.measure import _STEPS, MeasuredWorker, RunMeasure, WorkerTally, measure_run
 
 RUN = "261116-1503-k7fb"
 HASH = "sha256:" + "a" * 64
-CODEX, PLANNER = Worker("codex", "codex"), Worker("planner", "claude")
+CODEX, PLANNER = MeasuredWorker("codex", "codex"), MeasuredWorker("planner", "claude")
 START = ("workflow.started", {"run": RUN, "definition": HASH, "agent": "codex"})
 
 
 def counted(place: Path, *events: tuple[str, dict[str, Any]]) -> RunMeasure:
     log = RunLog(place / RUN)
-    log.append_many([Draft(kind, "nexus", body) for kind, body in (START, *events)])
-    return measure(log.raw())
+    log.append_many([EventDraft(kind, "nexus", body) for kind, body in (START, *events)])
+    return measure_run(log.raw())
 
 
 def proposed(action: str, kind: str = "patch", **more: Any) -> tuple[str, dict[str, Any]]:
@@ -73,10 +73,10 @@ def test_a_whole_run_is_counted_for_who_did_it(tmp_path: Path) -> None:
     )
 
     assert (found.run, found.unreadable, list(found.workers)) == (RUN, 0, [PLANNER, CODEX])
-    assert found.workers[PLANNER] == Tally(
+    assert found.workers[PLANNER] == WorkerTally(
         runs=1, completed=1, steps=1, valid=1, invalid=1, metered=1, input=100, output=20, costed=1, cost=1500
     )
-    assert found.workers[CODEX] == Tally(
+    assert found.workers[CODEX] == WorkerTally(
         runs=1, completed=1, steps=1, valid=4, applied=1, passed=1, batches=1, units=12, asked=1, approved=1,
         widened=1, refused=1,
     )  # fmt: skip
@@ -165,7 +165,7 @@ def test_what_is_no_event_is_passed_over_and_told(tmp_path: Path) -> None:
     log.append(*("run.finished", "nexus", {"ok": True}))
     lines = log.raw().splitlines(keepends=True)
 
-    found = measure(lines[0] + b'{"kind":"tool.executed","body":[]}\nnot json\n' + lines[1] + lines[1][:40])
+    found = measure_run(lines[0] + b'{"kind":"tool.executed","body":[]}\nnot json\n' + lines[1] + lines[1][:40])
 
     assert (found.workers[CODEX].completed, found.unreadable) == (1, 2)
 
@@ -187,4 +187,4 @@ def test_no_log_makes_it_fail(rows: list[Any]) -> None:
         for row in rows
     )  # fmt: skip
 
-    assert measure(raw).unreadable <= raw.count(b"\n")
+    assert measure_run(raw).unreadable <= raw.count(b"\n")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.events import RunLog, verify
+from gitnexus.events import RunLog, verify_log
 from tests.events.scene import begun, says
+from tests.forked import ForkedPython
 
 ROOT = Path(__file__).parents[2]
 WRITER = """
@@ -25,16 +26,15 @@ for number in range(int(sys.argv[4])):
 @pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.slow)])
 def test_of_eight_processes_that_write_at_once_every_event_is_there_in_one_chain(tmp_path: Path, count: int) -> None:
     log = begun(tmp_path, 1, head=tmp_path / "run.head")
-    argv = [sys.executable, "-c", WRITER, str(log.folder), str(tmp_path / "run.head")]
-    writers = [subprocess.Popen([*argv, str(at), str(count)], stdin=subprocess.PIPE) for at in range(8)]
+    argv = [str(log.folder), str(tmp_path / "run.head")]
+    writers = [ForkedPython(WRITER, *argv, str(at), str(count)) for at in range(8)]
 
     for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write(b"go\n")
-        writer.stdin.close()
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
     assert [writer.wait() for writer in writers] == [0] * 8
 
-    assert verify(log).events == 8 * count + 1
+    assert verify_log(log).events == 8 * count + 1
     for at in range(8):
         said = [event.body["text"] for event in RunLog(log.folder).read() if event.actor == f"agent:{at}"]
         assert said == [str(number) for number in range(count)]
@@ -55,5 +55,5 @@ def test_threads_may_share_a_log(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda at: says(log, str(at)), range(60)))
 
-    assert verify(log).events == 61
+    assert verify_log(log).events == 61
     assert sorted(int(event.body["text"]) for event in list(log.read())[1:]) == list(range(60))

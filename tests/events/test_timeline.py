@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitnexus.events import Event
 from gitnexus.events.kinds import KINDS
-from gitnexus.events.timeline import WORDS, timeline, told
+from gitnexus.events.timeline import WORDS, describe_event, format_timeline
 from tests.events.scene import ASKED, COMMIT, STORY
 from tests.events.test_fold import events
 
@@ -28,7 +28,7 @@ def test_every_kind_has_its_words_and_they_name_only_its_fields() -> None:
 
 
 def test_the_story_is_told() -> None:
-    shown = list(timeline(events(STORY)))
+    shown = list(format_timeline(events(STORY)))
 
     assert shown == [
         "    1      +0.0s  person:ann: starts the run 0101-tidy: “tidy up”",
@@ -53,7 +53,7 @@ def test_the_story_is_told() -> None:
 def test_times_are_told_from_the_beginning(second: str, shown: str) -> None:
     first = Event(1, "2026-01-01T00:00:00Z", "n", "agent.progress", {"text": ""}, "")
 
-    lines = timeline([first, first._replace(time=f"2026-01-01T{second}Z")])
+    lines = format_timeline([first, first._replace(time=f"2026-01-01T{second}Z")])
 
     assert [line.split()[1] for line in lines] == ["+0.0s", shown]
 
@@ -61,13 +61,13 @@ def test_times_are_told_from_the_beginning(second: str, shown: str) -> None:
 def test_a_clock_that_was_set_back_is_told_as_such() -> None:
     first = Event(1, "2026-01-01T00:00:09Z", "n", "agent.progress", {"text": ""}, "")
 
-    lines = timeline([first, first._replace(time="2026-01-01T00:00:00Z")])
+    lines = format_timeline([first, first._replace(time="2026-01-01T00:00:00Z")])
 
     assert [line.split()[1] for line in lines] == ["+0.0s", "-9.0s"]
 
 
 def test_a_kind_of_a_newer_version_is_still_a_line() -> None:
-    shown = told(Event(1, "", "nexus", "future.\x1b[31m", {"x": "y"}, ""))
+    shown = describe_event(Event(1, "", "nexus", "future.\x1b[31m", {"x": "y"}, ""))
 
     assert shown == "nexus: something this version does not know: future.\\x1b[31m"
 
@@ -75,7 +75,10 @@ def test_a_kind_of_a_newer_version_is_still_a_line() -> None:
 def test_a_status_is_told() -> None:
     body = {"action": "a1", "tool": "cmd", "ok": False, "status": 2, "result": "no tests"}
 
-    assert told(Event(1, "", "nexus", "tool.executed", body, "")) == "nexus: ran cmd for a1 → failed with 2 “no tests”"
+    assert (
+        describe_event(Event(1, "", "nexus", "tool.executed", body, ""))
+        == "nexus: ran cmd for a1 → failed with 2 “no tests”"
+    )
 
 
 @settings(deadline=None)
@@ -84,7 +87,7 @@ def test_no_text_leaves_its_line_or_reaches_the_terminal(kind: str, text: str, a
     values = st.sampled_from([text, COMMIT, [text], {"a": text}, 5, None, True])
     body = {name: data.draw(values) for name in (*KINDS[kind].needs, *KINDS[kind].may)}
 
-    shown = told(Event(1, text, actor, kind, body, ""))
+    shown = describe_event(Event(1, text, actor, kind, body, ""))
 
     assert len(shown.splitlines()) == 1
     assert "\x1b" not in shown
@@ -99,8 +102,8 @@ def test_no_text_leaves_its_line_or_reaches_the_terminal(kind: str, text: str, a
     ],
 )
 def test_what_is_empty_or_missing_leaves_nothing_around_it(body: dict[str, Any], shown: str) -> None:
-    assert told(Event(1, "", "nexus", "action.judged", body, "")) == shown
+    assert describe_event(Event(1, "", "nexus", "action.judged", body, "")) == shown
 
 
 def test_a_kind_with_a_percent_sign_is_told() -> None:
-    assert told(Event(1, "", "nexus", "a%sb", {}, "")) == "nexus: something this version does not know: a%sb"
+    assert describe_event(Event(1, "", "nexus", "a%sb", {}, "")) == "nexus: something this version does not know: a%sb"

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.base.errors import NotFound, VerificationFailed
-from gitnexus.gateway.bench import Bench
-from gitnexus.gateway.door import Door
-from gitnexus.gateway.needs import Ran
+from gitnexus.gateway.execute import ExecutionGate
+from gitnexus.gateway.protocols import CommandResult
+from gitnexus.gateway.tool_context import ToolContext
 from gitnexus.git import discover
-from gitnexus.policy.model import CommandRequest, Decision, Request, Verdict
+from gitnexus.policy.model import CommandRequest, GateDecision, Request, Verdict
 from gitnexus.redaction import mask
 from tests.conftest import run_git
 
@@ -39,17 +39,17 @@ class Law:
         self.events: list[tuple[str, Mapping[str, Any]]] = []
         self.between: Callable[[], None] = lambda: None
 
-    def decide(self, request: Request) -> Decision:
+    def decide(self, request: Request) -> GateDecision:
         self.judged.append(request)
-        return Decision(verdict=self.verdict, rule="the test's rule", why="the test says so", risk=1, tags=())
+        return GateDecision(verdict=self.verdict, rule="the test's rule", why="the test says so", risk=1, tags=())
 
-    def issue(self, request: Request, digest: str, decision: Decision) -> str:
+    def issue(self, request: Request, digest: str, decision: GateDecision) -> str:
         token = f"token-{len(self.open)}"
         self.open[token] = digest
         self.between()
         return token
 
-    def ask(self, request: Request, digest: str, decision: Decision, summary: str) -> str | None:
+    def ask(self, request: Request, digest: str, decision: GateDecision, summary: str) -> str | None:
         return self.issue(request, digest, decision)
 
     def spend(self, token: str, request: Request, found: str) -> None:
@@ -94,13 +94,13 @@ class Bare:
             raise NotFound(f"there is no program {name!r}")
         return found, hashlib.sha256(Path(found).read_bytes()).hexdigest()
 
-    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> Ran:
+    def run(self, request: CommandRequest, stdin: bytes, sink: Callable[[bytes], None]) -> CommandResult:
         done = subprocess.run(
             list(request.argv), executable=request.program, cwd=request.cwd, env=request.env, input=stdin,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
         sink(done.stdout)
-        return Ran(status=done.returncode, seconds=0.0, level="L0")
+        return CommandResult(status=done.returncode, seconds=0.0, level="L0")
 
 
 def repository_at(place: Path, *, object_format: str = "sha1") -> Path:
@@ -118,9 +118,11 @@ def repository_at(place: Path, *, object_format: str = "sha1") -> Path:
     return place
 
 
-def bench_at(place: Path, law: Law, **more: Any) -> Bench:
-    door = Door(law, digest, law.spend, mask, Whole, law.note, law.ask)
-    return Bench(discover(place), "project-1", "run-1", "executor", door, Bare(), place.parent / "artifacts", **more)
+def bench_at(place: Path, law: Law, **more: Any) -> ToolContext:
+    door = ExecutionGate(law, digest, law.spend, mask, Whole, law.note, law.ask)
+    return ToolContext(
+        discover(place), "project-1", "run-1", "executor", door, Bare(), place.parent / "artifacts", **more
+    )
 
 
 def diff_of(place: Path, *argv: str) -> str:

@@ -14,12 +14,12 @@ import pytest
 
 import gitnexus
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NexusError, NotFound, VerificationFailed
-from gitnexus.base.text import visible
+from gitnexus.base.text import make_visible
 from gitnexus.gateway import artifacts
 from gitnexus.gateway.paths import is_reserved
-from gitnexus.gateway.table import call
+from gitnexus.gateway.table import call_tool
 from gitnexus.git import discover
-from gitnexus.git.patches import applied
+from gitnexus.git.patches import apply_patch
 from gitnexus.policy.model import PatchRequest
 from tests.conftest import run_git
 from tests.gateway.scene import SECRET, TEXT, Law, bench_at, everything
@@ -115,7 +115,7 @@ def test_the_whole_patch_is_refused_and_nothing_is_written(place: Path, law: Law
     git_before = everything(place / ".git")
 
     with pytest.raises((Invalid, Conflict)):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": new("honest.txt") + patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": new("honest.txt") + patch})
 
     assert everything(place) == before
     assert everything(place / ".git") == git_before
@@ -166,7 +166,7 @@ def test_the_gate_sees_what_git_would_do_and_not_what_the_text_says(
     before = everything(place)
 
     with pytest.raises(DeniedByPolicy):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert judged_paths(law) == paths
     assert everything(place) == before
@@ -177,13 +177,13 @@ def test_018_a_rename_whose_header_lies_is_judged_by_what_comes_out_or_refused(p
     law.verdict = "deny"
 
     with pytest.raises(NexusError):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": RENAMED})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": RENAMED})
 
     assert all(judged_paths(law) == ["a.txt", "c.txt"] for _ in law.judged)
 
 
 def test_025_a_reserved_name_is_flagged(place: Path, law: Law) -> None:
-    answer = call(bench_at(place, law), "repo.apply_patch", {"patch": new("docs/aux.txt")})
+    answer = call_tool(bench_at(place, law), "repo.apply_patch", {"patch": new("docs/aux.txt")})
 
     assert answer["reserved"] == ["docs/aux.txt"]
     assert [is_reserved(name) for name in ("CON", "nul", "COM1.md", "console", "auxiliary.txt")] == [
@@ -233,7 +233,7 @@ def test_a_patch_does_not_read_what_its_sender_may_not(place: Path, law: Law, ma
     before = everything(place)
 
     with pytest.raises((DeniedByPolicy, Invalid)):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert everything(place) == before
     assert law.judged == []
@@ -245,7 +245,7 @@ def test_028_a_link_that_somebody_laid_on_disk_is_not_written_through(place: Pat
     (place / "docs").symlink_to(outside)
 
     with pytest.raises(Conflict):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": new("docs/pwn.txt")})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": new("docs/pwn.txt")})
 
     assert list(outside.iterdir()) == []
 
@@ -259,24 +259,24 @@ def test_033_a_hard_link_to_elsewhere_is_not_read(place: Path, law: Law, tmp_pat
 
     for name in ("c", "a.txt"):
         with pytest.raises(Invalid, match="hard link"):
-            call(bench, "repo.read_file", {"path": name})
-    assert call(bench, "repo.search", {"query": "outside"})["hits"] == []
-    assert "outside" not in str(call(bench, "git.diff", {}))
+            call_tool(bench, "repo.read_file", {"path": name})
+    assert call_tool(bench, "repo.search", {"query": "outside"})["hits"] == []
+    assert "outside" not in str(call_tool(bench, "git.diff", {}))
 
 
 def test_051_an_ambiguous_place_is_bound_by_the_result(place: Path, law: Law) -> None:
     (place / "a.txt").write_text("x\n" * 9)
     run_git(place, "commit", "-qam", "alike")
     repo, base = discover(place), run_git(place, "rev-parse", "HEAD").strip()
-    first = applied(repo, base, change(hunk="@@ -2,3 +2,3 @@\n x\n-x\n+y\n x\n").encode())
-    second = applied(repo, base, change(hunk="@@ -5,3 +5,3 @@\n x\n-x\n+y\n x\n").encode())
+    first = apply_patch(repo, base, change(hunk="@@ -2,3 +2,3 @@\n x\n-x\n+y\n x\n").encode())
+    second = apply_patch(repo, base, change(hunk="@@ -5,3 +5,3 @@\n x\n-x\n+y\n x\n").encode())
 
     assert first.result_tree != second.result_tree
 
 
 def test_053_whitespace_is_not_guessed(place: Path, law: Law) -> None:
     with pytest.raises(Conflict):
-        call(
+        call_tool(
             bench_at(place, law),
             "repo.apply_patch",
             {"patch": change(hunk="@@ -1,3 +1,3 @@\n one \n-two\n+2\n three\n")},
@@ -286,10 +286,10 @@ def test_053_whitespace_is_not_guessed(place: Path, law: Law) -> None:
 def test_063_bytes_that_are_no_text_are_applied_as_they_are(place: Path, law: Law) -> None:
     patch = change(hunk="@@ -1,3 +1,3 @@\n one\n-two\n+tw\udcf6\n three\n")
 
-    call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+    call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert (place / "a.txt").read_bytes() == TEXT.encode().replace(b"two", b"tw\xf6")
-    assert "tw\\xf6" in call(bench_at(place, law), "repo.read_file", {"path": "a.txt"})["text"]
+    assert "tw\\xf6" in call_tool(bench_at(place, law), "repo.read_file", {"path": "a.txt"})["text"]
 
 
 ARGV: list[Any] = [
@@ -309,7 +309,7 @@ ARGV: list[Any] = [
 @pytest.mark.parametrize("argv", ARGV)
 def test_argv_that_is_no_list_of_bounded_texts_is_refused(place: Path, law: Law, argv: Any) -> None:
     with pytest.raises(Invalid):
-        call(bench_at(place, law), "cmd.run", {"argv": argv})
+        call_tool(bench_at(place, law), "cmd.run", {"argv": argv})
 
     assert law.judged == []
 
@@ -324,7 +324,7 @@ LITERAL = [
 
 @pytest.mark.parametrize("argv", LITERAL)
 def test_metacharacters_are_plain_arguments(place: Path, law: Law, argv: list[str]) -> None:
-    answer = call(bench_at(place, law), "cmd.run", {"argv": argv})
+    answer = call_tool(bench_at(place, law), "cmd.run", {"argv": argv})
 
     assert answer["status"] == 0
     assert not (place / "pwned").exists()
@@ -340,7 +340,7 @@ def test_metacharacters_are_plain_arguments(place: Path, law: Law, argv: list[st
 def test_a_path_of_a_diff_is_a_name_and_nothing_else(place: Path, law: Law, path: str) -> None:
     (place / "a.txt").write_text("changed\n")
 
-    answer = call(bench_at(place, law), "git.diff", {"paths": [path]})
+    answer = call_tool(bench_at(place, law), "git.diff", {"paths": [path]})
 
     assert answer["diff"] == ""
     assert sorted(os.listdir(place.parent)) == sorted({place.name})
@@ -365,7 +365,7 @@ def test_a_path_of_a_diff_is_a_name_and_nothing_else(place: Path, law: Law, path
 )
 def test_a_revision_names_a_commit_and_nothing_else(place: Path, law: Law, revision: str) -> None:
     with pytest.raises((Invalid, NotFound)):
-        call(bench_at(place, law), "git.diff", {"revision": revision or "nowhere", "to": "HEAD"})
+        call_tool(bench_at(place, law), "git.diff", {"revision": revision or "nowhere", "to": "HEAD"})
 
 
 def armed(place: Path, sealed: Path) -> Path:
@@ -427,14 +427,14 @@ def test_our_own_git_obeys_nothing_that_an_agent_can_write(place: Path, law: Law
     sprung = armed(place, sealed)
     (where / "src" / "main.py").write_text("print('changed')\n")
 
-    call(bench, "git.status", {})
-    call(bench, "git.diff", {})
-    call(bench, "git.diff", {"revision": "HEAD", "to": "HEAD"})
-    call(bench, "repo.search", {"query": "print"})
-    call(bench, "repo.search", {"query": "print", "revision": "HEAD"})
-    call(bench, "repo.list_tree", {})
-    call(bench, "repo.read_file", {"path": "a.txt", "revision": "main"})
-    call(bench, "repo.apply_patch", {"patch": change()})
+    call_tool(bench, "git.status", {})
+    call_tool(bench, "git.diff", {})
+    call_tool(bench, "git.diff", {"revision": "HEAD", "to": "HEAD"})
+    call_tool(bench, "repo.search", {"query": "print"})
+    call_tool(bench, "repo.search", {"query": "print", "revision": "HEAD"})
+    call_tool(bench, "repo.list_tree", {})
+    call_tool(bench, "repo.read_file", {"path": "a.txt", "revision": "main"})
+    call_tool(bench, "repo.apply_patch", {"patch": change()})
 
     assert not sprung.exists(), sprung.read_text()
     assert (where / "a.txt").read_text() == TEXT.replace("two", "2")
@@ -455,7 +455,7 @@ def test_no_variable_of_ours_reaches_the_private_git(
     bench = bench_at(place, law)
     monkeypatch.setenv(name, str(sealed / "elsewhere"))
 
-    call(bench, "repo.apply_patch", {"patch": change()})
+    call_tool(bench, "repo.apply_patch", {"patch": change()})
 
     assert (place / "a.txt").read_text() == TEXT.replace("two", "2")
     assert not (sealed / "elsewhere").exists()
@@ -470,7 +470,7 @@ def test_088_a_git_inside_the_worktree_is_not_ours(
     (place / "bin" / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{place}/bin:bin:{os.environ['PATH']}")
 
-    call(bench, "git.status", {})
+    call_tool(bench, "git.status", {})
 
     assert not (sealed / "sprung").exists()
 
@@ -504,7 +504,7 @@ def test_what_is_denied_is_denied_to_every_verb(place: Path, law: Law, tool: str
     _with_ways_in(place)
 
     with pytest.raises((DeniedByPolicy, Invalid)):
-        call(bench_at(place, law), tool, params)
+        call_tool(bench_at(place, law), tool, params)
 
 
 def test_178_no_listing_search_status_or_diff_shows_what_is_denied(place: Path, law: Law) -> None:
@@ -513,14 +513,14 @@ def test_178_no_listing_search_status_or_diff_shows_what_is_denied(place: Path, 
     (place / "a.txt").write_text("changed\n")
     bench = bench_at(place, law)
     answers = [
-        call(bench, "repo.list_tree", {}),
-        call(bench, "repo.list_tree", {"revision": "HEAD~1"}),
-        call(bench, "repo.search", {"query": ".", "regex": True}),
-        call(bench, "repo.search", {"query": "DATABASE", "revision": "HEAD"}),
-        call(bench, "repo.search", {"query": "database", "ignore_case": True, "revision": "HEAD~1"}),
-        call(bench, "git.status", {}),
-        call(bench, "git.diff", {}),
-        call(bench, "git.diff", {"revision": "HEAD~1", "to": "HEAD"}),
+        call_tool(bench, "repo.list_tree", {}),
+        call_tool(bench, "repo.list_tree", {"revision": "HEAD~1"}),
+        call_tool(bench, "repo.search", {"query": ".", "regex": True}),
+        call_tool(bench, "repo.search", {"query": "DATABASE", "revision": "HEAD"}),
+        call_tool(bench, "repo.search", {"query": "database", "ignore_case": True, "revision": "HEAD~1"}),
+        call_tool(bench, "git.status", {}),
+        call_tool(bench, "git.diff", {}),
+        call_tool(bench, "git.diff", {"revision": "HEAD~1", "to": "HEAD"}),
     ]
 
     for answer in answers:
@@ -536,7 +536,7 @@ def test_178_a_file_that_became_a_folder_of_denied_files_is_not_shown(place: Pat
     (place / "a.txt").mkdir()
     (place / "a.txt" / ".env").write_text("DATABASE=othersecret\n")
 
-    answer = call(bench_at(place, law), "git.diff", {"paths": ["a.txt"]})
+    answer = call_tool(bench_at(place, law), "git.diff", {"paths": ["a.txt"]})
 
     assert "-one" in answer["diff"]
     assert "othersecret" not in answer["diff"]
@@ -576,32 +576,32 @@ def test_156_a_worktree_behind_a_link_is_not_written(place: Path, law: Law, tmp_
     linked = replace(bench, repo=replace(bench.repo, worktree=tmp_path / "wt"))
 
     with pytest.raises(NexusError):
-        call(linked, "repo.apply_patch", {"patch": change()})
+        call_tool(linked, "repo.apply_patch", {"patch": change()})
 
     assert (place / "a.txt").read_text() == TEXT
 
 
 def test_186_an_artifact_that_was_changed_is_not_handed_out(place: Path, law: Law) -> None:
     bench = bench_at(place, law)
-    name = call(bench, "artifact.write", {"filename": "logs/x.diff", "content": "approved\n"})["digest"]
+    name = call_tool(bench, "artifact.write", {"filename": "logs/x.diff", "content": "approved\n"})["digest"]
     file = next(path for path in bench.artifacts.rglob("*") if path.is_file())
-    assert artifacts.fetched(bench.artifacts, name) == b"approved\n"
+    assert artifacts.read_artifact(bench.artifacts, name) == b"approved\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o444
     file.unlink()
     file.write_text("swapped\n")
 
     with pytest.raises(VerificationFailed):
-        artifacts.fetched(bench.artifacts, name)
+        artifacts.read_artifact(bench.artifacts, name)
 
 
 def test_078_a_command_has_no_pager_no_editor_and_no_terminal(place: Path, law: Law) -> None:
-    answer = call(bench_at(place, law), "cmd.run", {"argv": ["git", "-p", "log", "-1", "--format=%s"]})
+    answer = call_tool(bench_at(place, law), "cmd.run", {"argv": ["git", "-p", "log", "-1", "--format=%s"]})
 
     assert (answer["status"], answer["output"]) == (0, "first\n")
 
 
 def test_what_a_refusal_says_is_safe_to_show(place: Path, law: Law) -> None:
     with pytest.raises(NexusError) as refused:
-        call(bench_at(place, law), "repo.apply_patch", {"patch": new("x\x1b[2Jy")})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": new("x\x1b[2Jy")})
 
-    assert visible(refused.value.message) == refused.value.message
+    assert make_visible(refused.value.message) == refused.value.message

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import ApprovalNeeded, Conflict, DeniedByPolicy, Invalid, NexusError, VerificationFailed
-from gitnexus.gateway.door import Act, passed
-from gitnexus.gateway.table import call
+from gitnexus.gateway.execute import Act, execute_through_gate
+from gitnexus.gateway.table import call_tool
 from gitnexus.policy.model import CommandRequest, Request
 from tests.conftest import examples, run_git
 from tests.gateway.scene import TEXT, Law, bench_at, everything
@@ -22,7 +22,7 @@ PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
 
 
 def test_an_allowed_action_is_noted_before_and_after(place: Path, law: Law) -> None:
-    call(bench_at(place, law), "cmd.run", {"argv": ["echo", "hello"], "summary": "to greet"})
+    call_tool(bench_at(place, law), "cmd.run", {"argv": ["echo", "hello"], "summary": "to greet"})
 
     assert law.kinds == ["action.proposed", "action.started", "action.completed"]
     assert law.events[0][1]["summary"] == "to greet"
@@ -36,7 +36,7 @@ def test_a_denied_action_names_the_rule_and_an_approval_does_not_reach_over_it(p
     law.open["token-x"] = "sha256:anything"
 
     with pytest.raises(DeniedByPolicy, match="the test's rule") as refused:
-        call(bench_at(place, law), "cmd.run", {"argv": ["touch", "pwned"], "approval": "token-x"})
+        call_tool(bench_at(place, law), "cmd.run", {"argv": ["touch", "pwned"], "approval": "token-x"})
 
     assert refused.value.context["verdict"] == "deny"
     assert not (place / "pwned").exists()
@@ -47,7 +47,7 @@ def test_a_verdict_that_is_none_is_a_denial(place: Path, law: Law) -> None:
     law.verdict = "perhaps"  # type: ignore[assignment]
 
     with pytest.raises(DeniedByPolicy):
-        call(bench_at(place, law), "cmd.run", {"argv": ["touch", "pwned"]})
+        call_tool(bench_at(place, law), "cmd.run", {"argv": ["touch", "pwned"]})
 
     assert not (place / "pwned").exists()
 
@@ -55,28 +55,28 @@ def test_a_verdict_that_is_none_is_a_denial(place: Path, law: Law) -> None:
 def test_where_nobody_can_be_asked_the_digest_is_told_and_a_token_for_it_works_once(place: Path, law: Law) -> None:
     law.verdict = "ask"
     bench = bench_at(place, law)
-    alone = replace(bench, door=replace(bench.door, ask=None))
+    alone = replace(bench, gate=replace(bench.gate, ask=None))
     with pytest.raises(ApprovalNeeded) as waiting:
-        call(alone, "repo.apply_patch", {"patch": PATCH})
+        call_tool(alone, "repo.apply_patch", {"patch": PATCH})
     assert (place / "a.txt").read_text() == TEXT
     assert law.kinds == ["action.proposed", "action.waiting"]
     law.open["later"] = waiting.value.context["digest"]
 
-    call(alone, "repo.apply_patch", {"patch": PATCH, "approval": "later"})
+    call_tool(alone, "repo.apply_patch", {"patch": PATCH, "approval": "later"})
 
     assert (place / "a.txt").read_text() == TEXT.replace("two", "2")
     run_git(place, "checkout", "-q", "a.txt")
     with pytest.raises(VerificationFailed):
-        call(alone, "repo.apply_patch", {"patch": PATCH, "approval": "later"})
+        call_tool(alone, "repo.apply_patch", {"patch": PATCH, "approval": "later"})
     assert (place / "a.txt").read_text() == TEXT
 
 
 def test_a_token_for_one_action_does_not_execute_another(place: Path, law: Law) -> None:
     law.verdict = "ask"
     bench = bench_at(place, law)
-    alone = replace(bench, door=replace(bench.door, ask=None))
+    alone = replace(bench, gate=replace(bench.gate, ask=None))
     with pytest.raises(ApprovalNeeded) as waiting:
-        call(alone, "cmd.run", {"argv": ["touch", "approved"]})
+        call_tool(alone, "cmd.run", {"argv": ["touch", "approved"]})
     others: list[dict[str, Any]] = [
         {"argv": ["touch", "approved", "other"]},
         {"argv": ["touch", "approved"], "cwd": "src"},
@@ -90,11 +90,11 @@ def test_a_token_for_one_action_does_not_execute_another(place: Path, law: Law) 
     for other in others:
         law.open["later"] = waiting.value.context["digest"]
         with pytest.raises(VerificationFailed):
-            call(alone, "cmd.run", {**other, "approval": "later"})
+            call_tool(alone, "cmd.run", {**other, "approval": "later"})
     for changed in ({"run": "run-2"}, {"project": "project-2"}, {"role": "planner"}):
         law.open["later"] = waiting.value.context["digest"]
         with pytest.raises(VerificationFailed):
-            call(replace(alone, **changed), "cmd.run", {"argv": ["touch", "approved"], "approval": "later"})  # type: ignore[arg-type]
+            call_tool(replace(alone, **changed), "cmd.run", {"argv": ["touch", "approved"], "approval": "later"})  # type: ignore[arg-type]
 
     assert everything(place) == before
 
@@ -122,13 +122,13 @@ def test_whatever_else_is_asked_for_runs_with_no_token_but_its_own(argv: list[st
             pair: tuple[Request, Act] = (self.request, lambda: ran.append(self.request.argv) or {})
             return nullcontext(pair)
 
-    from gitnexus.gateway.door import Door
+    from gitnexus.gateway.execute import ExecutionGate
     from tests.gateway.scene import Whole, digest
 
-    door = Door(law, digest, law.spend, str, Whole, law.note, law.ask)
+    door = ExecutionGate(law, digest, law.spend, str, Whole, law.note, law.ask)
     law.open["mine"] = digest(Deed(argv).request)
     try:
-        passed(door, Deed(other), "mine")
+        execute_through_gate(door, Deed(other), "mine")
     except VerificationFailed:
         assert other != argv
     assert ran in ([], [tuple(argv)])
@@ -162,7 +162,7 @@ def test_what_changes_while_a_person_looks_stops_a_patch(
     law.between = lambda: meanwhile(place)
 
     with pytest.raises(Conflict) as refused:
-        call(bench_at(place, law), "repo.apply_patch", {"patch": PATCH})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": PATCH})
 
     assert refused.value.code == 23
     assert "2" not in (place / "a.txt").read_text()
@@ -193,7 +193,7 @@ def test_what_changes_while_a_person_looks_stops_a_command(
     law.between = lambda: meanwhile(place)
 
     with pytest.raises((Conflict, Invalid)):
-        call(bench_at(place, law), "cmd.run", {"argv": ["../tool"], "cwd": "work"})
+        call_tool(bench_at(place, law), "cmd.run", {"argv": ["../tool"], "cwd": "work"})
 
     assert law.spent == []
     assert not any(name in ("ran", "pwned") for _, _, names in os.walk(place) for name in names)
@@ -208,7 +208,7 @@ def test_what_cannot_be_written_down_does_not_happen(place: Path, law: Law) -> N
             raise OSError("no space left on device")
 
     with pytest.raises(OSError, match="no space"):
-        call(replace(bench, door=replace(bench.door, note=full)), "cmd.run", {"argv": ["touch", "ran"]})
+        call_tool(replace(bench, gate=replace(bench.gate, note=full)), "cmd.run", {"argv": ["touch", "ran"]})
 
     assert not (place / "ran").exists()
 
@@ -225,7 +225,7 @@ def test_an_interrupt_leaves_a_note_that_it_may_have_happened(place: Path, law: 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        call(replace(bench, confine=Interrupted()), "cmd.run", {"argv": ["true"]})  # type: ignore[arg-type]
+        call_tool(replace(bench, confine=Interrupted()), "cmd.run", {"argv": ["true"]})  # type: ignore[arg-type]
 
     assert law.kinds == ["action.proposed", "action.started", "action.interrupted"]
     assert law.events[-1][1]["started"] is True
@@ -236,11 +236,11 @@ def test_secrets_are_hidden_in_answers_and_events_and_never_in_what_is_applied(p
     bench = bench_at(place, law)
     patch = PATCH.replace("+2", f"+token = {secret}")
 
-    call(bench, "repo.apply_patch", {"patch": patch, "summary": f"put {secret} in"})
-    printed = call(bench, "cmd.run", {"argv": ["cat", "a.txt"]})
-    shown = [call(bench, "repo.read_file", {"path": "a.txt"}), call(bench, "git.diff", {}),
-             call(bench, "repo.search", {"query": "token"})]  # fmt: skip
-    kept = call(bench, "artifact.write", {"filename": "log", "content": f"it is {secret}"})
+    call_tool(bench, "repo.apply_patch", {"patch": patch, "summary": f"put {secret} in"})
+    printed = call_tool(bench, "cmd.run", {"argv": ["cat", "a.txt"]})
+    shown = [call_tool(bench, "repo.read_file", {"path": "a.txt"}), call_tool(bench, "git.diff", {}),
+             call_tool(bench, "repo.search", {"query": "token"})]  # fmt: skip
+    kept = call_tool(bench, "artifact.write", {"filename": "log", "content": f"it is {secret}"})
 
     assert secret in (place / "a.txt").read_text()
     assert secret not in f"{printed}{shown}{kept}{law.events}"
@@ -248,16 +248,16 @@ def test_secrets_are_hidden_in_answers_and_events_and_never_in_what_is_applied(p
 
 
 def test_output_is_cut_after_it_is_masked(place: Path, law: Law) -> None:
-    answer = call(bench_at(place, law), "cmd.run", {"argv": ["head", "-c", "3000000", "/dev/zero"]})
+    answer = call_tool(bench_at(place, law), "cmd.run", {"argv": ["head", "-c", "3000000", "/dev/zero"]})
 
     assert len(answer["output"]) == 2**20
     assert answer["cut"] == 3_000_000 - 2**20
 
 
 def test_limits_can_only_be_lowered(place: Path, law: Law) -> None:
-    call(bench_at(place, law), "cmd.run", {"argv": ["true"], "seconds": 10**9})
+    call_tool(bench_at(place, law), "cmd.run", {"argv": ["true"], "seconds": 10**9})
     with pytest.raises(NexusError):
-        call(bench_at(place, law), "cmd.run", {"argv": ["true"], "seconds": 0})
+        call_tool(bench_at(place, law), "cmd.run", {"argv": ["true"], "seconds": 0})
 
     request = law.judged[0]
     assert isinstance(request, CommandRequest)
@@ -282,12 +282,12 @@ def test_limits_can_only_be_lowered(place: Path, law: Law) -> None:
 )
 def test_odd_parameters_are_refused_in_words(place: Path, law: Law, tool: str, params: dict[str, Any]) -> None:
     with pytest.raises(NexusError):
-        call(bench_at(place, law), tool, params)
+        call_tool(bench_at(place, law), tool, params)
 
     assert law.judged == []
 
 
 def test_a_summary_of_halves_of_characters_is_noted_as_something_readable(place: Path, law: Law) -> None:
-    call(bench_at(place, law), "cmd.run", {"argv": ["true"], "summary": "\ud83d \udcff"})
+    call_tool(bench_at(place, law), "cmd.run", {"argv": ["true"], "summary": "\ud83d \udcff"})
 
     law.events[0][1]["summary"].encode()

@@ -12,7 +12,7 @@ import pytest
 
 from gitnexus.base.errors import NexusError
 from gitnexus.gateway.paths import why_unwritable
-from gitnexus.gateway.table import call
+from gitnexus.gateway.table import call_tool
 from gitnexus.git import patchtext
 from tests.conftest import run_git
 from tests.gateway.scene import Law, bench_at, diff_of, everything, repository_at
@@ -82,7 +82,7 @@ def refused_as_text(patch: str) -> bool:
         raw = patch.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return True
-    return patchtext.why_refused(raw) is not None
+    return patchtext.why_patch_refused(raw) is not None
 
 
 def attack(place: Path, count: int, chance: random.Random, every: int = 1) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def attack(place: Path, count: int, chance: random.Random, every: int = 1) -> tu
         if number % every:
             continue
         try:
-            call(bench, "repo.apply_patch", {"patch": patch})
+            call_tool(bench, "repo.apply_patch", {"patch": patch})
         except NexusError:
             refused += 1
             assert everything(place) == clean, repr(patch)

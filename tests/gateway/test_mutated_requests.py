@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import NexusError
-from gitnexus.gateway.patching import PatchDeed
-from gitnexus.gateway.table import call
+from gitnexus.gateway.patching import PatchAction
+from gitnexus.gateway.table import call_tool
 from gitnexus.policy.builtin import why_bad_variable
-from gitnexus.policy.request import digest
-from gitnexus.sandbox.environment import ALLOWED, environment
+from gitnexus.policy.request import request_digest
+from gitnexus.sandbox.environment import ALLOWED, command_environment
 from tests.gateway.approved import Room, asked, room_at
 from tests.gateway.scene import everything
 
@@ -97,16 +97,16 @@ def attack_with_a_token(place: Path, count: int, chance: random.Random) -> tuple
         wanted = changed(chance, {**params, "approval": token})
         executed = len(room.executed)
         try:
-            call(bench, "cmd.run", wanted)
+            call_tool(bench, "cmd.run", wanted)
         except NexusError:
             refused += 1
             assert len(room.executed) == executed, wanted
         else:
             assert room.executed[executed:] == [approved], wanted
             token = room.token(approved)
-    call(bench, "cmd.run", {**params, "approval": token})
+    call_tool(bench, "cmd.run", {**params, "approval": token})
     with pytest.raises(NexusError):
-        call(bench, "cmd.run", {**params, "approval": token})
+        call_tool(bench, "cmd.run", {**params, "approval": token})
     assert all(one == approved for one in room.executed)
     assert outside_of(room) == before
     assert sorted(os.listdir(room.place / "sub" / "made")) == ["one"]
@@ -121,7 +121,7 @@ def attack_a_rule(place: Path, count: int, chance: random.Random) -> tuple[int, 
     for _ in range(count):
         wanted = changed(chance, params)
         try:
-            call(bench, "cmd.run", wanted)
+            call_tool(bench, "cmd.run", wanted)
         except NexusError:
             refused += 1
     for request in room.executed:
@@ -152,9 +152,9 @@ def test_a_rule_with_a_slot_lets_nothing_else_run(tmp_path: Path, part: int) -> 
 def test_what_the_sandbox_lets_a_request_set_is_not_refused_by_the_gate() -> None:
     wanted = dict.fromkeys(ALLOWED, "1")
 
-    assert {name: why_bad_variable(name, value) for name, value in environment(wanted, {}).items()} == dict.fromkeys(
-        environment(wanted, {})
-    )
+    assert {
+        name: why_bad_variable(name, value) for name, value in command_environment(wanted, {}).items()
+    } == dict.fromkeys(command_environment(wanted, {}))
 
 
 PATCH = """diff --git a/a.txt b/a.txt
@@ -178,14 +178,14 @@ new file mode 100755
 def bytes_that_do_not_matter(place: Path, step: int, start: int = 0) -> set[int]:
     """Return where a byte of the diff can be another one, and what would be done is still the same."""
     room, raw = room_at(place), PATCH.encode()
-    with PatchDeed(room.bench, raw, "").prepared() as (approved, _):
+    with PatchAction(room.bench, raw, "").prepared() as (approved, _):
         token = room.token(approved)
     found = set()
     for at in range(start, len(raw), step):
         wanted = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
         try:
-            with PatchDeed(room.bench, wanted, "").prepared() as (request, _):
-                room.spend(token, request, digest(request))
+            with PatchAction(room.bench, wanted, "").prepared() as (request, _):
+                room.spend(token, request, request_digest(request))
         except NexusError:
             continue
         assert request == approved, at

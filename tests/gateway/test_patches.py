@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.cards import card_of
 from gitnexus.base.errors import Conflict, DeniedByPolicy, Failed, Invalid, NexusError
-from gitnexus.gateway.table import call
+from gitnexus.gateway.card import build_card
+from gitnexus.gateway.table import call_tool
 from gitnexus.git import discover
-from gitnexus.git.patches import applied
-from gitnexus.policy.grants import Around
+from gitnexus.git.patches import apply_patch
+from gitnexus.policy.grants import GrantContext
 from gitnexus.policy.model import PatchRequest
 from tests.conftest import run_git
 from tests.gateway.scene import TEXT, Law, bench_at, diff_of, everything, repository_at
@@ -73,7 +73,7 @@ def test_what_git_wrote_as_a_patch_comes_into_the_files_as_it_was(
     wanted = everything(place)
     patch = diff_of(place, renames)
 
-    answer = call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+    answer = call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert everything(place) == wanted
     run_git(place, "add", "-A")
@@ -94,7 +94,7 @@ def test_the_trees_are_the_same_in_every_kind_of_repository(tmp_path: Path, obje
     where = place if kind == "plain" else tmp_path / kind
     before = run_git(place, "count-objects", "-v")
 
-    done = applied(discover(where), base, patch.encode())
+    done = apply_patch(discover(where), base, patch.encode())
 
     assert [row.path for row in done.changes] == ["a.txt", "new.txt"]
     assert done.base_tree == run_git(place, "rev-parse", "HEAD^{tree}").strip()
@@ -106,7 +106,7 @@ def test_056_the_result_does_not_depend_on_anybodys_config_or_attributes(place: 
     (place / "a.txt").write_text("one  \n2\t\nthree\nfour\nfive\n")
     patch = diff_of(place).encode()
     base = run_git(place, "rev-parse", "HEAD").strip()
-    plain = applied(discover(place), base, patch)
+    plain = apply_patch(discover(place), base, patch)
     for name, value in (
         ("core.autocrlf", "true"), ("core.eol", "crlf"), ("apply.whitespace", "fix"),
         ("apply.ignoreWhitespace", "change"),
@@ -116,7 +116,7 @@ def test_056_the_result_does_not_depend_on_anybodys_config_or_attributes(place: 
         run_git(place, "config", name, value)
     (place / ".git" / "info" / "attributes").write_text("* text eol=crlf whitespace=fix -diff\n")
 
-    assert applied(discover(place), base, patch) == plain
+    assert apply_patch(discover(place), base, patch) == plain
 
 
 @pytest.mark.parametrize("spoiled", ["a.txt", "new.txt", "src/deep/new.txt"])
@@ -131,7 +131,7 @@ def test_a_file_that_somebody_changed_meanwhile_stops_the_whole_patch(place: Pat
     before = everything(place)
 
     with pytest.raises(Conflict):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert everything(place) == before
     assert law.kinds[-1] == "action.failed"
@@ -154,7 +154,7 @@ def test_what_fails_midway_is_taken_back(place: Path, law: Law, monkeypatch: pyt
 
     monkeypatch.setattr(os, "link", full)
     with pytest.raises(Conflict, match="nothing was changed"):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert everything(place) == before
     assert not (place / "x").exists()
@@ -179,7 +179,7 @@ def test_what_cannot_be_taken_back_is_kept_and_the_place_is_told(
     monkeypatch.setattr(os, "rename", stuck)
     monkeypatch.setattr(os, "link", full)
     with pytest.raises(Failed) as refused:
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     kept = place / str(refused.value.hint).rpartition(" ")[2]
     assert [path.read_text() for path in kept.glob("old-*")] == [TEXT]
@@ -192,7 +192,7 @@ def test_a_patch_for_other_lines_is_a_conflict_and_needs_a_new_approval(place: P
     run_git(place, "commit", "-qam", "moved on")
 
     with pytest.raises(Conflict, match="does not apply") as refused:
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert refused.value.code == 23
     assert law.spent == []
@@ -203,7 +203,7 @@ def test_a_run_lands_a_patch_by_its_own_function_and_the_objects_are_there_then(
     before = everything(place)
     bench = bench_at(place, law, land=lambda git, done: {"landed": done.result_tree})
 
-    answer = call(bench, "repo.apply_patch", {"patch": patch})
+    answer = call_tool(bench, "repo.apply_patch", {"patch": patch})
 
     assert answer["landed"] == answer["resultTree"]
     assert run_git(place, "cat-file", "-p", f"{answer['resultTree']}:a.txt") == "other\n"
@@ -214,7 +214,7 @@ def test_a_run_lands_a_patch_by_its_own_function_and_the_objects_are_there_then(
 @pytest.mark.parametrize("patch", ["", "hello\n", "diff --git a/a.txt b/a.txt\n"])
 def test_what_is_no_patch_is_refused(place: Path, law: Law, patch: str) -> None:
     with pytest.raises(Invalid):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
 
 def test_a_denied_file_cannot_be_found_out_by_trying_hunks_on_it(place: Path, law: Law) -> None:
@@ -224,7 +224,7 @@ def test_a_denied_file_cannot_be_found_out_by_trying_hunks_on_it(place: Path, la
 
     for patch in (right, wrong):
         with pytest.raises(DeniedByPolicy) as refused:
-            call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+            call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
         said.append(refused.value.message)
 
     assert said[0] == said[1]
@@ -236,7 +236,7 @@ SECRET_LINE = "DATABASE=verysecretvalue"
 
 def test_an_error_of_any_kind_is_one_that_people_can_read(place: Path, law: Law) -> None:
     with pytest.raises(NexusError):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": "\ud83d"})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": "\ud83d"})
 
 
 def test_026_040_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: Path, law: Law) -> None:
@@ -245,7 +245,7 @@ def test_026_040_the_gate_is_told_where_a_link_leads_and_what_is_binary(place: P
     (place / "src" / "up").symlink_to("../a.txt")
     (place / "data.bin").unlink()
 
-    call(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
+    call_tool(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
 
     request = law.judged[0]
     assert isinstance(request, PatchRequest)
@@ -258,10 +258,10 @@ def test_040_a_card_tells_type_size_and_hash_of_what_no_diff_shows(place: Path, 
     (place / "data.bin").write_bytes(b"\x7fELF" + bytes(9))
     (place / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(92))
     ids = run_git(place, "hash-object", "data.bin", "logo.png").split()
-    call(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
+    call_tool(bench_at(place, law), "repo.apply_patch", {"patch": diff_of(place)})
     request = law.judged[0]
 
-    shown = card_of(discover(place), request, law.decide(request), "default", "", Around(""))
+    shown = build_card(discover(place), request, law.decide(request), "default", "", GrantContext(""))
 
     assert [(row.path, row.what) for row in shown.files] == [
         ("data.bin", f"changed, binary, Linux program (ELF), 13 bytes, blob {ids[0]}"),
@@ -277,7 +277,7 @@ def test_a_patch_does_not_take_a_folder_away_from_under_a_hidden_file(place: Pat
     patch = "diff --git a/conf b/conf\nnew file mode 100644\n--- /dev/null\n+++ b/conf\n@@ -0,0 +1 @@\n+x\n"
 
     with pytest.raises(NexusError):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert (place / "conf" / ".env").read_text() == "X=1\n"
 
@@ -287,7 +287,7 @@ def test_a_hidden_file_made_anew_is_shown_to_the_gate(place: Path, law: Law) -> 
     patch = "diff --git a/.env b/.env\nnew file mode 100644\n--- /dev/null\n+++ b/.env\n@@ -0,0 +1 @@\n+x\n"
 
     with pytest.raises(DeniedByPolicy):
-        call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+        call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     request = law.judged[0]
     assert isinstance(request, PatchRequest)
@@ -300,6 +300,6 @@ def test_what_is_public_under_another_name_is_no_secret(place: Path, law: Law) -
     run_git(place, "commit", "-qm", "told")
     patch = "diff --git a/example.txt b/copy.txt\nsimilarity index 100%\ncopy from example.txt\ncopy to copy.txt\n"
 
-    call(bench_at(place, law), "repo.apply_patch", {"patch": patch})
+    call_tool(bench_at(place, law), "repo.apply_patch", {"patch": patch})
 
     assert (place / "copy.txt").read_text() == (place / ".env").read_text()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.gateway.table import call
+from gitnexus.gateway.table import call_tool
 from tests.conftest import run_git
 from tests.gateway.scene import TEXT, Law, bench_at
 
@@ -18,7 +18,7 @@ SHOWN = [".gitignore", "a.txt", "data.bin", "link", "src/main.py"]
 
 @pytest.mark.parametrize("revision", ["", "HEAD", "main"])
 def test_a_listing_holds_the_files_but_not_the_denied_ones(place: Path, law: Law, revision: str) -> None:
-    answer = call(bench_at(place, law), "repo.list_tree", {"revision": revision})
+    answer = call_tool(bench_at(place, law), "repo.list_tree", {"revision": revision})
 
     assert [row["path"] for row in answer["entries"]] == SHOWN
     assert answer["entries"][1] == {"path": "a.txt", "kind": "file", "size": len(TEXT)}
@@ -31,8 +31,8 @@ def test_a_listing_holds_the_files_but_not_the_denied_ones(place: Path, law: Law
 def test_a_listing_can_be_had_in_pages_and_below_a_folder(place: Path, law: Law, revision: str) -> None:
     bench = bench_at(place, law)
 
-    page = call(bench, "repo.list_tree", {"revision": revision, "offset": 1, "limit": 2})
-    below = call(bench, "repo.list_tree", {"revision": revision, "path": "src/"})
+    page = call_tool(bench, "repo.list_tree", {"revision": revision, "offset": 1, "limit": 2})
+    below = call_tool(bench, "repo.list_tree", {"revision": revision, "path": "src/"})
 
     assert [row["path"] for row in page["entries"]] == ["a.txt", "data.bin"]
     assert page["more"] is True
@@ -47,8 +47,8 @@ def test_ignored_is_what_the_commit_says_and_not_what_was_written_since(place: P
     (place / "build.log").write_text("x\n")
     bench = bench_at(place, law)
 
-    listed = [row["path"] for row in call(bench, "repo.list_tree", {})["entries"]]
-    changed = call(bench, "git.status", {})["changes"]
+    listed = [row["path"] for row in call_tool(bench, "repo.list_tree", {})["entries"]]
+    changed = call_tool(bench, "git.status", {})["changes"]
 
     assert "payload.py" in listed
     assert not {"ignored/x", "build.log"} & set(listed)
@@ -59,9 +59,9 @@ def test_ignored_is_what_the_commit_says_and_not_what_was_written_since(place: P
 def test_a_file_is_read_line_by_line(place: Path, law: Law, revision: str) -> None:
     bench = bench_at(place, law)
 
-    whole = call(bench, "repo.read_file", {"path": "a.txt", "revision": revision})
-    some = call(bench, "repo.read_file", {"path": "a.txt", "revision": revision, "offset": 2, "limit": 2})
-    past = call(bench, "repo.read_file", {"path": "a.txt", "revision": revision, "offset": 99})
+    whole = call_tool(bench, "repo.read_file", {"path": "a.txt", "revision": revision})
+    some = call_tool(bench, "repo.read_file", {"path": "a.txt", "revision": revision, "offset": 2, "limit": 2})
+    past = call_tool(bench, "repo.read_file", {"path": "a.txt", "revision": revision, "offset": 99})
 
     assert whole["text"] == "one\ntwo\nthree\nfour\nfive"
     assert (whole["total"], whole["more"]) == (5, False)
@@ -74,15 +74,15 @@ def test_a_long_file_and_a_long_line_are_cut_and_say_so(place: Path, law: Law) -
     (place / "wide.txt").write_text("x" * 1_000_000)
     bench = bench_at(place, law)
 
-    long = call(bench, "repo.read_file", {"path": "long.txt"})
-    wide = call(bench, "repo.read_file", {"path": "wide.txt"})
+    long = call_tool(bench, "repo.read_file", {"path": "long.txt"})
+    wide = call_tool(bench, "repo.read_file", {"path": "wide.txt"})
 
     assert (long["lines"], long["more"]) == (2000, True)
     assert len(wide["text"]) <= 256 * 1024
 
 
 def test_a_binary_file_is_named_so_and_not_shown(place: Path, law: Law) -> None:
-    assert call(bench_at(place, law), "repo.read_file", {"path": "data.bin"}) == {
+    assert call_tool(bench_at(place, law), "repo.read_file", {"path": "data.bin"}) == {
         "path": "data.bin", "size": 1024, "binary": True,
     }  # fmt: skip
 
@@ -90,16 +90,16 @@ def test_a_binary_file_is_named_so_and_not_shown(place: Path, law: Law) -> None:
 def test_a_link_inside_is_followed_on_disk(place: Path, law: Law) -> None:
     (place / "deep").symlink_to("src/../src")
 
-    assert call(bench_at(place, law), "repo.read_file", {"path": "link"})["text"] == "print('hello')"
-    assert call(bench_at(place, law), "repo.read_file", {"path": "deep/main.py"})["text"] == "print('hello')"
+    assert call_tool(bench_at(place, law), "repo.read_file", {"path": "link"})["text"] == "print('hello')"
+    assert call_tool(bench_at(place, law), "repo.read_file", {"path": "deep/main.py"})["text"] == "print('hello')"
 
 
 @pytest.mark.parametrize("path", ["nothing", "src/nothing", "a.txt/x", "src"])
 def test_what_is_no_file_is_named(place: Path, law: Law, path: str) -> None:
     with pytest.raises((NotFound, Invalid)):
-        call(bench_at(place, law), "repo.read_file", {"path": path})
+        call_tool(bench_at(place, law), "repo.read_file", {"path": path})
     with pytest.raises((NotFound, Invalid)):
-        call(bench_at(place, law), "repo.read_file", {"path": path, "revision": "HEAD"})
+        call_tool(bench_at(place, law), "repo.read_file", {"path": path, "revision": "HEAD"})
 
 
 SEARCHES: list[tuple[dict[str, Any], list[tuple[str, int]]]] = [
@@ -118,7 +118,7 @@ SEARCHES: list[tuple[dict[str, Any], list[tuple[str, int]]]] = [
 def test_a_search_finds_lines(
     place: Path, law: Law, params: dict[str, Any], hits: list[tuple[str, int]], revision: str
 ) -> None:
-    answer = call(bench_at(place, law), "repo.search", {**params, "revision": revision})
+    answer = call_tool(bench_at(place, law), "repo.search", {**params, "revision": revision})
 
     assert [(hit["path"], hit["line"]) for hit in answer["hits"]] == hits
 
@@ -128,14 +128,14 @@ def test_a_search_is_bounded_and_no_pattern_makes_it_slow(place: Path, law: Law)
     (place / "evil.txt").write_text("a" * 5000 + "!\n")
     bench = bench_at(place, law)
 
-    answer = call(bench, "repo.search", {"query": "needle"})
-    slow = call(bench, "repo.search", {"query": "^(a+)+$", "regex": True})
+    answer = call_tool(bench, "repo.search", {"query": "needle"})
+    slow = call_tool(bench, "repo.search", {"query": "^(a+)+$", "regex": True})
 
     assert (len(answer["hits"]), answer["more"]) == (200, True)
     assert slow["hits"] == []
     for query in ("(", "a\nb", "", "\ud83d", "(?P<x>"):
         with pytest.raises(Invalid):
-            call(bench, "repo.search", {"query": query, "regex": True})
+            call_tool(bench, "repo.search", {"query": query, "regex": True})
 
 
 def test_a_line_of_a_private_key_is_not_found_by_itself(place: Path, law: Law) -> None:
@@ -147,10 +147,10 @@ def test_a_line_of_a_private_key_is_not_found_by_itself(place: Path, law: Law) -
     def key_hidden(text: str) -> str:
         return re.sub("-----BEGIN.*-----", "[private key]", text, flags=re.DOTALL)
 
-    bench = replace(bench, door=replace(bench.door, mask=key_hidden))
+    bench = replace(bench, gate=replace(bench.gate, mask=key_hidden))
 
-    assert body not in str(call(bench, "repo.search", {"query": "MIIEvQ"}))
-    assert body not in str(call(bench, "repo.read_file", {"path": "notes.txt", "offset": 2}))
+    assert body not in str(call_tool(bench, "repo.search", {"query": "MIIEvQ"}))
+    assert body not in str(call_tool(bench, "repo.read_file", {"path": "notes.txt", "offset": 2}))
 
 
 def test_the_status_tells_every_kind_of_change_and_what_fits_into_no_tree(place: Path, law: Law) -> None:
@@ -163,7 +163,7 @@ def test_the_status_tells_every_kind_of_change_and_what_fits_into_no_tree(place:
     (place / "nested").mkdir()
     run_git(place / "nested", "init", "-q")
 
-    answer = call(bench_at(place, law), "git.status", {})
+    answer = call_tool(bench_at(place, law), "git.status", {})
 
     assert answer["changes"] == [
         {"path": "a.txt", "change": "deleted"},
@@ -178,11 +178,11 @@ def test_the_diff_of_the_worktree_is_a_patch_that_applies(place: Path, law: Law)
     (place / "a.txt").write_text(TEXT.replace("two", "2"))
     (place / "new.txt").write_text("new\n")
     bench = bench_at(place, law)
-    patch = call(bench, "git.diff", {})["diff"]
+    patch = call_tool(bench, "git.diff", {})["diff"]
     run_git(place, "checkout", "-q", "a.txt")
     (place / "new.txt").unlink()
 
-    call(bench, "repo.apply_patch", {"patch": patch})
+    call_tool(bench, "repo.apply_patch", {"patch": patch})
 
     assert (place / "a.txt").read_text() == TEXT.replace("two", "2")
     assert (place / "new.txt").read_text() == "new\n"
@@ -194,20 +194,20 @@ def test_before_the_first_commit_there_is_only_the_disk(tmp_path: Path, law: Law
     (tmp_path / "fresh" / "x").write_text("x\n")
     bench = bench_at(tmp_path / "fresh", law)
 
-    assert [row["path"] for row in call(bench, "repo.list_tree", {})["entries"]] == ["x"]
-    assert call(bench, "cmd.run", {"argv": ["true"]})["status"] == 0
+    assert [row["path"] for row in call_tool(bench, "repo.list_tree", {})["entries"]] == ["x"]
+    assert call_tool(bench, "cmd.run", {"argv": ["true"]})["status"] == 0
     for tool in ("git.status", "git.diff"):
         with pytest.raises(NotFound):
-            call(bench, tool, {})
+            call_tool(bench, tool, {})
 
 
 def test_a_bare_repository_is_read_by_its_commits(place: Path, law: Law, tmp_path: Path) -> None:
     run_git(place, "clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
     bench = bench_at(tmp_path / "bare.git", law)
 
-    assert call(bench, "repo.read_file", {"path": "a.txt", "revision": "main"})["total"] == 5
+    assert call_tool(bench, "repo.read_file", {"path": "a.txt", "revision": "main"})["total"] == 5
     with pytest.raises(Invalid, match="bare"):
-        call(bench, "repo.read_file", {"path": "a.txt"})
+        call_tool(bench, "repo.read_file", {"path": "a.txt"})
 
 
 @pytest.mark.parametrize("revision", ["", "HEAD"])
@@ -219,13 +219,13 @@ def test_names_that_are_no_utf_8_are_spelled_out_and_hurt_nobody(place: Path, la
     run_git(place, "commit", "-qm", "latin")
     bench = bench_at(place, law)
 
-    listed = [row["path"] for row in call(bench, "repo.list_tree", {"revision": revision})["entries"]]
-    hits = call(bench, "repo.search", {"query": "needle", "revision": revision})["hits"]
-    read = call(bench, "repo.read_file", {"path": os.fsdecode(b"caf\xe9.txt"), "revision": revision})
+    listed = [row["path"] for row in call_tool(bench, "repo.list_tree", {"revision": revision})["entries"]]
+    hits = call_tool(bench, "repo.search", {"query": "needle", "revision": revision})["hits"]
+    read = call_tool(bench, "repo.read_file", {"path": os.fsdecode(b"caf\xe9.txt"), "revision": revision})
     (place / os.fsdecode(b"caf\xe9.txt")).unlink()
 
     assert "caf\\xe9.txt" in listed
     assert [hit["path"] for hit in hits] == ["caf\\xe9.txt"]
     assert read["text"] == "needle"
-    assert call(bench, "git.status", {})["changes"] == [{"path": "caf\\xe9.txt", "change": "deleted"}]
-    assert "-needle" in call(bench, "git.diff", {})["diff"]
+    assert call_tool(bench, "git.status", {})["changes"] == [{"path": "caf\\xe9.txt", "change": "deleted"}]
+    assert "-needle" in call_tool(bench, "git.diff", {})["diff"]

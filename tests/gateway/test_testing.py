@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.gateway.table import call
+from gitnexus.gateway.table import call_tool
 from tests.gateway.scene import Law, bench_at
 
 
@@ -35,7 +35,7 @@ class Words:
 def test_095_a_run_is_good_only_if_a_test_passed_and_none_failed(place: Path, law: Law, output: str, ok: bool) -> None:
     (place / "-numbers").write_text(output)
 
-    answer = call(bench_at(place, law, runners={"words": Words()}), "tests.run", {"files": ["-numbers"]})
+    answer = call_tool(bench_at(place, law, runners={"words": Words()}), "tests.run", {"files": ["-numbers"]})
 
     assert answer["argv"] == ["cat", "./-numbers"]
     assert (answer["ok"], answer["runner"]) == (ok, "words")
@@ -45,16 +45,16 @@ def test_095_a_run_is_good_only_if_a_test_passed_and_none_failed(place: Path, la
 def test_a_command_of_ones_own_counts_by_its_status(place: Path, law: Law) -> None:
     bench = bench_at(place, law)
 
-    assert call(bench, "tests.run", {"argv": ["true"]})["ok"] is True
-    assert call(bench, "tests.run", {"argv": ["false"]})["ok"] is False
-    assert "passed" not in call(bench, "tests.run", {"argv": ["true"]})
+    assert call_tool(bench, "tests.run", {"argv": ["true"]})["ok"] is True
+    assert call_tool(bench, "tests.run", {"argv": ["false"]})["ok"] is False
+    assert "passed" not in call_tool(bench, "tests.run", {"argv": ["true"]})
 
 
 def test_without_a_runner_that_fits_nothing_is_run(place: Path, law: Law) -> None:
     with pytest.raises(NotFound):
-        call(bench_at(place, law), "tests.run", {})
+        call_tool(bench_at(place, law), "tests.run", {})
     with pytest.raises(Invalid):
-        call(bench_at(place, law, runners={"words": Words()}), "tests.run", {"runner": "other"})
+        call_tool(bench_at(place, law, runners={"words": Words()}), "tests.run", {"runner": "other"})
     with pytest.raises(Invalid):
-        call(bench_at(place, law, runners={"words": Words()}), "tests.run", {"files": ["../x"]})
+        call_tool(bench_at(place, law, runners={"words": Words()}), "tests.run", {"files": ["../x"]})
     assert law.judged == []

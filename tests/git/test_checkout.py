@@ -8,7 +8,7 @@ import pytest
 
 from gitnexus.base.errors import Conflict
 from gitnexus.git import discover
-from gitnexus.git.checkout import added, emptied, filled, is_filled
+from gitnexus.git.checkout import add_worktree, empty_worktree, fill_worktree, is_worktree_filled
 from tests.conftest import run_git
 
 BRANCH = "refs/heads/nexus/r1"
@@ -19,7 +19,7 @@ def base_of(repository: Path) -> str:
 
 
 def made(repository: Path, place: Path) -> None:
-    added(discover(repository), place, BRANCH, base_of(repository), "r1")
+    add_worktree(discover(repository), place, BRANCH, base_of(repository), "r1")
 
 
 def half_administered(admin: Path, place: Path) -> None:
@@ -91,9 +91,40 @@ def test_what_a_kill_left_of_a_worktree_is_made_whole(
     assert (place / "readme.txt").read_text() == "hello\n"
     assert run_git(place, "status", "--porcelain", "--branch") == "## nexus/r1\n"
     assert [path.name for path in (repository / ".git" / "worktrees").iterdir()] == ["r1"]
-    assert is_filled(discover(place))
+    assert is_worktree_filled(discover(place))
     assert run_git(repository, "fsck", "--strict") == ""
     run_git(place, "commit", "-q", "--allow-empty", "-m", "more")
+
+
+def test_no_moment_of_adding_a_worktree_leaves_a_head_that_git_cannot_read(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads: list[str] = []
+    rename = Path.rename
+
+    def look(path: Path, target: Path) -> Path:
+        heads.extend(one.read_text() for one in (repository / ".git" / "worktrees").glob("*/HEAD"))
+        moved = rename(path, target)
+        heads.extend(one.read_text() for one in (repository / ".git" / "worktrees").glob("*/HEAD"))
+        return moved
+
+    monkeypatch.setattr(Path, "rename", look)
+
+    made(repository, tmp_path / "r1")
+
+    assert heads == [f"ref: {BRANCH}\n"]
+    listed = run_git(repository, "worktree", "list", "--porcelain")
+    assert f"worktree {tmp_path / 'r1'}\nHEAD {base_of(repository)}\nbranch {BRANCH}\nlocked" in listed
+
+
+def test_a_repository_with_settings_by_worktree_is_left_to_git(repository: Path, tmp_path: Path) -> None:
+    run_git(repository, "config", "extensions.worktreeConfig", "true")
+    run_git(repository, "config", "--worktree", "core.abbrev", "9")
+
+    made(repository, tmp_path / "r1")
+
+    assert run_git(tmp_path / "r1", "config", "core.abbrev") == "9\n"
+    assert run_git(tmp_path / "r1", "status", "--porcelain", "--branch") == "## nexus/r1\n"
 
 
 def test_a_link_that_is_gone_is_written_anew_and_the_work_beside_it_stays(repository: Path, tmp_path: Path) -> None:
@@ -126,8 +157,8 @@ def test_an_emptied_worktree_has_all_of_it_elsewhere(repository: Path, tmp_path:
     (place / "link").symlink_to("/nowhere")
     repo = discover(place)
 
-    emptied(repo, aside)
-    filled(repo, base_of(repository))
+    empty_worktree(repo, aside)
+    fill_worktree(repo, base_of(repository))
 
     assert sorted(path.name for path in place.iterdir()) == [".git", "readme.txt"]
     assert sorted(path.name for path in aside.iterdir()) == ["link", "new", "readme.txt"]

@@ -6,8 +6,8 @@ import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.git import Author, discover
-from gitnexus.git.commits import Range, log, range_of, write
-from gitnexus.git.private import private
+from gitnexus.git.commits import CommitRange, iterate_commits, parse_commit_range, write_commit_object
+from gitnexus.git.private import private_git
 from tests.conftest import run_git
 
 MESSAGES = ["plain\n", "no newline at the end", "a\n\nb\n\n---\nc\n", "\x1b[31mred\n", "ümläut\u2028x\n", "\ttab\r\n",
@@ -18,14 +18,16 @@ def test_a_range_comes_back_whole_parents_first_with_their_trees(repository: Pat
     base = run_git(repository, "rev-parse", "HEAD").strip()
     tree = run_git(repository, "rev-parse", "HEAD^{tree}").strip()
     empty = run_git(repository, "mktree").strip()
-    with private(discover(repository)) as git:
+    with private_git(discover(repository)) as git:
         tip, made = base, []
         for at, text in enumerate(MESSAGES):
-            tip = write(git, empty if at % 2 else tree, [tip], text, Author("agent", "a@b", 1), Author("me", "m@b", 2))
+            tip = write_commit_object(
+                git, empty if at % 2 else tree, [tip], text, Author("agent", "a@b", 1), Author("me", "m@b", 2)
+            )
             made.append(tip)
-        merge = write(git, tree, [tip, base], "merge\n", Author("me", "m@b", 3))
-        rows = list(log(git, Range(merge, (base,))))
-        last = list(log(git, Range(merge), most=2))
+        merge = write_commit_object(git, tree, [tip, base], "merge\n", Author("me", "m@b", 3))
+        rows = list(iterate_commits(git, CommitRange(merge, (base,))))
+        last = list(iterate_commits(git, CommitRange(merge), most=2))
 
     assert [row.id for row in rows] == [*made, merge]
     assert [row.message for row in rows[:-1]] == MESSAGES
@@ -39,8 +41,8 @@ def test_a_range_comes_back_whole_parents_first_with_their_trees(repository: Pat
 
 def test_a_name_cannot_write_a_line_of_its_own(repository: Path) -> None:
     tree = run_git(repository, "rev-parse", "HEAD^{tree}").strip()
-    with private(discover(repository)) as git:
-        made = write(git, tree, [], "x\n", Author("a\ngpgsig evil <x>", "m>\n<@b", 1))
+    with private_git(discover(repository)) as git:
+        made = write_commit_object(git, tree, [], "x\n", Author("a\ngpgsig evil <x>", "m>\n<@b", 1))
 
     assert run_git(repository, "log", "-1", "--format=%an|%ae", made) == "agpgsig evil x|m@b\n"
 
@@ -48,16 +50,16 @@ def test_a_name_cannot_write_a_line_of_its_own(repository: Path) -> None:
 def test_what_is_not_there_or_no_id_is_refused(repository: Path) -> None:
     tree = run_git(repository, "rev-parse", "HEAD^{tree}").strip()
     who = Author("a", "b", 1)
-    with private(discover(repository)) as git:
+    with private_git(discover(repository)) as git:
         for bad, error in (("--help", Invalid), ("HEAD", Invalid), ("0" * 40, NotFound)):
             with pytest.raises(error):
-                write(git, bad, [], "x", who)
+                write_commit_object(git, bad, [], "x", who)
         with pytest.raises(NotFound):
-            write(git, tree, [tree], "x", who)
+            write_commit_object(git, tree, [tree], "x", who)
         with pytest.raises(Invalid):
-            write(git, tree, [], "x\0y", who)
+            write_commit_object(git, tree, [], "x\0y", who)
         with pytest.raises(Invalid):
-            list(log(git, Range("--all")))
+            list(iterate_commits(git, CommitRange("--all")))
 
 
 def test_a_range_is_read_as_people_write_it(repository: Path) -> None:
@@ -65,8 +67,11 @@ def test_a_range_is_read_as_people_write_it(repository: Path) -> None:
     run_git(repository, "commit", "-q", "--allow-empty", "-m", "second")
     second = run_git(repository, "rev-parse", "HEAD").strip()
     repo = discover(repository)
-    with private(repo) as git:
-        found = [range_of(repo, git, text) for text in ("HEAD~1..HEAD", f"{first}..", "main^..main", "@", first[:10])]
+    with private_git(repo) as git:
+        found = [
+            parse_commit_range(repo, git, text)
+            for text in ("HEAD~1..HEAD", f"{first}..", "main^..main", "@", first[:10])
+        ]
 
-    both = Range(second, (first,))
-    assert found == [both, both, both, Range(second), Range(first)]
+    both = CommitRange(second, (first,))
+    assert found == [both, both, both, CommitRange(second), CommitRange(first)]

@@ -7,7 +7,7 @@ import pytest
 from gitnexus.base.errors import Failed, NotFound
 from gitnexus.git import discover
 from gitnexus.git.child import clean_environment
-from gitnexus.git.worktrees import worktrees
+from gitnexus.git.worktrees import list_worktrees
 from tests.conftest import run_git
 
 
@@ -26,15 +26,15 @@ def test_a_linked_worktree_has_its_own_git_folder_and_shares_the_common_one(repo
 
     assert linked.is_linked
     assert linked.common_dir == main.common_dir
-    assert linked.main_place == main.main_place == repository
-    assert [tree.path for tree in worktrees(linked)] == [tree.path for tree in worktrees(main)]
+    assert linked.main_folder == main.main_folder == repository
+    assert [tree.path for tree in list_worktrees(linked)] == [tree.path for tree in list_worktrees(main)]
 
 
 def test_a_bare_repository_has_no_worktree(tmp_path: Path) -> None:
     run_git(tmp_path, "init", "-q", "--bare", "b.git")
 
     assert discover(tmp_path / "b.git").worktree is None
-    assert discover(tmp_path / "b.git").place == tmp_path / "b.git"
+    assert discover(tmp_path / "b.git").folder == tmp_path / "b.git"
 
 
 def test_a_worktree_of_a_bare_repository_is_found(repository: Path, tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_a_worktree_of_a_bare_repository_is_found(repository: Path, tmp_path: Pa
     found = discover(tmp_path / "w")
 
     assert found.worktree == tmp_path / "w"
-    assert found.main_place == tmp_path / "b.git"
-    assert [tree.path for tree in worktrees(found)] == [tmp_path / "w"]
+    assert found.main_folder == tmp_path / "b.git"
+    assert [tree.path for tree in list_worktrees(found)] == [tmp_path / "w"]
 
 
 def test_a_submodule_is_a_repository_of_its_own(repository: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.git import discover
-from gitnexus.git.hookfiles import EVENTS, install, status, uninstall
+from gitnexus.git.hookfiles import EVENTS, hook_statuses, install_hooks, uninstall_hooks
 from tests.conftest import run_git
 
 PRE_COMMIT = """#!/usr/bin/env bash
@@ -24,20 +24,20 @@ def written(path: Path, text: str, mode: int = 0o755) -> Path:
 
 
 def how(place: Path) -> dict[str, str]:
-    return {hook.event: hook.how for hook in status(discover(place))}
+    return {hook.event: hook.how for hook in hook_statuses(discover(place))}
 
 
 def test_every_event_is_installed_twice_is_once_and_uninstall_leaves_nothing(repository: Path) -> None:
     folder = repository / ".git" / "hooks"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
-    install(discover(repository))
+    install_hooks(discover(repository))
     once = {path.name: path.read_bytes() for path in folder.iterdir()}
-    install(discover(repository))
+    install_hooks(discover(repository))
 
     assert how(repository) == dict.fromkeys(EVENTS, "file")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == once
-    assert uninstall(discover(repository)) == list(EVENTS)
+    assert uninstall_hooks(discover(repository)) == list(EVENTS)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -48,7 +48,7 @@ OWN = "#!/bin/sh\nset -eu\necho mine >>ran\nexec true\n"
 def test_somebodys_shell_hook_stays_below_ours_and_comes_back_to_the_byte(repository: Path, text: str) -> None:
     hook = written(repository / ".git" / "hooks" / "pre-commit", text, 0o750)
 
-    install(discover(repository))
+    install_hooks(discover(repository))
     first, _, rest = text.partition("\n")
     assert how(repository)["pre-commit"] == "file"
     assert hook.read_text().startswith(f"{first}\n# >>> git nexus >>>\n")
@@ -56,13 +56,13 @@ def test_somebodys_shell_hook_stays_below_ours_and_comes_back_to_the_byte(reposi
     assert hook.stat().st_mode & 0o777 == 0o750
     run_git(repository, "commit", "-q", "--allow-empty", "-m", "x")
 
-    uninstall(discover(repository))
+    uninstall_hooks(discover(repository))
     assert hook.read_text() == text
 
 
 def test_their_hook_really_runs_and_can_still_refuse(repository: Path) -> None:
     written(repository / ".git" / "hooks" / "pre-commit", "#!/bin/sh\nset -eu\necho mine >>ran\nexit 3\n")
-    install(discover(repository))
+    install_hooks(discover(repository))
 
     with pytest.raises(AssertionError):
         run_git(repository, "commit", "-q", "--allow-empty", "-m", "x")
@@ -83,7 +83,7 @@ def test_a_hook_that_cannot_hold_our_block_is_left_and_the_line_told(
 ) -> None:
     hook = written(repository / ".git" / "hooks" / "pre-commit", text, mode)
 
-    told = install(discover(repository))[0]
+    told = install_hooks(discover(repository))[0]
 
     assert told.how == "manual"
     assert why in (told.advice or "")
@@ -95,7 +95,7 @@ def test_a_linked_hook_is_not_written_through(repository: Path, tmp_path: Path) 
     real = written(tmp_path / "shared", "#!/bin/sh\n:\n")
     (repository / ".git" / "hooks" / "pre-commit").symlink_to(real)
 
-    assert install(discover(repository))[0].how == "manual"
+    assert install_hooks(discover(repository))[0].how == "manual"
     assert real.read_text() == "#!/bin/sh\n:\n"
 
 
@@ -103,7 +103,7 @@ def test_a_folder_of_this_repository_named_by_hooks_path_gets_the_block(reposito
     run_git(repository, "config", "core.hooksPath", ".my hooks")
     (repository / ".my hooks").mkdir()
 
-    install(discover(repository))
+    install_hooks(discover(repository))
 
     assert how(repository) == dict.fromkeys(EVENTS, "file")
     assert run_git(repository, "config", "core.hooksPath").strip() == ".my hooks"
@@ -114,7 +114,7 @@ def test_a_folder_that_serves_other_repositories_is_not_touched(repository: Path
     (tmp_path / "everybody").mkdir()
     run_git(repository, "config", "--global", "core.hooksPath", str(tmp_path / "everybody"))
 
-    told = install(discover(repository))
+    told = install_hooks(discover(repository))
 
     assert {hook.how for hook in told} == {"manual"}
     assert list((tmp_path / "everybody").iterdir()) == []
@@ -126,7 +126,7 @@ def test_a_tracked_hook_is_not_touched(repository: Path) -> None:
     run_git(repository, "add", ".")
     run_git(repository, "commit", "-qm", "hooks")
 
-    told = {hook.event: hook for hook in install(discover(repository))}
+    told = {hook.event: hook for hook in install_hooks(discover(repository))}
 
     assert told["pre-commit"].how == "manual"
     assert hook.read_text() == "#!/bin/sh\n:\n"
@@ -136,7 +136,7 @@ def test_husky_gets_its_line_and_no_file_of_its_is_touched(repository: Path) -> 
     written(repository / ".husky" / "_" / "pre-commit", '#!/usr/bin/env sh\n. "$(dirname "$0")/h"')
     run_git(repository, "config", "core.hooksPath", ".husky/_")
 
-    told = install(discover(repository))[0]
+    told = install_hooks(discover(repository))[0]
 
     assert told.how == "manual"
     assert told.advice == (
@@ -145,7 +145,7 @@ def test_husky_gets_its_line_and_no_file_of_its_is_touched(repository: Path) -> 
 
 
 def test_a_moved_repository_keeps_its_hooks(repository: Path, tmp_path: Path) -> None:
-    install(discover(repository))
+    install_hooks(discover(repository))
     (repository / ".git" / "nexus" / "lock").touch()
     moved = tmp_path / "moved"
     repository.rename(moved)

@@ -13,6 +13,7 @@ from gitnexus.git.loose import is_plainly_written
 from gitnexus.git.native import NativeObjects
 from gitnexus.git.plumbing import PlumbingObjects
 from tests.conftest import examples, run_git
+from tests.waiting import age_lock
 
 WHO = Author("Ada Lövelace", "ada@example.com", 1_700_000_000, 90)
 REF = "refs/nexus/state"
@@ -118,12 +119,26 @@ def test_a_ref_whose_lock_is_held_says_so_and_moves_nothing(objects: Objects, re
     first = commit(objects, [], {"a": b"1"})
     second = commit(objects, [first], {"a": b"2"})
     objects.swap(REF, None, first, "begin")
-    (repository / ".git" / f"{REF}.lock").touch()
 
-    with pytest.raises(RefLocked):
+    with (repository / ".git" / f"{REF}.lock").open("w"), pytest.raises(RefLocked):
         objects.swap(REF, first, second, "on")
 
     assert objects.tip(REF) == first
+
+
+def test_a_lock_that_a_killed_git_left_a_moment_ago_is_waited_for_and_broken(
+    objects: Objects, repository: Path
+) -> None:
+    first = commit(objects, [], {"a": b"1"})
+    second = commit(objects, [first], {"a": b"2"})
+    objects.swap(REF, None, first, "begin")
+    left = repository / ".git" / f"{REF}.lock"
+    left.touch()
+    age_lock(left)
+
+    assert objects.swap(REF, first, second, "on")
+
+    assert objects.tip(REF) == second
 
 
 def test_a_branch_of_the_same_name_is_not_mistaken_for_the_ref(objects: Objects, repository: Path) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from gitnexus.git import discover
-from gitnexus.git.ondisk import OnDisk, worktree_tree
-from gitnexus.git.private import private
+from gitnexus.git.private import private_git
+from gitnexus.git.worktree_tree import WorktreeContent, write_worktree_tree
 from tests.conftest import run_git
 
 
-def seen(place: Path) -> OnDisk:
+def seen(place: Path) -> WorktreeContent:
     repo = discover(place)
-    with private(repo) as git:
-        return worktree_tree(git, place, run_git(place, "rev-parse", "HEAD").strip())
+    with private_git(repo) as git:
+        return write_worktree_tree(git, place, run_git(place, "rev-parse", "HEAD").strip())
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])

@@ -7,7 +7,7 @@ import pytest
 from gitnexus.base.errors import Invalid
 from gitnexus.git import discover
 from gitnexus.git.patchid import patch_id, patch_ids
-from gitnexus.git.private import private
+from gitnexus.git.private import private_git
 from tests.conftest import run_git
 
 BODY = [f"line {n}" for n in range(40)]
@@ -23,7 +23,7 @@ def tree(place: Path, files: dict[str, bytes]) -> str:
 
 
 def named(place: Path, old: dict[str, bytes], new: dict[str, bytes]) -> str:
-    with private(discover(place)) as git:
+    with private_git(discover(place)) as git:
         return patch_id(git, tree(place, old), tree(place, new))
 
 
@@ -85,7 +85,7 @@ def test_no_config_and_no_attribute_has_a_say(repository: Path) -> None:
 
 def test_one_child_names_many_changes_and_nothing_is_named_by_nothing(repository: Path) -> None:
     empty, one, two = tree(repository, {}), tree(repository, {"a": b"1\n"}), tree(repository, {"a": b"2\n"})
-    with private(discover(repository)) as git:
+    with private_git(discover(repository)) as git:
         single = [patch_id(git, empty, one), patch_id(git, one, two)]
         with patch_ids(git) as ids:
             assert [ids.of(empty, one), ids.of(one, two), ids.of(one, one)] == [*single, ""]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.git.binaryparts import brought
+from gitnexus.git.binaryparts import blob_ids_in_patch
 from gitnexus.git.objects import blob_id
-from gitnexus.git.patchtext import says_binary, why_refused
+from gitnexus.git.patchtext import says_binary, why_patch_refused
 
 
 def part(kind: str, data: bytes, size: int | None = None) -> bytes:
@@ -46,7 +46,7 @@ def number(value: int) -> bytes:
     ],
 )
 def test_what_is_refused(text: bytes, words: str) -> None:
-    assert words in str(why_refused(text))
+    assert words in str(why_patch_refused(text))
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,22 @@ def test_what_is_refused(text: bytes, words: str) -> None:
     ],
 )
 def test_what_is_not(text: bytes) -> None:
-    assert why_refused(text) is None
+    assert why_patch_refused(text) is None
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_have_an_answer(data: bytes) -> None:
-    why_refused(data)
-    why_refused(b"@@ -1,3 +1,3 @@\n" + data)
-    why_refused(b"delta 9\n" + data)
-    brought(b"GIT binary patch\ndelta 9\n" + data + part("delta", data), [b"", data], "sha1")
+    why_patch_refused(data)
+    why_patch_refused(b"@@ -1,3 +1,3 @@\n" + data)
+    why_patch_refused(b"delta 9\n" + data)
+    blob_ids_in_patch(b"GIT binary patch\ndelta 9\n" + data + part("delta", data), [b"", data], "sha1")
 
 
 def test_contents_that_a_patch_brings_are_known_by_their_ids() -> None:
     source = bytes(range(200)) * 3
     delta = number(600) + number(105) + b"\x91\x0a\x64" + b"\x05hello"
 
-    found = brought(part("literal", b"whole") + part("delta", delta), [b"other", source], "sha1")
+    found = blob_ids_in_patch(part("literal", b"whole") + part("delta", delta), [b"other", source], "sha1")
 
     assert found == {blob_id(b"whole", "sha1"), blob_id(source[10:110] + b"hello", "sha1")}
     assert says_binary(part("literal", b"x"))

@@ -8,9 +8,9 @@ import pytest
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.git import discover
 from gitnexus.git.child import GitFailed
-from gitnexus.git.private import private
-from gitnexus.git.revisions import commit_of, head_of
-from gitnexus.git.rows import blob, difference, files
+from gitnexus.git.private import private_git
+from gitnexus.git.revisions import resolve_commit, resolve_head
+from gitnexus.git.tree_diff import diff_trees, list_tree_files, read_blob
 from tests.conftest import run_git
 
 
@@ -35,23 +35,23 @@ def test_names_of_commits_are_looked_up_in_every_kind_of_worktree(
 
     for where, head in ((place, ids[0]), (tmp_path / "side", ids[1]), (tmp_path / "bare", ids[0])):
         repo = discover(where)
-        with private(repo) as git:
-            assert head_of(repo, git) == head
-            assert commit_of(repo, git, "HEAD") == head
-            assert commit_of(repo, git, "main~1") == ids[1]
-            assert commit_of(repo, git, "v1") == ids[2]
-            assert commit_of(repo, git, "refs/heads/main^^") == ids[2]
-            assert commit_of(repo, git, ids[1][:12]) == ids[1]
-            assert [blob(git, entry.oid) for entry in files(git, "main")] == [b"3"]
+        with private_git(repo) as git:
+            assert resolve_head(repo, git) == head
+            assert resolve_commit(repo, git, "HEAD") == head
+            assert resolve_commit(repo, git, "main~1") == ids[1]
+            assert resolve_commit(repo, git, "v1") == ids[2]
+            assert resolve_commit(repo, git, "refs/heads/main^^") == ids[2]
+            assert resolve_commit(repo, git, ids[1][:12]) == ids[1]
+            assert [read_blob(git, entry.oid) for entry in list_tree_files(git, "main")] == [b"3"]
             with pytest.raises(NotFound):
-                commit_of(repo, git, "nowhere")
+                resolve_commit(repo, git, "nowhere")
             with pytest.raises(Invalid):
-                commit_of(repo, git, "main:a")
+                resolve_commit(repo, git, "main:a")
 
 
 def test_the_folder_goes_and_the_repository_is_as_it_was(repository: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (repository / ".git").rglob("*")}
-    with private(discover(repository)) as git:
+    with private_git(discover(repository)) as git:
         git.must("read-tree", "HEAD")
         oid = git.must("hash-object", "-w", "--stdin", stdin=b"new").decode().strip()
         assert git.fresh(oid)
@@ -65,11 +65,11 @@ def test_output_is_read_only_as_far_as_wanted(repository: Path) -> None:
     (repository / "large").write_bytes(b"x" * 5_000_000)
     run_git(repository, "add", ".")
     run_git(repository, "commit", "-qm", "large")
-    with private(discover(repository)) as git:
-        assert git.beginning("cat-file", "blob", "HEAD:large", most=1000) == (b"x" * 1000, True)
-        assert git.beginning("cat-file", "blob", "HEAD:readme.txt", most=1000) == (b"hello\n", False)
+    with private_git(discover(repository)) as git:
+        assert git.read_beginning("cat-file", "blob", "HEAD:large", most=1000) == (b"x" * 1000, True)
+        assert git.read_beginning("cat-file", "blob", "HEAD:readme.txt", most=1000) == (b"hello\n", False)
         with pytest.raises(GitFailed):
-            git.beginning("cat-file", "blob", "HEAD:nothing", most=1000)
+            git.read_beginning("cat-file", "blob", "HEAD:nothing", most=1000)
 
 
 def test_the_difference_of_two_trees_has_every_path_as_it_is(repository: Path) -> None:
@@ -88,8 +88,8 @@ def test_the_difference_of_two_trees_has_every_path_as_it_is(repository: Path) -
     (repository / "binary\tone").write_bytes(b"\0" * 10)
     run_git(repository, "add", "-A")
     run_git(repository, "commit", "-qm", "names")
-    with private(discover(repository)) as git:
-        rows = difference(git, "HEAD~1^{tree}", "HEAD^{tree}")
+    with private_git(discover(repository)) as git:
+        rows = diff_trees(git, "HEAD~1^{tree}", "HEAD^{tree}")
 
     assert [row.path for row in rows] == sorted([*names, "binary\tone"], key=os.fsencode)
     assert [row.path for row in rows if row.binary] == ["binary\tone"]
@@ -102,5 +102,5 @@ def test_replaced_and_grafted_objects_are_not_believed(repository: Path) -> None
     run_git(repository, "replace", real, fake)
     assert run_git(repository, "cat-file", "blob", real) == "fake\n"
 
-    with private(discover(repository)) as git:
-        assert blob(git, real) == b"hello\n"
+    with private_git(discover(repository)) as git:
+        assert read_blob(git, real) == b"hello\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitnexus.git import Repo, discover
-from gitnexus.git.checkout import filled
-from gitnexus.git.ondisk import worktree_tree
-from gitnexus.git.private import private
-from gitnexus.git.rows import files
-from gitnexus.git.stamps import Stamps, stamped, stamps
+from gitnexus.git.checkout import fill_worktree
+from gitnexus.git.file_stamps import Stamps, entry_if_unchanged, parse_index_stamps
+from gitnexus.git.private import private_git
+from gitnexus.git.tree_diff import list_tree_files
+from gitnexus.git.worktree_tree import write_worktree_tree
 from tests.conftest import run_git
 
 NAMES = ("a", "d/a", "d/b", "e/a", "ä b", "n" * 200)
@@ -33,16 +33,16 @@ def project(top: Path, object_format: str = "sha1") -> Repo:
 
 
 def head_of(repo: Repo) -> str:
-    return run_git(repo.place, "rev-parse", "HEAD").strip()
+    return run_git(repo.folder, "rev-parse", "HEAD").strip()
 
 
 def put_down(repo: Repo) -> Stamps:
-    filled(repo, head_of(repo))
-    return stamps((repo.git_dir / "index").read_bytes(), len(head_of(repo)) // 2, LATER)
+    fill_worktree(repo, head_of(repo))
+    return parse_index_stamps((repo.git_dir / "index").read_bytes(), len(head_of(repo)) // 2, LATER)
 
 
 def untouched(repo: Repo, known: Stamps) -> set[str]:
-    return {path for path in known if stamped(known, path, (repo.place / path).lstat()) is not None}
+    return {path for path in known if entry_if_unchanged(known, path, (repo.folder / path).lstat()) is not None}
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
@@ -51,9 +51,12 @@ def test_all_that_was_put_down_is_known_by_its_object(tmp_path: Path, object_for
 
     known = put_down(repo)
 
-    with private(repo) as git:
-        wanted = {entry.path: entry for entry in files(git, run_git(repo.place, "rev-parse", "HEAD^{tree}").strip())}
-    assert {path: stamped(known, path, (repo.place / path).lstat()) for path in known} == wanted
+    with private_git(repo) as git:
+        wanted = {
+            entry.path: entry
+            for entry in list_tree_files(git, run_git(repo.folder, "rev-parse", "HEAD^{tree}").strip())
+        }
+    assert {path: entry_if_unchanged(known, path, (repo.folder / path).lstat()) for path in known} == wanted
 
 
 def same_size_and_time(place: Path) -> None:
@@ -105,20 +108,22 @@ def test_what_was_touched_is_read_again_and_the_tree_is_what_it_is_without(
     repo = project(tmp_path / "x")
     known = put_down(repo)
 
-    change(repo.place)
+    change(repo.folder)
 
-    there = {path: row for path, row in known.items() if (repo.place / path).exists()}
+    there = {path: row for path, row in known.items() if (repo.folder / path).exists()}
     assert set(there) - untouched(repo, there) == CHANGES[change]
-    with private(repo) as git:
-        assert worktree_tree(git, repo.place, head_of(repo), known) == worktree_tree(git, repo.place, head_of(repo))
+    with private_git(repo) as git:
+        assert write_worktree_tree(git, repo.folder, head_of(repo), known) == write_worktree_tree(
+            git, repo.folder, head_of(repo)
+        )
 
 
 def test_what_was_put_down_this_moment_is_not_known(tmp_path: Path) -> None:
     repo = project(tmp_path / "x")
     put_down(repo)
-    written = max((repo.place / name).stat().st_ctime_ns for name in NAMES)
+    written = max((repo.folder / name).stat().st_ctime_ns for name in NAMES)
 
-    assert stamps((repo.git_dir / "index").read_bytes(), 20, written) == {}
+    assert parse_index_stamps((repo.git_dir / "index").read_bytes(), 20, written) == {}
 
 
 def test_a_disk_that_counts_whole_seconds_tells_nothing(tmp_path: Path) -> None:
@@ -127,11 +132,11 @@ def test_a_disk_that_counts_whole_seconds_tells_nothing(tmp_path: Path) -> None:
     index = bytearray((repo.git_dir / "index").read_bytes())
     index[16:20] = bytes(4)  # the fraction of the first file
 
-    assert sorted(stamps(bytes(index), 20, LATER)) == sorted({*NAMES, "link"} - {"a"})
+    assert sorted(parse_index_stamps(bytes(index), 20, LATER)) == sorted({*NAMES, "link"} - {"a"})
 
 
 def test_an_index_of_another_form_tells_nothing(tmp_path: Path) -> None:
     repo = project(tmp_path / "x")
-    run_git(repo.place, "update-index", "--index-version", "4")
+    run_git(repo.folder, "update-index", "--index-version", "4")
 
-    assert stamps((repo.git_dir / "index").read_bytes(), 20, LATER) == {}
+    assert parse_index_stamps((repo.git_dir / "index").read_bytes(), 20, LATER) == {}

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.git import config, discover
-from gitnexus.git.branches import current, tip
+from gitnexus.git.branches import current_branch, tip_of_ref
 from gitnexus.git.configfile import NotPlain, parse_plain_config
 from gitnexus.git.discovery import Repo, find_plain_repo
-from gitnexus.git.identity import author
+from gitnexus.git.identity import current_author
 from gitnexus.git.loose import read_loose
 from tests.conftest import run_git
 
@@ -124,11 +124,11 @@ def test_the_committer_is_who_git_says(
         monkeypatch.setenv("GIT_COMMITTER_NAME", name)
     else:
         run_git(repository, "config", f"{where}.name", name)
-    config.rows_of.cache_clear()
+    config.config_rows.cache_clear()
     said = subprocess.run(
         ["git", "var", "GIT_COMMITTER_IDENT"], cwd=repository, capture_output=True, text=True, check=False
     )
-    who = author(discover(repository))
+    who = current_author(discover(repository))
     expected = said.stdout.rpartition(" <")[0] if said.returncode == 0 else "git nexus"
     assert (who.name, who.email) == (expected, "test@example.com" if said.returncode == 0 else "git-nexus@localhost")
 
@@ -138,13 +138,13 @@ def test_all_settings_are_what_git_lists(repository: Path, sealed: Path, monkeyp
     (sealed / ".config" / "git" / "config").write_text("[user]\n\tname = first\n[a]\n\tb\n")
     run_git(repository, "config", "remote.origin.url", "https://example.com/x y.git")
     repo = discover(repository)
-    config.rows_of.cache_clear()
-    plain = config.rows_of(repo)
-    config.rows_of.cache_clear()
+    config.config_rows.cache_clear()
+    plain = config.config_rows(repo)
+    config.config_rows.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr("gitnexus.git.configfile._OF_DISTRIBUTIONS", ())
-        assert config.rows_of(repo) == plain
-    config.rows_of.cache_clear()
+        assert config.config_rows(repo) == plain
+    config.config_rows.cache_clear()
 
 
 def test_refs_and_head_are_read_from_their_files(repository: Path) -> None:
@@ -152,11 +152,19 @@ def test_refs_and_head_are_read_from_their_files(repository: Path) -> None:
     head = run_git(repository, "rev-parse", "HEAD^{commit}").strip()
     run_git(repository, "branch", "a/b")
     run_git(repository, "symbolic-ref", "refs/heads/other", "refs/heads/main")
-    assert (tip(repo, "refs/heads/a/b"), tip(repo, "refs/heads/other"), tip(repo, "refs/heads/a")) == (head, head, None)
+    assert (
+        tip_of_ref(repo, "refs/heads/a/b"),
+        tip_of_ref(repo, "refs/heads/other"),
+        tip_of_ref(repo, "refs/heads/a"),
+    ) == (head, head, None)
     run_git(repository, "pack-refs", "--all")
-    assert (tip(repo, "refs/heads/a/b"), tip(repo, "refs/heads/b"), current(repo)) == (head, None, "main")
+    assert (tip_of_ref(repo, "refs/heads/a/b"), tip_of_ref(repo, "refs/heads/b"), current_branch(repo)) == (
+        head,
+        None,
+        "main",
+    )
     run_git(repository, "checkout", "-q", "--detach")
-    assert current(repo) == ""
+    assert current_branch(repo) == ""
 
 
 def test_a_damaged_loose_object_is_left_to_git_to_complain_about(repository: Path) -> None:

@@ -6,17 +6,17 @@ import pytest
 
 from gitnexus.base.errors import Invalid
 from gitnexus.git import discover
-from gitnexus.git.private import private
-from gitnexus.git.rows import blob
-from gitnexus.git.written import with_files
+from gitnexus.git.edited_tree import tree_with_files
+from gitnexus.git.private import private_git
+from gitnexus.git.tree_diff import read_blob
 from tests.conftest import run_git
 
 
 def made(place: Path, contents: dict[str, bytes | None]) -> dict[str, tuple[str, bytes]]:
     repo = discover(place)
-    with private(repo) as git:
-        found = with_files(git, run_git(place, "rev-parse", "HEAD").strip(), contents)
-        return {one.path: (one.mode, blob(git, one.oid)) for one in found.present}
+    with private_git(repo) as git:
+        found = tree_with_files(git, run_git(place, "rev-parse", "HEAD").strip(), contents)
+        return {one.path: (one.mode, read_blob(git, one.oid)) for one in found.present}
 
 
 def test_files_are_made_changed_and_taken_away(repository: Path) -> None:

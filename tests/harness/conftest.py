@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.harness.model import Answer, Happening
+from gitnexus.harness.model import HarnessEvent, HookAnswer
 from gitnexus.hooks import harness as door
-from tests.conftest import Nexus, run_git
+from tests.conftest import Nexus, Templates, run_git
 from tests.harness.programs import Program
 
 Programs = Callable[[str], Program]
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _make_project_at_work(folder: Path) -> None:
     """A project with a note, a rule, a plan with two issues and two tasks."""
-    place = tmp_path_factory.mktemp("template") / "project"
-    home = tmp_path_factory.mktemp("template-home")
+    place, home = folder / "project", folder / "home"
+    home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Test Person\n\temail = test@example.com\n")
     plan = {"topic": "Release", "issues": ["How to tag?", "Who announces?"], "research_summary": ""}
     first = {"title": "Write the script", "context": "It lies in bin.", "owner": "engineer", "acceptance": "It runs."}
@@ -42,12 +41,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("tool", "task_add", json.dumps(second)),
         ):
             Nexus(place).ok(*argv)
-    return place
 
 
 @pytest.fixture
-def place(template: Path, tmp_path: Path) -> Path:
+def place(templates: Templates, tmp_path: Path) -> Path:
     """That project, in a folder whose name has a blank and an umlaut."""
+    template = templates.get("project at work", _make_project_at_work) / "project"
     return Path(shutil.copytree(template, tmp_path / "mein Büro", symlinks=True))
 
 
@@ -58,6 +57,6 @@ def program(place: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     return lambda name: Program(name, place, monkeypatch)
 
 
-def open_gate(told: Happening) -> Answer:
+def open_gate(told: HarnessEvent) -> HookAnswer:
     """Say yes."""
-    return Answer(verdict="allow")
+    return HookAnswer(verdict="allow")

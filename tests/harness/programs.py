@@ -64,4 +64,4 @@ class Program:
         return json.loads((self.folder / name).read_text())
 
     def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "tool-log.jsonl").read_text().splitlines()]
+        return [json.loads(line) for line in (self.folder.parent / "tool-log.jsonl").read_text().splitlines()]

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
-from gitnexus.harness.install.edits import Edited, applied, digest, undone
-from gitnexus.harness.install.jsontext import parsed
-from gitnexus.harness.install.model import Append, Block, Held, Kind, Piece, Put, Whole
-from gitnexus.harness.install.ours import is_untouched, mark, signed
+from gitnexus.harness.install.edits import EditedText, apply_pieces, text_digest, undo_insertions
+from gitnexus.harness.install.jsontext import parse_json_text
+from gitnexus.harness.install.model import Append, Block, HeldFile, Kind, Piece, Put, Whole
+from gitnexus.harness.install.signature import blank_signature, is_unchanged_own_file, with_signature
 from tests.harness.documents import ENDINGS, MARKDOWN, TOML, jsonc
 
 # A machine that is busy draws slowly; how long it takes is not what is tested.
@@ -25,13 +25,13 @@ JSON_PIECES: tuple[Piece, ...] = (
 TABLE = Block('[mcp_servers.nexus]\ncommand = "git"', ("mcp_servers", "nexus"))
 
 
-def held(kind: Kind, old: str | None, done: Edited) -> Held:
-    return Held(
+def held(kind: Kind, old: str | None, done: EditedText) -> HeldFile:
+    return HeldFile(
         path="f",
         kind=kind,
         owners=("codex",),
-        before=digest(old),
-        after=digest(done.text) or "",
+        before=text_digest(old),
+        after=text_digest(done.text) or "",
         inserted=tuple(tuple(one) for one in done.inserted),
         puts=tuple(done.puts),
         appends=tuple(done.appends),
@@ -40,7 +40,7 @@ def held(kind: Kind, old: str | None, done: Edited) -> Held:
 
 
 def value(text: str) -> object:
-    node = parsed(text, "f")
+    node = parse_json_text(text, "f")
     return None if node is None else node.value
 
 
@@ -50,30 +50,30 @@ def test_what_goes_into_json_is_what_was_meant_and_comes_out_to_the_byte(documen
     text, before = document
     assert value(text) == before
 
-    done = applied("f", text, "json", JSON_PIECES)
+    done = apply_pieces("f", text, "json", JSON_PIECES)
 
     after = value(done.text)
     assert isinstance(after, dict)
     assert after["mcpServers"]["nexus"] == {"command": "git", "args": ["nexus", "mcp"]}
     assert after["hooks"]["PreToolUse"][-1] == HOOK
-    assert undone("f", held("json", text, done), done.text) == (text, None)
+    assert undo_insertions("f", held("json", text, done), done.text) == (text, None)
 
 
 @CALM
 @given(jsonc(), st.booleans())
 def test_what_somebody_wrote_into_json_meanwhile_stays_and_ours_goes(document: tuple[str, object], first: bool) -> None:
     text, before = document
-    done = applied("f", text, "json", JSON_PIECES)
+    done = apply_pieces("f", text, "json", JSON_PIECES)
     theirs: tuple[Piece, ...] = (
         Put(("mcpServers", "third"), {"x": 1}),
         Append(("hooks", "PreToolUse"), {"theirs": True}),
         Put(("zzz",), [1]),
     )
-    now = applied("f", done.text, "json", theirs).text
+    now = apply_pieces("f", done.text, "json", theirs).text
     if first:  # as an editor would that sorts, or writes all of it anew
         now = json.dumps(value(now), indent=1)
 
-    rest, word = undone("f", held("json", text, done), now)
+    rest, word = undo_insertions("f", held("json", text, done), now)
 
     assert word is None
     assert rest is not None
@@ -88,10 +88,10 @@ def test_what_somebody_wrote_into_json_meanwhile_stays_and_ours_goes(document: t
 @given(jsonc())
 def test_comments_survive_where_a_file_was_changed_meanwhile(document: tuple[str, object]) -> None:
     text, _ = document
-    done = applied("f", text, "json", JSON_PIECES)
-    now = applied("f", done.text, "json", (Put(("zzz",), 1),)).text
+    done = apply_pieces("f", text, "json", JSON_PIECES)
+    now = apply_pieces("f", done.text, "json", (Put(("zzz",), 1),)).text
 
-    rest, _ = undone("f", held("json", text, done), now)
+    rest, _ = undo_insertions("f", held("json", text, done), now)
 
     assert rest is not None
     assert rest.count("/* c } */") == text.count("/* c } */")
@@ -104,11 +104,11 @@ def test_a_block_in_markdown_comes_out_to_the_byte_also_beside_new_lines(
     lines: list[str], ending: str, whole: bool
 ) -> None:
     text = ending.join(lines) + (ending if whole else "")
-    done = applied("f", text, "markdown", (Block("## git nexus\n\nlook\n"),))
+    done = apply_pieces("f", text, "markdown", (Block("## git nexus\n\nlook\n"),))
     assert text in done.text
 
-    assert undone("f", held("markdown", text, done), done.text) == (text, None)
-    assert undone("f", held("markdown", text, done), f"new{ending}{done.text}") == (f"new{ending}{text}", None)
+    assert undo_insertions("f", held("markdown", text, done), done.text) == (text, None)
+    assert undo_insertions("f", held("markdown", text, done), f"new{ending}{done.text}") == (f"new{ending}{text}", None)
 
 
 @CALM
@@ -120,12 +120,12 @@ def test_a_table_in_toml_comes_out_to_the_byte(lines: list[str], ending: str, wh
     except tomllib.TOMLDecodeError:
         assume(False)
 
-    done = applied("f", text, "toml", (TABLE,))
+    done = apply_pieces("f", text, "toml", (TABLE,))
 
     assert tomllib.loads(done.text)["mcp_servers"] == {"nexus": {"command": "git"}}
-    assert undone("f", held("toml", text, done), done.text) == (text, None)
+    assert undo_insertions("f", held("toml", text, done), done.text) == (text, None)
     changed = f"{done.text}{ending}[theirs]{ending}x = 1{ending}"
-    rest, _ = undone("f", held("toml", text, done), changed)
+    rest, _ = undo_insertions("f", held("toml", text, done), changed)
     assert rest is not None
     assert tomllib.loads(rest) == {**tomllib.loads(text), "theirs": {"x": 1}}
 
@@ -147,43 +147,43 @@ def test_a_table_in_toml_comes_out_to_the_byte(lines: list[str], ending: str, wh
 )
 def test_what_does_not_parse_is_refused_by_line_and_column(text: str, words: str) -> None:
     with pytest.raises(Invalid) as refused:
-        applied("f", text, "json", JSON_PIECES)
+        apply_pieces("f", text, "json", JSON_PIECES)
 
     assert refused.value.message == words
 
 
 def test_toml_that_does_not_parse_or_has_no_room_is_refused() -> None:
     with pytest.raises(Invalid, match="f is not TOML: line 2, column 5: "):
-        applied("f", "a = 1\nb = ", "toml", (TABLE,))
+        apply_pieces("f", "a = 1\nb = ", "toml", (TABLE,))
     with pytest.raises(Invalid, match="our table does not go beside what is there"):
-        applied("f", 'mcp_servers = {x = {command = "y"}}\n', "toml", (TABLE,))
+        apply_pieces("f", 'mcp_servers = {x = {command = "y"}}\n', "toml", (TABLE,))
 
 
 def test_an_entry_of_somebody_else_by_our_name_stays() -> None:
     text = '{"mcpServers": {"nexus": {"command": "other"}}}'
 
-    done = applied("f", text, "json", (Put(("mcpServers", "nexus"), {"command": "git"}),))
+    done = apply_pieces("f", text, "json", (Put(("mcpServers", "nexus"), {"command": "git"}),))
 
     assert (done.text, done.has_ours) == (text, False)
     assert done.kept == ["f has mcpServers.nexus already, so that stays as it is"]
 
 
 def test_a_file_of_ours_is_known_again_until_somebody_changes_it() -> None:
-    text = signed(f"# {mark()}\nhello\n")
+    text = with_signature(f"# {blank_signature()}\nhello\n")
 
-    assert is_untouched(text)
-    assert not is_untouched(text + "more\n")
-    assert not is_untouched("hello\n")
-    assert applied("f", text, "whole", (Whole("newer"),)).text == "newer"
-    assert applied("f", text + "more\n", "whole", (Whole("newer"),)).text == text + "more\n"
+    assert is_unchanged_own_file(text)
+    assert not is_unchanged_own_file(text + "more\n")
+    assert not is_unchanged_own_file("hello\n")
+    assert apply_pieces("f", text, "whole", (Whole("newer"),)).text == "newer"
+    assert apply_pieces("f", text + "more\n", "whole", (Whole("newer"),)).text == text + "more\n"
 
 
 def test_a_hook_that_somebody_tuned_goes_all_the_same() -> None:
-    done = applied("f", "{}", "json", JSON_PIECES)
+    done = apply_pieces("f", "{}", "json", JSON_PIECES)
     tuned = json.loads(done.text)
     tuned["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = 99
     tuned["mcpServers"]["nexus"]["env"] = {"A": "1"}
 
-    rest, _ = undone("f", held("json", "{}", done), json.dumps(tuned))
+    rest, _ = undo_insertions("f", held("json", "{}", done), json.dumps(tuned))
 
     assert rest == "{}"

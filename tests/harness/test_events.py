@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gitnexus.harness.model import EVENTS
-from gitnexus.harness.speech.table import NAMES, speech_of
+from gitnexus.harness.speech.table import NAMES, load_harness_protocol
 from tests.harness.conftest import Programs
 from tests.harness.payloads import GEMINI_AGENT_DONE, RECORDED, placed
 
@@ -50,7 +50,7 @@ def valid(rows: object) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_recorded_covers_every_event_that_a_program_has(name: str) -> None:
-    speech = speech_of(name)
+    speech = load_harness_protocol(name)
 
     assert set(RECORDED[name]) == {event for event in EVENTS if speech.events[event]}
     for event, payload in RECORDED[name].items():
@@ -175,7 +175,8 @@ def test_the_end_forgets_the_agents_and_keeps_the_work(name: str, program: Progr
     heard = harness("session_end")
 
     assert heard.status == 0
-    assert sorted(path.name for path in harness.folder.iterdir()) == ["tool-log.jsonl"]
+    assert sorted(path.name for path in harness.folder.iterdir()) == []
+    assert (place / ".nexus/state/tool-log.jsonl").exists()
     assert (place / ".nexus/state/plan.json").exists()
     assert (place / ".nexus/state/tasks.json").exists()
     # Codex takes no answer there at all.
@@ -213,7 +214,7 @@ def test_programs_that_share_a_repository_keep_to_their_own_folders(program: Pro
                 harness(event)
         after = {path: path.read_bytes() for path in (place / ".nexus").rglob("*") if path.is_file()}
         changed = {path for path in after if after[path] != before.get(path)} | (set(before) - set(after))
-        # The tasks are everybody's.
-        assert {path.parent for path in changed - {place / ".nexus/state/tasks.json"}} == {harness.folder}
+        shared = {place / ".nexus/state/tasks.json", place / ".nexus/state/tool-log.jsonl"}
+        assert {path.parent for path in changed - shared} == {harness.folder}
 
     assert sorted(path.parent.name for path in (place / ".nexus/state").glob("*/agent-tracker.json")) == sorted(NAMES)

@@ -1,20 +1,19 @@
 """Several sessions of one program, and what each of them may forget."""
 
 import json
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-from gitnexus.app.session import open_session
 from gitnexus.cycle import call
+from gitnexus.projects.open_session import open_session
+from tests.forked import forker
 from tests.harness.conftest import Programs
 from tests.harness.payloads import RECORDED, placed
 from tests.harness.programs import Program
 from tests.harness.test_events import LEFT, SCHEMA
-
-HOOK = (sys.executable, "-m", "gitnexus.main", "hook", "harness")
 
 
 def started(harness: Program, session: str, agent: str, role: str = "engineer") -> None:
@@ -140,18 +139,15 @@ def test_roles_that_the_schema_cannot_spell_are_spelled_so_that_it_can(program: 
 
 
 def test_agents_of_two_sessions_in_real_processes_lose_nothing_of_each_other(place: Path) -> None:
-    def begun(session: str, agent: str, event: str) -> "subprocess.Popen[bytes]":
-        recorded = RECORDED["claude-code"]["subagent_spawn" if event == "subagent_spawn" else "subagent_complete"]
-        raw = json.dumps(placed(recorded, place, session_id=session, agent_id=agent)).encode()
-        child = subprocess.Popen([*HOOK, "claude-code", event], cwd=place, stdin=subprocess.PIPE)
-        assert child.stdin is not None
-        child.stdin.write(raw)
-        child.stdin.close()
-        return child
+    def hook(agent: tuple[str, str], event: str) -> int:
+        recorded = RECORDED["claude-code"][event]
+        raw = json.dumps(placed(recorded, place, session_id=agent[0], agent_id=agent[1]))
+        return forker()(["hook", "harness", "claude-code", event], place, raw).returncode
 
     agents = [(session, f"{session}{number}") for number in range(3) for session in ("one-", "two-")]
-    for event in ("subagent_spawn", "subagent_complete"):
-        assert [child.wait() for child in [begun(*agent, event) for agent in agents]] == [0] * len(agents)
+    with ThreadPoolExecutor(len(agents)) as threads:
+        for event in ("subagent_spawn", "subagent_complete"):
+            assert [*threads.map(partial(hook, event=event), agents)] == [0] * len(agents)
 
     folder = place / ".nexus/state/claude-code"
     rows = json.loads((folder / "agent-tracker.json").read_text())

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.harness.model import EVENTS, Answer, Event
-from gitnexus.harness.speech.table import NAMES, speech_of
+from gitnexus.harness.model import EVENTS, Event, HookAnswer
+from gitnexus.harness.speech.table import NAMES, load_harness_protocol
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
@@ -24,7 +24,7 @@ FIELDS = st.sampled_from(
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(payload=st.dictionaries(FIELDS, VALUES, max_size=8), event=st.sampled_from(EVENTS))
 def test_whatever_is_sent_is_heard(name: str, payload: dict[str, Any], event: Event) -> None:
-    happening = speech_of(name).heard(event, payload)
+    happening = load_harness_protocol(name).heard(event, payload)
 
     assert happening.harness == name
     assert happening.event == event
@@ -33,10 +33,10 @@ def test_whatever_is_sent_is_heard(name: str, payload: dict[str, Any], event: Ev
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verdict", ["ask", "deny", "defer"])
 def test_what_is_not_allowed_is_never_silence(name: str, verdict: Any) -> None:
-    speech = speech_of(name)
+    speech = load_harness_protocol(name)
     happening = speech.heard("pre_tool_use", {"tool_name": "Bash", "tool_input": {"command": "rm -rf ."}})
 
-    spoken = speech.spoken(happening, Answer(verdict=verdict, reason="no"))
+    spoken = speech.render_answer(happening, HookAnswer(verdict=verdict, reason="no"))
 
     assert spoken.status == 2 or json.loads(spoken.out)
     assert b"no" in spoken.out or "no" in spoken.err
@@ -53,11 +53,11 @@ def test_what_is_not_allowed_is_never_silence(name: str, verdict: Any) -> None:
     ],
 )
 def test_codex_names_some_tools_with_their_namespace(told: str, meant: str) -> None:
-    assert speech_of("codex").heard("pre_tool_use", {"tool_name": told}).tool == meant
+    assert load_harness_protocol("codex").heard("pre_tool_use", {"tool_name": told}).tool == meant
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_refusal_needs_nothing_of_the_payload(name: str) -> None:
-    spoken = speech_of(name).refused("pre_tool_use", "")
+    spoken = load_harness_protocol(name).refused("pre_tool_use", "")
 
     assert spoken.status == 2

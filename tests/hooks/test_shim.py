@@ -13,7 +13,7 @@ from gitnexus.main import _GIT_HOOKS
 from gitnexus.policy import DENIED, denied_by
 from gitnexus.redaction.rules import RULES
 
-SHIM = Path(shim.source())
+SHIM = Path(shim.shim_source_path())
 PATTERNS = re.findall(r"-e '([^']+)'", SHIM.read_text())
 
 
@@ -41,6 +41,24 @@ def test_every_secret_that_python_would_find_is_let_through() -> None:
 
     assert let_through(added) == added
     assert let_through(removed) == []
+
+
+def test_a_value_behind_a_name_alone_is_let_through() -> None:
+    names = [
+        "DB_PWD",
+        "master_key",
+        "credentials",
+        "signing-key",
+        "STORAGE_KEY_2",
+        "encryption_key_base64",
+        "passphrase",
+    ]
+    said = [
+        f"{name}{sign}Zq3x9Lm2Vb7TaK4w" for name in names for sign in (" ", "=", ": ", "\t", "> ", '"] = "', " is ")
+    ]
+    lines = [f"+ENV {one}" for one in said]
+
+    assert let_through(lines) == lines
 
 
 def test_every_denied_path_is_let_through() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.mcp.lines import id_in
+from gitnexus.mcp.lines import find_request_id
+from tests.conftest import Nexus, run_git
 from tests.forked import ForkedServer
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -58,4 +59,41 @@ def test_a_line_that_is_no_message_is_answered_with_its_id_and_the_next_one_is_h
     ],
 )
 def test_the_id_is_that_of_the_request_and_of_nothing_in_it(line: str, found: object) -> None:
-    assert id_in(line) == found
+    assert find_request_id(line) == found
+
+
+def modern(number: int, name: str, **meta: str) -> bytes:
+    """Return a call as a client of revision 2026-07-28 makes it: no handshake, all that it says is in the request."""
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"roots": {}},
+        **meta,
+    }
+    params = {"name": name, "arguments": {}, "_meta": envelope}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode() + b"\n"
+
+
+def test_a_client_that_cannot_be_asked_for_its_roots_is_served_in_the_project_that_it_names_or_stands_in(
+    project: Path, tmp_path: Path, nexus: Nexus
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    run_git(other, "init", "-q")
+    assert nexus("init", "--no-hooks", "--name", "other", place=other).returncode == 0
+    assert nexus("task", "add", "of the other", place=other).returncode == 0
+    server = ForkedServer("-C", str(project), "mcp")
+
+    def titles(**meta: str) -> list[str]:
+        server.stdin.write(modern(1, "nx_backlog_list", **meta))
+        server.stdin.flush()
+        found = json.loads(server.stdout.readline())["result"]
+        assert not found.get("isError"), found
+        return [task["title"] for task in json.loads(found["content"][0]["text"])["tasks"]]
+
+    assert titles() == []
+    assert titles(**{"git-nexus/project": str(other)}) == ["of the other"]
+    assert titles(**{"git-nexus/project": other.as_uri()}) == ["of the other"]
+    assert titles(**{"git-nexus/project": "other"}) == ["of the other"]
+    assert titles() == []
+    assert server.close() == 0

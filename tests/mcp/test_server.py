@@ -14,9 +14,9 @@ import pytest
 from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client, types
 from mcp.server.stdio import stdio_server
 
-from gitnexus.app.init import initialise
+from gitnexus.app.init import init_project
 from gitnexus.app.tools import TOOLS
-from gitnexus.catalog.builtin import built_in
+from gitnexus.catalog.builtin import builtin_catalog
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.main import main
 from gitnexus.mcp import server as _imported_before_the_fork  # noqa: F401
@@ -52,7 +52,7 @@ def with_server(place: Path, talk: Talk, roots: list[Path] | None = None, **env:
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def fork_server(place: Path, env: dict[str, str]) -> tuple[int, TextIO, TextIO]:
+def fork_server(place: Path, env: dict[str, str], *options: str) -> tuple[int, TextIO, TextIO]:
     """Be the server in a child of this process, which has imported it already; return its id and the pipes."""
     (its_in, to_server), (from_server, its_out) = os.pipe(), os.pipe()
     pid = os.fork()
@@ -64,7 +64,7 @@ def fork_server(place: Path, env: dict[str, str]) -> tuple[int, TextIO, TextIO]:
             for fd in (its_in, to_server, from_server, its_out):
                 os.close(fd)
             sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
-            sys.argv = ["git-nexus", "mcp"]
+            sys.argv = ["git-nexus", "mcp", *options]
             os.environ.update(env)
             os.chdir(place)
             main()
@@ -189,10 +189,10 @@ def test_knowledge_plan_and_tasks_are_resources(project: Path) -> None:
 def test_the_skills_of_the_catalog_are_prompts_the_manual_one_too(repository: Path) -> None:
     async def talk(client: ClientSession) -> None:
         prompts = (await client.list_prompts()).prompts
-        assert [prompt.name for prompt in prompts] == list(built_in().skills)
+        assert [prompt.name for prompt in prompts] == list(builtin_catalog().skills)
         assert all(prompt.description for prompt in prompts)
         text = (await client.get_prompt("nx-plan", {"matter": "the storage"})).messages[0].content.text  # type: ignore[union-attr]
-        assert text.startswith(built_in().body("skills/nx-plan").rstrip())
+        assert text.startswith(builtin_catalog().body("skills/nx-plan").rstrip())
         assert HARNESSES["codex"].notes["resume_invocation"] in text
         assert text.endswith("The matter: the storage")
         with pytest.raises(MCPError):
@@ -203,7 +203,7 @@ def test_the_skills_of_the_catalog_are_prompts_the_manual_one_too(repository: Pa
 
 def test_a_harness_that_nobody_knows_and_a_folder_without_a_repository_get_the_skills_too(tmp_path: Path) -> None:
     async def talk(client: ClientSession) -> None:
-        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == list(built_in().skills)
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == list(builtin_catalog().skills)
         text = (await client.get_prompt("nx-run")).messages[0].content.text  # type: ignore[union-attr]
         assert HARNESSES["git-nexus"].notes["resume_invocation"] in text
 
@@ -241,7 +241,7 @@ def test_the_project_is_found(repository: Path, tmp_path: Path, told_by: str) ->
         case "NEXUS_PROJECT":
             branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT=str(repository))
         case "name":
-            initialise(repository, name="buero", aliases=(), with_hooks=True, local=False).nexus.close()
+            init_project(repository, name="buero", aliases=(), with_hooks=True, local=False).nexus.close()
             branch = with_server(tmp_path, talk, roots=[tmp_path], NEXUS_PROJECT="buero")
         case _:
             (repository / "sub").mkdir()

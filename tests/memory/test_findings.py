@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitnexus.memory import Notes
-from gitnexus.memory.add import Draft, add, kept_with
-from gitnexus.memory.count import rev_of, without_rev
+from gitnexus.memory.add import NoteDraft, add_note, compute_kept_note
+from gitnexus.memory.count import rev_of_note, without_rev
 from gitnexus.memory.model import MemorySettings, Note
 from gitnexus.memory.rules import add_rule
 from gitnexus.state import State
@@ -72,7 +72,8 @@ def test_gc_of_named_notes_merges_no_others(project: Path, nexus: Nexus) -> None
     ("settings", "words"),
     [
         ({"memory": {"overlap": 0.0}}, "overlap should be above 0"),
-        ({"catolog": {}}, "no part of git nexus reads 'catolog'"),
+        ({"catolog": {}}, "catolog is not known (did you mean catalog?)"),
+        ({"of-tomorrow": {}}, "no part of git nexus reads 'of-tomorrow'"),
     ],
 )
 def test_doctor_looks_at_the_settings(project: Path, nexus: Nexus, settings: object, words: str) -> None:
@@ -82,12 +83,12 @@ def test_doctor_looks_at_the_settings(project: Path, nexus: Nexus, settings: obj
 
 
 def test_a_read_through_our_tools_is_no_proof_that_the_harness_is_observed(project: Path, nexus: Nexus) -> None:
-    from gitnexus.memory.access import observed_since
+    from gitnexus.memory.access import reads_observed_since
 
     seeded(project, note_old="x\n")
     nexus.ok("tool", "memory_read", '{"name": "note-old"}')
 
-    assert observed_since(Notes(State.open(project))) is None
+    assert reads_observed_since(Notes(State.open(project))) is None
 
 
 def test_a_close_of_nothing_is_no_cycle(project: Path, nexus: Nexus) -> None:
@@ -106,7 +107,7 @@ def test_bytes_that_are_no_utf_8_stay_as_they_are(project: Path, nexus: Nexus) -
     state = State.open(project)
     state.write({"memory/empirical-cafe.md": b"caf\xe9 one\n", "rules/git.md": b"caf\xe9\n"}, why="seed")
 
-    add(Notes(state), Draft("and more", "empirical-cafe"))
+    add_note(Notes(state), NoteDraft("and more", "empirical-cafe"))
     add_rule(Notes(state), "Rebase first", "git")
 
     assert (state.latest().read("memory/empirical-cafe.md") or b"").startswith(b"---\nrev: 1\n---\ncaf\xe9 one\n")
@@ -142,7 +143,7 @@ def test_an_extension_says_what_it_was_to_be_and_can_be_undone(project: Path, ne
     undo = said.partition("Undo: git nexus ")[2].partition("  (")[0].split()
     nexus.ok(*undo)
     after = State.open(project).read("memory/external-payment-limits.md") or b""
-    assert (without_rev(after), rev_of(after)) == (before, 2)  # going back is a change too
+    assert (without_rev(after), rev_of_note(after)) == (before, 2)  # going back is a change too
 
 
 @pytest.mark.parametrize(
@@ -159,14 +160,14 @@ def test_an_extension_says_what_it_was_to_be_and_can_be_undone(project: Path, ne
     ],
 )  # fmt: skip
 def test_two_things_stay_apart_and_one_stays_one(one: tuple[str, str], other: tuple[str, str], same: bool) -> None:
-    kept = kept_with([Note(*one)], Draft(other[1], other[0]), MemorySettings(), "2026-11-16")
+    kept = compute_kept_note([Note(*one)], NoteDraft(other[1], other[0]), MemorySettings(), "2026-11-16")
 
     assert (kept.action == "extended") == same
 
 
 @pytest.mark.parametrize("text", ["We never saw a rebalance longer than 3 s.", "Never had a failure after 30 s."])
 def test_a_fact_that_begins_with_never_is_a_fact(text: str) -> None:
-    assert kept_with([], Draft(text, "empirical-x-y"), MemorySettings(), "2026-11-16").action == "created"
+    assert compute_kept_note([], NoteDraft(text, "empirical-x-y"), MemorySettings(), "2026-11-16").action == "created"
 
 
 def test_a_file_is_looked_for_where_the_command_works(project: Path, tmp_path: Path) -> None:

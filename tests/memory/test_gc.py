@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.keepers import open_state
 from gitnexus.base.errors import Duplicate, Invalid, NotFound
 from gitnexus.memory import Notes
-from gitnexus.memory.gc import automatic, duplicates, forget, survey
-from gitnexus.memory.model import ClosedCycle, Life, Note, Thresholds, Use, settings_of
-from gitnexus.memory.restore import restore
-from gitnexus.memory.signals import forgettable, standing
+from gitnexus.memory.gc import assess_all_notes, find_duplicates, forget_automatically, forget_notes
+from gitnexus.memory.model import ClosedCycle, GcThresholds, Note, NoteTimes, NoteUse, parse_memory_settings
+from gitnexus.memory.restore import restore_notes
+from gitnexus.memory.signals import assess_note, notes_to_forget
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git, trust
 
 TODAY = datetime(2026, 11, 16, tzinfo=UTC)
-LIMITS = Thresholds(days_since_access=90, cycles_since_access=10, accesses_at_most=2)
+LIMITS = GcThresholds(days_since_access=90, cycles_since_access=10, accesses_at_most=2)
 
 
 def ago(days: int) -> datetime:
@@ -28,22 +28,26 @@ def ago(days: int) -> datetime:
 
 
 def test_a_fresh_note_that_nobody_read_is_no_candidate() -> None:
-    found = standing(Note("a", "x"), Use(), Life(ago(0), ago(0)), [], LIMITS, TODAY)
+    found = assess_note(Note("a", "x"), NoteUse(), NoteTimes(ago(0), ago(0)), [], LIMITS, TODAY)
 
     assert dict(found.signals) == {"accessesAtMost": "read 0 times in all"}
     assert not found.is_candidate
 
 
 def test_an_old_note_that_nobody_read_is_a_candidate_and_says_why() -> None:
-    found = standing(Note("a", "x"), Use(), Life(ago(400), ago(120)), [ago(n) for n in range(12)], LIMITS, TODAY)
+    found = assess_note(
+        Note("a", "x"), NoteUse(), NoteTimes(ago(400), ago(120)), [ago(n) for n in range(12)], LIMITS, TODAY
+    )
 
     assert found.is_candidate
     assert found.why == "never read for 120 days, 12 cycles closed since, read 0 times in all"
 
 
 def test_a_read_or_a_change_makes_a_note_young_again() -> None:
-    read = standing(Note("a", "x"), Use(9, ago(1), "e"), Life(ago(400), ago(400)), [ago(5)] * 20, LIMITS, TODAY)
-    changed = standing(Note("a", "x"), Use(), Life(ago(400), ago(1)), [ago(5)] * 20, LIMITS, TODAY)
+    read = assess_note(
+        Note("a", "x"), NoteUse(9, ago(1), "e"), NoteTimes(ago(400), ago(400)), [ago(5)] * 20, LIMITS, TODAY
+    )
+    changed = assess_note(Note("a", "x"), NoteUse(), NoteTimes(ago(400), ago(1)), [ago(5)] * 20, LIMITS, TODAY)
 
     assert (read.days, read.cycles, read.is_candidate) == (1, 0, False)
     assert (changed.days, changed.cycles, changed.is_candidate) == (1, 0, False)
@@ -52,18 +56,18 @@ def test_a_read_or_a_change_makes_a_note_young_again() -> None:
 @pytest.mark.parametrize("missing", ["days_since_access", "cycles_since_access", "accesses_at_most"])
 def test_nothing_is_forgettable_by_fewer_than_three_signals(missing: str) -> None:
     two = LIMITS.changed(**{missing: None})
-    row = standing(Note("a", "x"), Use(), Life(ago(400), ago(400)), [ago(1)] * 20, two, TODAY)
+    row = assess_note(Note("a", "x"), NoteUse(), NoteTimes(ago(400), ago(400)), [ago(1)] * 20, two, TODAY)
 
     assert len(row.signals) == 2
-    assert forgettable([row], two) == []
+    assert notes_to_forget([row], two) == []
 
 
 def test_every_signal_that_is_set_must_hold() -> None:
     four = LIMITS.changed(bytes_at_least=1000)
-    small = standing(Note("a", "x"), Use(), Life(ago(400), ago(400)), [ago(1)] * 20, four, TODAY)
-    large = standing(Note("b", "x" * 1000), Use(), Life(ago(400), ago(400)), [ago(1)] * 20, four, TODAY)
+    small = assess_note(Note("a", "x"), NoteUse(), NoteTimes(ago(400), ago(400)), [ago(1)] * 20, four, TODAY)
+    large = assess_note(Note("b", "x" * 1000), NoteUse(), NoteTimes(ago(400), ago(400)), [ago(1)] * 20, four, TODAY)
 
-    assert forgettable([small, large], four) == [large]
+    assert notes_to_forget([small, large], four) == [large]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_every_signal_that_is_set_must_hold() -> None:
 )
 def test_settings_that_break_a_rule_are_named(value: dict[str, object], words: str) -> None:
     with pytest.raises(Invalid, match=words):
-        settings_of(value)
+        parse_memory_settings(value)
 
 
 def seeded(project: Path, notes: dict[str, str], **settings: object) -> Notes:
@@ -96,9 +100,9 @@ def seeded(project: Path, notes: dict[str, str], **settings: object) -> Notes:
 def test_gc_is_one_commit_that_names_files_reasons_and_the_way_back(project: Path) -> None:
     notes = seeded(project, {"external-old": "old\n", "pattern-older": "older\n", "keep-me": "kept\n"})
     before = notes.state.snapshot.commit
-    rows = [row for row in survey(notes) if row.note.name != "keep-me"]
+    rows = [row for row in assess_all_notes(notes) if row.note.name != "keep-me"]
 
-    did = forget(notes, [(row.note.name, row.why) for row in rows])
+    did = forget_notes(notes, [(row.note.name, row.why) for row in rows])
 
     assert run_git(project, "rev-list", "--count", f"{before}..refs/nexus/state").strip() == "1"
     assert run_git(project, "log", "-1", "--format=%B", did.commit or "").strip() == (
@@ -119,7 +123,7 @@ def test_what_was_forgotten_comes_back_byte_for_byte_after_a_prune_and_in_a_clon
 ) -> None:
     texts = {f"note-number-{chr(97 + n)}": f"# Note {n}\n\nGröße {n}\r\n\n\n" for n in range(5)}
     notes = seeded(project, texts)
-    did = forget(notes, [(name, "test") for name in texts])
+    did = forget_notes(notes, [(name, "test") for name in texts])
     run_git(project, "reflog", "expire", "--expire=now", "--all")
     run_git(project, "gc", "-q", "--prune=now")
     run_git(tmp_path, "clone", "-q", str(project), "clone")
@@ -128,8 +132,8 @@ def test_what_was_forgotten_comes_back_byte_for_byte_after_a_prune_and_in_a_clon
 
     for place in (project, clone):
         there = Notes(State.open(place))
-        restore(there, "note-number-b", None)
-        rest = restore(there, None, did.commit)
+        restore_notes(there, "note-number-b", None)
+        rest = restore_notes(there, None, did.commit)
 
         assert rest.names == tuple(sorted(texts))
         files = State.open(place).snapshot.files("memory")
@@ -140,12 +144,12 @@ def test_restoring_what_is_there_or_never_was_is_refused(project: Path) -> None:
     notes = seeded(project, {"note-here": "x\n"})
 
     with pytest.raises(Duplicate):
-        restore(notes, "note-here", None)
+        restore_notes(notes, "note-here", None)
     with pytest.raises(NotFound):
-        restore(notes, "note-never", None)
+        restore_notes(notes, "note-never", None)
     for commit in ("0" * 40, "--all", "HEAD", ""):
         with pytest.raises(NotFound):
-            restore(notes, None, commit)
+            restore_notes(notes, None, commit)
 
 
 def test_an_older_text_comes_back_by_its_commit(project: Path) -> None:
@@ -153,7 +157,7 @@ def test_an_older_text_comes_back_by_its_commit(project: Path) -> None:
     first = notes.state.snapshot.commit
     notes.state.write({"memory/note-here.md": b"second\n"}, why="edit")
 
-    restore(notes, "note-here", first)
+    restore_notes(notes, "note-here", first)
 
     assert State.open(project).read("memory/note-here.md") == b"---\nrev: 1\n---\nfirst\n"
 
@@ -163,8 +167,8 @@ def test_near_duplicates_are_proposed_once_and_merged_without_loss(project: Path
     two = "# Deploying\n\nBefore traffic moves, the staging deploy needs a warm cache and the migration flag set.\n"
     notes = seeded(project, {"pattern-staging-deploy": one, "pattern-deploy-staging": two, "pattern-other": "else\n"})
 
-    close = duplicates(notes)
-    did = forget(notes, [], close)
+    close = find_duplicates(notes)
+    did = forget_notes(notes, [], close)
 
     assert [(pair.into.name, pair.other.name) for pair in close] == [
         ("pattern-deploy-staging", "pattern-staging-deploy")
@@ -183,25 +187,25 @@ AUTOMATIC = {"automatic": True, "daysSinceAccess": 90, "cyclesSinceAccess": 10, 
 def test_automatic_forgetting_needs_the_project_to_ask_for_it(project: Path) -> None:
     notes = seeded(project, {"note-old": "x\n"})
 
-    assert automatic(notes, lambda harness: True) is None
+    assert forget_automatically(notes, lambda harness: True) is None
     assert "note-old.md" in State.open(project).snapshot.names("memory")
 
 
 def test_a_harness_that_cannot_observe_reads_never_forgets_by_itself(project: Path) -> None:
     notes = seeded(project, {"note-old": "x\n"}, gc=AUTOMATIC)
 
-    assert automatic(notes, lambda harness: harness != "claude-code") is None
+    assert forget_automatically(notes, lambda harness: harness != "claude-code") is None
     assert "note-old.md" in State.open(project).snapshot.names("memory")
 
 
 def test_automatic_forgetting_takes_only_what_all_signals_speak_against(project: Path) -> None:
     notes = seeded(project, {"note-old": "x\n", "note-used": "y\n"}, gc=AUTOMATIC)
-    from gitnexus.memory.access import observe
+    from gitnexus.memory.access import record_note_reads
 
     for _ in range(3):
-        observe(Notes(notes.state, harness="claude-code", reader="e"), ["note-used"], by_hook=True)
+        record_note_reads(Notes(notes.state, harness="claude-code", reader="e"), ["note-used"], by_hook=True)
 
-    did = automatic(notes, lambda harness: True)
+    did = forget_automatically(notes, lambda harness: True)
 
     assert did is not None
     assert did.deleted == ("note-old",)
@@ -248,5 +252,5 @@ def test_a_gc_of_a_hundred_notes_killed_at_any_moment_is_all_or_one_commit(proje
     added = int(run_git(project, "rev-list", "--count", f"{before}..refs/nexus/state"))
     assert (len(state.snapshot.names("memory")), added) in {(100, 0), (0, 1)}
     if added:
-        restore(Notes(state), None, state.snapshot.commit)
+        restore_notes(Notes(state), None, state.snapshot.commit)
     assert State.open(project).snapshot.files("memory") == {f"{name}.md": text.encode() for name, text in texts.items()}

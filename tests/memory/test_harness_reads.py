@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.keepers import open_state
 from gitnexus.catalog.harnesses import HARNESSES
-from gitnexus.harness.model import Happening
-from gitnexus.harness.reads import READS, read_paths
+from gitnexus.harness.model import HarnessEvent
+from gitnexus.harness.reads import READS, paths_of_read_call
 from gitnexus.memory import Notes
-from gitnexus.memory.access import uses
-from gitnexus.memory.gc import automatic
+from gitnexus.memory.access import read_note_uses
+from gitnexus.memory.gc import forget_automatically
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git, trust
 
@@ -73,7 +73,7 @@ def test_nothing_else_is(noted: Path, nexus: Nexus, change: dict[str, object]) -
 
     assert told(nexus, "claude-code", payload) == ""
 
-    assert uses(Notes(State.open(nexus.place))) == {}
+    assert read_note_uses(Notes(State.open(nexus.place))) == {}
 
 
 def test_a_hook_that_cannot_do_its_work_says_so_and_stops_nobody(noted: Path, nexus: Nexus) -> None:
@@ -100,8 +100,8 @@ def test_a_read_in_another_worktree_is_counted_there(noted: Path, nexus: Nexus, 
 
 def test_codex_has_no_read_tool_to_observe() -> None:
     assert not HARNESSES["codex"].observes_reads
-    told = Happening("codex", "post_tool_use", "PostToolUse", tool="Bash", given={"command": "cat x"})
-    assert read_paths(told) == []
+    told = HarnessEvent("codex", "post_tool_use", "PostToolUse", tool="Bash", given={"command": "cat x"})
+    assert paths_of_read_call(told) == []
 
 
 @pytest.mark.parametrize("harness", [one for one in HARNESSES if one != "git-nexus"])
@@ -149,11 +149,11 @@ def test_a_harness_that_began_to_observe_yesterday_does_not_know_of_a_year_ago(n
     late = Notes(state, harness="claude-code", clock=lambda: datetime.now(UTC) + timedelta(days=91))
     never = Notes(state, harness="gemini-cli", clock=lambda: datetime.now(UTC) + timedelta(days=91))
 
-    assert automatic(never, lambda harness: True) is None
-    first = automatic(soon, lambda harness: True)
+    assert forget_automatically(never, lambda harness: True) is None
+    first = forget_automatically(soon, lambda harness: True)
     assert first is not None
     assert first.deleted == ()
-    second = automatic(late, lambda harness: True)
+    second = forget_automatically(late, lambda harness: True)
     assert second is not None
     assert second.deleted == ("pattern-release",)
 

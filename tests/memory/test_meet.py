@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.memory.count import counted, kept, rev_of, with_rev, without_rev
-from gitnexus.memory.meet import Met, together
+from gitnexus.memory.count import accept_note_edit, rev_of_note, with_next_rev, with_rev, without_rev
+from gitnexus.memory.merge_clones import MergedNote, merge_note_versions
 from tests.conftest import Nexus
 from tests.sync.conftest import ada, bob, hub
 from tests.sync.two import Clone
@@ -17,9 +17,9 @@ BASE = b"# Deploy\n\nIt needs a key.\n\n## 2026-01-01\n\nFirst.\n"
 NOTE = "memory/deploy.md"
 
 
-def both(mine: bytes, theirs: bytes, base: bytes = BASE) -> Met:
-    found = together(NOTE, base, mine, theirs)
-    assert found == together(NOTE, base, theirs, mine)  # whoever asks
+def both(mine: bytes, theirs: bytes, base: bytes = BASE) -> MergedNote:
+    found = merge_note_versions(NOTE, base, mine, theirs)
+    assert found == merge_note_versions(NOTE, base, theirs, mine)  # whoever asks
     return found
 
 
@@ -27,38 +27,42 @@ def test_two_who_both_learned_something_on_one_day_both_keep_it() -> None:
     mine = BASE + b"\n## 2026-01-02\n\nMine.\n\nAnd more.\n"
     theirs = BASE + b"\n## 2026-01-02\n\nTheirs.\n"
 
-    assert both(mine, theirs) == Met(BASE + b"\n## 2026-01-02\n\nMine.\n\nAnd more.\n\nTheirs.\n")
+    assert both(mine, theirs) == MergedNote(BASE + b"\n## 2026-01-02\n\nMine.\n\nAnd more.\n\nTheirs.\n")
 
 
 def test_sections_of_two_days_are_both_there_the_earlier_first() -> None:
     mine = BASE + b"\n## 2026-01-03\n\nMine.\n"
     theirs = BASE + b"\n## 2026-01-02\n\nTheirs.\n"
 
-    assert both(mine, theirs) == Met(BASE + b"\n## 2026-01-02\n\nTheirs.\n\n## 2026-01-03\n\nMine.\n")
+    assert both(mine, theirs) == MergedNote(BASE + b"\n## 2026-01-02\n\nTheirs.\n\n## 2026-01-03\n\nMine.\n")
 
 
 def test_what_both_said_alike_is_said_once() -> None:
     more = BASE + b"\n## 2026-01-02\n\nSame.\n"
 
-    assert both(more + b"\nMine.\n", more) == Met(more + b"\nMine.\n")
+    assert both(more + b"\nMine.\n", more) == MergedNote(more + b"\nMine.\n")
 
 
 def test_of_two_texts_for_one_section_the_later_has_the_place_and_the_other_lies_beside() -> None:
-    early = counted(BASE, BASE.replace(b"key", b"token"))
-    late = counted(early, BASE.replace(b"key", b"card").replace(b"First", b"Second"))
+    early = with_next_rev(BASE, BASE.replace(b"key", b"token"))
+    late = with_next_rev(early, BASE.replace(b"key", b"card").replace(b"First", b"Second"))
 
     found = both(early + b"\n## 2026-01-02\n\nNew.\n", late)
 
     text = BASE.replace(b"key", b"card").replace(b"First", b"Second") + b"\n## 2026-01-02\n\nNew.\n"
-    assert found == Met(with_rev(text, 2), early + b"\n## 2026-01-02\n\nNew.\n", "both sides changed the beginning")
+    assert found == MergedNote(
+        with_rev(text, 2), early + b"\n## 2026-01-02\n\nNew.\n", "both sides changed the beginning"
+    )
 
 
 def test_a_section_that_one_took_out_and_the_other_changed_is_in_one_of_the_two_notes() -> None:
     without, changed = b"# Deploy\n\nIt needs a key.\n", BASE.replace(b"First", b"Second")
 
-    assert both(counted(BASE, without), changed) == Met(with_rev(without, 1), changed, "both sides changed 2026-01-01")
-    assert both(without, counted(BASE, changed)) == Met(
-        counted(BASE, changed), without, "both sides changed 2026-01-01"
+    assert both(with_next_rev(BASE, without), changed) == MergedNote(
+        with_rev(without, 1), changed, "both sides changed 2026-01-01"
+    )
+    assert both(without, with_next_rev(BASE, changed)) == MergedNote(
+        with_next_rev(BASE, changed), without, "both sides changed 2026-01-01"
     )
 
 
@@ -78,7 +82,7 @@ def test_front_matter_merges_field_by_field_by_the_count_and_lists_as_sets(
 ) -> None:
     sides = [b"---\n" + front + b"---\n" + BASE for front in (mine, theirs, found)]
 
-    assert both(sides[0], sides[1]) == Met(sides[2])
+    assert both(sides[0], sides[1]) == MergedNote(sides[2])
 
 
 def test_an_item_that_one_side_took_out_of_a_list_is_out() -> None:
@@ -86,7 +90,7 @@ def test_an_item_that_one_side_took_out_of_a_list_is_out() -> None:
         b"---\ntags: [%s]\n---\n%s" % (tags, BASE) for tags in (b"a, b", b"b, c", b"a, b, d", b"b, c, d")
     )
 
-    assert both(mine, theirs, base) == Met(found)
+    assert both(mine, theirs, base) == MergedNote(found)
 
 
 @pytest.mark.parametrize(
@@ -104,18 +108,18 @@ def test_an_item_that_one_side_took_out_of_a_list_is_out() -> None:
     ],
 )
 def test_a_note_is_counted_in_its_front_matter_and_is_otherwise_as_it_was(text: bytes, counted_text: bytes) -> None:
-    found = counted(text, text)
+    found = with_next_rev(text, text)
 
     assert found == counted_text
     assert without_rev(found) == without_rev(text)
-    assert rev_of(found) in (rev_of(text) + 1, 0)
+    assert rev_of_note(found) in (rev_of_note(text) + 1, 0)
 
 
 def test_an_edit_counts_beyond_what_was_there_and_a_new_note_is_as_it_was_written() -> None:
-    assert kept(NOTE, b"new\n", b"---\nrev: 7\n---\nold\n") == b"---\nrev: 8\n---\nnew\n"
-    assert kept(NOTE, b"---\nrev: 9\n---\nnew\n", b"old\n") == b"---\nrev: 10\n---\nnew\n"
-    assert kept(NOTE, b"new\n", None) == b"new\n"
-    assert kept(NOTE, None, b"old\n") is None
+    assert accept_note_edit(NOTE, b"new\n", b"---\nrev: 7\n---\nold\n") == b"---\nrev: 8\n---\nnew\n"
+    assert accept_note_edit(NOTE, b"---\nrev: 9\n---\nnew\n", b"old\n") == b"---\nrev: 10\n---\nnew\n"
+    assert accept_note_edit(NOTE, b"new\n", None) == b"new\n"
+    assert accept_note_edit(NOTE, None, b"old\n") is None
 
 
 _TEXTS = st.lists(st.sampled_from(["It needs a key.", "It needs a card.", "Both.", ""]), min_size=1, max_size=2)
@@ -135,9 +139,9 @@ def test_two_notes_become_the_same_whoever_meets_whom_and_meeting_again_changes_
 ) -> None:
     found = both(mine, theirs, base)
 
-    assert together(NOTE, base, found.text, found.text) == Met(found.text)
-    assert together(NOTE, base, mine, mine) == Met(mine)
-    assert rev_of(found.text) == max(rev_of(mine), rev_of(theirs))
+    assert merge_note_versions(NOTE, base, found.text, found.text) == MergedNote(found.text)
+    assert merge_note_versions(NOTE, base, mine, mine) == MergedNote(mine)
+    assert rev_of_note(found.text) == max(rev_of_note(mine), rev_of_note(theirs))
     everything = found.text + (found.beside or b"")
     for line in {*mine.splitlines(), *theirs.splitlines()} - {*base.splitlines()}:
         assert line in everything or line.startswith((b"rev:", b"owner:", b"tags:"))

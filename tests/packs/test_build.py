@@ -11,29 +11,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.app import open_nexus
-from gitnexus.app.packs import checked, pack_named, pack_of, text_of
-from gitnexus.app.recorder import folder_of
 from gitnexus.base.errors import Invalid, NotFound, VerificationFailed
+from gitnexus.gateway.recorder import run_folder
 from gitnexus.git import discover
-from gitnexus.git.private import private
-from gitnexus.git.revisions import commit_of
-from gitnexus.packs import Budget, Library, Pack, built, rebuilt, rendered, tokens_of
-from gitnexus.packs.find import Kept
-from gitnexus.packs.store import Packs
+from gitnexus.git.private import private_git
+from gitnexus.git.revisions import resolve_commit
+from gitnexus.packs import ContextPack, Library, PackBudget, estimate_tokens, pack_references, rebuild_pack, render_pack
+from gitnexus.packs.find import RunArtifact
+from gitnexus.packs.store import PackCache
 from gitnexus.packs.tree import BaseTree
 from gitnexus.policy import denied_by
+from gitnexus.runs.workflow.packs import build_pack, find_pack, pack_text, verify_pack
 from gitnexus.state import State
 from tests.conftest import Nexus, examples, run_git, trust
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEAabcdEFGH1234\n" * 4 + "-----END RSA PRIVATE KEY-----\n"
+OF_KEY = "RSA PRIVATE KEY-----\n"
+KEY = f"-----BEGIN {OF_KEY}" + "MIIEpAIBAAKCAQEAabcdEFGH1234\n" * 4 + f"-----END {OF_KEY}"
 FILES = {
     "AGENDA.md": "---\nID: agenda\n---\n\n# Agenda\n\nGOAL:\n- one\n- two\n\nCONSTRAINTS:\n- no network\n",
     "src/app.py": "".join(f"def step_{at}(): pass\n" for at in range(1, 101)),
     "src/wide.py": "x = '" + "y" * 3000 + "'\n",
     "src/secret.py": f"before\n{KEY}TOKEN = '{TOKEN}'\nafter\n",
     "src/end.txt": "one\r\ntwo\r\nthree",
-    ".env": "PASSWORD=hunter2 step_1\n",
+    ".env": "PASSWORD=" + "hunter2 step_1\n",
     "empty.txt": "",
 }
 REFS = [
@@ -59,15 +60,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def library(place: Path) -> Iterator[Library]:
     repo = discover(place)
-    log = Kept("run", "sha256:" + "a" * 64, "log", b"step_1 ok\n" * 30, "b" * 40)
+    log = RunArtifact("run", "sha256:" + "a" * 64, "log", b"step_1 ok\n" * 30, "b" * 40)
     state = State.open(place)
-    with private(repo) as git:
-        tree = BaseTree(git, commit_of(repo, git, "HEAD"), denied_by)
+    with private_git(repo) as git:
+        tree = BaseTree(git, resolve_commit(repo, git, "HEAD"), denied_by)
         yield Library(tree, state.latest(), lambda run, word: log)
     state.close()
 
 
-def out(pack: Pack) -> dict[str, str]:
+def out(pack: ContextPack) -> dict[str, str]:
     return {one.ref: one.why for one in pack.left_out}
 
 
@@ -80,20 +81,20 @@ def out(pack: Pack) -> dict[str, str]:
 def test_no_pack_is_larger_than_its_budget_and_each_is_the_same_again(
     library: Library, refs: list[str], kib: int, tokens: int
 ) -> None:
-    pack = built(library, refs, Budget(kib=kib, tokens=tokens))
-    text = rendered(pack)
+    pack = pack_references(library, refs, PackBudget(kib=kib, tokens=tokens))
+    text = render_pack(pack)
 
     assert len(text.encode()) <= kib * 1024
-    assert not tokens or tokens_of(text) <= tokens
-    assert rebuilt(pack, library) == pack
-    assert Pack.from_value(json.loads(json.dumps(pack.plain())), "pack").verified() == pack
+    assert not tokens or estimate_tokens(text) <= tokens
+    assert rebuild_pack(pack, library) == pack
+    assert ContextPack.from_value(json.loads(json.dumps(pack.plain())), "pack").verified() == pack
     told = {one.ref for one in pack.pieces} | set(out(pack))
     assert told == set(pack.refs)
     assert "hunter2" not in text and TOKEN not in text and "MIIEpAIBAAKCAQEA" not in text
 
 
 def test_every_piece_says_where_its_lines_come_from(library: Library, place: Path) -> None:
-    pack = built(library, ["src/app.py#L5-L6", "doc:agenda#CONSTRAINTS", "grep:step_100"], Budget())
+    pack = pack_references(library, ["src/app.py#L5-L6", "doc:agenda#CONSTRAINTS", "grep:step_100"], PackBudget())
 
     assert [one.text for one in pack.pieces] == [
         "def step_5(): pass\ndef step_6(): pass\n",
@@ -112,7 +113,7 @@ def test_every_piece_says_where_its_lines_come_from(library: Library, place: Pat
 
 
 def test_a_file_is_cut_at_a_line_and_a_document_is_not_cut(library: Library) -> None:
-    pack = built(library, ["src/app.py", "AGENDA.md#GOAL", "src/end.txt"], Budget(kib=1))
+    pack = pack_references(library, ["src/app.py", "AGENDA.md#GOAL", "src/end.txt"], PackBudget(kib=1))
     file = pack.pieces[0]
 
     assert (file.cut, file.lines, file.text.count("\n")) == (True, 100, file.sources[0].last_line)
@@ -123,7 +124,7 @@ def test_a_file_is_cut_at_a_line_and_a_document_is_not_cut(library: Library) -> 
 
 
 def test_what_does_not_fit_leaves_its_room_to_what_comes_after(library: Library) -> None:
-    pack = built(library, ["src/wide.py", "AGENDA.md#GOAL"], Budget(kib=1))
+    pack = pack_references(library, ["src/wide.py", "AGENDA.md#GOAL"], PackBudget(kib=1))
 
     assert [one.ref for one in pack.pieces] == ["doc:AGENDA.md#GOAL"]
     assert list(out(pack)) == ["file:src/wide.py"]
@@ -133,7 +134,7 @@ def test_what_is_left_out_says_why(library: Library) -> None:
     refs = [".env", "gone.py", "src", "link", "data.bin", "empty.txt", "doc:agenda#NOPE", "grep:nowhere to be",
             "task:T9", "memory:../policy", "src/app.py", "src/app.py#L5-L6", "doc:.env#X"]  # fmt: skip
 
-    told = out(built(library, refs, Budget()))
+    told = out(pack_references(library, refs, PackBudget()))
 
     commit = library.base.commit[:12]
     assert told == {
@@ -154,7 +155,7 @@ def test_what_is_left_out_says_why(library: Library) -> None:
 
 
 def test_secrets_are_hidden_and_lines_keep_their_numbers(library: Library) -> None:
-    pack = built(library, ["src/secret.py", "grep:after", "src/secret.py#L3-L4"], Budget())
+    pack = pack_references(library, ["src/secret.py", "grep:after", "src/secret.py#L3-L4"], PackBudget())
 
     assert pack.pieces[0].text == "before\n[private-key]\n\n\n\n\n\nTOKEN = '[github-token]'\nafter\n"
     assert pack.pieces[0].hidden == 2
@@ -162,22 +163,24 @@ def test_secrets_are_hidden_and_lines_keep_their_numbers(library: Library) -> No
 
 
 def test_a_search_does_not_look_into_what_is_denied_nor_for_what_is_hidden(library: Library) -> None:
-    assert built(library, ["grep:hunter2", f"grep:{TOKEN}"], Budget()).pieces == ()
+    assert pack_references(library, ["grep:hunter2", f"grep:{TOKEN}"], PackBudget()).pieces == ()
 
 
 def test_line_ends_of_windows_are_line_ends(library: Library) -> None:
-    assert built(library, ["src/end.txt"], Budget()).pieces[0].text == "one\ntwo\nthree\n"
+    assert pack_references(library, ["src/end.txt"], PackBudget()).pieces[0].text == "one\ntwo\nthree\n"
 
 
-@pytest.mark.parametrize("budget", [Budget(kib=0), Budget(kib=5000), Budget(tokens=5), Budget(tokens=-1)])
-def test_a_budget_without_room_is_refused(library: Library, budget: Budget) -> None:
+@pytest.mark.parametrize(
+    "budget", [PackBudget(kib=0), PackBudget(kib=5000), PackBudget(tokens=5), PackBudget(tokens=-1)]
+)
+def test_a_budget_without_room_is_refused(library: Library, budget: PackBudget) -> None:
     with pytest.raises(Invalid):
-        built(library, ["src/app.py"], budget)
+        pack_references(library, ["src/app.py"], budget)
 
 
 def test_a_pack_that_was_changed_is_not_read(library: Library, tmp_path: Path) -> None:
-    pack = built(library, ["src/app.py"], Budget())
-    store = Packs(tmp_path)
+    pack = pack_references(library, ["src/app.py"], PackBudget())
+    store = PackCache(tmp_path)
     store.put(pack, "a" * 64)
 
     assert store.named(pack.hash[:15]) == store.asked("a" * 64) == pack
@@ -198,7 +201,7 @@ def test_a_pack_of_a_project_is_proved_from_the_repository_until_the_policy_says
     run_git(project, "commit", "-qm", "notes")
     nexus.ok("task", "add", "Write it down")
     opened = open_nexus(project)
-    pack = pack_of(opened.state, ["notes.txt", "task:T1", "readme.txt"])
+    pack = build_pack(opened.state, ["notes.txt", "task:T1", "readme.txt"])
 
     # Neither the checkout nor later commits matter.
     (project / "notes.txt").write_text("other\n")
@@ -206,8 +209,8 @@ def test_a_pack_of_a_project_is_proved_from_the_repository_until_the_policy_says
     nexus.ok("task", "update", "T1", "--title", "Other")
     opened.close()
     opened = open_nexus(project)
-    checked(opened.state, pack_named(opened.state, pack.hash))
-    assert '"title":"Write it down"' in text_of(pack)
+    verify_pack(opened.state, find_pack(opened.state, pack.hash))
+    assert '"title":"Write it down"' in pack_text(pack)
 
     nexus.ok("policy", "add", "deny", "--read", "notes.txt")
     nexus.ok("policy", "add", "deny", "--read", ".nexus/backlog/**")
@@ -215,13 +218,13 @@ def test_a_pack_of_a_project_is_proved_from_the_repository_until_the_policy_says
     opened.close()
     opened = open_nexus(project)
     with pytest.raises(VerificationFailed) as refused:
-        checked(opened.state, pack)
+        verify_pack(opened.state, pack)
     assert "file:notes.txt is left out" in refused.value.message
-    refused_too = pack_of(opened.state, ["readme.txt", "task:T1", "file:.nexus/backlog/T1.json"])
+    refused_too = build_pack(opened.state, ["readme.txt", "task:T1", "file:.nexus/backlog/T1.json"])
     assert list(out(refused_too).values()) == ["it may not be read: project.deny.2"] * 2
     tampered = replace(pack.pieces[0], text="never said\n")
     with pytest.raises(VerificationFailed):
-        checked(opened.state, pack.changed(pieces=(tampered, *pack.pieces[1:])).hashed())
+        verify_pack(opened.state, pack.changed(pieces=(tampered, *pack.pieces[1:])).hashed())
     opened.close()
 
 
@@ -242,10 +245,10 @@ def test_what_a_run_kept_is_pinned_and_found_on_its_ref_where_the_log_is_gone(pr
     run = json.loads(nexus.ok("runs", "--all", "--json"))["runs"][0]["id"]
     nexus.ok("checkpoint", run)
     opened = open_nexus(project)
-    pack = pack_of(opened.state, [f"artifact:{run}/output-main.log", f"artifact:{run[-4:]}/output-main.log"])
+    pack = build_pack(opened.state, [f"artifact:{run}/output-main.log", f"artifact:{run[-4:]}/output-main.log"])
 
-    shutil.rmtree(folder_of(opened.repo.common_dir, run))
-    checked(opened.state, pack)
+    shutil.rmtree(run_folder(opened.repo.common_dir, run))
+    verify_pack(opened.state, pack)
     opened.close()
     assert [(one.text, one.sources[0].path) for one in pack.pieces] == [("one\ntwo\n", f"{run}/output-main.log")]
     assert pack.refs[0].startswith(f"artifact:{run}/sha256:")
@@ -256,7 +259,7 @@ def test_a_commit_of_the_history_is_a_piece_and_no_other_commit_is(place: Path, 
     other = run_git(
         place, "-c", "user.name=T", "-c", "user.email=t@example.com", "commit-tree", "HEAD^{tree}", "-m", "x"
     )
-    pack = built(library, [f"commit:{head[:10]}", f"commit:{other.strip()}", "commit:HEAD"], Budget())
+    pack = pack_references(library, [f"commit:{head[:10]}", f"commit:{other.strip()}", "commit:HEAD"], PackBudget())
 
     (piece,) = pack.pieces
     assert piece.ref == f"commit:{head}"
@@ -288,7 +291,7 @@ def test_closed_cycles_are_pieces_each_by_its_number(library: Library) -> None:
         def oid(self, path: str) -> str | None:
             return "b" * 40
 
-    pack = built(replace(library, state=Told()), ["cycle:2", "cycle:3", "cycle:1", "cycle:x"], Budget())  # type: ignore[arg-type]
+    pack = pack_references(replace(library, state=Told()), ["cycle:2", "cycle:3", "cycle:1", "cycle:x"], PackBudget())  # type: ignore[arg-type]
 
     assert [one.text.splitlines()[2] for one in pack.pieces] == [
         "- task 1: Write it (completed)",

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from gitnexus.policy.law import Law, law_of
-from gitnexus.policy.model import Change, CommandRequest, HandoffRequest, PatchRequest
-from gitnexus.policy.rules import Policy, policy_of
+from gitnexus.policy.compiled_rules import CompiledPolicy, compile_policy
+from gitnexus.policy.model import CommandRequest, HandoffRequest, PatchRequest, PatchRow
+from gitnexus.policy.rules import Policy, parse_policy
 
 A, B, T1, T2 = "a" * 40, "b" * 40, "c" * 40, "d" * 40
 
 
-def change(path: str, **fields: Any) -> Change:
+def change(path: str, **fields: Any) -> PatchRow:
     given = {"old_mode": "100644", "new_mode": "100644", "old_blob": A, "new_blob": B, **fields}
-    return Change(path=path, **given)
+    return PatchRow(path=path, **given)
 
 
-def patch(*changes: str | Change, **fields: Any) -> PatchRequest:
+def patch(*changes: str | PatchRow, **fields: Any) -> PatchRequest:
     rows = tuple(change(one) if isinstance(one, str) else one for one in changes)
     given = {"project": "p", "run": "r", "base": A, "base_tree": T1, "result_tree": T2, **fields}
     return PatchRequest(changes=rows, **given)
@@ -41,9 +41,9 @@ def text(front: str) -> bytes:
 
 
 def policy(front: str, layer: Any = "user") -> Policy:
-    return policy_of(text(front), layer)
+    return parse_policy(text(front), layer)
 
 
-def law(front: str = "", project: str | None = None, **fields: Any) -> Law:
+def law(front: str = "", project: str | None = None, **fields: Any) -> CompiledPolicy:
     theirs = policy(project, "project") if project is not None else None
-    return law_of(policy(front), theirs, **fields)
+    return compile_policy(policy(front), theirs, **fields)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from gitnexus.base.canonical import canonical
+from gitnexus.base.canonical import canonical_json
 from gitnexus.base.errors import Invalid
-from gitnexus.policy.gate import Used, World, decide
-from gitnexus.policy.grants import Around, covers, granted, offers
-from gitnexus.policy.law import law_of, why_unreadable
-from gitnexus.policy.model import Change, PolicyRequest, Request
-from gitnexus.policy.request import digest, parsed
+from gitnexus.policy.compiled_rules import compile_policy, why_unreadable
+from gitnexus.policy.gate import BatchUsage, GateContext, decide_request
+from gitnexus.policy.grants import GrantContext, grant_covers, make_grant, scopes_to_offer
+from gitnexus.policy.model import PatchRow, PolicyRequest, Request
+from gitnexus.policy.request import parse_request, request_digest
 from tests.policy.scene import change, command, handoff, law, patch, policy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,7 +30,7 @@ LINK = {"old_mode": "", "old_blob": "", "new_mode": "120000"}
 
 
 def verdict(request: Request, front: str = GENEROUS, **fields: Any) -> tuple[str, str]:
-    found = decide(request, law(front), **fields)
+    found = decide_request(request, law(front), **fields)
     return found.verdict, found.rule
 
 
@@ -75,11 +75,11 @@ def verdict(request: Request, front: str = GENEROUS, **fields: Any) -> tuple[str
         pytest.param(change("x", new_mode="100664"), "builtin.mode", id="030-odd-mode"),
     ],
 )  # fmt: skip
-def test_a_patch_is_denied_in_every_mode(row: str | Change, rule: str) -> None:
+def test_a_patch_is_denied_in_every_mode(row: str | PatchRow, rule: str) -> None:
     rules = law(GENEROUS, None, bypass=True)
     modes: tuple[Any, ...] = ("default", "acceptEdits", "autopilot", "bypass")
     for mode in modes:
-        found = decide(patch("src/ok.txt", row), rules, mode=mode, world=World(used=Used()))
+        found = decide_request(patch("src/ok.txt", row), rules, mode=mode, world=GateContext(used=BatchUsage()))
 
         assert (mode, found.verdict, found.rule) == (mode, "deny", rule)
 
@@ -119,17 +119,17 @@ def test_023_two_paths_that_fold_into_one_are_denied() -> None:
         pytest.param(".claude/settings.json", "agent_config", id="205-agent-config"),
     ],
 )  # fmt: skip
-def test_a_patch_is_asked_about_whatever_a_wildcard_allows(row: str | Change, tag: str) -> None:
+def test_a_patch_is_asked_about_whatever_a_wildcard_allows(row: str | PatchRow, tag: str) -> None:
     request = patch("src/ok.txt", row)
     rules = law(GENEROUS)
     for mode in ASKED_MODES:
-        found = decide(request, rules, mode=mode, world=World(used=Used()))
+        found = decide_request(request, rules, mode=mode, world=GateContext(used=BatchUsage()))
 
         assert found.verdict == "ask"
         assert tag in found.tags
         assert found.rule in {f"builtin.{one}" for one in found.tags}
         assert found.risk >= 2
-        assert [offer.scope for offer in offers(request)] == ["once"]
+        assert [offer.scope for offer in scopes_to_offer(request)] == ["once"]
 
 
 def test_the_yardstick_of_the_rows_above_is_allowed() -> None:
@@ -202,7 +202,7 @@ ESCALATING = [
 def test_a_command_is_asked_about_although_its_program_is_allowed(argv: tuple[str, ...]) -> None:
     rules = law(RUNS)
     for mode in ASKED_MODES:
-        found = decide(command(*argv), rules, mode=mode, world=World(used=Used()))
+        found = decide_request(command(*argv), rules, mode=mode, world=GateContext(used=BatchUsage()))
 
         assert (mode, found.verdict, found.rule) == (mode, "ask", "builtin.unknown_flags")
         assert found.risk >= 3, mode
@@ -285,9 +285,9 @@ def test_088_a_program_in_the_worktree_is_not_the_one_that_a_bare_name_means() -
 
     assert verdict(mine, front) == ("ask", "builtin.runs_tree")
     assert (
-        verdict(command("pytest", "-q", program="/w/venv/bin/pytest", cwd="/w/sub"), front, world=World(worktree="/w"))[
-            0
-        ]
+        verdict(
+            command("pytest", "-q", program="/w/venv/bin/pytest", cwd="/w/sub"), front, world=GateContext(worktree="/w")
+        )[0]
         == "ask"
     )
     assert verdict(command("./run", "a/b", program="/w/run"), front)[0] == "allow"
@@ -309,7 +309,7 @@ def test_088_a_program_in_the_worktree_is_not_the_one_that_a_bare_name_means() -
 def test_a_file_that_is_denied_is_denied_however_a_command_names_it(cwd: str, word: str) -> None:
     front = 'allow:\n  - run: ["show", "**"]\ndeny:\n  - read: ["customers/**"]'
 
-    assert verdict(command("show", word, cwd=cwd), front, world=World(worktree="/w")) == ("deny", "user.deny.1")
+    assert verdict(command("show", word, cwd=cwd), front, world=GateContext(worktree="/w")) == ("deny", "user.deny.1")
 
 
 def test_091_an_option_after_two_dashes_is_an_operand() -> None:
@@ -319,15 +319,15 @@ def test_091_an_option_after_two_dashes_is_an_operand() -> None:
 
 def test_096_a_standing_approval_of_a_test_runner_is_void_when_the_tree_changed_and_nothing_confines_it() -> None:
     request = command("pytest", "-q", sandbox="L0")
-    grant = granted(request, "argv", LATER, Around("/w"))
+    grant = make_grant(request, "argv", LATER, GrantContext("/w"))
     confined = command("pytest", "-q", sandbox="L1")
 
-    assert covers(grant, request, NOW, Around("/w", executed_changed=False))
-    assert not covers(grant, request, NOW, Around("/w", executed_changed=True))
-    assert covers(grant, confined, NOW, Around("/w", executed_changed=True))
+    assert grant_covers(grant, request, NOW, GrantContext("/w", executed_changed=False))
+    assert not grant_covers(grant, request, NOW, GrantContext("/w", executed_changed=True))
+    assert grant_covers(grant, confined, NOW, GrantContext("/w", executed_changed=True))
     front = 'allow:\n  - run: ["pytest", "-q"]'
     assert verdict(request, front) == ("ask", "builtin.no_sandbox")
-    assert verdict(request, front, world=World(executed_changed=False))[0] == "allow"
+    assert verdict(request, front, world=GateContext(executed_changed=False))[0] == "allow"
 
 
 @pytest.mark.parametrize(
@@ -374,27 +374,27 @@ def test_101_what_a_sandbox_sets_to_keep_git_quiet_is_no_attack() -> None:
 )
 def test_a_request_that_two_readers_understand_differently_is_refused(raw: bytes) -> None:
     with pytest.raises(Invalid):
-        parsed(raw)
+        parse_request(raw)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e400, 2**53, 1.5])
 def test_115_116_such_numbers_have_no_digest(number: Any) -> None:
     with pytest.raises(Invalid):
-        digest(command("ls", limits={"seconds": number}))
+        request_digest(command("ls", limits={"seconds": number}))
 
 
 def test_118_two_spellings_of_one_letter_are_two_requests() -> None:
-    assert digest(patch("caf\u00e9")) != digest(patch("cafe\u0301"))
+    assert request_digest(patch("caf\u00e9")) != request_digest(patch("cafe\u0301"))
 
 
 def test_120_keys_are_ordered_by_code_units() -> None:
-    raw = canonical({"\ufb33": 1, "\U0001f600": 2})
+    raw = canonical_json({"\ufb33": 1, "\U0001f600": 2})
 
     assert raw.decode() == '{"\U0001f600":2,"\ufb33":1}'
 
 
 def test_121_where_one_word_ends_and_the_next_begins_counts() -> None:
-    assert digest(command("ls", "a", "bc")) != digest(command("ls", "ab", "c"))
+    assert request_digest(command("ls", "a", "bc")) != request_digest(command("ls", "ab", "c"))
 
 
 @pytest.mark.parametrize("claim", ["requiresApproval", "risk", "policyTags", "approvalToken", "verdict"])
@@ -404,34 +404,34 @@ def test_123_a_request_has_no_place_for_what_an_agent_claims(claim: str) -> None
     raw = canonical_bytes(command("ls"))
 
     with pytest.raises(Invalid):
-        parsed(raw[:-1] + b',"' + claim.encode() + b'":0}')
+        parse_request(raw[:-1] + b',"' + claim.encode() + b'":0}')
 
 
 def test_113_a_grant_holds_for_its_own_scope_and_place_only() -> None:
-    once, session = (granted(patch("src/a.py"), scope, LATER) for scope in ("once", "session"))  # type: ignore[arg-type]
+    once, session = (make_grant(patch("src/a.py"), scope, LATER) for scope in ("once", "session"))  # type: ignore[arg-type]
 
-    assert covers(once, patch("src/a.py"), NOW)
-    assert not covers(once, patch("src/a.py", result_tree="e" * 40), NOW)
-    assert covers(session, patch("src/a.py", result_tree="e" * 40), NOW)
-    assert not covers(session, patch("src/a.py", run="other"), NOW)
-    assert not covers(once.changed(scope="session"), patch("src/a.py"), NOW)
-    path = granted(patch("src/a.py"), "path", LATER)
-    assert covers(path, patch("src/a.py", run="other"), NOW)
-    assert not covers(path, patch("src/a.py", project="other"), NOW)
+    assert grant_covers(once, patch("src/a.py"), NOW)
+    assert not grant_covers(once, patch("src/a.py", result_tree="e" * 40), NOW)
+    assert grant_covers(session, patch("src/a.py", result_tree="e" * 40), NOW)
+    assert not grant_covers(session, patch("src/a.py", run="other"), NOW)
+    assert not grant_covers(once.changed(scope="session"), patch("src/a.py"), NOW)
+    path = make_grant(patch("src/a.py"), "path", LATER)
+    assert grant_covers(path, patch("src/a.py", run="other"), NOW)
+    assert not grant_covers(path, patch("src/a.py", project="other"), NOW)
 
 
 def test_130_no_offer_for_a_command_reaches_beyond_that_command() -> None:
     request = command("echo", "hi")
 
-    assert [offer.scope for offer in offers(request)] == ["once", "session", "argv"]
+    assert [offer.scope for offer in scopes_to_offer(request)] == ["once", "session", "argv"]
     for scope in ("session", "argv"):
-        grant = granted(request, scope, LATER)  # type: ignore[arg-type]
+        grant = make_grant(request, scope, LATER)  # type: ignore[arg-type]
         assert grant.argv == ("echo", "hi")
         for argv in (("echo", "hi", "there"), ("echo", "ho"), ("echo",), ("cat", "hi")):
-            assert not covers(grant, command(*argv), NOW)
-    star = granted(command("ls", "*"), "argv", LATER)
-    assert covers(star, command("ls", "*"), NOW)
-    assert not covers(star, command("ls", "x"), NOW)
+            assert not grant_covers(grant, command(*argv), NOW)
+    star = make_grant(command("ls", "*"), "argv", LATER)
+    assert grant_covers(star, command("ls", "*"), NOW)
+    assert not grant_covers(star, command("ls", "x"), NOW)
 
 
 def test_131_deny_beats_ask_beats_allow_whatever_the_layer() -> None:
@@ -440,7 +440,7 @@ def test_131_deny_beats_ask_beats_allow_whatever_the_layer() -> None:
 
     for mine in order:
         for theirs in order:
-            found = decide(patch("src/a.py"), law(rule[mine], rule[theirs], trusted=True))
+            found = decide_request(patch("src/a.py"), law(rule[mine], rule[theirs], trusted=True))
             assert found.verdict == max(mine, theirs, key=order.index)
 
 
@@ -452,14 +452,16 @@ def test_133_a_project_that_is_not_trusted_only_tightens() -> None:
     tight = 'sandbox: {minimum: L2}\ndeny:\n  - write: ["src/**"]\nask:\n  - write: ["docs/**"]'
     mine = 'allow:\n  - write: ["src/**", "docs/**"]'
 
-    unsafe = law_of(None, policy(loose, "project"), bypass=True)
+    unsafe = compile_policy(None, policy(loose, "project"), bypass=True)
     assert (unsafe.mode, unsafe.level, unsafe.budget.files) == ("default", "auto", 20)
     for mode in ("default", "acceptEdits", "autopilot"):
-        assert decide(patch("src/a.py"), unsafe, mode=mode, world=World(used=Used())).verdict == "ask"
+        assert (
+            decide_request(patch("src/a.py"), unsafe, mode=mode, world=GateContext(used=BatchUsage())).verdict == "ask"
+        )
     safe = law(mine, tight)
     assert safe.minimum == "L2"
-    assert decide(patch("src/a.py"), safe).verdict == "deny"
-    assert decide(patch("docs/a.md"), safe).verdict == "ask"
+    assert decide_request(patch("src/a.py"), safe).verdict == "deny"
+    assert decide_request(patch("docs/a.md"), safe).verdict == "ask"
 
 
 def test_133_even_a_trusted_project_does_not_choose_bypass_or_loosen_the_users_mode() -> None:
@@ -531,12 +533,12 @@ def test_138_but_everything_can_be_denied(rule: str) -> None:
 
 
 def test_140_an_approval_is_for_the_role_it_was_given_to() -> None:
-    grant = granted(command("make", role="planner"), "argv", LATER)
+    grant = make_grant(command("make", role="planner"), "argv", LATER)
 
-    assert covers(grant, command("make", role="planner"), NOW)
-    assert not covers(grant, command("make", role="executor"), NOW)
-    assert not covers(grant, command("make"), NOW)
-    assert not covers(granted(command("make"), "argv", LATER), command("make", role="executor"), NOW)
+    assert grant_covers(grant, command("make", role="planner"), NOW)
+    assert not grant_covers(grant, command("make", role="executor"), NOW)
+    assert not grant_covers(grant, command("make"), NOW)
+    assert not grant_covers(make_grant(command("make"), "argv", LATER), command("make", role="executor"), NOW)
     front = 'allow:\n  - run: ["ls"]\n    role: planner\ndeny:\n  - run: ["cat"]\n    role: executor'
     assert verdict(command("ls", role="planner"), front)[0] == "allow"
     assert verdict(command("ls", role="executor"), front)[0] == "ask"
@@ -546,33 +548,38 @@ def test_140_an_approval_is_for_the_role_it_was_given_to() -> None:
 
 
 def test_140_a_handoff_in_one_direction_and_workflow_is_no_other() -> None:
-    grant = granted(handoff(), "workflow", LATER)
+    grant = make_grant(handoff(), "workflow", LATER)
 
-    assert covers(grant, handoff(run="r2"), NOW)
-    assert not covers(grant, handoff("executor", "planner"), NOW)
-    assert not covers(grant, handoff(workflow="other"), NOW)
-    assert not covers(granted(handoff(workflow=""), "workflow", LATER), handoff(workflow=""), NOW)
+    assert grant_covers(grant, handoff(run="r2"), NOW)
+    assert not grant_covers(grant, handoff("executor", "planner"), NOW)
+    assert not grant_covers(grant, handoff(workflow="other"), NOW)
+    assert not grant_covers(make_grant(handoff(workflow=""), "workflow", LATER), handoff(workflow=""), NOW)
 
 
 def test_141_forty_small_patches_are_one_large_one() -> None:
     ruled = law('autopilot:\n  allow:\n    - write: ["src/**"]\n  budget: {files: 30, directories: 100, risk: 1000}')
-    used, verdicts = Used(), []
+    used, verdicts = BatchUsage(), []
 
     for number in range(40):
         request = patch(f"src/d{number}/x.py")
-        found = decide(request, ruled, mode="autopilot", world=World(used=used))
+        found = decide_request(request, ruled, mode="autopilot", world=GateContext(used=used))
         verdicts.append(found.verdict)
         if found.verdict == "allow":
             used = used.after(request, found.risk)
 
     assert verdicts == ["allow"] * 30 + ["ask"] * 10
-    assert decide(patch("src/d1/x.py"), ruled, mode="autopilot").rule == "mode.autopilot"
-    assert decide(patch("src/conftest.py"), ruled, mode="autopilot", world=World(used=Used())).verdict == "ask"
+    assert decide_request(patch("src/d1/x.py"), ruled, mode="autopilot").rule == "mode.autopilot"
+    assert (
+        decide_request(patch("src/conftest.py"), ruled, mode="autopilot", world=GateContext(used=BatchUsage())).verdict
+        == "ask"
+    )
 
 
 def test_the_law_itself_is_asked_about_in_every_mode() -> None:
     request = PolicyRequest(project="p", run="r", path="policy.md", old_digest="a", new_digest="b")
 
     for mode in ("default", "acceptEdits", "autopilot", "bypass"):
-        found = decide(request, law(GENEROUS, None, bypass=True), mode=mode, world=World(used=Used()))
+        found = decide_request(
+            request, law(GENEROUS, None, bypass=True), mode=mode, world=GateContext(used=BatchUsage())
+        )
         assert (found.verdict, found.risk) == ("ask", 4)

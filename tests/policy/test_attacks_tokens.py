@@ -13,21 +13,23 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.keepers import open_state
-from gitnexus.base.canonical import canonical, document, parse
+from gitnexus.base.canonical import canonical_json, json_document, parse_json
 from gitnexus.base.errors import Failed, VerificationFailed
-from gitnexus.policy.approvers import founded
-from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.keys import make_own
+from gitnexus.policy.approvers import start_chain
+from gitnexus.policy.encoding import decode_base64, encode_base64
+from gitnexus.policy.grant_store import GrantStore, grant_digest
+from gitnexus.policy.grants import ApprovalGrant, grant_covers
+from gitnexus.policy.keys import make_own_key
 from gitnexus.policy.ledger import FILE, Ledger
-from gitnexus.policy.model import CommandRequest
-from gitnexus.policy.request import digest
+from gitnexus.policy.model import CommandRequest, PatchRequest, PatchRow
+from gitnexus.policy.request import request_digest
 from gitnexus.policy.signed import FILE as SIGNATURES
-from gitnexus.policy.signed import POLICY, SETTINGS, Signed, signed
-from gitnexus.policy.tokens import DOMAIN, Expected, granted, redeemed
+from gitnexus.policy.signed import POLICY, SETTINGS, SignedFiles, sign_files
+from gitnexus.policy.tokens import DOMAIN, ExpectedAction, TokenClaims, issue_token, redeem_token
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
-from gitnexus.state.format import id_of
-from gitnexus.state.settings import section
+from gitnexus.state.format import project_id_of
+from gitnexus.state.settings import settings_section
 from tests.conftest import Nexus, run_git, trust
 from tests.policy.signing import NOW, PROJECT, Key, Scene, patch, scene
 
@@ -42,15 +44,15 @@ def here(tmp_path: Path) -> Scene:
     return scene(tmp_path)
 
 
-def command(request: CommandRequest = COMMAND, **changed: Any) -> Expected:
+def command(request: CommandRequest = COMMAND, **changed: Any) -> ExpectedAction:
     """What the gateway recomputes of the command that it is about to run."""
     said = {"project": request.project, "run": request.run, "kind": "command", "base": request.base, "result": "",
-            "patch_id": "", "request": digest(request)}  # fmt: skip
+            "patch_id": "", "request": request_digest(request)}  # fmt: skip
     return patch(**{**said, **changed})
 
 
-def run(here: Scene, token: str, expected: Expected) -> None:
-    redeemed(token, expected, here.approvers, NOW, here.ledger)
+def run(here: Scene, token: str, expected: ExpectedAction) -> None:
+    redeem_token(token, expected, here.approvers, NOW, here.ledger)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def replayed(here: Scene, place: Path) -> None:
 def replayed_after_restart(here: Scene, place: Path) -> None:
     token = here.token()
     run(here, token, patch())
-    redeemed(token, patch(), here.approvers, NOW, Ledger(place))
+    redeem_token(token, patch(), here.approvers, NOW, Ledger(place))
 
 
 def _after_harm(here: Scene, place: Path, harm: Callable[[Path], object]) -> None:
@@ -123,33 +125,17 @@ def open_token_after_truncation(here: Scene, place: Path) -> None:
 def in_a_copy(here: Scene, place: Path) -> None:
     copy = place.with_name(place.name + "-copy")
     shutil.copytree(place, copy)
-    redeemed(here.token(), patch(), here.approvers, NOW, Ledger(copy))
+    redeem_token(here.token(), patch(), here.approvers, NOW, Ledger(copy))
 
 
 def in_a_clone_at_the_same_path(here: Scene, place: Path) -> None:
     token = here.token()
     shutil.rmtree(place / "nexus")
-    redeemed(token, patch(), here.approvers, NOW, Ledger(place))
-
-
-def with_once_as_session(here: Scene, place: Path) -> None:
-    granted(here.token(), patch(), here.approvers, NOW, here.ledger, lambda claims: True)
+    redeem_token(token, patch(), here.approvers, NOW, Ledger(place))
 
 
 def with_session_as_once(here: Scene, place: Path) -> None:
     run(here, here.token(scope="session"), patch())
-
-
-def with_repository_elsewhere(here: Scene, place: Path) -> None:
-    there = founded("fedcba9876543210", "the same person", here.key, NOW)
-    granted(here.token(scope="repository"), patch(), there, NOW, here.ledger, lambda claims: True)
-
-
-def with_rewritten_scope(here: Scene, place: Path) -> None:
-    _, claims, signature = here.token().split(".")
-    wider = canonical({**parse(raw_of(claims)), "scope": "repository"})
-    token = f"nx1.{encoded(wider)}.{signature}"
-    granted(token, patch(), here.approvers, NOW, here.ledger, lambda claims: True)
 
 
 def by_the_agents_key(here: Scene, place: Path) -> None:
@@ -159,17 +145,17 @@ def by_the_agents_key(here: Scene, place: Path) -> None:
 
 def in_the_name_of_another(here: Scene, place: Path) -> None:
     raw = here.claims().bytes()
-    run(here, f"nx1.{encoded(raw)}.{encoded(Key().sign(DOMAIN + raw))}", patch())
+    run(here, f"nx1.{encode_base64(raw)}.{encode_base64(Key().sign(DOMAIN + raw))}", patch())
 
 
 def with_alg_none(here: Scene, place: Path) -> None:
-    raw = canonical({**here.claims().plain(), "alg": "none"})
-    run(here, f"nx1.{encoded(raw)}.{encoded(here.key.sign(DOMAIN + raw))}", patch())
+    raw = canonical_json({**here.claims().plain(), "alg": "none"})
+    run(here, f"nx1.{encode_base64(raw)}.{encode_base64(here.key.sign(DOMAIN + raw))}", patch())
 
 
 def with_half_a_signature(here: Scene, place: Path) -> None:
     head, claims, signature = here.token().split(".")
-    run(here, f"{head}.{claims}.{encoded(raw_of(signature)[:32])}", patch())
+    run(here, f"{head}.{claims}.{encode_base64(decode_base64(signature)[:32])}", patch())
 
 
 def without_signature(here: Scene, place: Path) -> None:
@@ -184,7 +170,7 @@ def with_the_signature_of_another_token(here: Scene, place: Path) -> None:
 def with_claims_reordered(here: Scene, place: Path) -> None:
     value = here.claims().plain()
     raw = json.dumps(dict(sorted(value.items(), reverse=True)), separators=(",", ":")).encode()
-    run(here, f"nx1.{encoded(raw)}.{encoded(here.key.sign(DOMAIN + raw))}", patch())
+    run(here, f"nx1.{encode_base64(raw)}.{encode_base64(here.key.sign(DOMAIN + raw))}", patch())
 
 
 def with_parts_reordered(here: Scene, place: Path) -> None:
@@ -192,21 +178,12 @@ def with_parts_reordered(here: Scene, place: Path) -> None:
     run(here, f"{head}.{signature}.{claims}", patch())
 
 
-def by_another_role(here: Scene, place: Path) -> None:
-    granted(here.token(scope="session"), patch(role="executor"), here.approvers, NOW, here.ledger, lambda claims: True)
-
-
 def by_another_role_once(here: Scene, place: Path) -> None:
     run(here, here.token(), patch(role="executor"))
 
 
 def expired(here: Scene, place: Path) -> None:
-    redeemed(here.token(), patch(), here.approvers, NOW + timedelta(hours=2), here.ledger)
-
-
-def expired_a_standing_one(here: Scene, place: Path) -> None:
-    token = here.token(scope="repository")
-    granted(token, patch(), here.approvers, NOW + timedelta(hours=2), here.ledger, lambda claims: True)
+    redeem_token(here.token(), patch(), here.approvers, NOW + timedelta(hours=2), here.ledger)
 
 
 @pytest.mark.parametrize(
@@ -227,10 +204,7 @@ def expired_a_standing_one(here: Scene, place: Path) -> None:
                      id="110-other-project"),
         pytest.param(lambda here, place: run(here, here.token(), patch(mode="autopilot")), "another mode",
                      id="113-other-mode"),
-        pytest.param(with_once_as_session, "for one request", id="113-once-as-session"),
         pytest.param(with_session_as_once, "scope session", id="113-session-as-once"),
-        pytest.param(with_repository_elsewhere, "another project", id="113-repository-elsewhere"),
-        pytest.param(with_rewritten_scope, "forged", id="113-scope-rewritten"),
         pytest.param(by_the_agents_key, "is no approver", id="125-key-of-the-agent"),
         pytest.param(in_the_name_of_another, "forged", id="125-forged"),
         pytest.param(with_alg_none, "alg is not known", id="125-alg-none"),
@@ -239,10 +213,8 @@ def expired_a_standing_one(here: Scene, place: Path) -> None:
         pytest.param(with_the_signature_of_another_token, "forged", id="125-signature-of-another-token"),
         pytest.param(with_claims_reordered, "canonical", id="120-claims-reordered"),
         pytest.param(with_parts_reordered, "malformed", id="125-parts-reordered"),
-        pytest.param(by_another_role, "another role", id="140-handoff-standing"),
         pytest.param(by_another_role_once, "another role", id="140-handoff-once"),
         pytest.param(expired, "expired", id="expired"),
-        pytest.param(expired_a_standing_one, "expired", id="expired-standing"),
     ],
 )  # fmt: skip
 def test_the_token_is_refused(here: Scene, tmp_path: Path, attack: Callable[[Scene, Path], None], words: str) -> None:
@@ -250,9 +222,77 @@ def test_the_token_is_refused(here: Scene, tmp_path: Path, attack: Callable[[Sce
         attack(here, tmp_path)
 
 
+GRANT = ApprovalGrant(
+    scope="session", kind="patch", project=PROJECT, role="engineer", run="r1", expires="2026-12-01T00:00:00Z",
+    paths=("**",),
+)  # fmt: skip
+REQUEST = PatchRequest(
+    project=PROJECT, run="r1", role="engineer", base="b" * 40, base_tree="a" * 40, result_tree="c" * 40,
+    changes=(PatchRow(path="a.txt", old_mode="100644", new_mode="100644", old_blob="1" * 40, new_blob="2" * 40),),
+)  # fmt: skip
+
+
+def granted(here: Scene, grant: ApprovalGrant = GRANT, **changed: Any) -> tuple[TokenClaims, str]:
+    claims = here.claims(patch(request=grant_digest(grant)), **{"scope": "session", **changed})
+    return claims, issue_token(claims, here.key)
+
+
+def rewritten_as_repository(here: Scene, store: GrantStore) -> None:
+    claims, token = granted(here)
+    wider = GRANT.changed(scope="repository")
+    body = canonical_json({**claims.plain(), "scope": "repository", "request": grant_digest(wider)})
+    store.keep(wider, claims, f"nx1.{encode_base64(body)}.{token.rpartition('.')[2]}")
+
+
+def under_a_wider_grant(here: Scene, store: GrantStore) -> None:
+    store.keep(GRANT.changed(role=""), *granted(here))
+
+
+def under_another_name(here: Scene, store: GrantStore) -> None:
+    claims, token = granted(here)
+    store.keep(GRANT, claims.changed(nonce="ab" * 16), token)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(lambda here, store: store.keep(GRANT, *granted(here, scope="once")), id="113-once-as-session"),
+        pytest.param(rewritten_as_repository, id="113-scope-rewritten"),
+        pytest.param(under_a_wider_grant, id="113-grant-widened"),
+        pytest.param(under_another_name, id="113-grant-renamed"),
+        pytest.param(
+            lambda here, store: store.keep(GRANT, *granted(here, now=NOW - timedelta(hours=2))), id="expired-standing"
+        ),
+    ],
+)
+def test_a_standing_approval_with_another_token_is_ignored(
+    here: Scene, tmp_path: Path, attack: Callable[[Scene, GrantStore], None]
+) -> None:
+    store = GrantStore(tmp_path)
+    attack(here, store)
+
+    assert store.holding(here.approvers, here.ledger, NOW) == []
+
+
+def test_113_a_standing_approval_of_another_project_is_ignored(here: Scene, tmp_path: Path) -> None:
+    there = start_chain("fedcba9876543210", "the same person", here.key, NOW)
+    store = GrantStore(tmp_path)
+    claims, token = granted(here)
+    store.keep(GRANT, claims, token)
+
+    assert store.holding(here.approvers, here.ledger, NOW) == [(claims.nonce, GRANT)]
+    assert store.holding(there, here.ledger, NOW) == []
+
+
+def test_140_a_standing_approval_holds_for_its_own_role_and_run_only() -> None:
+    assert grant_covers(GRANT, REQUEST, NOW)
+    assert not grant_covers(GRANT, REQUEST.changed(role="executor"), NOW)
+    assert not grant_covers(GRANT, REQUEST.changed(run="r2"), NOW)
+
+
 @pytest.mark.parametrize("mode", [pytest.param(mode, id=f"126-mode-{mode:o}") for mode in (0o644, 0o640, 0o604, 0o660)])
 def test_a_key_that_others_can_read_signs_nothing(sealed: Path, mode: int) -> None:
-    signer, _ = make_own()
+    signer, _ = make_own_key()
     (sealed / "nexus" / "keys" / "approver.pem").chmod(mode)
 
     with pytest.raises(Failed, match="can be read by others"):
@@ -272,7 +312,7 @@ def test_the_key_is_neither_in_the_repository_nor_in_the_environment(project: Pa
 
 
 EVIL = b"---\nversion: 1\nmode: bypass\nallow:\n  - run: ['**']\n---\n"
-LOOSE = document({"policy": {"mode": "bypass"}, "sandbox": "L0", "catalog": {"source": "evil"},
+LOOSE = json_document({"policy": {"mode": "bypass"}, "sandbox": "L0", "catalog": {"source": "evil"},
                   "memory": {"gc": {"automatic": True, "daysSinceAccess": 0, "cyclesSinceAccess": 0,
                                     "accessesAtMost": 9}}})  # fmt: skip
 
@@ -288,24 +328,25 @@ def committed_with_git(project: Path) -> None:
 
 def signed_by_a_stranger(project: Path) -> None:
     state = State.open(project)
-    made = signed(None, id_of(state.latest()) or "", {POLICY: (EVIL, "0" * 40), SETTINGS: (LOOSE, "0" * 40)},
-                  Key(), NOW)  # fmt: skip
+    made = sign_files(
+        None, project_id_of(state.latest()) or "", {POLICY: (EVIL, "0" * 40), SETTINGS: (LOOSE, "0" * 40)}, Key(), NOW
+    )
     state.write({POLICY: EVIL, SETTINGS: LOOSE, SIGNATURES: made}, why="x")
 
 
 def signed_by_a_new_root(project: Path) -> None:
     state, key = State.open(project), Key()
-    name = id_of(state.latest()) or ""
-    made = signed(None, name, {POLICY: (EVIL, "0" * 40), SETTINGS: (LOOSE, "0" * 40)}, key, NOW)
-    chain = founded(name, "Test Person", key, NOW).to_bytes()
+    name = project_id_of(state.latest()) or ""
+    made = sign_files(None, name, {POLICY: (EVIL, "0" * 40), SETTINGS: (LOOSE, "0" * 40)}, key, NOW)
+    chain = start_chain(name, "Test Person", key, NOW).to_bytes()
     state.write({POLICY: EVIL, SETTINGS: LOOSE, SIGNATURES: made, "approvers": chain}, why="x")
 
 
 def signed_for_a_new_project(project: Path) -> None:
     state, key = State.open(project), Key()
-    made = signed(None, "f" * 16, {POLICY: (EVIL, "0" * 40), SETTINGS: (LOOSE, "0" * 40)}, key, NOW)
-    chain = founded("f" * 16, "Test Person", key, NOW).to_bytes()
-    form = document({**parse(state.read("format.json") or b""), "id": "f" * 16})
+    made = sign_files(None, "f" * 16, {POLICY: (EVIL, "0" * 40), SETTINGS: (LOOSE, "0" * 40)}, key, NOW)
+    chain = start_chain("f" * 16, "Test Person", key, NOW).to_bytes()
+    form = json_document({**parse_json(state.read("format.json") or b""), "id": "f" * 16})
     files = {POLICY: EVIL, SETTINGS: LOOSE, SIGNATURES: made, "approvers": chain, "format.json": form}
     state.write(files, why="x")
 
@@ -342,13 +383,13 @@ def test_a_policy_that_no_approver_signed_is_not_in_force(project: Path, attack:
     done = Nexus(project)("status", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     state = open_state(project)
-    view = Signed(state.latest(), state.repo.common_dir)
+    view = SignedFiles(state.latest(), state.repo.common_dir)
 
-    assert not view.standing(POLICY, EVIL).trusted
-    assert not view.standing(SETTINGS, LOOSE).trusted
+    assert not view.trust_of(POLICY, EVIL).trusted
+    assert not view.trust_of(SETTINGS, LOOSE).trusted
     for name in ("policy", "sandbox", "catalog"):
-        assert section(state.latest(), name, state.trusts) == {}
-    assert "automatic" not in section(state.latest(), "memory", state.trusts)["gc"]
+        assert settings_section(state.latest(), name, state.trusts) == {}
+    assert "automatic" not in settings_section(state.latest(), "memory", state.trusts)["gc"]
     assert {row["path"] for row in json.loads(done.stdout)["untrusted"]} == {POLICY, SETTINGS}
 
 
@@ -368,7 +409,7 @@ def test_a_clone_that_ships_a_signed_policy_loosens_nothing_by_itself(
 ) -> None:
     attacker = os.environ["NEXUS_HOME"]
     monkeypatch.setenv("NEXUS_HOME", str(sealed / "victim"))
-    mine, _ = make_own()
+    mine, _ = make_own_key()
     monkeypatch.setenv("NEXUS_HOME", attacker)
     if adds_me:  # public keys are public
         Nexus(project).ok("approver", "add", mine.public, "--name", "victim", "--confirm", mine.key_id)
@@ -377,10 +418,10 @@ def test_a_clone_that_ships_a_signed_policy_loosens_nothing_by_itself(
     Nexus(clone).ok("init", "--name", "clone")
     state = open_state(clone)
 
-    assert "you have not said" in Signed(state.latest(), state.repo.common_dir).standing(POLICY, EVIL).why
-    assert section(state.latest(), "policy", state.trusts) == {}
+    assert "you have not said" in SignedFiles(state.latest(), state.repo.common_dir).trust_of(POLICY, EVIL).why
+    assert settings_section(state.latest(), "policy", state.trusts) == {}
     with pytest.raises(VerificationFailed):
-        Signed(state.latest(), state.repo.common_dir).consented()
+        SignedFiles(state.latest(), state.repo.common_dir).approvers_with_consent()
 
 
 @pytest.mark.parametrize("where", [pytest.param("", id="133-older-signed-policy")])
@@ -392,9 +433,9 @@ def test_an_older_policy_that_was_signed_once_does_not_come_back(project: Path, 
     State.open(project).write(old, why="x")
     state = open_state(project)
 
-    assert "an older version" in Signed(state.latest(), state.repo.common_dir).untrusted()[POLICY]
+    assert "an older version" in SignedFiles(state.latest(), state.repo.common_dir).untrusted()[POLICY]
     trust(project)
-    assert Signed(state.latest(), state.repo.common_dir).untrusted() == {}
+    assert SignedFiles(state.latest(), state.repo.common_dir).untrusted() == {}
 
 
 @pytest.mark.parametrize("where", [pytest.param("", id="125-revocation-hidden-from-a-new-clone")])
@@ -413,7 +454,7 @@ def test_a_clone_that_lacks_a_revocation_that_was_seen_is_not_trusted(
     assert "has seen entries that this list lacks" in Nexus(tmp_path / "clone").ok("init", "--name", "clone")
     state = open_state(tmp_path / "clone")
     with pytest.raises(VerificationFailed, match="you have not said"):
-        Signed(state.latest(), state.repo.common_dir).consented()
+        SignedFiles(state.latest(), state.repo.common_dir).approvers_with_consent()
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"133-{name}-by-hand") for name in ("approvers", SIGNATURES)])

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid, VerificationFailed
-from gitnexus.policy.model import Change, CommandRequest, PatchRequest, Request
-from gitnexus.policy.request import canonical_bytes, digest, parsed
-from gitnexus.policy.tokens import Expected, checked
+from gitnexus.policy.model import CommandRequest, PatchRequest, PatchRow, Request
+from gitnexus.policy.request import canonical_bytes, parse_request, request_digest
+from gitnexus.policy.tokens import ExpectedAction, check_token
 from tests.policy.signing import NOW, PROJECT, Scene, patch, scene
 
 MANY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -21,8 +21,8 @@ COMMAND = CommandRequest(
 )  # fmt: skip
 PATCH = PatchRequest(
     project=PROJECT, run="r1", role="engineer", base="b" * 40, base_tree="c" * 40, result_tree="d" * 40,
-    changes=(Change(path="src/é.py", old_mode="100644", new_mode="100755", old_blob="1" * 40, new_blob="2" * 40),
-             Change(path="to", new_mode="120000", new_blob="3" * 40, link_target="src", binary=False)),
+    changes=(PatchRow(path="src/é.py", old_mode="100644", new_mode="100755", old_blob="1" * 40, new_blob="2" * 40),
+             PatchRow(path="to", new_mode="120000", new_blob="3" * 40, link_target="src", binary=False)),
 )  # fmt: skip
 
 
@@ -31,17 +31,17 @@ def here(tmp_path: Path) -> Scene:
     return scene(tmp_path)
 
 
-def expected(request: Request) -> Expected:
+def expected(request: Request) -> ExpectedAction:
     """What whoever executes recomputes, from the request that it is about to execute."""
     found: dict[str, Any] = {"base": request.base} if isinstance(request, (CommandRequest, PatchRequest)) else {}
     found |= {"result": request.result_tree} if isinstance(request, PatchRequest) else {"result": ""}
     return patch(project=request.project, run=request.run, role=request.role, kind=request.kind, patch_id="",
-                 request=digest(request), **found)  # fmt: skip
+                 request=request_digest(request), **found)  # fmt: skip
 
 
 def fits(here: Scene, token: str, request: Request) -> bool:
     try:
-        checked(token, expected(request), here.approvers, NOW, here.ledger)
+        check_token(token, expected(request), here.approvers, NOW, here.ledger)
     except VerificationFailed:
         return False
     return True
@@ -56,14 +56,14 @@ def test_every_single_byte_of_a_request_that_is_another_is_refused(here: Scene, 
     for at, was in enumerate(raw):
         for new in {was ^ 1, was ^ 0x20, ord("0"), ord('"'), ord("\\"), 0x00, 0xFF} - {was}:
             try:
-                other = parsed(raw[:at] + bytes([new]) + raw[at + 1 :])
+                other = parse_request(raw[:at] + bytes([new]) + raw[at + 1 :])
             except Invalid:
                 continue
             understood += 1
             assert not fits(here, token, other), (at, new)
     for at in range(len(raw)):
         try:
-            other = parsed(raw[:at] + raw[at + 1 :])
+            other = parse_request(raw[:at] + raw[at + 1 :])
         except Invalid:
             continue
         assert not fits(here, token, other), at
@@ -79,11 +79,11 @@ def test_nothing_of_a_request_is_left_out_of_what_is_bound() -> None:
     }  # fmt: skip
     for request in (COMMAND, PATCH):
         for name in vars(request):
-            assert digest(request.changed(**{name: others[name]})) != digest(request), name
+            assert request_digest(request.changed(**{name: others[name]})) != request_digest(request), name
     row = PATCH.changes[0]
     for name, value in vars(row).items():
         other = row.changed(**{name: not value if isinstance(value, bool) else f"{value}x"})
-        assert digest(PATCH.changed(changes=(other, PATCH.changes[1]))) != digest(PATCH), name
+        assert request_digest(PATCH.changed(changes=(other, PATCH.changes[1]))) != request_digest(PATCH), name
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -97,7 +97,7 @@ COMMANDS = st.builds(
     network=st.sampled_from(["none", "loopback", "full"]),
 )
 ROWS = st.builds(
-    Change,
+    PatchRow,
     path=TEXT,
     old_mode=st.sampled_from(["", "100644"]),
     new_mode=st.sampled_from(["", "100644", "100755", "120000"]),
@@ -130,7 +130,7 @@ def test_a_token_does_not_fit_what_one_edit_made_of_a_request(here: Scene, one: 
     at, piece = data.draw(st.integers(0, len(raw))), data.draw(st.binary(max_size=2))
 
     try:
-        other = parsed(raw[:at] + piece + raw[at + data.draw(st.integers(0, 2)) :])
+        other = parse_request(raw[:at] + piece + raw[at + data.draw(st.integers(0, 2)) :])
     except Invalid:
         return
     assert fits(here, token, other) == (other == one)

@@ -19,6 +19,8 @@ def test_a_rule_is_added_shown_explained_and_removed(project: Path, nexus: Nexus
     added = told(nexus, "add", "allow", "--user", "--name", "look", "--", "git", "status")
     after = told(nexus, "explain", "--", "git", "status")
     nexus.ok("policy", "remove", "user.look")
+    nexus.ok("policy", "add", "allow", "--user", "--name", "look", "--", "git", "status")
+    nexus.ok("policy", "remove", "look")
 
     assert (before["verdict"], before["rule"]) == ("ask", "silence")
     assert before["instead"] == "git nexus policy add allow -- git status"
@@ -156,3 +158,22 @@ def test_what_an_agent_named_its_file_does_not_reach_the_terminal(project: Path,
 
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_a_rule_for_a_role_that_nobody_has_is_refused_with_a_proposal(project: Path, nexus: Nexus) -> None:
+    refused = nexus("policy", "add", "deny", "--write", "one", "--role", "enginer")
+    noted = nexus("policy", "add", "deny", "--user", "--write", "one", "--role", "enginer")
+
+    assert (refused.returncode, "there is no role 'enginer'" in refused.stderr) == (4, True)
+    assert "did you mean engineer? roles: " in refused.stderr
+    assert "there is no role 'enginer' in this project; did you mean engineer?" in noted.stderr
+    assert [rule["id"] for rule in told(nexus, "show")["rules"]] == ["user.deny.1"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("argv", [("sh", "-c", "id"), ("env", "id"), ("/usr/bin/id",), ("sh", "-c", "true; id")])
+def test_a_reason_names_the_program_that_a_rule_speaks_about(
+    project: Path, nexus: Nexus, argv: tuple[str, ...]
+) -> None:
+    nexus.ok("policy", "add", "deny", "--", "id", "**")
+
+    assert told(nexus, "explain", "--", *argv)["why"] == "id: deny run id **"

@@ -3,8 +3,8 @@
 import pytest
 
 from gitnexus.policy import DENIED, denied_by
-from gitnexus.policy.builtin import secret_by
-from gitnexus.policy.law import unreadable_under
+from gitnexus.policy.builtin import secret_pattern_for
+from gitnexus.policy.compiled_rules import make_read_check
 from tests.policy.scene import law
 
 PLACES = [one for one in DENIED if not one.startswith("!")]
@@ -15,34 +15,34 @@ def spelled(pattern: str) -> str:
 
 
 def test_what_holds_credentials_is_denied_to_readers_writers_and_commands_alike() -> None:
-    unreadable = unreadable_under(law())
+    unreadable = make_read_check(law())
 
     for path in (before + spelled(pattern) for pattern in PLACES for before in ("", "deep/er/")):
         assert denied_by(path) is not None, path
-        assert secret_by(path) is not None, path
-        assert secret_by(path.upper()) is not None, path
+        assert secret_pattern_for(path) is not None, path
+        assert secret_pattern_for(path.upper()) is not None, path
         assert unreadable(path) == "builtin.secret", path
 
 
 @pytest.mark.parametrize("folder", [".ssh", ".aws", ".kube", ".secrets", "home/.config/gcloud"])
 def test_a_folder_of_credentials_is_denied_itself_and_with_all_below(folder: str) -> None:
-    denied = unreadable_under(law())
+    denied = make_read_check(law())
 
     assert denied(folder) == denied(f"{folder}/a/b") == "builtin.secret"
 
 
 @pytest.mark.parametrize("path", ["src/main.py", ".env.example", "docs/ssh.md", "testdata/proc/self/environ", "README"])
 def test_ordinary_files_can_be_read(path: str) -> None:
-    assert unreadable_under(law())(path) is None
+    assert make_read_check(law())(path) is None
     assert denied_by(path) is None
 
 
 def test_an_example_in_a_folder_of_credentials_is_not_an_example() -> None:
-    assert unreadable_under(law())(".ssh/.env.example") == "builtin.secret"
+    assert make_read_check(law())(".ssh/.env.example") == "builtin.secret"
 
 
 def test_the_rules_of_the_law_are_asked_as_well_and_named() -> None:
-    denied = unreadable_under(law('deny:\n  - read: ["private/**"]\n    name: mine\n  - write: ["src/**"]'))
+    denied = make_read_check(law('deny:\n  - read: ["private/**"]\n    name: mine\n  - write: ["src/**"]'))
 
     assert denied("private/a/b.txt") == denied("PRIVATE/a") == "user.mine"
     assert denied("src/main.py") is None
@@ -50,4 +50,4 @@ def test_the_rules_of_the_law_are_asked_as_well_and_named() -> None:
 
 @pytest.mark.parametrize("path", [".git/config", "a/../b", "/etc/passwd", "~/.profile", "a\x00b", ""])
 def test_what_is_no_path_of_the_repository_cannot_be_read(path: str) -> None:
-    assert unreadable_under(law())(path) == "builtin.path"
+    assert make_read_check(law())(path) == "builtin.path"

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from gitnexus.base import clock
 from gitnexus.policy import model
+from gitnexus.policy.builtin_refusals import REFUSALS
+from gitnexus.policy.compiled_rules import compile_policy
 from gitnexus.policy.facts import TAGS, facts_of
-from gitnexus.policy.gate import Used, World, decide
-from gitnexus.policy.grants import SCOPES, Around, covers, granted, offers
-from gitnexus.policy.law import law_of
-from gitnexus.policy.refuse import REFUSALS
+from gitnexus.policy.gate import BatchUsage, GateContext, decide_request
+from gitnexus.policy.grants import SCOPES, GrantContext, grant_covers, make_grant, scopes_to_offer
 from tests.policy.scene import change, command, handoff, law, patch
 from tests.policy.test_request import REQUESTS
 
@@ -24,13 +24,13 @@ PLAN = model.DocumentRequest(project="p", run="r", path="plans/a.json", old_dige
 
 
 def said(request: model.Request, front: str = "", **fields: Any) -> tuple[str, str]:
-    found = decide(request, law(front), **fields)
+    found = decide_request(request, law(front), **fields)
     return found.verdict, found.rule
 
 
 @pytest.mark.parametrize("request_", [patch("a.py"), command("ls"), handoff(), PLAN, NETWORK])
 def test_silence_asks(request_: model.Request) -> None:
-    found = decide(request_, law_of())
+    found = decide_request(request_, compile_policy())
 
     assert found.verdict == "ask"
     assert found.instead
@@ -53,7 +53,7 @@ def test_what_denies_reading_denies_writing_and_naming_the_file_in_a_command() -
 
 def test_a_rule_that_names_the_very_file_answers_the_built_in_question_in_the_default_mode_only() -> None:
     front = 'allow:\n  - write: ["package.json", "src/**"]'
-    world = World(used=Used())
+    world = GateContext(used=BatchUsage())
 
     assert said(patch("package.json", "src/a.ts"), front) == ("allow", "user.allow.1")
     for mode in ("acceptEdits", "autopilot"):
@@ -88,11 +88,11 @@ def test_accepting_edits_accepts_patches_of_the_listed_paths_and_nothing_else() 
 def test_autopilot_adds_its_own_rules_and_keeps_the_count() -> None:
     front = 'autopilot:\n  allow:\n    - run: ["pytest", "**"]\n  budget: {commands: 1}'
     request = command("pytest", "-q")
-    used = Used().after(request, 1)
+    used = BatchUsage().after(request, 1)
 
     assert said(request, front) == ("ask", "silence")
-    assert said(request, front, mode="autopilot", world=World(used=Used())) == ("allow", "user.autopilot.1")
-    assert said(request, front, mode="autopilot", world=World(used=used)) == ("ask", "mode.autopilot")
+    assert said(request, front, mode="autopilot", world=GateContext(used=BatchUsage())) == ("allow", "user.autopilot.1")
+    assert said(request, front, mode="autopilot", world=GateContext(used=used)) == ("ask", "mode.autopilot")
 
 
 def test_bypass_is_refused_unless_the_user_enabled_it_and_never_passes_a_deny() -> None:
@@ -100,9 +100,9 @@ def test_bypass_is_refused_unless_the_user_enabled_it_and_never_passes_a_deny() 
 
     assert said(patch("a"), front, mode="bypass") == ("deny", "mode.bypass")
     enabled = law(front, None, bypass=True)
-    assert decide(patch("a"), enabled, mode="bypass").verdict == "allow"
-    assert decide(patch("x"), enabled, mode="bypass").verdict == "deny"
-    assert decide(patch(".env"), enabled, mode="bypass").verdict == "deny"
+    assert decide_request(patch("a"), enabled, mode="bypass").verdict == "allow"
+    assert decide_request(patch("x"), enabled, mode="bypass").verdict == "deny"
+    assert decide_request(patch(".env"), enabled, mode="bypass").verdict == "deny"
 
 
 def test_the_network_has_to_be_given_by_the_rule() -> None:
@@ -131,7 +131,7 @@ def test_documents_need_a_rule_that_says_their_kind() -> None:
 def test_only_a_rule_that_says_so_allows_a_command_that_nothing_confines() -> None:
     front = 'allow:\n  - run: ["make"]\n    unconfined: true\n  - run: ["pytest"]\n    network: full'
     free: dict[str, Any] = {"sandbox": "L0", "network": "full"}
-    world = World(worktree="/w", executed_changed=True)
+    world = GateContext(worktree="/w", executed_changed=True)
 
     assert said(command("make", **free), front, world=world) == ("allow", "user.allow.1")
     assert said(command("pytest", **free), front, world=world) == ("ask", "builtin.no_sandbox")
@@ -148,7 +148,7 @@ def test_a_handoff_is_allowed_from_one_role_to_another() -> None:
 
 def test_a_grant_answers_a_question_and_never_a_deny() -> None:
     request = patch("src/a.py")
-    grants = [granted(request, "path", LATER)]
+    grants = [make_grant(request, "path", LATER)]
     asks = 'ask:\n  - write: ["src/**"]'
 
     assert said(request, asks, grants=grants, now=NOW) == ("allow", "grant.path")
@@ -161,39 +161,39 @@ def test_a_grant_answers_a_question_and_never_a_deny() -> None:
                                    {"env": {"A": "1"}}, {"network": "full"}, {"sandbox": "L0"}, {"role": "x"},
                                    {"project": "x"}])  # fmt: skip
 def test_a_standing_grant_of_a_command_is_for_that_command_as_it_was(field: dict[str, Any]) -> None:
-    grant = granted(command("make"), "argv", LATER, Around("/w"))
+    grant = make_grant(command("make"), "argv", LATER, GrantContext("/w"))
 
-    assert covers(grant, command("make", run="other"), NOW, Around("/w"))
-    assert not covers(grant, command("make", **field), NOW, Around("/w"))
+    assert grant_covers(grant, command("make", run="other"), NOW, GrantContext("/w"))
+    assert not grant_covers(grant, command("make", **field), NOW, GrantContext("/w"))
 
 
 def test_a_standing_grant_holds_in_the_same_folder_of_another_worktree() -> None:
-    grant = granted(command("ls", cwd="/w/sub"), "argv", LATER, Around("/w"))
+    grant = make_grant(command("ls", cwd="/w/sub"), "argv", LATER, GrantContext("/w"))
 
-    assert covers(grant, command("ls", cwd="/v/sub"), NOW, Around("/v"))
-    assert not covers(grant, command("ls", cwd="/v"), NOW, Around("/v"))
+    assert grant_covers(grant, command("ls", cwd="/v/sub"), NOW, GrantContext("/v"))
+    assert not grant_covers(grant, command("ls", cwd="/v"), NOW, GrantContext("/v"))
 
 
 def test_slots_of_a_grant_take_what_they_say_and_no_option() -> None:
-    grant = granted(command("pytest", "tests/a.py"), "argv", LATER, argv=("pytest", "{path}"))
+    grant = make_grant(command("pytest", "tests/a.py"), "argv", LATER, argv=("pytest", "{path}"))
 
-    assert covers(grant, command("pytest", "tests/b.py"), NOW)
+    assert grant_covers(grant, command("pytest", "tests/b.py"), NOW)
     for word in ("-p", "--x", "../b", "/etc", "~/x", "$HOME"):
-        assert not covers(grant, command("pytest", word), NOW)
+        assert not grant_covers(grant, command("pytest", word), NOW)
 
 
 def test_a_grant_for_a_file_with_a_star_in_its_name_is_for_that_file() -> None:
-    grant = granted(patch("src/[a]*.py"), "path", LATER)
+    grant = make_grant(patch("src/[a]*.py"), "path", LATER)
 
-    assert covers(grant, patch("src/[a]*.py"), NOW)
-    assert not covers(grant, patch("src/ab.py"), NOW)
+    assert grant_covers(grant, patch("src/[a]*.py"), NOW)
+    assert not grant_covers(grant, patch("src/ab.py"), NOW)
 
 
 def test_offers_say_what_else_they_would_allow() -> None:
-    assert [offer.scope for offer in offers(patch("a.py"))] == ["once", "session", "path", "repository"]
-    assert [offer.scope for offer in offers(command("sudo", "x"))] == ["once"]
-    assert [offer.scope for offer in offers(handoff())] == ["once", "session", "workflow"]
-    assert all(offer.also for offer in offers(patch("a.py")))
+    assert [offer.scope for offer in scopes_to_offer(patch("a.py"))] == ["once", "session", "path", "repository"]
+    assert [offer.scope for offer in scopes_to_offer(command("sudo", "x"))] == ["once"]
+    assert [offer.scope for offer in scopes_to_offer(handoff())] == ["once", "session", "workflow"]
+    assert all(offer.also for offer in scopes_to_offer(patch("a.py")))
 
 
 MOMENTS = st.sampled_from([None, NOW, LATER])
@@ -202,7 +202,7 @@ MOMENTS = st.sampled_from([None, NOW, LATER])
 @settings(deadline=None)
 @given(REQUESTS, st.sampled_from(["default", "acceptEdits", "autopilot", "bypass", "odd", None]))
 def test_whatever_is_asked_there_is_an_answer_and_silence_never_allows(request: model.Request, mode: Any) -> None:
-    found = decide(request, law_of(), mode=mode, now=NOW)
+    found = decide_request(request, compile_policy(), mode=mode, now=NOW)
 
     assert found.verdict in ("ask", "deny")
     assert 0 <= found.risk <= 4
@@ -216,10 +216,10 @@ def test_whatever_is_asked_there_is_an_answer_and_silence_never_allows(request: 
 def test_a_grant_for_once_covers_one_request_alone(
     one: model.Request, other: model.Request, data: st.DataObject
 ) -> None:
-    grant = granted(one, "once", LATER)
+    grant = make_grant(one, "once", LATER)
 
-    assert covers(grant, one, NOW)
-    assert covers(grant, other, NOW) == (type(one) is type(other) and one == other)
+    assert grant_covers(grant, one, NOW)
+    assert grant_covers(grant, other, NOW) == (type(one) is type(other) and one == other)
 
 
 @settings(deadline=None)
@@ -227,19 +227,19 @@ def test_a_grant_for_once_covers_one_request_alone(
 def test_no_grant_reaches_another_kind_project_or_role(
     one: model.Request, other: model.Request, data: st.DataObject
 ) -> None:
-    grant = granted(one, data.draw(st.sampled_from(SCOPES[one.kind])), LATER)
+    grant = make_grant(one, data.draw(st.sampled_from(SCOPES[one.kind])), LATER)
     place = (one.kind, one.project, one.role)
 
-    assert not covers(grant, other, NOW) or place == (other.kind, other.project, other.role)
+    assert not grant_covers(grant, other, NOW) or place == (other.kind, other.project, other.role)
 
 
 @pytest.mark.parametrize("broken", [None, 7, object(), "ls", {"kind": "command"}])
 def test_what_is_no_request_is_denied(broken: Any) -> None:
-    assert decide(broken, law_of()).verdict == "deny"
-    assert decide(command("ls", env=None), law_of()).verdict == "deny"
-    assert decide(command("ls").changed(argv=None), law_of()).verdict == "deny"
-    assert decide(patch("a"), broken).verdict == "deny"
-    assert decide(patch("a"), law_of(), grants=[broken], now=NOW).verdict == "deny"
+    assert decide_request(broken, compile_policy()).verdict == "deny"
+    assert decide_request(command("ls", env=None), compile_policy()).verdict == "deny"
+    assert decide_request(command("ls").changed(argv=None), compile_policy()).verdict == "deny"
+    assert decide_request(patch("a"), broken).verdict == "deny"
+    assert decide_request(patch("a"), compile_policy(), grants=[broken], now=NOW).verdict == "deny"
 
 
 def test_the_risk_is_what_the_worst_tag_says() -> None:
@@ -252,11 +252,11 @@ def test_the_risk_is_what_the_worst_tag_says() -> None:
 
 def test_every_refusal_says_a_rule_that_the_table_knows() -> None:
     for request in (patch("../a"), patch(".git/x"), command(), command("ls", env={"LD_PRELOAD": "x"})):
-        assert decide(request, law_of()).rule in REFUSALS
+        assert decide_request(request, compile_policy()).rule in REFUSALS
 
 
 def test_a_grant_without_an_end_never_holds() -> None:
-    grant = granted(patch("a"), "path", LATER)
+    grant = make_grant(patch("a"), "path", LATER)
 
-    assert clock.read(grant.expires) == LATER
-    assert not covers(grant.changed(expires=""), patch("a"), NOW)
+    assert clock.parse_timestamp(grant.expires) == LATER
+    assert not grant_covers(grant.changed(expires=""), patch("a"), NOW)

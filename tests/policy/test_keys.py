@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.trust import signer_of
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
 from gitnexus.git import discover
-from gitnexus.policy.keys import checked_public, key_id, make_own, own_signer, verify, why_unusable
+from gitnexus.policy.keys import (
+    key_id,
+    make_own_key,
+    normalize_public_key,
+    own_signer,
+    verify_signature,
+    why_key_unusable,
+)
 from gitnexus.policy.sshkeys import SshSigner
+from gitnexus.policy.trust import signer_for_repo
 from tests.conftest import run_git
 from tests.policy.signing import Key
 
@@ -30,22 +37,22 @@ def folder(sealed: Path) -> Path:
 def test_the_key_is_made_for_its_owner_alone_and_only_once(sealed: Path) -> None:
     old = os.umask(0)
     try:
-        first, made = make_own()
+        first, made = make_own_key()
     finally:
         os.umask(old)
     raw = (folder(sealed) / "approver.pem").read_bytes()
-    second, again = make_own()
+    second, again = make_own_key()
 
     assert (made, again) == (True, False)
     assert second.public == first.public
     assert (folder(sealed) / "approver.pem").read_bytes() == raw
     assert stat.S_IMODE(folder(sealed).stat().st_mode) == 0o700
     assert [stat.S_IMODE(path.stat().st_mode) for path in sorted(folder(sealed).iterdir())] == [0o600, 0o600]
-    verify(first.public, b"x", second.sign(b"x"))
+    verify_signature(first.public, b"x", second.sign(b"x"))
 
 
 def test_two_processes_make_one_key(sealed: Path) -> None:
-    argv = [sys.executable, "-c", "from gitnexus.policy.keys import make_own; print(make_own()[0].public)"]
+    argv = [sys.executable, "-c", "from gitnexus.policy.keys import make_own_key; print(make_own_key()[0].public)"]
     racers = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(3)]
 
     assert len({racer.communicate()[0] for racer in racers}) == 1
@@ -54,17 +61,17 @@ def test_two_processes_make_one_key(sealed: Path) -> None:
 
 @pytest.mark.parametrize(("name", "mode", "words"), [("approver.pem", 0o640, "chmod 600"), (".", 0o755, "chmod 700")])
 def test_a_key_that_others_can_read_is_not_used(sealed: Path, name: str, mode: int, words: str) -> None:
-    signer, _ = make_own()
+    signer, _ = make_own_key()
     (folder(sealed) / name).chmod(mode)
 
     with pytest.raises(Failed) as refused:
         signer.sign(b"x")
     assert (refused.value.fix or "").startswith(words)
-    assert why_unusable() is not None
+    assert why_key_unusable() is not None
 
 
 def test_a_link_in_place_of_the_key_is_not_followed(sealed: Path) -> None:
-    signer, _ = make_own()
+    signer, _ = make_own_key()
     (folder(sealed) / "approver.pem").rename(sealed / "elsewhere.pem")
     (folder(sealed) / "approver.pem").symlink_to(sealed / "elsewhere.pem")
 
@@ -73,14 +80,14 @@ def test_a_link_in_place_of_the_key_is_not_followed(sealed: Path) -> None:
 
 
 def test_a_key_that_was_exchanged_or_is_gone_signs_nothing(sealed: Path) -> None:
-    signer, _ = make_own()
+    signer, _ = make_own_key()
     (folder(sealed) / "approver.pem").write_text("nonsense")
     with pytest.raises(Failed, match="holds no key"):
         signer.sign(b"x")
     (folder(sealed) / "approver.pem").unlink()
     with pytest.raises(NotFound):
         signer.sign(b"x")
-    make_own()
+    make_own_key()
     with pytest.raises(Failed, match="is not the key that"):
         own_signer().sign(b"x")
 
@@ -96,7 +103,7 @@ def test_a_signature_holds_for_its_key_and_its_content_only() -> None:
     one, other = Key(), Key()
     signature = one.sign(b"x")
 
-    verify(one.public, b"x", signature)
+    verify_signature(one.public, b"x", signature)
     for public, message, given in (
         (other.public, b"x", signature),
         (one.public, b"y", signature),
@@ -105,7 +112,7 @@ def test_a_signature_holds_for_its_key_and_its_content_only() -> None:
         (one.public, b"x", bytes(64)),
     ):
         with pytest.raises(VerificationFailed):
-            verify(public, message, given)
+            verify_signature(public, message, given)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +123,7 @@ def test_a_signature_holds_for_its_key_and_its_content_only() -> None:
 )  # fmt: skip
 def test_what_is_no_public_key_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
-        checked_public(text)
+        normalize_public_key(text)
 
 
 def made(place: Path, kind: str = "ed25519", *more: str) -> Path:
@@ -134,12 +141,12 @@ def test_an_ssh_key_signs_and_is_verified(tmp_path: Path, kind: str) -> None:
     printed = subprocess.run(["ssh-keygen", "-lf", f"{file}.pub"], capture_output=True, text=True, check=True)
 
     assert signer.key_id == printed.stdout.split()[1]
-    verify(signer.public, b"x", signature)
+    verify_signature(signer.public, b"x", signature)
     for message, given in ((b"y", signature), (b"x", signature[:-1]), (b"x", signature + b"\0"), (b"x", b"")):
         with pytest.raises(VerificationFailed):
-            verify(signer.public, message, given)
+            verify_signature(signer.public, message, given)
     with pytest.raises(VerificationFailed):
-        verify(Key().public, b"x", signature)
+        verify_signature(Key().public, b"x", signature)
 
 
 @needs_ssh
@@ -148,11 +155,11 @@ def test_an_ssh_signature_for_another_purpose_does_not_count(tmp_path: Path) -> 
     message = tmp_path / "message"
     message.write_bytes(b"x")
     subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-n", "git", "-f", str(file), str(message)], check=True)
-    from gitnexus.policy.sshkeys import _dearmoured
+    from gitnexus.policy.sshkeys import _dearmour_signature
 
-    signature = _dearmoured((tmp_path / "message.sig").read_text())
+    signature = _dearmour_signature((tmp_path / "message.sig").read_text())
     with pytest.raises(VerificationFailed):
-        verify(SshSigner(str(file)).public, b"x", signature)
+        verify_signature(SshSigner(str(file)).public, b"x", signature)
 
 
 @needs_ssh
@@ -162,7 +169,7 @@ def test_every_change_of_a_byte_of_an_ssh_signature_is_refused(tmp_path: Path) -
 
     for at in range(0, len(signature), 7):
         with pytest.raises(VerificationFailed):
-            verify(signer.public, b"x", signature[:at] + bytes([signature[at] ^ 1]) + signature[at + 1 :])
+            verify_signature(signer.public, b"x", signature[:at] + bytes([signature[at] ^ 1]) + signature[at + 1 :])
 
 
 @needs_ssh
@@ -179,8 +186,8 @@ def test_a_key_in_the_agent_is_named_by_its_public_half(tmp_path: Path, monkeypa
         file.unlink()
 
         signer = SshSigner(public)
-        verify(signer.public, b"x", signer.sign(b"x"))
-        verify(signer.public, b"x", SshSigner(f"key::{public}").sign(b"x"))
+        verify_signature(signer.public, b"x", signer.sign(b"x"))
+        verify_signature(signer.public, b"x", SshSigner(f"key::{public}").sign(b"x"))
     finally:
         agent.terminate()
         agent.communicate()
@@ -189,16 +196,16 @@ def test_a_key_in_the_agent_is_named_by_its_public_half(tmp_path: Path, monkeypa
 
 @needs_ssh
 def test_the_users_config_names_the_key_and_the_repositorys_own_does_not(repository: Path, tmp_path: Path) -> None:
-    make_own()
+    make_own_key()
     file = made(tmp_path)
     run_git(repository, "config", "--local", "nexus.signingKey", str(file))
-    assert signer_of(discover(repository)).key_id.startswith("nx:")
+    assert signer_for_repo(discover(repository)).key_id.startswith("nx:")
 
     from gitnexus.git import config
 
-    config.rows_of.cache_clear()
+    config.config_rows.cache_clear()
     run_git(repository, "config", "--global", "nexus.signingKey", str(file))
-    assert signer_of(discover(repository)).key_id == key_id(checked_public(Path(f"{file}.pub").read_text()))
+    assert signer_for_repo(discover(repository)).key_id == key_id(normalize_public_key(Path(f"{file}.pub").read_text()))
 
 
 def test_a_signing_key_that_is_not_there_is_told(tmp_path: Path) -> None:

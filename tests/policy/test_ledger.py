@@ -1,8 +1,6 @@
 """The ledger: one token, one time, whatever happens to processes, files and clocks."""
 
 import os
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +9,8 @@ import pytest
 from gitnexus.base.errors import Failed, VerificationFailed
 from gitnexus.policy import ledger as module
 from gitnexus.policy.ledger import FILE, Ledger
-from gitnexus.policy.tokens import Claims
+from gitnexus.policy.tokens import TokenClaims
+from tests.forked import ForkedPython
 from tests.policy.signing import NOW, Scene, scene
 
 SPENDER = """
@@ -20,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from gitnexus.base.errors import VerificationFailed
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.tokens import Claims
-claims = Claims.from_value(json.loads(sys.argv[2]), "claims")
+from gitnexus.policy.tokens import TokenClaims
+claims = TokenClaims.from_value(json.loads(sys.argv[2]), "claims")
 ledger = Ledger(Path(sys.argv[1]))
 sys.stdin.readline()
 try:
@@ -45,13 +44,8 @@ def test_of_many_processes_that_spend_one_token_exactly_one_wins(here: Scene, tm
     import json
 
     said = json.dumps(here.claims().plain())
-    argv = [sys.executable, "-c", SPENDER, str(tmp_path), said]
-    racers = [
-        subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
+    racers = [ForkedPython(SPENDER, str(tmp_path), said) for _ in range(4)]
     for racer in racers:
-        assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
     told = sorted(racer.communicate()[0].strip() for racer in racers)
@@ -70,13 +64,13 @@ def test_what_is_spent_stays_spent_for_the_next_process(here: Scene, tmp_path: P
 def test_a_standing_approval_can_be_taken_back(here: Scene) -> None:
     claims = here.claims(scope="session")
     here.ledger.refuse_spent(claims)
-    here.ledger.void(claims, NOW)
+    here.ledger.void_approval(claims, NOW)
 
     with pytest.raises(VerificationFailed, match="taken back"):
         here.ledger.refuse_spent(claims)
 
 
-def refused(ledger: Ledger, *claims: Claims) -> None:
+def refused(ledger: Ledger, *claims: TokenClaims) -> None:
     for one in claims:
         with pytest.raises(VerificationFailed):
             ledger.spend(one, NOW)

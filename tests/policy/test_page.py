@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from gitnexus.policy.builtin import ASKED, GUARDS, PROCESSES
+from gitnexus.policy.builtin_refusals import REFUSALS
 from gitnexus.policy.denied import DENIED
 from gitnexus.policy.facts import TAGS
 from gitnexus.policy.grants import SCOPES
 from gitnexus.policy.patterns import SLOT_WORDS
 from gitnexus.policy.programtable import GROUPS, PROGRAMS
-from gitnexus.policy.refuse import REFUSALS
-from gitnexus.policy.rules import policy_of
+from gitnexus.policy.rules import parse_policy
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "policy.md").read_text(encoding="utf-8")
@@ -61,4 +61,4 @@ def test_the_policies_on_the_pages_are_policies(page: str) -> None:
     assert blocks
     for block in blocks:
         whole = block if block.startswith("---\n") else f"---\nversion: 1\n{block}---\n"
-        policy_of(whole.encode(), "user")
+        parse_policy(whole.encode(), "user")

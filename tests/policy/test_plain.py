@@ -5,11 +5,12 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitnexus.policy.gate import decide
-from gitnexus.policy.law import law_of, why_unreadable
-from gitnexus.policy.model import Change, PatchRequest
-from gitnexus.policy.plain import allowing, is_readable, written_out
-from gitnexus.policy.rules import policy_of
+from gitnexus.policy.compiled_rules import compile_policy, why_unreadable
+from gitnexus.policy.fast_paths import is_readable, line_that_allows
+from gitnexus.policy.fast_policy import render_fast_policy
+from gitnexus.policy.gate import decide_request
+from gitnexus.policy.model import PatchRequest, PatchRow
+from gitnexus.policy.rules import parse_policy
 
 NAMES = [
     "src",
@@ -66,13 +67,13 @@ def test_what_the_shortcut_says_the_gate_says(
     if whole:
         value.setdefault("ask", [])
         value["ask"].append({"kind": "patch"})  # type: ignore[attr-defined]
-    law = law_of(user=policy_of(f"---\n{json.dumps(value)}\n---\n".encode(), "user"))
-    written = json.loads(json.dumps(written_out(law)))
-    change = Change(path=path, old_mode="100644" if old else "", new_mode="100644")
+    law = compile_policy(user=parse_policy(f"---\n{json.dumps(value)}\n---\n".encode(), "user"))
+    written = json.loads(json.dumps(render_fast_policy(law)))
+    change = PatchRow(path=path, old_mode="100644" if old else "", new_mode="100644")
     request = PatchRequest(project="p", run="r", role=role, base="", base_tree="", result_tree="", changes=(change,))
 
-    decided = decide(request, law)
-    line = allowing(written, path)
+    decided = decide_request(request, law)
+    line = line_that_allows(written, path)
 
     if line is not None:
         assert decided.verdict == "allow", (path, value)
@@ -87,4 +88,4 @@ def test_it_says_something_where_a_rule_allows_and_nothing_in_other_modes() -> N
     tasks = plain.replace(b"version: 1", b"version: 1\nedits: require-task")
 
     for raw, line in ((plain, "allow write src/**"), (counted, None), (tasks, None)):
-        assert allowing(written_out(law_of(user=policy_of(raw, "user"))), "src/a.py") == line
+        assert line_that_allows(render_fast_policy(compile_policy(user=parse_policy(raw, "user"))), "src/a.py") == line

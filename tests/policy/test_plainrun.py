@@ -6,12 +6,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitnexus.policy.gate import World, decide
-from gitnexus.policy.law import law_of
-from gitnexus.policy.plain import written_out
-from gitnexus.policy.plainrun import answer
+from gitnexus.policy.compiled_rules import compile_policy
+from gitnexus.policy.fast_commands import quick_command_answer
+from gitnexus.policy.fast_policy import render_fast_policy
+from gitnexus.policy.gate import GateContext, decide_request
 from gitnexus.policy.programs import only_looks
-from gitnexus.policy.rules import policy_of
+from gitnexus.policy.rules import parse_policy
 from tests.policy.scene import command, law, text
 
 PROGRAMS = [
@@ -104,7 +104,7 @@ def test_what_the_shortcut_says_of_a_command_the_gate_says(
     for verdict, row, more in rules:
         if (made := fitting(verdict, row, more)) is not None:
             value.setdefault(verdict, []).append(made)
-    in_force = law_of(user=policy_of(f"---\n{json.dumps(value)}\n---\n".encode(), "user"), bypass=bypass)
+    in_force = compile_policy(user=parse_policy(f"---\n{json.dumps(value)}\n---\n".encode(), "user"), bypass=bypass)
     looks = bool(program) and only_looks(argv)
     request = command(
         *argv,
@@ -114,8 +114,8 @@ def test_what_the_shortcut_says_of_a_command_the_gate_says(
         sandbox="L0",
     )
 
-    decided = decide(request, in_force, world=World(worktree="/w", executed_changed=not looks))
-    found = answer(json.loads(json.dumps(written_out(in_force))), argv, program, cwd, "/w")
+    decided = decide_request(request, in_force, world=GateContext(worktree="/w", executed_changed=not looks))
+    found = quick_command_answer(json.loads(json.dumps(render_fast_policy(in_force))), argv, program, cwd, "/w")
 
     if found is not None:
         shown = decided.why if decided.verdict != "deny" else f"{decided.why} (rule {decided.rule})"
@@ -124,10 +124,10 @@ def test_what_the_shortcut_says_of_a_command_the_gate_says(
 
 def test_it_speaks_of_what_a_rule_denies_and_of_what_only_looks_and_is_allowed() -> None:
     allow = "allow:\n- run: [git, log, '**']\n- run: [make]\n- {run: [ninja], unconfined: true}\n"
-    written = written_out(law(f"{allow}deny:\n- run: [curl, '**']"))
+    written = render_fast_policy(law(f"{allow}deny:\n- run: [curl, '**']"))
 
     def said(*argv: str) -> str | None:
-        found = answer(written, argv, f"/usr/bin/{argv[0]}", "/w", "/w")
+        found = quick_command_answer(written, argv, f"/usr/bin/{argv[0]}", "/w", "/w")
         return found and found[0]
 
     assert said("git", "log", "-5") == "allow"
@@ -136,4 +136,6 @@ def test_it_speaks_of_what_a_rule_denies_and_of_what_only_looks_and_is_allowed()
     assert said("env", "curl", "x") == "deny"
     for line in (("make",), ("git", "status"), ("git", "log", "--output=x"), ("git", "log", ".env"), ("ls",)):
         assert said(*line) is None
-    assert written_out(law_of(user=policy_of(text("mode: bypass"), "user"), bypass=True))["runs"] is None
+    assert (
+        render_fast_policy(compile_policy(user=parse_policy(text("mode: bypass"), "user"), bypass=True))["runs"] is None
+    )

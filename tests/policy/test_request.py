@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
 from gitnexus.policy import model
-from gitnexus.policy.request import KINDS, canonical_bytes, digest, parsed
+from gitnexus.policy.request import KINDS, canonical_bytes, parse_request, request_digest
 from tests.policy.scene import change, command, handoff, patch
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 CHANGES = st.builds(
-    model.Change,
+    model.PatchRow,
     path=TEXT,
     old_mode=TEXT,
     new_mode=TEXT,
@@ -58,14 +58,14 @@ REQUESTS = st.one_of(*KIND.values())
 def test_a_request_comes_back_from_its_canonical_bytes(request: model.Request) -> None:
     raw = canonical_bytes(request)
 
-    assert parsed(raw) == request
-    assert canonical_bytes(parsed(raw)) == raw
+    assert parse_request(raw) == request
+    assert canonical_bytes(parse_request(raw)) == raw
 
 
 @settings(deadline=None)
 @given(REQUESTS, REQUESTS)
 def test_two_requests_have_one_digest_only_if_they_are_equal(one: model.Request, other: model.Request) -> None:
-    assert (digest(one) == digest(other)) == (type(one) is type(other) and one == other)
+    assert (request_digest(one) == request_digest(other)) == (type(one) is type(other) and one == other)
 
 
 @settings(deadline=None)
@@ -77,7 +77,7 @@ def test_any_field_that_differs_makes_another_digest(request: model.Request, dat
         **{name: data.draw(KIND[type(request)].map(lambda one: getattr(one, name)).filter(lambda value: value != held))}
     )
 
-    assert digest(other) != digest(request)
+    assert request_digest(other) != request_digest(request)
 
 
 @settings(deadline=None)
@@ -88,17 +88,17 @@ def test_every_byte_of_the_canonical_form_counts(request: model.Request, data: s
     raw[at] = data.draw(st.integers(0, 255).filter(lambda byte: byte != raw[at]))
 
     try:
-        other = parsed(bytes(raw))
+        other = parse_request(bytes(raw))
     except Invalid:
         return
-    assert digest(other) != digest(request)
+    assert request_digest(other) != request_digest(request)
 
 
 def test_the_digest_does_not_depend_on_the_order_of_a_mapping() -> None:
     one = command("ls", env={"A": "1", "B": "2"})
     other = command("ls", env={"B": "2", "A": "1"})
 
-    assert digest(one) == digest(other)
+    assert request_digest(one) == request_digest(other)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_digest_does_not_depend_on_the_order_of_a_mapping() -> None:
 )
 def test_a_value_of_the_wrong_type_has_no_digest(wrong: model.Request) -> None:
     with pytest.raises(Invalid):
-        digest(wrong)
+        request_digest(wrong)
 
 
 def test_a_kind_of_somebodys_own_has_no_digest() -> None:
@@ -121,7 +121,7 @@ def test_a_kind_of_somebodys_own_has_no_digest() -> None:
         pass
 
     with pytest.raises(Invalid):
-        digest(Odd(**vars(command("ls"))))
+        request_digest(Odd(**vars(command("ls"))))
 
 
 def altered(**fields: Any) -> bytes:
@@ -140,7 +140,7 @@ def altered(**fields: Any) -> bytes:
 )  # fmt: skip
 def test_what_is_not_exactly_a_request_is_refused(raw: bytes) -> None:
     with pytest.raises(Invalid):
-        parsed(raw)
+        parse_request(raw)
 
 
 def test_every_kind_of_the_model_can_be_parsed() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.harness.writers import Effect, effect
-from gitnexus.policy.shell import LONGEST, TooMuch, inner_text, read
+from gitnexus.harness.writers import WriteEffect, files_written_by_command
+from gitnexus.policy.programs import inner_text
+from gitnexus.policy.shell import LONGEST, TooMuch, parse_shell_text
 
 # A text, whether it is a row of plain commands, and the command lines that are found in it.
 TABLE: list[tuple[str, bool, list[list[str]]]] = [
@@ -56,13 +57,13 @@ TABLE: list[tuple[str, bool, list[list[str]]]] = [
 
 @pytest.mark.parametrize(("text", "exact", "lines"), TABLE)
 def test_what_a_text_would_run_is_found(text: str, exact: bool, lines: list[list[str]]) -> None:
-    script = read(text)
+    script = parse_shell_text(text)
 
     assert (script.is_exact, sorted(list(one.argv) for one in script.commands)) == (exact, sorted(lines))
 
 
 def test_where_output_and_input_go_is_told() -> None:
-    script = read("a > x >> y 2> z &> w < v <> u")
+    script = parse_shell_text("a > x >> y 2> z &> w < v <> u")
 
     assert script.commands[0].writes == ("x", "y", "z", "w", "u")
     assert script.commands[0].reads == ("v", "u")
@@ -71,7 +72,7 @@ def test_where_output_and_input_go_is_told() -> None:
 @pytest.mark.parametrize("text", ["x" * (LONGEST + 1), "true;" * 500, "$(" * 40, "sh -c " * 3 + "`" * 3, "(" * 50])
 def test_068_more_than_anybody_can_look_at_is_too_much_or_not_exact(text: str) -> None:
     try:
-        script = read(text)
+        script = parse_shell_text(text)
     except TooMuch:
         return
     assert not script.is_exact
@@ -88,11 +89,11 @@ PIECES = st.sampled_from(
 
 @given(st.lists(WORDS, min_size=1, max_size=5))
 def test_plain_words_are_those_words(words: list[str]) -> None:
-    script = read(" ".join(words))
+    script = parse_shell_text(" ".join(words))
 
     if script.is_exact:
         assert [one.argv for one in script.commands] == [tuple(words)]
-    quoted = read(shlex.join(["run", *words]))
+    quoted = parse_shell_text(shlex.join(["run", *words]))
     assert quoted.is_exact
     assert quoted.commands[0].argv == ("run", *words)
 
@@ -100,7 +101,7 @@ def test_plain_words_are_those_words(words: list[str]) -> None:
 @given(ODD | st.lists(PIECES, max_size=12).map("".join))
 def test_no_text_raises_and_what_is_exact_is_what_shlex_sees(text: str) -> None:
     try:
-        script = read(text)
+        script = parse_shell_text(text)
     except TooMuch:
         return
     if script.is_exact and len(script.commands) == 1 and not set(text) & set("<>;&|\n"):
@@ -110,36 +111,36 @@ def test_no_text_raises_and_what_is_exact_is_what_shlex_sees(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("sed -i s/a/b/ f", Effect(("s/a/b/", "f"))),
-        ("sed -ni.bak p .env", Effect(("p", ".env"))),
-        ("sed --in-place=.b p f", Effect(("p", "f"))),
-        ("sed -n s/i/x/p f", Effect()),
-        ("perl -pi -e s/a/b/ f", Effect(("s/a/b/", "f"))),
-        ("tee -a out", Effect(("out",))),
-        ("cp a b c", Effect(("c",))),
-        ("cp -t to a", Effect(("a", "to"))),
-        ("mv a b", Effect(("a", "b"))),
-        ("rm -rf -- -x y", Effect(("-x", "y"))),
-        ("chmod +x f", Effect(("f",))),
-        ("dd if=a of=b", Effect(("b",))),
-        ("git apply p", Effect(("p",), True)),
-        ("git -C d rm a", Effect(("a",))),
-        ("git checkout -- a", Effect(("a",), True)),
-        ("git diff --output=o", Effect(("o",))),
-        ("sort -oo in", Effect(("o",))),
-        ("curl -o f http://x", Effect(("f",))),
-        ("tar xf a.tar", Effect((), True)),
-        ("find . -name x -exec sed -i p {} +", Effect(("p", "{}", "+"), True)),
-        ("find . -delete", Effect((), True)),
-        ("xargs rm", Effect((), True)),
-        ("env A=1 tee out", Effect(("out",), True)),
-        ("/bin/rm x", Effect(("x",))),
-        ("git log", Effect()),
-        ("ls", Effect()),
+        ("sed -i s/a/b/ f", WriteEffect(("s/a/b/", "f"))),
+        ("sed -ni.bak p .env", WriteEffect(("p", ".env"))),
+        ("sed --in-place=.b p f", WriteEffect(("p", "f"))),
+        ("sed -n s/i/x/p f", WriteEffect()),
+        ("perl -pi -e s/a/b/ f", WriteEffect(("s/a/b/", "f"))),
+        ("tee -a out", WriteEffect(("out",))),
+        ("cp a b c", WriteEffect(("c",))),
+        ("cp -t to a", WriteEffect(("a", "to"))),
+        ("mv a b", WriteEffect(("a", "b"))),
+        ("rm -rf -- -x y", WriteEffect(("-x", "y"))),
+        ("chmod +x f", WriteEffect(("f",))),
+        ("dd if=a of=b", WriteEffect(("b",))),
+        ("git apply p", WriteEffect(("p",), True)),
+        ("git -C d rm a", WriteEffect(("a",))),
+        ("git checkout -- a", WriteEffect(("a",), True)),
+        ("git diff --output=o", WriteEffect(("o",))),
+        ("sort -oo in", WriteEffect(("o",))),
+        ("curl -o f http://x", WriteEffect(("f",))),
+        ("tar xf a.tar", WriteEffect((), True)),
+        ("find . -name x -exec sed -i p {} +", WriteEffect(("p", "{}", "+"), True)),
+        ("find . -delete", WriteEffect((), True)),
+        ("xargs rm", WriteEffect((), True)),
+        ("env A=1 tee out", WriteEffect(("out",), True)),
+        ("/bin/rm x", WriteEffect(("x",))),
+        ("git log", WriteEffect()),
+        ("ls", WriteEffect()),
     ],
 )
-def test_071_what_a_command_writes_is_told_by_its_words(text: str, found: Effect) -> None:
-    assert effect(tuple(shlex.split(text))) == found
+def test_071_what_a_command_writes_is_told_by_its_words(text: str, found: WriteEffect) -> None:
+    assert files_written_by_command(tuple(shlex.split(text))) == found
 
 
 def test_the_text_behind_another_shell_is_found() -> None:

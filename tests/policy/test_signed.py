@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.keepers import open_state
-from gitnexus.base.canonical import document, parse
-from gitnexus.policy.approvers import founded
-from gitnexus.policy.signed import FILE, POLICY, SETTINGS, Signed, digest, signed
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.policy.approvers import start_chain
+from gitnexus.policy.signed import FILE, POLICY, SETTINGS, SignedFiles, content_digest, sign_files
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import State
-from gitnexus.state.format import id_of
-from gitnexus.state.settings import loosening, section
+from gitnexus.state.format import project_id_of
+from gitnexus.state.settings import loosening_keys_in, settings_section
 from tests.conftest import Nexus, run_git
 from tests.policy.signing import NOW, Key
 
@@ -24,13 +24,13 @@ def named(file: Path) -> str:
     return f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
-def view(place: Path) -> Signed:
+def view(place: Path) -> SignedFiles:
     state = State.open(place)
-    return Signed(state.latest(), state.repo.common_dir)
+    return SignedFiles(state.latest(), state.repo.common_dir)
 
 
 def standing(place: Path, path: str = POLICY) -> tuple[bool, str]:
-    found = view(place).standing(path, State.open(place).read(path) or b"")
+    found = view(place).trust_of(path, State.open(place).read(path) or b"")
     return found.trusted, found.why
 
 
@@ -40,7 +40,7 @@ def test_init_makes_a_key_a_first_approver_and_a_signed_policy_and_twice_is_harm
 
     assert "made your approver key in" in said and "wrote a first policy.md" in said
     assert standing(place) == (True, "")
-    assert [one.name for one in view(place).consented().active] == ["Test Person"]
+    assert [one.name for one in view(place).approvers_with_consent().active] == ["Test Person"]
     before = run_git(place, "rev-parse", "refs/nexus/state")
     assert "nothing changed" in nexus.ok("init", "--name", "a")
     assert run_git(place, "rev-parse", "refs/nexus/state") == before
@@ -126,35 +126,35 @@ def forged(project: Path, files: dict[str, bytes]) -> None:
 
 
 def test_signatures_by_strangers_for_other_files_or_projects_do_not_count(project: Path) -> None:
-    mine = id_of(State.open(project).latest()) or ""
+    mine = project_id_of(State.open(project).latest()) or ""
     evil = b"---\nmode: bypass\n---\n"
     stranger = Key()
     for file in (
-        signed(None, mine, {POLICY: (evil, "0" * 40)}, stranger, NOW),
+        sign_files(None, mine, {POLICY: (evil, "0" * 40)}, stranger, NOW),
         b"nonsense",
-        document({"v": 1, "files": []}),
-        document({"v": 1, "files": {POLICY: {"digest": digest(evil)}}}),
+        json_document({"v": 1, "files": []}),
+        json_document({"v": 1, "files": {POLICY: {"digest": content_digest(evil)}}}),
     ):
         forged(project, {POLICY: evil, FILE: file})
         assert not standing(project)[0]
-    forged(project, {"approvers": founded(mine, "evil", stranger, NOW).to_bytes(),
-                     FILE: signed(None, mine, {POLICY: (evil, "0" * 40)}, stranger, NOW)})  # fmt: skip
+    forged(project, {"approvers": start_chain(mine, "evil", stranger, NOW).to_bytes(),
+                     FILE: sign_files(None, mine, {POLICY: (evil, "0" * 40)}, stranger, NOW)})  # fmt: skip
     trusted, why = standing(project)
     assert not trusted and "not those that this machine knows" in why
 
 
 def test_a_signature_moved_to_another_file_does_not_count(project: Path) -> None:
     state = State.open(project)
-    policy, rows = state.read(POLICY) or b"", parse(state.read(FILE) or b"")["files"]
-    forged(project, {SETTINGS: policy, FILE: document({"v": 1, "files": {SETTINGS: rows[POLICY]}})})
+    policy, rows = state.read(POLICY) or b"", parse_json(state.read(FILE) or b"")["files"]
+    forged(project, {SETTINGS: policy, FILE: json_document({"v": 1, "files": {SETTINGS: rows[POLICY]}})})
 
     assert standing(project, SETTINGS) == (False, "the signature is not one of that key over this content")
 
 
 def test_another_project_id_is_noticed(project: Path) -> None:
     state = State.open(project)
-    value = parse(state.read("format.json") or b"")
-    forged(project, {"format.json": document({**value, "id": "f" * 16})})
+    value = parse_json(state.read("format.json") or b"")
+    forged(project, {"format.json": json_document({**value, "id": "f" * 16})})
 
     assert "says now that it is ffffffffffffffff" in standing(project)[1]
 
@@ -167,9 +167,9 @@ def test_what_was_verified_is_remembered_and_the_memory_is_bound_to_all_of_it(pr
     forged(project, {POLICY: b"other\n"})
     assert not standing(project)[0]
     for pin in (sealed / "nexus" / "trust").glob("*.json"):
-        pin.write_bytes(document({**parse(pin.read_bytes()), "consent": False}))
-    assert "you have not said" in view(project).standing(POLICY, State.open(project).snapshot.blob(
-        parse(State.open(project).read(FILE) or b"")["files"][POLICY]["blob"])).why  # fmt: skip
+        pin.write_bytes(json_document({**parse_json(pin.read_bytes()), "consent": False}))
+    assert "you have not said" in view(project).trust_of(POLICY, State.open(project).snapshot.blob(
+        parse_json(State.open(project).read(FILE) or b"")["files"][POLICY]["blob"])).why  # fmt: skip
 
 
 def test_no_signature_is_verified_twice_by_status(project: Path, nexus: Nexus) -> None:
@@ -253,23 +253,23 @@ def test_keys_that_loosen_are_left_out_until_the_file_is_signed(project: Path, n
     nexus.ok("status")
     state = open_state(project)
 
-    assert section(state.latest(), "memory", state.trusts) == {
+    assert settings_section(state.latest(), "memory", state.trusts) == {
         "gc": {"daysSinceAccess": 1}, "overlap": 0.7,
     }  # fmt: skip
-    assert section(state.latest(), "catalog", state.trusts) == {}
-    assert section(state.latest(), "sandbox", state.trusts) == {}
-    assert section(state.latest(), "policy", state.trusts) == {}
-    assert section(state.latest(), "audit", state.trusts) == {"reads": True}
+    assert settings_section(state.latest(), "catalog", state.trusts) == {}
+    assert settings_section(state.latest(), "sandbox", state.trusts) == {}
+    assert settings_section(state.latest(), "policy", state.trusts) == {}
+    assert settings_section(state.latest(), "audit", state.trusts) == {"reads": True}
     nexus.ok("policy", "trust", "--confirm", named(project / ".nexus" / "settings.json"))
     for name, value in LOOSE.items():
-        assert section(state.latest(), name, state.trusts) == value
+        assert settings_section(state.latest(), name, state.trusts) == value
 
 
 def test_the_users_own_settings_need_no_signature(project: Path, sealed: Path) -> None:
     (sealed / "nexus" / "settings.json").write_text(json.dumps(LOOSE))
     state = open_state(project)
 
-    assert section(state.latest(), "memory", state.trusts) == LOOSE["memory"]
+    assert settings_section(state.latest(), "memory", state.trusts) == LOOSE["memory"]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_the_users_own_settings_need_no_signature(project: Path, sealed: Path) -
     ],
 )
 def test_what_loosens_is_told_by_its_key(value: object, loose: list[str]) -> None:
-    assert loosening(json.dumps(value).encode()) == loose
+    assert loosening_keys_in(json.dumps(value).encode()) == loose
 
 
 def test_who_forgets_by_themself_takes_no_thresholds_of_an_unsigned_project(project: Path, sealed: Path) -> None:
@@ -299,8 +299,8 @@ def test_who_forgets_by_themself_takes_no_thresholds_of_an_unsigned_project(proj
     forged(project, {SETTINGS: b'{"memory":{"gc":{"daysSinceAccess":0,"automatic":false}}}'})
     state = open_state(project)
 
-    assert section(state.latest(), "memory", state.trusts) == {"gc": {**own, "automatic": False}}
-    assert loosening(state.read(SETTINGS) or b"") == ["memory.gc.daysSinceAccess"]
+    assert settings_section(state.latest(), "memory", state.trusts) == {"gc": {**own, "automatic": False}}
+    assert loosening_keys_in(state.read(SETTINGS) or b"") == ["memory.gc.daysSinceAccess"]
 
 
 def test_doctor_looks_at_key_approvers_signatures_and_ledger(project: Path, nexus: Nexus, sealed: Path) -> None:
@@ -322,7 +322,7 @@ def test_doctor_looks_at_key_approvers_signatures_and_ledger(project: Path, nexu
 def test_doctor_brings_back_the_approvers_that_this_machine_knows(project: Path, nexus: Nexus, harm: object) -> None:
     state = State.open(project)
     before = state.read("approvers")
-    evil = founded(id_of(state.latest()) or "", "evil", Key(), NOW).to_bytes()
+    evil = start_chain(project_id_of(state.latest()) or "", "evil", Key(), NOW).to_bytes()
     State.open(project).write({"approvers": evil if harm == "another root" else harm}, why="x")  # type: ignore[dict-item]
     assert not standing(project)[0] or harm is None
     assert nexus("doctor").returncode == 1

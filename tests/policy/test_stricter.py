@@ -2,8 +2,8 @@
 
 import pytest
 
-from gitnexus.policy.rules import policy_of
-from gitnexus.policy.stricter import combined, is_weaker, unsigned
+from gitnexus.policy.rules import parse_policy
+from gitnexus.policy.stricter import combine_policies, is_weaker, without_loosening_rules
 
 
 def text(*lines: str) -> bytes:
@@ -32,15 +32,15 @@ CURL = ("deny:", "  - run: [curl, '**']")
     ],
 )
 def test_weaker_is_what_allows_more_or_has_lost_a_no(new: bytes, old: bytes, weaker: bool) -> None:
-    assert is_weaker(policy_of(new, "project"), policy_of(old, "project")) is weaker
+    assert is_weaker(parse_policy(new, "project"), parse_policy(old, "project")) is weaker
 
 
 def test_what_two_policies_deny_and_ask_is_in_their_combination() -> None:
     mine = text(*CURL, "ask:", "  - write: ['*.lock']", "allow:", "  - run: [make]")
     theirs = text("mode: acceptEdits", "deny:", "  - run: [wget, '**']", "allow:", "  - run: [ninja]")
 
-    found = policy_of(combined(mine, theirs), "project")
+    found = parse_policy(combine_policies(mine, theirs), "project")
 
     for side in (mine, theirs):
-        assert not is_weaker(unsigned(found), unsigned(policy_of(side, "project")))
+        assert not is_weaker(without_loosening_rules(found), without_loosening_rules(parse_policy(side, "project")))
     assert found.mode == "default"

@@ -8,11 +8,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.base.canonical import canonical, parse
+from gitnexus.base.canonical import canonical_json, parse_json
 from gitnexus.base.errors import Invalid, VerificationFailed
-from gitnexus.policy.approvers import founded, revoked
-from gitnexus.policy.encoding import encoded, raw_of
-from gitnexus.policy.tokens import DOMAIN, Expected, checked, granted, issue, parsed, proved, redeemed
+from gitnexus.policy.approvers import start_chain, with_revoked_key
+from gitnexus.policy.encoding import decode_base64, encode_base64
+from gitnexus.policy.tokens import (
+    DOMAIN,
+    ExpectedAction,
+    check_token,
+    issue_token,
+    parse_token,
+    redeem_token,
+    verify_token,
+)
 from tests.policy.signing import NOW, PROJECT, Key, Scene, patch, scene
 
 MANY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -23,9 +31,9 @@ def here(tmp_path: Path) -> Scene:
     return scene(tmp_path)
 
 
-def refused(token: str, expected: Expected, here: Scene, **other: Any) -> str:
+def refused(token: str, expected: ExpectedAction, here: Scene, **other: Any) -> str:
     with pytest.raises(VerificationFailed) as error:
-        checked(token, expected, other.get("approvers", here.approvers), other.get("now", NOW), here.ledger)
+        check_token(token, expected, other.get("approvers", here.approvers), other.get("now", NOW), here.ledger)
     return error.value.message
 
 
@@ -33,17 +41,17 @@ def test_a_token_is_one_line_and_holds_for_what_it_was_given_for(here: Scene) ->
     token = here.token()
 
     assert token.startswith("nx1.") and token.count(".") == 2 and token.isascii() and "\n" not in token
-    assert checked(token, patch(), here.approvers, NOW, here.ledger) == parsed(token)[0]
+    assert check_token(token, patch(), here.approvers, NOW, here.ledger) == parse_token(token)[0]
 
 
 def test_anybody_can_verify_it_by_the_form_that_is_written_down(here: Scene) -> None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     _, claims, signature = here.token().split(".")
-    key = Ed25519PublicKey.from_public_bytes(raw_of(here.key.public.split()[1]))
+    key = Ed25519PublicKey.from_public_bytes(decode_base64(here.key.public.split()[1]))
 
-    key.verify(raw_of(signature), DOMAIN + raw_of(claims))
-    assert parse(raw_of(claims))["request"] == patch().request
+    key.verify(decode_base64(signature), DOMAIN + decode_base64(claims))
+    assert parse_json(decode_base64(claims))["request"] == patch().request
 
 
 OTHER: dict[str, tuple[str, str]] = {
@@ -90,10 +98,12 @@ REQUESTS = st.builds(
 
 @MANY
 @given(REQUESTS, REQUESTS)
-def test_a_token_for_one_request_never_passes_for_another(here: Scene, one: Expected, other: Expected) -> None:
+def test_a_token_for_one_request_never_passes_for_another(
+    here: Scene, one: ExpectedAction, other: ExpectedAction
+) -> None:
     token = here.token(one)
 
-    assert checked(token, one, here.approvers, NOW, here.ledger).request == one.request
+    assert check_token(token, one, here.approvers, NOW, here.ledger).request == one.request
     if one != other:
         refused(token, other, here)
 
@@ -135,8 +145,8 @@ def test_whatever_text_comes_is_refused_in_words(here: Scene, text: str) -> None
     ],
 )
 def test_claims_of_another_form_are_refused_even_if_an_approver_signed_them(here: Scene, twist: Any) -> None:
-    raw = canonical(twist(parse(here.claims().bytes())))
-    token = f"nx1.{encoded(raw)}.{encoded(here.key.sign(DOMAIN + raw))}"
+    raw = canonical_json(twist(parse_json(here.claims().bytes())))
+    token = f"nx1.{encode_base64(raw)}.{encode_base64(here.key.sign(DOMAIN + raw))}"
 
     assert "malformed" in refused(token, patch(), here)
 
@@ -145,21 +155,23 @@ def test_what_came_later_stands_in_a_token_only_where_it_says_something(here: Sc
     """So a token of 0.1.0 has the spelling that it always had."""
     plain, said = here.claims(), here.claims().changed(seen=("1.0123456789abcdef",))
 
-    assert "seen" not in parse(plain.bytes())
-    assert checked(issue(said, here.key), patch(), here.approvers, NOW, here.ledger).seen == said.seen
+    assert "seen" not in parse_json(plain.bytes())
+    assert check_token(issue_token(said, here.key), patch(), here.approvers, NOW, here.ledger).seen == said.seen
 
 
 def test_claims_that_are_not_in_canonical_form_are_refused_even_if_signed(here: Scene) -> None:
     canonical_form = here.claims().bytes()
     for raw in (canonical_form + b"\n", canonical_form.replace(b'":', b'": ', 1), b'{"v":1,' + canonical_form[1:]):
-        refused(f"nx1.{encoded(raw)}.{encoded(here.key.sign(DOMAIN + raw))}", patch(), here)
+        refused(f"nx1.{encode_base64(raw)}.{encode_base64(here.key.sign(DOMAIN + raw))}", patch(), here)
 
 
 def test_a_signature_over_something_else_of_ours_is_no_token(here: Scene) -> None:
     raw = here.claims().bytes()
 
     for domain in (b"", b"git-nexus file v1\0", b"git-nexus approver v1\0"):
-        assert "forged" in refused(f"nx1.{encoded(raw)}.{encoded(here.key.sign(domain + raw))}", patch(), here)
+        assert "forged" in refused(
+            f"nx1.{encode_base64(raw)}.{encode_base64(here.key.sign(domain + raw))}", patch(), here
+        )
 
 
 def test_time_is_kept(here: Scene) -> None:
@@ -167,8 +179,8 @@ def test_time_is_kept(here: Scene) -> None:
 
     assert "expired" in refused(token, patch(), here, now=NOW + timedelta(hours=1))
     assert "not valid yet" in refused(token, patch(), here, now=NOW - timedelta(minutes=2))
-    assert checked(token, patch(), here.approvers, NOW + timedelta(minutes=59), here.ledger)
-    assert checked(token, patch(), here.approvers, NOW - timedelta(seconds=30), here.ledger)
+    assert check_token(token, patch(), here.approvers, NOW + timedelta(minutes=59), here.ledger)
+    assert check_token(token, patch(), here.approvers, NOW - timedelta(seconds=30), here.ledger)
 
 
 def test_nobody_gets_a_token_that_lasts_for_ever(here: Scene) -> None:
@@ -180,7 +192,7 @@ def test_nobody_gets_a_token_that_lasts_for_ever(here: Scene) -> None:
 
 def test_an_approver_signs_only_in_their_own_name(here: Scene) -> None:
     with pytest.raises(Invalid, match="the key at hand is"):
-        issue(here.claims(), Key())
+        issue_token(here.claims(), Key())
 
 
 def test_who_is_unknown_and_who_was_revoked_is_told_apart(tmp_path: Path) -> None:
@@ -188,15 +200,15 @@ def test_who_is_unknown_and_who_was_revoked_is_told_apart(tmp_path: Path) -> Non
     here = scene(tmp_path, other)
     stranger = Key()
     theirs = here.token(signer=other, approver=other.key_id)
-    without = revoked(here.approvers, other.key_id, "lost", here.key, NOW)
+    without = with_revoked_key(here.approvers, other.key_id, "lost", here.key, NOW)
 
-    assert checked(theirs, patch(), here.approvers, NOW, here.ledger).approver == other.key_id
+    assert check_token(theirs, patch(), here.approvers, NOW, here.ledger).approver == other.key_id
     assert "was revoked" in refused(theirs, patch(), here, approvers=without)
     assert "is no approver" in refused(here.token(signer=stranger, approver=stranger.key_id), patch(), here)
 
 
 def test_the_same_key_in_another_project_approves_nothing_here(here: Scene) -> None:
-    elsewhere = founded("fedcba9876543210", "the first", here.key, NOW)
+    elsewhere = start_chain("fedcba9876543210", "the first", here.key, NOW)
 
     assert "another project" in refused(here.token(), patch(), here, approvers=elsewhere)
     assert "another project" in refused(here.token(patch(project="fedcba9876543210")), patch(), here)
@@ -205,33 +217,18 @@ def test_the_same_key_in_another_project_approves_nothing_here(here: Scene) -> N
 def test_a_token_is_redeemed_once(here: Scene) -> None:
     token = here.token()
 
-    assert redeemed(token, patch(), here.approvers, NOW, here.ledger).nonce == parsed(token)[0].nonce
+    assert redeem_token(token, patch(), here.approvers, NOW, here.ledger).nonce == parse_token(token)[0].nonce
     with pytest.raises(VerificationFailed, match="is spent"):
-        redeemed(token, patch(), here.approvers, NOW, here.ledger)
-    assert proved(token, here.approvers).project == PROJECT  # history can still be read
+        redeem_token(token, patch(), here.approvers, NOW, here.ledger)
+    assert verify_token(token, here.approvers).project == PROJECT  # history can still be read
 
 
 def test_a_check_that_fails_spends_nothing(here: Scene) -> None:
     token = here.token()
     with pytest.raises(VerificationFailed):
-        redeemed(token, patch(run="r2"), here.approvers, NOW, here.ledger)
+        redeem_token(token, patch(run="r2"), here.approvers, NOW, here.ledger)
 
-    assert redeemed(token, patch(), here.approvers, NOW, here.ledger)
-
-
-def test_a_standing_approval_holds_as_far_as_its_scope_and_no_further(here: Scene) -> None:
-    token = here.token(scope="session")
-    later = patch(run="r2", action="a2", request="sha256:" + "3" * 64)
-
-    def asked(expected: Expected, covers: bool = True) -> str:
-        return granted(token, expected, here.approvers, NOW, here.ledger, lambda claims: covers).scope
-
-    assert asked(later) == "session"
-    for other in (patch(session="s2"), patch(role="planner"), patch(kind="command")):
-        with pytest.raises(VerificationFailed, match="for another"):
-            asked(other)
-    with pytest.raises(VerificationFailed, match="does not reach"):
-        asked(later, covers=False)
+    assert redeem_token(token, patch(), here.approvers, NOW, here.ledger)
 
 
 @pytest.mark.parametrize(

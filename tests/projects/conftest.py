@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from gitnexus.app.homeseal import guarded
 from gitnexus.projects.model import Project
-from gitnexus.projects.place import nearest
-from gitnexus.projects.register import Wanted, add, project_to_register
+from gitnexus.projects.place import nearest_project
+from gitnexus.projects.register import RegisterRequest, add_project, project_to_register
+from gitnexus.projects.signed_permissions import guard_home
 from gitnexus.projects.standpoint import Standpoint
 from gitnexus.state import State
-from gitnexus.state.format import new_tree
+from gitnexus.state.format import new_state_files
 from gitnexus.state.home import home_folder, make_home
 from tests.conftest import Nexus, run_git
 
@@ -35,7 +35,7 @@ class World:
     def __init__(self, root: Path, templates: Path | None = None) -> None:
         self.root = root
         self.templates = templates
-        self.home = guarded(make_home())
+        self.home = guard_home(make_home())
 
     def git_project(self, name: str, **tasks: str) -> Path:
         """Make a repository with a state ref and tasks by id and title; a second one of the same name is a copy."""
@@ -46,7 +46,7 @@ class World:
             return shutil.copytree(template, place, dirs_exist_ok=True, symlinks=True)
         run_git(self.root, "init", "-q", "--template=", name)
         files = {f"backlog/{key}.json": document(key, title) for key, title in tasks.items()}
-        State.open(place).write({**new_tree("project", TODAY), **files}, why="begin")
+        State.open(place).write({**new_state_files("project", TODAY), **files}, why="begin")
         if template is not None:
             shutil.copytree(place, template, symlinks=True)
         return place
@@ -64,7 +64,7 @@ class World:
         for source, target in (("root", self.root), ("home", home_folder())):
             shutil.rmtree(target)
             shutil.copytree(template / source, target, symlinks=True)
-        self.home = guarded(make_home())
+        self.home = guard_home(make_home())
         return _BUILT[name]
 
     def cleo_project(self, name: str, **tasks: str) -> Path:
@@ -77,7 +77,9 @@ class World:
 
     def register(self, place: Path, name: str | None = None, *aliases: str) -> Project:
         found = project_to_register(place)
-        return add(self.home, Wanted(found.path, name, aliases, found.identity()), TODAY).project
+        return add_project(
+            self.home, RegisterRequest(found.path, name, aliases, found.read_project_id()), TODAY
+        ).project
 
     def registered(self, name: str, *aliases: str, **tasks: str) -> Project:
         """Make a repository and register it under the name of its folder."""
@@ -102,8 +104,8 @@ class World:
         self, place: Path | None, now: datetime = TODAY, audit_reads: Callable[[], bool] = lambda: False
     ) -> Standpoint:
         """Stand in a project, or outside any."""
-        return Standpoint(nearest(place) if place else None, clock=lambda: now, audit_reads=audit_reads,
-                          guarded=guarded)  # fmt: skip
+        return Standpoint(nearest_project(place) if place else None, clock=lambda: now, audit_reads=audit_reads,
+                          guarded=guard_home)  # fmt: skip
 
 
 def document(key: str, title: str) -> bytes:

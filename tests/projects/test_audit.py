@@ -3,17 +3,18 @@
 import json
 import os
 import traceback
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from gitnexus.app.standpoint import open_standpoint
 from gitnexus.base.errors import Failed, Invalid, PermissionDenied
-from gitnexus.projects.audit import read
-from gitnexus.projects.granting import grant
+from gitnexus.projects.audit import read_audit
+from gitnexus.projects.granting import grant_permission
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
+from gitnexus.projects.open_registry import open_standpoint
 from gitnexus.projects.operations import Operation
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus
@@ -27,16 +28,16 @@ def pair(world: World) -> tuple[Project, Project]:
 
 def _pair(world: World) -> tuple[Project, Project]:
     one, two = world.registered("my-api"), world.registered("auth-lib", T456="x")
-    grant(world.home, one, two, Level.WRITE, "")
+    grant_permission(world.home, one, two, Level.WRITE, "")
     return one, two
 
 
 def lines(world: World) -> list[dict[str, object]]:
-    return [line.plain() for line in read(world.home.latest(), 1000).lines]
+    return [line.plain() for line in read_audit(world.home.latest(), 1000).lines]
 
 
 def test_a_write_is_written_down_in_the_form_of_the_specification(world: World, pair: tuple[Project, Project]) -> None:
-    world.standpoint(Path(pair[0].path)).require(Operation.UPDATE, pair[1], "T456")
+    world.standpoint(Path(pair[0].path)).require_permission(Operation.UPDATE, pair[1], "T456")
 
     raw = world.home.latest().read("audit/2026-02.0001.log")
     assert raw is not None
@@ -57,7 +58,7 @@ def test_a_write_is_written_down_in_the_form_of_the_specification(world: World, 
 def test_denials_are_written_down_of_every_level_and_also_of_nobody(
     world: World, pair: tuple[Project, Project]
 ) -> None:
-    grant(world.home, *reversed(pair), Level.NONE, "")  # type: ignore[call-arg]
+    grant_permission(world.home, *reversed(pair), Level.NONE, "")  # type: ignore[call-arg]
     for place, operation in (
         (Path(pair[0].path), Operation.COMPLETE),
         (Path(pair[1].path), Operation.SHOW),
@@ -65,7 +66,7 @@ def test_denials_are_written_down_of_every_level_and_also_of_nobody(
     ):
         target = pair[0] if operation is Operation.SHOW else pair[1]
         with pytest.raises(PermissionDenied):
-            world.standpoint(place).require(operation, target)
+            world.standpoint(place).require_permission(operation, target)
 
     told = [
         (line["fromProject"], line["operation"], line["permissionGranted"], line["result"]) for line in lines(world)
@@ -80,14 +81,14 @@ def test_denials_are_written_down_of_every_level_and_also_of_nobody(
 def test_reads_and_work_on_the_own_project_are_not_written_down(world: World, pair: tuple[Project, Project]) -> None:
     standpoint = world.standpoint(Path(pair[0].path))
 
-    standpoint.require(Operation.SHOW, pair[1], "T456")
-    standpoint.require(Operation.DELETE, pair[0], "T1")
+    standpoint.require_permission(Operation.SHOW, pair[1], "T456")
+    standpoint.require_permission(Operation.DELETE, pair[0], "T1")
 
     assert lines(world) == []
 
 
 def test_reads_are_written_down_where_that_is_asked_for(world: World, pair: tuple[Project, Project]) -> None:
-    world.standpoint(Path(pair[0].path), audit_reads=lambda: True).require(Operation.SHOW, pair[1], "T456")
+    world.standpoint(Path(pair[0].path), audit_reads=lambda: True).require_permission(Operation.SHOW, pair[1], "T456")
 
     assert [(line["operation"], line["result"]) for line in lines(world)] == [("git nexus show", "allowed")]
 
@@ -99,7 +100,7 @@ def test_project_and_user_can_both_ask_for_reads(world: World, pair: tuple[Proje
     (Path(pair[0].path) / ".nexus").mkdir()
     (Path(pair[0].path) / ".nexus" / "settings.json").write_bytes(asked if whose == "project" else silent)
 
-    open_standpoint(Path(pair[0].path)).require(Operation.SHOW, pair[1], "T456")
+    open_standpoint(Path(pair[0].path)).require_permission(Operation.SHOW, pair[1], "T456")
 
     assert len(lines(world)) == 1
 
@@ -108,36 +109,35 @@ def test_a_setting_of_the_wrong_kind_is_said_and_nothing_is_read(world: World, p
     (home_folder() / "settings.json").write_text('{"audit": {"reads": "yes"}}')
 
     with pytest.raises(Invalid, match=r"audit\.reads should be true or false"):
-        open_standpoint(Path(pair[0].path)).require(Operation.SHOW, pair[1], "T456")
+        open_standpoint(Path(pair[0].path)).require_permission(Operation.SHOW, pair[1], "T456")
 
 
-def blocked(world: World) -> Path:
-    """Leave a lock on the home ref, as a git that is at work would."""
-    lock = world.home.ref_lock_file()
-    lock.write_text("")
-    return lock
+@pytest.fixture
+def held_lock(world: World, pair: tuple[Project, Project]) -> Iterator[None]:
+    """A lock on the home ref that a living process holds."""
+    with world.home.ref_lock_file().open("w"):
+        yield
 
 
+@pytest.mark.usefixtures("held_lock")
 def test_a_write_that_cannot_be_audited_is_refused(world: World, pair: tuple[Project, Project]) -> None:
-    blocked(world)
-
     with pytest.raises(Failed, match="task update on auth-lib is refused: it cannot be audited") as refused:
-        world.standpoint(Path(pair[0].path)).require(Operation.UPDATE, pair[1], "T456")
+        world.standpoint(Path(pair[0].path)).require_permission(Operation.UPDATE, pair[1], "T456")
 
     assert refused.value.code == 1
 
 
+@pytest.mark.usefixtures("held_lock")
 def test_a_denial_that_cannot_be_audited_is_still_a_denial(world: World, pair: tuple[Project, Project]) -> None:
-    blocked(world)
-
     with pytest.raises(PermissionDenied):
-        world.standpoint(Path(pair[0].path)).require(Operation.DELETE, pair[1], "T456")
+        world.standpoint(Path(pair[0].path)).require_permission(Operation.DELETE, pair[1], "T456")
 
 
+@pytest.mark.usefixtures("held_lock")
 def test_a_read_does_not_fail_because_its_time_cannot_be_noted(world: World, pair: tuple[Project, Project]) -> None:
-    blocked(world)
-
-    world.standpoint(Path(pair[0].path), now=TODAY + timedelta(days=1)).require(Operation.SHOW, pair[1], "T456")
+    world.standpoint(Path(pair[0].path), now=TODAY + timedelta(days=1)).require_permission(
+        Operation.SHOW, pair[1], "T456"
+    )
 
 
 def test_a_full_file_is_followed_by_the_next_and_the_order_stays(world: World, pair: tuple[Project, Project]) -> None:
@@ -146,9 +146,9 @@ def test_a_full_file_is_followed_by_the_next_and_the_order_stays(world: World, p
     standpoint = world.standpoint(Path(pair[0].path))
 
     for task in ("T1", "T2"):
-        standpoint.require(Operation.UPDATE, pair[1], task)
+        standpoint.require_permission(Operation.UPDATE, pair[1], task)
 
-    told = read(world.home.latest(), 1)
+    told = read_audit(world.home.latest(), 1)
     assert world.home.snapshot.names("audit") == ["2026-01.0001.log", "2026-02.0001.log", "2026-02.0002.log"]
     assert world.home.snapshot.read("audit/2026-02.0001.log") == filler
     assert [line.task_ref for line in told.lines] == [f"{pair[1].hash}:T2"]
@@ -158,9 +158,9 @@ def test_a_full_file_is_followed_by_the_next_and_the_order_stays(world: World, p
 def test_a_line_that_was_cut_off_does_not_swallow_the_next(world: World, pair: tuple[Project, Project]) -> None:
     world.put({"audit/2026-02.0001.log": b'{"timestamp": "2026'})
 
-    world.standpoint(Path(pair[0].path)).require(Operation.UPDATE, pair[1], "T1")
+    world.standpoint(Path(pair[0].path)).require_permission(Operation.UPDATE, pair[1], "T1")
 
-    told = read(world.home.latest(), 10)
+    told = read_audit(world.home.latest(), 10)
     assert (len(told.lines), told.unreadable) == (1, 1)
 
 
@@ -174,7 +174,7 @@ def write_five(place: Path, who: int) -> int:
         standpoint = open_standpoint(place)
         target = standpoint.find("auth-lib")
         for number in range(5):
-            standpoint.require(Operation.UPDATE, target, f"T{who}{number}")
+            standpoint.require_permission(Operation.UPDATE, target, f"T{who}{number}")
         status = 0
     except BaseException:  # noqa: BLE001 - nothing of this process may go back into the tests
         traceback.print_exc()
@@ -195,7 +195,7 @@ def test_eight_writers_at_once_lose_no_line(world: World, pair: tuple[Project, P
 def test_the_audit_is_shown_newest_first_with_names(world: World, pair: tuple[Project, Project]) -> None:
     standpoint = world.standpoint(Path(pair[0].path))
     for task in ("T1", "T2", "T3"):
-        standpoint.require(Operation.UPDATE, pair[1], task)
+        standpoint.require_permission(Operation.UPDATE, pair[1], task)
     nexus = Nexus(Path(pair[0].path))
 
     shown = nexus.ok("permissions", "--audit", "-n", "2")

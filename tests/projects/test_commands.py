@@ -9,7 +9,7 @@ from gitnexus.base import errors
 from gitnexus.base.errors import CrossProjectError
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
-from gitnexus.ui.envelope import failure
+from gitnexus.ui.envelope import failure_document
 from tests.conftest import Nexus, run_git
 from tests.projects.conftest import World, told
 from tests.terminal import shown as terminal
@@ -198,7 +198,7 @@ def test_every_error_between_projects_has_the_envelope_of_the_specification() ->
     codes = {}
     for kind in kinds:
         error = kind("words", fix="git nexus project list", alternatives=[{"action": "Look", "command": "git nexus"}])
-        value = json.loads(failure(error))
+        value = json.loads(failure_document(error))
         assert set(value["error"]) == {"code", "name", "message", "fix", "alternatives"}
         codes[value["error"]["code"]] = value["error"]["name"]
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.elsewhere import Projects
-from gitnexus.app.reach import task_of_a_run
-from gitnexus.app.tools import Desk, call
+from gitnexus.app.tools import ToolSession, call_session_tool
 from gitnexus.backlog import StateBacklog
-from gitnexus.backlog.add import add
-from gitnexus.backlog.fields import Fields
-from gitnexus.backlog.reference import Reference
-from gitnexus.backlog.who import person
+from gitnexus.backlog.add import add_task
+from gitnexus.backlog.claimant import person_claimant
+from gitnexus.backlog.fields import TaskFields
+from gitnexus.backlog.reference import TaskReference
 from gitnexus.base.errors import BadReference, NotFound
 from gitnexus.cycle import Session
-from gitnexus.projects.audit import read as read_audit
-from gitnexus.projects.granting import grant
+from gitnexus.projects.audit import read_audit
+from gitnexus.projects.granting import grant_permission
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
+from gitnexus.projects.open_backlog import task_of_a_run
+from gitnexus.projects.other_tasks import OtherProjects
 from gitnexus.state import State
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
@@ -100,7 +100,7 @@ def nexus(web: Project) -> Nexus:
 def test_who_holds_none_is_refused_learns_nothing_and_is_written_down(
     world: World, nexus: Nexus, web: Project, lib: Project, commands: dict[str, tuple[str, ...]]
 ) -> None:
-    grant(world.home, web, lib, Level.NONE, "")
+    grant_permission(world.home, web, lib, Level.NONE, "")
     before = tip(lib), tip(web)
 
     for number, (name, argv) in enumerate(commands.items(), start=1):
@@ -134,7 +134,7 @@ def test_a_write_that_is_permitted_happens_and_is_written_down(
     world: World, nexus: Nexus, web: Project, lib: Project, level: str, commands: dict[str, tuple[str, ...]]
 ) -> None:
     keep(lib, T3={})
-    grant(world.home, web, lib, Level(level), "")
+    grant_permission(world.home, web, lib, Level(level), "")
     expected = []
 
     for verb, argv in commands.items():
@@ -283,14 +283,14 @@ def test_what_blocks_a_task(nexus: Nexus, web: Project) -> None:
     keep(web, T20={"status": "done"}, T21={"status": "active"}, T22={"status": "cancelled"})
     tasks = {f"T{number}": {"depends": depends} for number, (depends, _) in enumerate(BLOCKED_BY, start=100)}
     keep(web, **tasks)
-    desk = Desk(Session(State.open(Path(web.path), "long")), "long")
+    desk = ToolSession(Session(State.open(Path(web.path), "long")))
 
     for task, (depends, blocked_by) in zip(tasks, BLOCKED_BY, strict=True):
-        found = call(desk, "deps", {"ref": task})
+        found = call_session_tool(desk, "deps", {"ref": task})
         assert (depends, found["blockedBy"], found["blocked"]) == (depends, blocked_by, bool(blocked_by))
 
     keep(web, **{task: {**held, "status": "done"} for task, held in tasks.items()})
-    assert [call(desk, "deps", {"ref": task})["blockedBy"] for task in tasks] == [[]] * len(tasks)
+    assert [call_session_tool(desk, "deps", {"ref": task})["blockedBy"] for task in tasks] == [[]] * len(tasks)
     assert told(nexus, "deps", "T101")["blockedBy"] == []
 
 
@@ -302,7 +302,7 @@ def test_a_permission_that_is_withdrawn_hides_what_was_answered_before(
     assert refs(told(nexus, "discover", "T2")["results"]) == ["lib:T2"]
     assert told(nexus, "deps", "T1")["dependencies"][0]["title"] == "Theirs"
 
-    grant(world.home, web, lib, Level.NONE, "")
+    grant_permission(world.home, web, lib, Level.NONE, "")
 
     assert told(nexus, "discover", "T2")["results"] == []
     (hidden,) = told(nexus, "deps", "T1")["dependencies"]
@@ -319,9 +319,9 @@ def test_a_task_of_another_project_is_shown_as_the_caller_may_see_it(
 ) -> None:
     """The caller is the current project, not the one whose task it is: lib may read secret, web may not."""
     secret = world.registered("secret", T5="Hidden plan")
-    grant(world.home, web, secret, Level.NONE, "")
-    grant(world.home, web, lib, Level.EXECUTE, "")
-    grant(world.home, lib, secret, Level.EXECUTE, "")
+    grant_permission(world.home, web, secret, Level.NONE, "")
+    grant_permission(world.home, web, lib, Level.EXECUTE, "")
+    grant_permission(world.home, lib, secret, Level.EXECUTE, "")
     keep(lib, T1={"depends": ["secret:T5"]})
 
     shown = nexus.ok("show", "lib:T1", "--json")
@@ -335,7 +335,7 @@ def test_a_task_of_another_project_is_shown_as_the_caller_may_see_it(
 def test_a_task_of_another_project_may_wait_for_one_of_the_own(
     world: World, nexus: Nexus, web: Project, lib: Project
 ) -> None:
-    grant(world.home, web, lib, Level.WRITE, "")
+    grant_permission(world.home, web, lib, Level.WRITE, "")
 
     assert told(nexus, "task", "update", "lib:T2", "--depends", "web:T2")["task"]["depends"] == ["web:T2"]
     assert told(nexus, "task", "update", "lib:T2", "--depends", "lib:T1")["task"]["depends"] == ["web:T2", "T1"]
@@ -369,17 +369,17 @@ def test_an_id_of_very_many_digits_stops_nothing(world: World, nexus: Nexus, web
 def test_closing_a_task_by_its_status_needs_what_closing_it_needs(
     world: World, nexus: Nexus, web: Project, lib: Project, status: str
 ) -> None:
-    grant(world.home, web, lib, Level.WRITE, "")
+    grant_permission(world.home, web, lib, Level.WRITE, "")
 
     assert told(nexus, "task", "update", "lib:T1", "--status", status)["error"]["code"] == 71
-    grant(world.home, web, lib, Level.EXECUTE, "")
+    grant_permission(world.home, web, lib, Level.EXECUTE, "")
     assert told(nexus, "task", "update", "lib:T1", "--status", status)["task"]["status"] == status
 
 
 def test_a_bare_id_is_one_of_the_project_it_was_typed_in(
     world: World, nexus: Nexus, web: Project, lib: Project
 ) -> None:
-    grant(world.home, web, lib, Level.WRITE, "")
+    grant_permission(world.home, web, lib, Level.WRITE, "")
 
     related = told(nexus, "task", "relate", "lib:T1", "T2")["task"]["relates"]
     waiting = told(nexus, "task", "update", "lib:T2", "--depends", "T1")["task"]["depends"]
@@ -414,16 +414,19 @@ def test_commands_about_tasks_stand_where_they_are_told_to(
 def test_a_dependency_elsewhere_is_asked_for_once_and_before_anything_is_locked(
     world: World, nexus: Nexus, web: Project, lib: Project
 ) -> None:
-    grant(world.home, web, lib, Level.WRITE, "")
+    grant_permission(world.home, web, lib, Level.WRITE, "")
     asked: list[bool] = []
     state = State.open(Path(web.path))
 
-    class Watched(Projects):
-        def _admit(self, reference: Reference) -> str:
+    class Watched(OtherProjects):
+        def _admit(self, reference: TaskReference) -> str:
             asked.append(state.lock().held)
             return super()._admit(reference)
 
-    add(StateBacklog(state, lambda: person("me"), Watched(Path(web.path))), Fields(title="x", depends=("lib:T1",)))
+    add_task(
+        StateBacklog(state, lambda: person_claimant("me"), Watched(Path(web.path))),
+        TaskFields(title="x", depends=("lib:T1",)),
+    )
 
     assert asked == [False]
 
@@ -438,7 +441,7 @@ def test_a_run_for_a_task_of_another_project_needs_execute_there(
         task_of_a_run(place, "t1")
     with pytest.raises(NotFound):
         task_of_a_run(place, "T99")
-    grant(world.home, web, lib, Level.EXECUTE, "")
+    grant_permission(world.home, web, lib, Level.EXECUTE, "")
 
     assert task_of_a_run(place, "lib:T1") == "lib:T1"
     assert task_of_a_run(place, "web:T1") == task_of_a_run(place, ".:T1") == "T1"

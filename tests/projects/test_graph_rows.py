@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.network import reindexed, with_network
-from gitnexus.backlog.graph import turned
-from gitnexus.projects.granting import grant
+from gitnexus.backlog.graph import reversed_edges
+from gitnexus.projects.granting import grant_permission
+from gitnexus.projects.graph_refresh import reindex_projects, with_network
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
-from gitnexus.projects.network import Network
+from gitnexus.projects.network import TaskNetwork
 from tests.conftest import Nexus
 from tests.projects.conftest import World, keep, told
 from tests.terminal import shown as terminal
 
 
-def look(world: World, place: Path, use: Callable[[Network], Any]) -> Any:
+def look(world: World, place: Path, use: Callable[[TaskNetwork], Any]) -> Any:
     standpoint = world.standpoint(place)
     try:
         return with_network(standpoint, use)
@@ -26,15 +26,15 @@ def look(world: World, place: Path, use: Callable[[Network], Any]) -> Any:
         standpoint.close()
 
 
-def forward_and_reverse(network: Network) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    reverse = {key: sources for key, sources in turned(network.edges).items() if sources}
+def forward_and_reverse(network: TaskNetwork) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    reverse = {key: sources for key, sources in reversed_edges(network.edges).items() if sources}
     return network.edges, reverse
 
 
 def rebuilt(world: World, place: Path) -> Any:
     standpoint = world.standpoint(place)
     try:
-        return reindexed(standpoint, None, whole=False)["rebuilt"]
+        return reindex_projects(standpoint, None, whole=False)["rebuilt"]
     finally:
         standpoint.close()
 
@@ -96,7 +96,7 @@ def test_permission_filtering(world: World) -> None:
     keep(web, T1={"labels": ["auth"]})
     keep(lib, T1={"labels": ["auth"]})
     keep(secret, T1={"labels": ["auth"], "depends": ["web:T1"]})
-    grant(world.home, web, secret, Level.NONE, "")
+    grant_permission(world.home, web, secret, Level.NONE, "")
     here = Nexus(Path(web.path))
 
     assert [row["ref"] for row in told(here, "discover", "T1")["results"]] == ["lib:T1"]
@@ -221,7 +221,7 @@ def test_what_lies_in_a_project_that_is_away_is_said_to_be_away(world: World) ->
     keep(web, T1={"depends": ["lib:T1", "lib:T9"]})
     place, away = Path(web.path), "its project cannot be read where it is registered"
 
-    def reasons(network: Network) -> tuple[list[str | None], list[str]]:
+    def reasons(network: TaskNetwork) -> tuple[list[str | None], list[str]]:
         row = network.index.task(web.hash, "T1")
         assert row is not None
         known = [one.get("reason") for one in network.dependencies(row)]

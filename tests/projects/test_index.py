@@ -10,25 +10,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.projects import wordlists
-from gitnexus.projects.discovery import Asked, ranked, related
-from gitnexus.projects.finding import Wanted, folded, found
-from gitnexus.projects.fragments import refresh
-from gitnexus.projects.index import Entry, Index, Row
-from gitnexus.projects.indexfile import with_index
-from gitnexus.projects.postings import read, unpacked
-from gitnexus.projects.scoring import Scores, boost, jaccard
+from gitnexus.projects.discovery import RelatedQuery, find_related_tasks, rank_answers
+from gitnexus.projects.finding import TaskFilter, find_tasks, fold_text
+from gitnexus.projects.index import word_lists
+from gitnexus.projects.index.file import with_index
+from gitnexus.projects.index.model import IndexEntry, IndexRow, TaskIndex
+from gitnexus.projects.index.posting_lists import split_mark, unpack_marks
+from gitnexus.projects.index.refresh import refresh_index
+from gitnexus.projects.scoring import Scores, hierarchy_boost, jaccard_similarity
 from tests.projects.conftest import World
 
 API, LIB = "a" * 12, "b" * 12
 NAMES = {API: "api", LIB: "lib"}
 
 
-def filled(path: Path, **projects: list[Entry]) -> Path:
-    def fill(index: Index) -> None:
+def filled(path: Path, **projects: list[IndexEntry]) -> Path:
+    def fill(index: TaskIndex) -> None:
         with index.changing():
             for name, entries in projects.items():
-                index.replace({"api": API, "lib": LIB}[name], f"content of {name}", "seen", entries, folded)
+                index.replace({"api": API, "lib": LIB}[name], f"content of {name}", "seen", entries, fold_text)
 
     with_index(path, fill)
     return path
@@ -36,35 +36,38 @@ def filled(path: Path, **projects: list[Entry]) -> Path:
 
 ENTRIES = {
     "api": [
-        Entry("T1", "JWT login", "pending", labels=("auth", "jwt"), depends=("lib:T5", "T2")),
-        Entry("T2", "Database", "done", labels=("db",)),
-        Entry("T3", "Child", "pending", parent="T1", depends=(".:T2", "gone:T9")),
+        IndexEntry("T1", "JWT login", "pending", labels=("auth", "jwt"), depends=("lib:T5", "T2")),
+        IndexEntry("T2", "Database", "done", labels=("db",)),
+        IndexEntry("T3", "Child", "pending", parent="T1", depends=(".:T2", "gone:T9")),
     ],
-    "lib": [Entry("T5", "JWT validation", "active", labels=("auth", "jwt"), files=("src/a.py",))],
+    "lib": [IndexEntry("T5", "JWT validation", "active", labels=("auth", "jwt"), files=("src/a.py",))],
 }
 
 
 def test_a_task_and_its_dependencies_are_looked_up(tmp_path: Path) -> None:
     path = filled(tmp_path / "i.sqlite", **ENTRIES)
 
-    def look(index: Index) -> tuple[Row | None, list[tuple[str, str]], list[str], list[str]]:
+    def look(index: TaskIndex) -> tuple[IndexRow | None, list[tuple[str, str, str]], list[str], list[str]]:
         row = index.task(API, "T1")
         assert row is not None
-        inside = [r.key for r in index.dependents(API, ["api"], "T2")]
-        outside = [r.key for r in index.dependents(LIB, ["lib", "auth-lib"], "T5")]
+        two, five = index.task(API, "T2"), index.task(LIB, "T5")
+        assert two is not None
+        assert five is not None
+        inside = [r.key for r in index.dependents(two, ["api"])]
+        outside = [r.key for r in index.dependents(five, ["lib", "auth-lib"])]
         return row, index.depends(row), inside, outside
 
     row, depends, inside, outside = with_index(path, look)
     assert row is not None
     assert (row.title, row.labels, row.words) == ("JWT login", {"auth", "jwt"}, {"jwt", "login"})
-    assert depends == [("lib", "T5"), ("", "T2")]
+    assert depends == [("lib", "T5", ""), ("", "T2", "")]
     assert sorted(inside) == [f"{API}:T1", f"{API}:T3"]
     assert outside == [f"{API}:T1"]
 
 
 def test_a_fragment_replaces_the_one_before_and_nothing_of_it_stays(tmp_path: Path) -> None:
     path = filled(tmp_path / "i.sqlite", **ENTRIES)
-    filled(path, api=[Entry("T7", "Only this", "pending", labels=("new",))])
+    filled(path, api=[IndexEntry("T7", "Only this", "pending", labels=("new",))])
 
     counts = with_index(path, lambda index: dict(index.counts()))
     left = _content(path)[1]
@@ -103,10 +106,10 @@ def test_a_broken_index_is_made_anew(tmp_path: Path, harm: str) -> None:
                 other.execute("CREATE TABLE task (strange TEXT)")
             other.close()
 
-    def use(index: Index) -> int:
+    def use(index: TaskIndex) -> int:
         if not index.contents():
             with index.changing():
-                index.replace(API, "c", "s", ENTRIES["api"], folded)
+                index.replace(API, "c", "s", ENTRIES["api"], fold_text)
         row = index.task(API, "T1")
         assert row is not None
         return len(index.depends(row))
@@ -117,7 +120,7 @@ def test_a_broken_index_is_made_anew(tmp_path: Path, harm: str) -> None:
 
 def _race(path: Path, number: int) -> None:
     for _ in range(5):
-        filled(path, api=[Entry(f"T{n}", f"from {number}", "pending") for n in range(1, 20)])
+        filled(path, api=[IndexEntry(f"T{n}", f"from {number}", "pending") for n in range(1, 20)])
 
 
 def test_many_processes_that_index_at_once_leave_one_whole_fragment(tmp_path: Path) -> None:
@@ -149,9 +152,9 @@ entries = st.lists(
 )
 
 
-def _entries(rows: list[tuple[list[str], list[str], list[str], list[str], str | None]]) -> list[Entry]:
+def _entries(rows: list[tuple[list[str], list[str], list[str], list[str], str | None]]) -> list[IndexEntry]:
     return [
-        Entry(f"T{at}", " ".join(title) or "x", "pending", parent=parent if parent != f"T{at}" else None,
+        IndexEntry(f"T{at}", " ".join(title) or "x", "pending", parent=parent if parent != f"T{at}" else None,
               description=" ".join(description), labels=tuple(labels), files=tuple(files))
         for at, (title, description, labels, files, parent) in enumerate(rows, 1)
     ]  # fmt: skip
@@ -169,17 +172,20 @@ def test_discovery_finds_exactly_what_comparing_every_pair_finds(
 ) -> None:
     path = filled(tmp_path_factory.mktemp("i") / "i.sqlite", api=_entries(api), lib=_entries(lib))
 
-    def compare(index: Index) -> None:
+    def compare(index: TaskIndex) -> None:
         rows = list(index.rows())
         for source in rows:
-            told = {(row["project"], row["id"]) for row in related(index, source, Asked(method, threshold))}
+            told = {
+                (row["project"], row["id"])
+                for row in find_related_tasks(index, source, RelatedQuery(method, threshold))
+            }
             expected = set()
             for row in rows:
                 marks = Scores(
-                    jaccard(source.labels, row.labels),
-                    jaccard(source.words, row.words),
-                    jaccard(source.files, row.files),
-                    boost(source.ancestors, row.ancestors, one_project=source.project == row.project),
+                    jaccard_similarity(source.labels, row.labels),
+                    jaccard_similarity(source.words, row.words),
+                    jaccard_similarity(source.files, row.files),
+                    hierarchy_boost(source.ancestors, row.ancestors, one_project=source.project == row.project),
                 )
                 if row.n != source.n and marks.by(method) > 0 and marks.by(method) >= threshold:
                     expected.add((row.project, row.id))
@@ -191,31 +197,31 @@ def test_discovery_finds_exactly_what_comparing_every_pair_finds(
 def test_an_answer_is_kept_until_a_project_changes_and_filtered_when_it_is_read(tmp_path: Path) -> None:
     path = filled(tmp_path / "i.sqlite", **ENTRIES)
 
-    def ask(index: Index) -> list[dict[str, object]]:
+    def ask(index: TaskIndex) -> list[dict[str, object]]:
         source = index.task(API, "T1")
         assert source is not None
-        return related(index, source, Asked())
+        return find_related_tasks(index, source, RelatedQuery())
 
     first = with_index(path, ask)
-    kept = with_index(path, lambda index: index.answer(API, "T1", Asked().key))
+    kept = with_index(path, lambda index: index.answer(API, "T1", RelatedQuery().key))
 
     assert first == kept
-    assert [row["ref"] for row in ranked(first, NAMES, lambda project: True, 20)] == ["lib:T5"]
-    assert ranked(first, NAMES, lambda project: project == API, 20) == []
-    assert ranked(first, {API: "api"}, lambda project: True, 20) == []
+    assert [row["ref"] for row in rank_answers(first, NAMES, lambda project: True, 20)] == ["lib:T5"]
+    assert rank_answers(first, NAMES, lambda project: project == API, 20) == []
+    assert rank_answers(first, {API: "api"}, lambda project: True, 20) == []
     filled(path, lib=[])
-    assert with_index(path, lambda index: index.answer(API, "T1", Asked().key)) is None
+    assert with_index(path, lambda index: index.answer(API, "T1", RelatedQuery().key)) is None
     assert with_index(path, ask) == []
-    assert with_index(path, lambda index: index.answer(API, "T1", Asked().key)) == []
+    assert with_index(path, lambda index: index.answer(API, "T1", RelatedQuery().key)) == []
 
 
 def test_an_answer_says_score_method_reason_and_all_scores(tmp_path: Path) -> None:
     path = filled(tmp_path / "i.sqlite", **ENTRIES)
 
-    def ask(index: Index) -> list[dict[str, object]]:
+    def ask(index: TaskIndex) -> list[dict[str, object]]:
         source = index.task(API, "T1")
         assert source is not None
-        return ranked(related(index, source, Asked()), NAMES, lambda project: True, 20)
+        return rank_answers(find_related_tasks(index, source, RelatedQuery()), NAMES, lambda project: True, 20)
 
     assert with_index(path, ask) == [
         {"taskId": f"{LIB}:T5", "ref": "lib:T5", "project": "lib", "title": "JWT validation", "status": "active",
@@ -239,37 +245,37 @@ def test_an_answer_says_score_method_reason_and_all_scores(tmp_path: Path) -> No
     ],
 )
 def test_search_finds_words_parts_and_ids_without_case_and_accents(tmp_path: Path, query: str, refs: list[str]) -> None:
-    more = [Entry("T6", "Die GRÖSSE der Größe", "pending"), Entry("T7", "Fix [x] in list", "pending")]
+    more = [IndexEntry("T6", "Die GRÖSSE der Größe", "pending"), IndexEntry("T7", "Fix [x] in list", "pending")]
     path = filled(tmp_path / "i.sqlite", api=ENTRIES["api"], lib=[*ENTRIES["lib"], *more])
 
-    rows = with_index(path, lambda index: [row for _, row in found(index, query, Wanted(NAMES), 20)[0]])
+    rows = with_index(path, lambda index: [row for _, row in find_tasks(index, query, TaskFilter(NAMES), 20)[0]])
 
     assert sorted(f"{NAMES[row.project]}:{row.id}" for row in rows) == refs
 
 
 def test_a_whole_word_in_the_title_comes_before_a_part_in_the_description(tmp_path: Path) -> None:
-    some = [Entry("T1", "x", "pending", description="precached"), Entry("T2", "Cache it", "pending"),
-            Entry("T3", "cached", "pending")]  # fmt: skip
+    some = [IndexEntry("T1", "x", "pending", description="precached"), IndexEntry("T2", "Cache it", "pending"),
+            IndexEntry("T3", "cached", "pending")]  # fmt: skip
     path = filled(tmp_path / "i.sqlite", api=some)
 
-    rows = with_index(path, lambda index: [row.id for _, row in found(index, "cache", Wanted(NAMES), 20)[0]])
+    rows = with_index(path, lambda index: [row.id for _, row in find_tasks(index, "cache", TaskFilter(NAMES), 20)[0]])
 
     assert rows == ["T2", "T3", "T1"]
 
 
 def test_context_counts_the_words_of_ancestors_less(tmp_path: Path) -> None:
     some = [
-        Entry("T1", "billing invoices", "pending", type="epic"),
-        Entry("T2", "export", "pending", parent="T1"),
-        Entry("T3", "export invoices", "pending"),
+        IndexEntry("T1", "billing invoices", "pending", type="epic"),
+        IndexEntry("T2", "export", "pending", parent="T1"),
+        IndexEntry("T3", "export invoices", "pending"),
     ]
     path = filled(tmp_path / "i.sqlite", api=some)
 
     def score(context: bool) -> float:
-        def ask(index: Index) -> float:
+        def ask(index: TaskIndex) -> float:
             source = index.task(API, "T2")
             assert source is not None
-            rows = related(index, source, Asked("description", 0.1, context))
+            rows = find_related_tasks(index, source, RelatedQuery("description", 0.1, context))
             return next(float(row["score"]) for row in rows if row["id"] == "T3")
 
         return with_index(path, ask)
@@ -280,7 +286,7 @@ def test_context_counts_the_words_of_ancestors_less(tmp_path: Path) -> None:
 
 
 def test_keys_never_collide() -> None:
-    keys = [Asked(m, t, c).key for m, t, c in itertools.product(["auto", "labels"], [0.1, 0.6], [True, False])]
+    keys = [RelatedQuery(m, t, c).key for m, t, c in itertools.product(["auto", "labels"], [0.1, 0.6], [True, False])]
 
     assert len(set(keys)) == len(keys)
 
@@ -288,12 +294,12 @@ def test_keys_never_collide() -> None:
 def _content(path: Path) -> tuple[object, ...]:
     """Return all that an index holds, by ids rather than by its own numbers."""
 
-    def look(index: Index) -> tuple[object, ...]:
+    def look(index: TaskIndex) -> tuple[object, ...]:
         rows = {row.n: (row.key, row.title, row.ancestors, row.labels, row.files, row.words) for row in index.rows()}
         lists: dict[tuple[int, str], list[tuple[str, int]]] = {}
         for table in ("word", "fresh"):
             for kind, word, raw in index._db.execute(f"SELECT kind, word, tasks FROM {table}"):
-                alive = [read(mark) for mark in unpacked(raw) if read(mark)[0] in rows]
+                alive = [split_mark(mark) for mark in unpack_marks(raw) if split_mark(mark)[0] in rows]
                 lists.setdefault((kind, word), []).extend((rows[n][0], size) for n, size in alive)
         found = sorted((*key, sorted(marks)) for key, marks in lists.items() if marks)
         return sorted(map(repr, rows.values())), found, sorted(index.edges())
@@ -315,9 +321,9 @@ def test_a_fragment_that_was_changed_is_as_one_made_anew(
     changed, anew = filled(folder / "changed.sqlite", api=old), filled(folder / "anew.sqlite", api=new)
     gone = {entry.id for entry in old} - {entry.id for entry in new}
 
-    def change(index: Index) -> None:
+    def change(index: TaskIndex) -> None:
         with index.changing():
-            index.update(API, "content", "seen", [entry for entry in new if entry not in old], gone, folded)
+            index.update(API, "content", "seen", [entry for entry in new if entry not in old], gone, fold_text)
 
     with_index(changed, change)
 
@@ -325,22 +331,22 @@ def test_a_fragment_that_was_changed_is_as_one_made_anew(
 
 
 def test_lists_are_made_anew_when_much_was_noted_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordlists, "_BESIDE", 3)
-    monkeypatch.setattr(wordlists, "_BESIDE_A_TASK", 0)
+    monkeypatch.setattr(word_lists, "_BESIDE", 3)
+    monkeypatch.setattr(word_lists, "_BESIDE_A_TASK", 0)
     path = filled(tmp_path / "i.sqlite", **ENTRIES)
 
     def tables() -> list[int]:
         names = ("word", "fresh")
         return with_index(path, lambda index: [len(index._db.execute(f"SELECT * FROM {n}").fetchall()) for n in names])
 
-    filled(path, api=[Entry("T7", "Only this", "pending", labels=("new",))])
+    filled(path, api=[IndexEntry("T7", "Only this", "pending", labels=("new",))])
     beside = tables()
-    filled(path, api=[Entry("T7", "Three telling words", "pending", labels=("new",))])
+    filled(path, api=[IndexEntry("T7", "Three telling words", "pending", labels=("new",))])
 
     assert beside == [9, 1]  # `only` and `this` are in everybody's tasks, and tell nothing
     assert tables() == [9, 0]  # those of lib's task, and of the new one
     assert _content(path) == _content(filled(tmp_path / "anew.sqlite", lib=ENTRIES["lib"], api=[
-        Entry("T7", "Three telling words", "pending", labels=("new",))]))  # fmt: skip
+        IndexEntry("T7", "Three telling words", "pending", labels=("new",))]))  # fmt: skip
 
 
 def test_a_folder_of_cleo_is_known_by_its_bytes_and_only_changed_tasks_are_put_in(world: World) -> None:
@@ -349,7 +355,9 @@ def test_a_folder_of_cleo_is_known_by_its_bytes_and_only_changed_tasks_are_put_i
     path = world.root / "i.sqlite"
 
     def numbers() -> tuple[list[str], dict[str, int]]:
-        return with_index(path, lambda index: (refresh(index, [project]), {row.title: row.n for row in index.rows()}))
+        return with_index(
+            path, lambda index: (refresh_index(index, [project]), {row.title: row.n for row in index.rows()})
+        )
 
     assert numbers() == (["old"], {"One": 1, "Two": 2})
     os.utime(file, (1, 1))

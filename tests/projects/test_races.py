@@ -13,11 +13,11 @@ from types import FrameType
 
 import pytest
 
-from gitnexus.projects.granting import grant
+from gitnexus.projects.granting import grant_permission
 from gitnexus.projects.grants import read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
-from gitnexus.projects.prune import prune
+from gitnexus.projects.prune import prune_projects
 from gitnexus.projects.store import read_registry
 from tests.conftest import Nexus, run_git
 from tests.projects.conftest import TODAY, World
@@ -102,7 +102,7 @@ def prune_until(world: World, calls: int) -> int:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         sys.setprofile(kill_at)
-        prune(world.home, TODAY, older_than=None, dry_run=False, here=None)
+        prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -116,7 +116,7 @@ def is_whole(world: World, row: Project) -> bool:
 
 def test_killed_at_some_moments_it_is_before_or_after(world: World) -> None:
     steady, row = (world.register(world.cleo_project(name)) for name in ("steady", "gone"))
-    grant(world.home, steady, row, Level.WRITE, "")
+    grant_permission(world.home, steady, row, Level.WRITE, "")
     (world.root / "gone").rename(world.root / "away")
     calls, statuses = 50, []
 
@@ -137,7 +137,7 @@ def test_killed_at_any_moment_it_is_before_or_after(world: World) -> None:
     for round_number in range(10):
         name = f"gone{round_number}"
         row = world.register(world.cleo_project(name))
-        grant(world.home, steady, row, Level.WRITE, "")
+        grant_permission(world.home, steady, row, Level.WRITE, "")
         (world.root / name).rename(world.root / f"away{round_number}")
         victim = started("prune", place=world.root)
         time.sleep(chance.uniform(0.05, 0.25))

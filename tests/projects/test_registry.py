@@ -6,42 +6,43 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.base.clock import stamp
+from gitnexus.base.clock import format_timestamp
 from gitnexus.base.errors import Conflict, Duplicate, HashCollision, Invalid, NotFound
-from gitnexus.projects.granting import grant
+from gitnexus.projects.granting import grant_permission
 from gitnexus.projects.grants import read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project, hash_of
-from gitnexus.projects.move import move
-from gitnexus.projects.names import add_aliases, remove_aliases, rename
+from gitnexus.projects.move import move_project
+from gitnexus.projects.names import add_aliases, remove_aliases, rename_project
 from gitnexus.projects.operations import Operation
-from gitnexus.projects.permissions import held
-from gitnexus.projects.place import Place, at
-from gitnexus.projects.prune import Pruned, prune
-from gitnexus.projects.register import Wanted, register, unregister
+from gitnexus.projects.permissions import level_held
+from gitnexus.projects.place import ProjectPlace, project_at
+from gitnexus.projects.prune import PruneResult, prune_projects
+from gitnexus.projects.register import RegisterRequest, register_project, unregister_project
 from gitnexus.projects.store import read_registry
 from gitnexus.state.home import home_folder, make_home
 from tests.projects.conftest import TODAY, World
 
 
 def rows(world: World) -> dict[str, tuple[str, ...]]:
-    return {row.name: row.aliases for row in read_registry(world.home.latest()).sorted()}
+    return {row.name: row.aliases for row in read_registry(world.home.latest()).projects_by_name()}
 
 
-def place_at(folder: Path) -> Place:
-    found = at(folder)
+def place_at(folder: Path) -> ProjectPlace:
+    found = project_at(folder)
     assert found is not None
     return found
 
 
 def level(world: World, caller: Project, target: Project) -> Level:
-    return held(read_permissions(world.home.latest(), world.home.trusts), caller.hash, target.hash)
+    return level_held(read_permissions(world.home.latest(), world.home.trusts), caller.hash, target.hash)
 
 
 def test_the_file_has_the_form_of_the_specification(world: World) -> None:
     project = world.registered("my-api", "api", "backend")
 
     assert world.file("registry.json") == {
+        "$schema": "./schemas/nexus-registry.schema.json",
         "version": "1.0.0",
         "lastUpdated": "2026-02-01T12:00:00Z",
         "projects": {
@@ -150,9 +151,9 @@ def test_a_registry_with_garbage_is_refused_and_untouched(world: World) -> None:
     standpoint = world.standpoint(place)
     attempts = (
         lambda: world.register(place),
-        lambda: unregister(world.home, project.path, TODAY),
-        lambda: rename(world.home, project, "b", TODAY),
-        lambda: prune(world.home, TODAY, older_than=None, dry_run=False, here=None),
+        lambda: unregister_project(world.home, project.path, TODAY),
+        lambda: rename_project(world.home, project, "b", TODAY),
+        lambda: prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None),
         lambda: standpoint.find("api"),
     )
 
@@ -170,10 +171,10 @@ def test_a_registry_with_garbage_is_refused_and_untouched(world: World) -> None:
 def test_a_rename_keeps_the_old_name_as_an_alias(world: World) -> None:
     project = world.registered("old", "o")
 
-    rename(world.home, project, "new", TODAY)
+    rename_project(world.home, project, "new", TODAY)
     assert rows(world) == {"new": ("o", "old")}
 
-    rename(world.home, project, "o", TODAY)  # an alias becomes the name
+    rename_project(world.home, project, "o", TODAY)  # an alias becomes the name
     assert rows(world) == {"o": ("old", "new")}
     assert world.commits()[:2] == ["projects: rename old to o", "projects: rename old to new"]
 
@@ -182,10 +183,10 @@ def test_a_rename_to_the_same_name_is_no_commit_and_to_a_taken_one_is_6(world: W
     project, _ = world.registered("a"), world.registered("b", "c")
     before = world.commits()
 
-    rename(world.home, project, "a", TODAY)
+    rename_project(world.home, project, "a", TODAY)
     for taken in ("b", "c", "", "x y"):
         with pytest.raises(Invalid):
-            rename(world.home, project, taken, TODAY)
+            rename_project(world.home, project, taken, TODAY)
 
     assert world.commits() == before
 
@@ -208,32 +209,32 @@ def test_aliases_come_and_go(world: World) -> None:
 
 def test_what_was_unregistered_meanwhile_is_not_brought_back(world: World) -> None:
     project = world.registered("a")
-    unregister(world.home, project.path, TODAY)
+    unregister_project(world.home, project.path, TODAY)
 
     with pytest.raises(Conflict):
-        rename(world.home, project, "b", TODAY)
+        rename_project(world.home, project, "b", TODAY)
     assert rows(world) == {}
 
 
 def test_who_is_unregistered_takes_the_permissions_along_in_one_commit(world: World) -> None:
     one, two, three = (world.registered(name) for name in ("one", "two", "three"))
-    grant(world.home, one, two, Level.EXECUTE, "")
-    grant(world.home, three, one, Level.NONE, "")
-    grant(world.home, two, three, Level.WRITE, "")
+    grant_permission(world.home, one, two, Level.EXECUTE, "")
+    grant_permission(world.home, three, one, Level.NONE, "")
+    grant_permission(world.home, two, three, Level.WRITE, "")
     before = len(world.commits())
 
-    unregister(world.home, one.path, TODAY)
+    unregister_project(world.home, one.path, TODAY)
 
     assert [row["from"] for row in world.file("permissions.json")["projectRelationships"]] == [two.hash]
     assert len(world.commits()) == before + 1
-    assert unregister(world.home, one.path, TODAY) is None
+    assert unregister_project(world.home, one.path, TODAY) is None
 
 
 @pytest.mark.parametrize("how", ["register", "init", "move"])
 def test_a_moved_project_keeps_names_and_permissions(world: World, how: str) -> None:
     one, two = world.registered("one", "o"), world.registered("two")
-    grant(world.home, one, two, Level.EXECUTE, "out")
-    grant(world.home, two, one, Level.NONE, "in")
+    grant_permission(world.home, one, two, Level.EXECUTE, "out")
+    grant_permission(world.home, two, one, Level.NONE, "in")
     place = world.root / "elsewhere"
     Path(one.path).rename(place)
 
@@ -241,9 +242,9 @@ def test_a_moved_project_keeps_names_and_permissions(world: World, how: str) -> 
         case "register":
             moved = world.register(place)
         case "init":
-            moved = register(world.home, Wanted(str(place), project_id=one.id), TODAY).project
+            moved = register_project(world.home, RegisterRequest(str(place), project_id=one.id), TODAY).project
         case _:
-            moved = move(world.home, one, place_at(place), TODAY).project
+            moved = move_project(world.home, one, place_at(place), TODAY).project
 
     assert (moved.name, moved.aliases, moved.path, moved.id) == ("one", ("o",), str(place), one.id)
     assert rows(world) == {"one": ("o",), "two": ()}
@@ -255,14 +256,16 @@ def test_a_cleo_folder_is_moved_by_name(world: World) -> None:
     project = world.register(world.cleo_project("old"))
     (world.root / "old").rename(world.root / "new")
 
-    assert move(world.home, project, place_at(world.root / "new"), TODAY).project.path == str(world.root / "new")
+    assert move_project(world.home, project, place_at(world.root / "new"), TODAY).project.path == str(
+        world.root / "new"
+    )
 
 
 def test_a_move_is_refused_while_the_project_is_where_it_was(world: World) -> None:
     one, place = world.registered("one"), world.git_project("other")
 
     with pytest.raises(Invalid, match="one is still at"):
-        move(world.home, one, place_at(place), TODAY)
+        move_project(world.home, one, place_at(place), TODAY)
 
 
 def test_a_move_onto_another_project_is_refused(world: World) -> None:
@@ -270,43 +273,43 @@ def test_a_move_onto_another_project_is_refused(world: World) -> None:
     Path(one.path).rename(world.root / "gone")
 
     with pytest.raises(Duplicate):
-        move(world.home, one, place_at(Path(two.path)), TODAY)
+        move_project(world.home, one, place_at(Path(two.path)), TODAY)
     with pytest.raises(Invalid, match="is another one than one"):
-        move(world.home, one, place_at(three), TODAY)
+        move_project(world.home, one, place_at(three), TODAY)
 
 
 def test_a_clone_of_a_project_that_is_still_there_is_a_project_of_its_own(world: World) -> None:
     one = world.registered("one")
-    other = register(world.home, Wanted(str(world.root / "clone"), project_id=one.id), TODAY).project
+    other = register_project(world.home, RegisterRequest(str(world.root / "clone"), project_id=one.id), TODAY).project
 
     assert rows(world) == {"clone": (), "one": ()}
     assert other.id == one.id
 
 
-def gone_of(found: Pruned) -> dict[str, str]:
+def gone_of(found: PruneResult) -> dict[str, str]:
     return {one.project.name: one.why for one in found.gone}
 
 
 def test_prune_forgets_what_is_gone_with_its_permissions_in_one_commit(world: World) -> None:
     kept, missing, emptied = (world.registered(name) for name in ("kept", "missing", "emptied"))
     cleo = world.register(world.cleo_project("cleo"))
-    grant(world.home, kept, missing, Level.EXECUTE, "")
-    grant(world.home, emptied, kept, Level.EXECUTE, "")
-    grant(world.home, kept, cleo, Level.WRITE, "")
+    grant_permission(world.home, kept, missing, Level.EXECUTE, "")
+    grant_permission(world.home, emptied, kept, Level.EXECUTE, "")
+    grant_permission(world.home, kept, cleo, Level.WRITE, "")
     Path(missing.path).rename(world.root / "away")
     (Path(emptied.path) / ".git").rename(world.root / "elsewhere")
     commits = len(world.commits())
     expected = {"missing": "its folder is gone", "emptied": "it is no longer a project"}
 
-    shown = prune(world.home, TODAY, older_than=None, dry_run=True, here=None)
+    shown = prune_projects(world.home, TODAY, older_than=None, dry_run=True, here=None)
     assert (gone_of(shown), shown.permissions, shown.kept) == (expected, 2, 2)
     assert len(world.commits()) == commits
 
-    assert prune(world.home, TODAY, older_than=None, dry_run=False, here=None) == shown
+    assert prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None) == shown
     assert set(rows(world)) == {"kept", "cleo"}
     assert [row["to"] for row in world.file("permissions.json")["projectRelationships"]] == [cleo.hash]
     assert len(world.commits()) == commits + 1
-    assert prune(world.home, TODAY, older_than=None, dry_run=False, here=None).gone == ()
+    assert prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None).gone == ()
 
 
 def test_prune_looks_at_age_only_when_asked_and_spares_the_current_project(world: World) -> None:
@@ -319,7 +322,7 @@ def test_prune_looks_at_age_only_when_asked_and_spares_the_current_project(world
     later = TODAY + timedelta(days=91)
 
     def gone(days: int | None) -> dict[str, str]:
-        return gone_of(prune(world.home, later, older_than=days, dry_run=True, here=here.hash))
+        return gone_of(prune_projects(world.home, later, older_than=days, dry_run=True, here=here.hash))
 
     assert gone(None) == {}
     assert gone(91) == {}
@@ -331,7 +334,7 @@ def test_prune_changes_nothing_where_the_permissions_cannot_be_read(world: World
     world.put({"permissions.json": b"{broken"})
 
     with pytest.raises(Invalid, match=r"permissions\.json"):
-        prune(world.home, TODAY, older_than=None, dry_run=False, here=None)
+        prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None)
     assert rows(world) == {"a": ()}
 
 
@@ -341,11 +344,11 @@ def test_the_last_use_is_noted_at_most_hourly_and_touches_nothing_else(world: Wo
 
     def used(minutes: int) -> str:
         standpoint = world.standpoint(Path(here.path), now=TODAY + timedelta(minutes=minutes))
-        standpoint.require(Operation.SHOW, other, "T1")
+        standpoint.require_permission(Operation.SHOW, other, "T1")
         return str(world.file("registry.json")["projects"][other.hash]["lastAccess"])
 
     commits = len(world.commits())
-    assert used(59) == stamp(TODAY)
+    assert used(59) == format_timestamp(TODAY)
     assert len(world.commits()) == commits
     assert used(61) == "2026-02-01T13:01:00Z"
     assert used(100) == "2026-02-01T13:01:00Z"
@@ -358,7 +361,7 @@ def test_the_last_use_is_noted_at_most_hourly_and_touches_nothing_else(world: Wo
 def test_work_on_the_own_project_is_use_too(world: World) -> None:
     here = world.registered("here")
 
-    world.standpoint(Path(here.path), now=TODAY + timedelta(days=1)).require(Operation.UPDATE, here, "T1")
+    world.standpoint(Path(here.path), now=TODAY + timedelta(days=1)).require_permission(Operation.UPDATE, here, "T1")
 
     assert world.file("registry.json")["projects"][here.hash]["lastAccess"] == "2026-02-02T12:00:00Z"
 
@@ -370,7 +373,7 @@ def test_fields_of_a_newer_writer_are_kept(world: World) -> None:
     value["projects"][project.hash]["colour"] = "green"
     world.put({"registry.json": json.dumps(value).encode()})
 
-    rename(world.home, project, "b", TODAY)
+    rename_project(world.home, project, "b", TODAY)
 
     after = world.file("registry.json")
     assert (after["future"], after["projects"][project.hash]["colour"]) == (1, "green")

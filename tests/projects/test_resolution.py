@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from gitnexus.backlog.reference import parse_reference
 from gitnexus.base.errors import AmbiguousName, NotFound, PermissionDenied, ProjectNotFound
-from gitnexus.projects.granting import grant
+from gitnexus.projects.granting import grant_permission
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project, Registry
-from gitnexus.projects.query import resolve_task
-from gitnexus.projects.resolve import found
+from gitnexus.projects.query import query_one_task
+from gitnexus.projects.resolve import find_project
 from gitnexus.projects.standpoint import Standpoint
 from tests.projects.conftest import World
 
@@ -20,6 +21,10 @@ def row(key: str, name: str, *aliases: str) -> Project:
 
 def registry(*rows: Project) -> Registry:
     return Registry(projects={one.hash: one for one in rows})
+
+
+def resolve_task(standpoint: Standpoint, text: str) -> str:
+    return query_one_task(standpoint, parse_reference(text)).at.task_id
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def test_resolve_current_project_explicit(at_home: Standpoint) -> None:
 
 
 def test_resolve_wildcard(at_home: Standpoint) -> None:
-    assert resolve_task(at_home, "*:T123") == "*:T123"
+    assert parse_reference("*:T123").is_everywhere
 
 
 def test_resolve_invalid_project(at_home: Standpoint) -> None:
@@ -88,16 +93,16 @@ def test_a_name_comes_before_an_alias_and_an_alias_before_a_hash() -> None:
     three = row("beef00000003", "three")
     rows = registry(one, two, three)
 
-    assert found(rows, "cafe") == one
-    assert found(rows, "beef") == two
-    assert found(rows, "beef0") == three
+    assert find_project(rows, "cafe") == one
+    assert find_project(rows, "beef") == two
+    assert find_project(rows, "beef0") == three
 
 
 def test_a_prefix_that_fits_two_is_76_with_both() -> None:
     one, two = row("abcd00000001", "one"), row("abcd00000002", "two")
 
     with pytest.raises(AmbiguousName) as refused:
-        found(registry(one, two), "abcd")
+        find_project(registry(one, two), "abcd")
 
     assert refused.value.code == 76
     assert refused.value.context["candidates"] == [one.described(), two.described()]
@@ -106,19 +111,19 @@ def test_a_prefix_that_fits_two_is_76_with_both() -> None:
 
 def test_a_name_that_two_rows_have_is_76() -> None:
     with pytest.raises(AmbiguousName):
-        found(registry(row("aaaa00000001", "twin"), row("aaaa00000002", "twin")), "twin")
+        find_project(registry(row("aaaa00000001", "twin"), row("aaaa00000002", "twin")), "twin")
 
 
 def test_case_matters() -> None:
     with pytest.raises(ProjectNotFound, match="project 'Api' not found") as refused:
-        found(registry(row("aaaa00000001", "api")), "Api")
+        find_project(registry(row("aaaa00000001", "api")), "Api")
 
     assert refused.value.hint == "did you mean api?"
 
 
 def test_a_word_that_could_be_no_name_is_not_put_into_a_command() -> None:
     with pytest.raises(ProjectNotFound) as refused:
-        found(registry(), "x; rm -r y")
+        find_project(registry(), "x; rm -r y")
 
     assert refused.value.fix == "git nexus project list"
 
@@ -151,7 +156,7 @@ def test_a_registered_project_that_is_gone_is_said_to_be(world: World) -> None:
 
 def test_who_may_not_read_learns_not_even_whether_a_task_is_there(world: World) -> None:
     web, api = world.registered("web"), world.registered("api", T1="x")
-    grant(world.home, web, api, Level.NONE, "")
+    grant_permission(world.home, web, api, Level.NONE, "")
     standpoint = world.standpoint(Path(web.path))
 
     for task in ("T1", "T999"):

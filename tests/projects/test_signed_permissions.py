@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app import homeseal
-from gitnexus.app.homeseal import NAME
 from gitnexus.base.errors import VerificationFailed
 from gitnexus.policy.keys import keys_folder
-from gitnexus.projects.granting import grant, revoke, set_default
+from gitnexus.projects import signed_permissions
+from gitnexus.projects.granting import grant_permission, revoke_permission, set_default_level
 from gitnexus.projects.grants import PERMISSIONS, is_in_force, read_permissions
 from gitnexus.projects.levels import Level
 from gitnexus.projects.model import Project
-from gitnexus.projects.move import move
-from gitnexus.projects.permissions import held
-from gitnexus.projects.place import at as place_at
-from gitnexus.projects.prune import prune
+from gitnexus.projects.move import move_project
+from gitnexus.projects.permissions import level_held
+from gitnexus.projects.place import project_at as place_at
+from gitnexus.projects.prune import prune_projects
+from gitnexus.projects.signed_permissions import NAME
 from tests.conftest import Nexus
 from tests.projects.conftest import TODAY, World
 
@@ -31,7 +31,7 @@ def pair(world: World) -> Pair:
 
 
 def level(world: World, pair: Pair) -> Level:
-    return held(read_permissions(world.home.latest(), world.home.trusts), pair[0].hash, pair[1].hash)
+    return level_held(read_permissions(world.home.latest(), world.home.trusts), pair[0].hash, pair[1].hash)
 
 
 def edited(world: World, pair: Pair, word: str, default: str = "read") -> None:
@@ -42,11 +42,11 @@ def edited(world: World, pair: Pair, word: str, default: str = "read") -> None:
 
 
 def test_a_grant_counts_and_is_signed_by_the_person(world: World, pair: Pair) -> None:
-    grant(world.home, *pair, Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.WRITE, "")
 
     assert level(world, pair) is Level.WRITE
     assert world.file("policy/signatures.json")["files"].keys() == {PERMISSIONS}
-    assert homeseal.unsigned() == {}
+    assert signed_permissions.list_unsigned_permissions() == {}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_grant_counts_and_is_signed_by_the_person(world: World, pair: Pair) ->
 def test_an_edit_by_anyone_else_takes_away_at_most(
     world: World, pair: Pair, word: str, default: str, counts: str
 ) -> None:
-    grant(world.home, *pair, Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.WRITE, "")
 
     edited(world, pair, word, default)
 
@@ -65,14 +65,14 @@ def test_an_edit_by_anyone_else_takes_away_at_most(
 
 
 def test_nobody_signs_away_an_edit_by_granting_something_else(world: World, pair: Pair) -> None:
-    grant(world.home, *pair, Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.WRITE, "")
     edited(world, pair, "execute")
     before = world.home.latest().commit
 
     for act in (
-        lambda: grant(world.home, pair[1], pair[0], Level.READ, ""),
-        lambda: revoke(world.home, *pair),
-        lambda: set_default(world.home, Level.NONE),
+        lambda: grant_permission(world.home, pair[1], pair[0], Level.READ, ""),
+        lambda: revoke_permission(world.home, *pair),
+        lambda: set_default_level(world.home, Level.NONE),
     ):
         with pytest.raises(VerificationFailed, match="not as you signed it") as refused:
             act()
@@ -83,56 +83,56 @@ def test_nobody_signs_away_an_edit_by_granting_something_else(world: World, pair
 
 def test_what_is_pruned_or_moved_stays_signed_and_an_edit_stays_unsigned(world: World, pair: Pair) -> None:
     gone = world.registered("gone")
-    grant(world.home, *pair, Level.EXECUTE, "")
-    grant(world.home, gone, pair[1], Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.EXECUTE, "")
+    grant_permission(world.home, gone, pair[1], Level.WRITE, "")
     Path(gone.path).rename(world.root / "away")
     place = world.root / "elsewhere"
     Path(pair[0].path).rename(place)
 
-    moved = move(world.home, pair[0], place_at(place), TODAY).project  # type: ignore[arg-type]
-    prune(world.home, TODAY, older_than=None, dry_run=False, here=None)
+    moved = move_project(world.home, pair[0], place_at(place), TODAY).project  # type: ignore[arg-type]
+    prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None)
 
     assert [row["to"] for row in world.file(PERMISSIONS)["projectRelationships"]] == [pair[1].hash]
     assert level(world, (moved, pair[1])) is Level.EXECUTE
 
     edited(world, (moved, pair[1]), "write")
     place.rename(world.root / "again")
-    prune(world.home, TODAY, older_than=None, dry_run=False, here=None)
+    prune_projects(world.home, TODAY, older_than=None, dry_run=False, here=None)
 
     assert world.file(PERMISSIONS)["projectRelationships"] == []
 
 
 def test_an_older_file_with_its_signature_does_not_come_back(world: World, pair: Pair) -> None:
-    grant(world.home, *pair, Level.EXECUTE, "")
+    grant_permission(world.home, *pair, Level.EXECUTE, "")
     old = {path: world.home.latest().read(path) for path in (PERMISSIONS, "policy/signatures.json")}
-    revoke(world.home, *pair)
-    grant(world.home, pair[1], pair[0], Level.WRITE, "")
+    revoke_permission(world.home, *pair)
+    grant_permission(world.home, pair[1], pair[0], Level.WRITE, "")
     assert level(world, pair) is Level.READ
 
     world.put(old)
 
     assert level(world, pair) is Level.READ
-    assert "it is an older version" in homeseal.unsigned()[NAME]
+    assert "it is an older version" in signed_permissions.list_unsigned_permissions()[NAME]
 
 
 def test_another_key_counts_once_a_person_trusts_with_it(world: World, pair: Pair) -> None:
-    grant(world.home, *pair, Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.WRITE, "")
     for file in keys_folder().iterdir():
         file.unlink()
 
     with pytest.raises(VerificationFailed, match="with another key than the one at hand"):
-        grant(world.home, *pair, Level.EXECUTE, "")
+        grant_permission(world.home, *pair, Level.EXECUTE, "")
 
     edited(world, pair, "execute")
-    key = homeseal.trust(*homeseal.waiting())
+    key = signed_permissions.sign_home_permissions(*signed_permissions.permissions_to_sign())
     assert level(world, pair) is Level.EXECUTE
-    grant(world.home, *pair, Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.WRITE, "")
     assert level(world, pair) is Level.WRITE
     assert world.file("policy/signatures.json")["files"][PERMISSIONS]["key"] == key
 
 
 def test_approvers_that_somebody_planted_in_the_home_are_not_believed(world: World, pair: Pair) -> None:
-    grant(world.home, *pair, Level.READ, "")
+    grant_permission(world.home, *pair, Level.READ, "")
     planted = world.home.latest().read("approvers")
     assert planted is not None
     world.put({"approvers": planted.replace(b'"name"', b'"nAme"')})
@@ -146,7 +146,7 @@ def test_approvers_that_somebody_planted_in_the_home_are_not_believed(world: Wor
 def test_status_doctor_and_permissions_tell_and_policy_trust_signs(world: World, pair: Pair, nexus: Nexus) -> None:
     place = world.root / "here"
     nexus("init", "--name", "here", place=_repository(world, place))
-    grant(world.home, *pair, Level.WRITE, "")
+    grant_permission(world.home, *pair, Level.WRITE, "")
     edited(world, pair, "execute")
 
     listed = json.loads(nexus("permissions", "--json", place=place).stdout)
@@ -157,7 +157,7 @@ def test_status_doctor_and_permissions_tell_and_policy_trust_signs(world: World,
     assert [row["path"] for row in told] == [NAME]
     assert f"{NAME} is not in force: it changed since it was signed" in doctor
 
-    (file,) = homeseal.waiting()
+    (file,) = signed_permissions.permissions_to_sign()
     done = nexus("policy", "trust", "--confirm", file.digest, place=place)
 
     assert (done.returncode, done.stdout.split(" with ")[0]) == (0, f"Signed {NAME}")

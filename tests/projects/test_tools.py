@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.tools import TOOLS, Desk, call
+from gitnexus.app.tools import TOOLS, ToolSession, call_session_tool
 from gitnexus.base.errors import NexusError, PermissionDenied, ProjectNotFound
 from gitnexus.cycle import Session
-from gitnexus.projects.granting import grant
+from gitnexus.projects.granting import grant_permission
 from gitnexus.projects.levels import Level
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git
 from tests.projects.conftest import World
 
 
-def desk(place: Path) -> Desk:
-    return Desk(Session(State.open(place, "long")), "long")
+def desk(place: Path) -> ToolSession:
+    return ToolSession(Session(State.open(place, "long")))
 
 
 def names(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -26,16 +26,16 @@ def names(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def test_an_agent_sees_what_its_project_may_read(world: World) -> None:
     web, api, secret = (world.registered(name) for name in ("web", "api", "secret"))
-    grant(world.home, web, secret, Level.NONE, "")
-    grant(world.home, web, api, Level.WRITE, "")
+    grant_permission(world.home, web, secret, Level.NONE, "")
+    grant_permission(world.home, web, api, Level.WRITE, "")
     here = desk(Path(web.path))
 
-    found = call(here, "nx_projects", {})
+    found = call_session_tool(here, "nx_projects", {})
 
     assert (found["current"], names(found)) == ("web", [("api", "write"), ("web", "execute")])
-    assert call(here, "nx_project_show", {"name": "api"})["project"]["permission"] == "write"
+    assert call_session_tool(here, "nx_project_show", {"name": "api"})["project"]["permission"] == "write"
     with pytest.raises(PermissionDenied):
-        call(here, "nx_project_show", {"name": "secret"})
+        call_session_tool(here, "nx_project_show", {"name": "secret"})
     told = json.loads(Nexus(Path(web.path)).ok("permissions", "--audit", "--json"))
     assert [entry["result"] for entry in told["entries"]] == ["denied"]
 
@@ -43,24 +43,24 @@ def test_an_agent_sees_what_its_project_may_read(world: World) -> None:
 def test_a_long_lived_server_sees_what_changes(world: World) -> None:
     web = world.registered("web")
     here = desk(Path(web.path))
-    assert names(call(here, "projects", {})) == [("web", "execute")]
+    assert names(call_session_tool(here, "projects", {})) == [("web", "execute")]
 
     api = world.registered("api")
-    assert names(call(here, "projects", {})) == [("api", "read"), ("web", "execute")]
+    assert names(call_session_tool(here, "projects", {})) == [("api", "read"), ("web", "execute")]
 
-    grant(world.home, web, api, Level.NONE, "")
-    assert names(call(here, "projects", {})) == [("web", "execute")]
+    grant_permission(world.home, web, api, Level.NONE, "")
+    assert names(call_session_tool(here, "projects", {})) == [("web", "execute")]
 
 
 def test_a_repository_that_becomes_a_project_is_one_from_then_on(world: World) -> None:
     run_git(world.root, "init", "-q", "new")
     here = desk(world.root / "new")
-    assert call(here, "projects", {}) == {"projects": []}
+    assert call_session_tool(here, "projects", {}) == {"projects": []}
 
-    call(here, "plan_start", {"topic": "x", "issues": ["y"], "research_summary": ""})
-    call(here, "task_close", {})
+    call_session_tool(here, "plan_start", {"topic": "x", "issues": ["y"], "research_summary": ""})
+    call_session_tool(here, "task_close", {})
 
-    assert names(call(here, "projects", {})) == [("new", "execute")]
+    assert names(call_session_tool(here, "projects", {})) == [("new", "execute")]
 
 
 def test_an_agent_has_no_tool_to_grant_itself_anything() -> None:
@@ -72,6 +72,6 @@ def test_what_is_not_there_is_an_error(world: World) -> None:
     here = desk(Path(world.registered("web").path))
 
     with pytest.raises(ProjectNotFound):
-        call(here, "project_show", {"name": "nobody"})
+        call_session_tool(here, "project_show", {"name": "nobody"})
     with pytest.raises(NexusError):
-        call(here, "project_show", {})
+        call_session_tool(here, "project_show", {})

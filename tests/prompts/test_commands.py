@@ -10,12 +10,12 @@ import pytest
 
 from gitnexus import __version__
 from gitnexus.app import open_nexus
-from gitnexus.app.prompts import prompter_of
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.prompts import Prompter
+from gitnexus.prompts.in_project import open_prompter
 from gitnexus.prompts.model import ResearchBundle
-from gitnexus.prompts.settings import Via, settings_of
-from gitnexus.prompts.words import built_in
+from gitnexus.prompts.settings import Via, parse_prompt_settings
+from gitnexus.prompts.words import builtin_prompt_files
 from tests.conftest import Nexus, trust
 from tests.prompts.stub import Stub, served
 from tests.prompts.test_contract import GIVEN, GOOD
@@ -28,7 +28,7 @@ def configure(place: Path, stub: Stub, **more: Any) -> None:
 
 def ask(place: Path, via: Via) -> None:
     opened = open_nexus(place)
-    prompter_of(opened.state, via).call("Research", GIVEN["Research"], ResearchBundle)
+    open_prompter(opened.state, via).call("Research", GIVEN["Research"], ResearchBundle)
     opened.close()
 
 
@@ -76,7 +76,7 @@ def test_settings_of_a_project_name_a_server_only_when_signed(project: Path, nex
 
 
 def test_words_of_a_project_count_only_when_signed(project: Path, nexus: Nexus, sealed: Path) -> None:
-    words = built_in()["research.baml"].replace("You are a researcher.", "You are a pirate.")
+    words = builtin_prompt_files()["research.baml"].replace("You are a researcher.", "You are a pirate.")
     (project / ".nexus/baml").mkdir()
     (project / ".nexus/baml/research.baml").write_text(words)
     with served(GOOD["Research"]) as stub:
@@ -114,7 +114,7 @@ def test_words_of_a_project_count_only_when_signed(project: Path, nexus: Nexus, 
 )
 def test_settings_that_break_a_rule_are_refused(value: Any, words: str) -> None:
     with pytest.raises(Invalid, match=words):
-        settings_of(value)
+        parse_prompt_settings(value)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with served("empty") as stub, pytest.raises(Failed) as refused:
-        settings = settings_of({"via": via, "endpoint": {"url": stub.url, "model": "m"}})
+        settings = parse_prompt_settings({"via": via, "endpoint": {"url": stub.url, "model": "m"}})
         Prompter(settings).call("Research", GIVEN["Research"], ResearchBundle)
 
     assert refused.value.fix == f"pip install 'git-nexus[{extra}]=={__version__}'"
@@ -134,9 +134,10 @@ def test_a_library_that_is_missing_is_named_with_its_extra(
 
 def test_no_model_library_is_loaded_before_one_is_asked(project: Path) -> None:
     code = (
-        "import sys, gitnexus.app.prompts, gitnexus.app.packs, gitnexus.cli.prompt, gitnexus.cli.pack;"
+        "import sys, gitnexus.prompts.in_project, gitnexus.runs.workflow.packs;"
+        "import gitnexus.cli.prompt.call, gitnexus.cli.prompt.list, gitnexus.cli.pack.build;"
         "from gitnexus.prompts import FUNCTIONS;"
-        "print([name for name in ('baml_py', 'pydantic_ai', 'pydantic', 'openai', 'httpx2') if name in sys.modules])"
+        "print([name for name in ('baml_py', 'pydantic_ai', 'openai', 'httpx2') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
 

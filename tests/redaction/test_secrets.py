@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.redaction import Finding, Hidden, Redacted, Reveal, find_secrets, mask, redact
-from gitnexus.redaction.result import Place
-from gitnexus.redaction.rules import FAMILIES, RULES, Rule
-from gitnexus.redaction.scan import merged, searcher, spans
+from gitnexus.redaction import Hidden, Redacted, Redactor, Reveal, SecretFinding, find_secrets, mask, redact
+from gitnexus.redaction.result import SecretLocation
+from gitnexus.redaction.rules import FAMILIES, RULES, SecretRule
+from gitnexus.redaction.scan import find_spans, make_searcher, merge_spans
 
+WEAK, STRONG = "hunter" + "22", "a1B2c3D4" + "e5F6g7H8"
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "redaction-rules.md"
 
 
-def line_of(rule: Rule) -> tuple[str, str]:
+def line_of(rule: SecretRule) -> tuple[str, str]:
     """Return a line with the example of a rule in it, and the same line as it should be shown."""
     before, _, after = rule.example_pieces
     start, end = ("", "") if rule.pattern.startswith(("^", "(?i)^")) else ("  note: ", " # and more")
@@ -33,7 +34,7 @@ def test_each_rule_hides_its_example_and_nothing_else_of_the_line() -> None:
     expected, actual = {}, {}
     for rule in RULES:
         line, shown = line_of(rule)
-        expected[rule.name] = shown, [Finding(rule.name, 7)]
+        expected[rule.name] = shown, [SecretFinding(rule.name, 7)]
         actual[rule.name] = mask(line), find_secrets([(7, line)])
 
     assert {name: seen for name, seen in actual.items() if seen != expected[name]} == {}
@@ -42,10 +43,10 @@ def test_each_rule_hides_its_example_and_nothing_else_of_the_line() -> None:
 def test_a_short_text_and_a_long_one_are_judged_alike() -> None:
     for rule in RULES:
         line = line_of(rule)[0].encode()
-        search = searcher(line)
+        search = make_searcher(line)
 
         assert search is not None, rule.name
-        assert merged(search(line), line) == merged(spans(line), line), rule.name
+        assert merge_spans(search(line), line) == merge_spans(find_spans(line), line), rule.name
 
 
 BEFORE = ["\\n", "\x1b[01;31m", "%22", "x=", "('", '\\"', "\u00fc", "_"]
@@ -85,12 +86,15 @@ def test_a_token_is_found_after_whatever_may_stand_before_it() -> None:
         "id: 123e4567-e89b-12d3-a456-426614174000",
         "from x import api, auth, key",
         "mysql -p app",
+        "private_key: Ed25519PrivateKey | None",
+        "postgres://user:password@host/db",
+        "token_sha256: 0a1b2c3d4e5f60718293a4b5c6d7e8f9012345670a1b2c3d4e5f607182930a1b",
     ],
 )
 def test_ordinary_lines_are_left_in_peace(line: str) -> None:
     assert find_secrets([(1, line)]) == []
     assert mask(line) == line
-    assert spans(line.encode()) == []
+    assert find_spans(line.encode()) == []
 
 
 @pytest.mark.parametrize(
@@ -103,18 +107,38 @@ def test_ordinary_lines_are_left_in_peace(line: str) -> None:
         ("DB_PASSWORD=hunter22", "DB_PASSWORD=[environment-secret]"),
         ("db.password: hunter22", "db.password: [password-line]"),
         ("default login me password hunter22", "default login me password [netrc-password]"),
-        ("password=hunter22 next", "password=hunter22 next"),
+        ("password=" + WEAK + " next", "password=[named-value] next"),
+        ("password=passwd22 next", "password=passwd22 next"),
+        ("app(host, password=user.password2, token=TOKEN_22)", "app(host, password=user.password2, token=TOKEN_22)"),
         ("a --token=a1B2c3D4e5 b", "a --token=[password-option] b"),
+        ("a.yml:3:  password: " + WEAK, "a.yml:3:  password: [password-behind]"),
+        ("2026-11-18 12:00 INFO db_password=" + WEAK, "2026-11-18 12:00 INFO db_password=[password-behind]"),
+        ("ENV DB_PASSWORD " + WEAK, "ENV DB_PASSWORD [variable-line]"),
+        ("SetEnv FOO_TOKEN " + WEAK, "SetEnv FOO_TOKEN [variable-line]"),
+        ("app token OC|" + "1234567890123456|" + "a1B2c3D4" * 4, "app token [oculus-token]"),
+        ("- name: API_KEY\n  value: " + STRONG + "\n", "- name: API_KEY\n  value: [named-secret]\n"),
+        ("name: TOKEN\n# why\nvalue: " + STRONG, "name: TOKEN\n# why\nvalue: [named-secret]"),
+        ("name: TOKEN\nother: x\n" + STRONG, "name: TOKEN\nother: x\n" + STRONG),
     ],
 )
 def test_secrets_that_are_known_by_their_place(line: str, shown: str) -> None:
     assert mask(line) == shown
 
 
+def test_a_name_on_the_line_above_tells_a_secret_however_the_stream_is_cut() -> None:
+    text = ("x = 1\n" * 9000 + "  - name: DB_PASSWORD\n    value: " + STRONG + "\n").encode()
+
+    for size in (1000, 65536, len(text)):
+        stream = Redactor()
+        shown = b"".join(stream.feed(text[at : at + size]) for at in range(0, len(text), size)) + stream.finish()
+        assert shown == text.replace(STRONG.encode(), b"[named-secret]")
+    assert find_secrets([(4, "name: DB_PASSWORD"), (5, f"value: {STRONG}")]) == [SecretFinding("named-secret", 5)]
+
+
 def test_the_first_rule_of_a_line_is_told_once() -> None:
     line = "AKIA" + "QXZ7" * 4 + " AKIA" + "QXZ7" * 4
 
-    assert find_secrets([(3, line)]) == [Finding("aws-access-key-id", 3)]
+    assert find_secrets([(3, line)]) == [SecretFinding("aws-access-key-id", 3)]
 
 
 def test_neighbours_that_share_a_sign_are_both_hidden() -> None:
@@ -131,8 +155,8 @@ def test_the_result_says_how_much_is_hidden() -> None:
     assert shown == Redacted(
         "[github-token]\n[github-token]\n[private-key]\nend", (Hidden("github-token", 2), Hidden("private-key", 1))
     )
-    assert shown.told() == "3 secrets hidden (2 github-token, 1 private-key)"
-    assert redact("nothing here").told() == ""
+    assert shown.describe() == "3 secrets hidden (2 github-token, 1 private-key)"
+    assert redact("nothing here").describe() == ""
 
 
 def test_the_result_says_where_what_is_hidden_stood() -> None:
@@ -142,9 +166,9 @@ def test_the_result_says_where_what_is_hidden_stood() -> None:
 
     size = len(token)
     assert shown.places == (
-        Place("github-token", 2, size, 2),
-        Place("private-key", 3, len(key), 3 + size),
-        Place("github-token", 4, size, 3 + size + len(key) + len("\nend ")),
+        SecretLocation("github-token", 2, size, 2),
+        SecretLocation("private-key", 3, len(key), 3 + size),
+        SecretLocation("github-token", 4, size, 3 + size + len(key) + len("\nend ")),
     )
 
 
@@ -164,7 +188,7 @@ UNASSIGNED = st.text(st.characters(exclude_characters=":=,"), max_size=20)
 
 
 @given(st.lists(st.sampled_from(RULES), min_size=1, max_size=4), UNASSIGNED)
-def test_masking_again_changes_nothing(rules: list[Rule], between: str) -> None:
+def test_masking_again_changes_nothing(rules: list[SecretRule], between: str) -> None:
     once = mask(between.join(f" {rule.example} " for rule in rules))
 
     assert mask(once) == once

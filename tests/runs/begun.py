@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gitnexus.app import open_nexus
-from gitnexus.app.rundesk import RunDesk, open_run
-from gitnexus.app.running import Wish, started
-from gitnexus.runs.definition import of_command
+from gitnexus.runs.open_run import OpenRun, open_run
+from gitnexus.runs.start import RunRequest, start_run
+from gitnexus.workflow.run_definition import definition_from_command
 
 
 @contextlib.contextmanager
-def begun(project: Path) -> Iterator[RunDesk]:
+def begun(project: Path) -> Iterator[OpenRun]:
     """Begin a run and open it as another process would."""
     nexus = open_nexus(project)
-    made = started(nexus.state, Wish(of_command(("true",)), "a run"))
+    made = start_run(nexus.state, RunRequest(definition_from_command(("true",)), "a run"))
     nexus.close()
     nexus = open_nexus(project)
     try:
-        yield open_run(nexus.state, made.run.id)
+        yield open_run(nexus.state, made.record.id)
     finally:
         nexus.close()
 

@@ -211,13 +211,17 @@ def artifact(place: Path, run: str, digest: str) -> Path:
 
 @contextlib.contextmanager
 def held(place: Path, run: str) -> Iterator[None]:
-    """Keep the branch of a run from moving, as a stopped git would."""
-    lock = place / ".git" / "refs" / "heads" / "nexus" / f"{run}.lock"
-    lock.touch()
+    """Keep the branch of a run from moving, as a full disk would: git cannot write its reflog."""
+    log = place / ".git" / "logs" / "refs" / "heads" / "nexus" / run
+    aside = log.rename(log.with_name(f"{run}.aside"))
+    log.mkdir()
+    (log / "in-the-way").touch()
     try:
         yield
     finally:
-        lock.unlink()
+        (log / "in-the-way").unlink()
+        log.rmdir()
+        aside.rename(log)
 
 
 def typed(place: Path, keys: str, *argv: str, env: dict[str, str] | None = None) -> tuple[int, str]:

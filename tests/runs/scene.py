@@ -10,23 +10,23 @@ from typing import Any
 import pygit2
 import pygit2.enums
 
-from gitnexus.app.keepers import open_state
-from gitnexus.base.clock import now, stamp
+from gitnexus.base.clock import format_timestamp, utc_now
 from gitnexus.git import Author, discover
-from gitnexus.git.commits import write
+from gitnexus.git.commits import write_commit_object
 from gitnexus.git.patchid import patch_id
-from gitnexus.git.private import private
+from gitnexus.git.private import private_git
+from gitnexus.policy.commit_message import Trailers, format_commit_message
 from gitnexus.policy.keys import Signer, own_signer
 from gitnexus.policy.ledger import Ledger
-from gitnexus.policy.pins import pinned
-from gitnexus.policy.seen import statement_of
+from gitnexus.policy.pins import read_pin
+from gitnexus.policy.seen import format_statement
 from gitnexus.policy.signed import GUARDED
-from gitnexus.policy.tokens import Expected, approved, issue
+from gitnexus.policy.tokens import ExpectedAction, issue_token, make_claims
 from gitnexus.projects.model import hash_of
+from gitnexus.projects.open_state import open_state
 from gitnexus.runs import store
-from gitnexus.runs.message import Trailers, message
 from gitnexus.runs.model import Run
-from gitnexus.state.format import id_of
+from gitnexus.state.format import project_id_of
 from tests.conftest import Nexus, run_git
 from tests.prepared import prepare
 
@@ -60,8 +60,8 @@ class RunScene:
         state = open_state(self.project)
         onto = (self.project / ".git" / "HEAD").read_text().removeprefix("ref: ").strip()
         run = Run(id=self.id, title="mend it", agent="scripted", base=self.base, definition="sha256:0",
-                  created=stamp(now()), onto=onto)  # fmt: skip
-        store.put(state, run, f"runs: start {self.id}")
+                  created=format_timestamp(utc_now()), onto=onto)  # fmt: skip
+        store.write_run(state, run, f"runs: start {self.id}")
         state.close()
 
     @property
@@ -85,33 +85,36 @@ class RunScene:
         tip = self.tip
         token = self.token(f"a{self.count}", tree_of(self.project, tip), tree, **changed)
         trailers = Trailers(self.id, (f"a{self.count}",), "scripted", (token,))
-        made = commit_tree(self.project, tree, [tip], message(summary, body, trailers))
+        made = commit_tree(self.project, tree, [tip], format_commit_message(summary, body, trailers))
         point(self.project, f"refs/heads/nexus/{self.id}", made)
         return made
 
     def token(self, action: str, base: str, result: str, /, signer: Signer | None = None, **changed: Any) -> str:
         repo = discover(self.project)
         state = open_state(repo)
-        project = id_of(state.latest()) or ""
+        project = project_id_of(state.latest()) or ""
         state.close()
-        with private(repo) as git:
+        with private_git(repo) as git:
             named = patch_id(git, base, result)
         said: dict[str, Any] = {
             "project": project, "run": self.id, "action": action, "kind": "patch", "request": "sha256:" + "1" * 64,
             "mode": "default", "base": base, "result": result, "patch_id": named, "role": "engineer",
         }  # fmt: skip
-        seen = changed.pop("seen", statement_of(pinned(repo.common_dir), GUARDED))
-        expected = Expected(**{**said, **changed})
+        seen = changed.pop("seen", format_statement(read_pin(repo.common_dir), GUARDED))
+        expected = ExpectedAction(**{**said, **changed})
         key = signer or own_signer()
-        ledger = Ledger(repo.common_dir).begin(now())
-        claims = approved(expected, scope="once", ledger=ledger, approver=key.key_id, now=now(),
+        ledger = Ledger(repo.common_dir).begin(utc_now())
+        claims = make_claims(expected, scope="once", ledger=ledger, approver=key.key_id, now=utc_now(),
                           lasts=timedelta(hours=1))  # fmt: skip
-        return issue(claims.changed(seen=seen), key)
+        return issue_token(claims.changed(seen=seen), key)
 
     def end(self, status: str = "completed") -> "RunScene":
         state = open_state(self.project)
-        store.changed(
-            state, self.id, lambda run: run.changed(status=status, head=self.tip, ended=stamp(now())), f"runs: {status}"
+        store.update_run(
+            state,
+            self.id,
+            lambda run: run.changed(status=status, head=self.tip, ended=format_timestamp(utc_now())),
+            f"runs: {status}",
         )
         state.close()
         return self
@@ -119,7 +122,7 @@ class RunScene:
     def record(self) -> Run:
         state = open_state(self.project)
         try:
-            return store.read(state.latest(), self.id)
+            return store.read_run(state.latest(), self.id)
         finally:
             state.close()
 
@@ -156,8 +159,8 @@ def point(project: Path, ref: str, commit: str) -> None:
 
 def commit_tree(project: Path, tree: str, parents: list[str], text: str) -> str:
     person = Author("Test Person", "test@example.com", 1_794_000_100)
-    with private(discover(project)) as git:
-        return write(git, tree, parents, text, AGENT, person)
+    with private_git(discover(project)) as git:
+        return write_commit_object(git, tree, parents, text, AGENT, person)
 
 
 def tree_of(project: Path, commit: str) -> str:

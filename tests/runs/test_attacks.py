@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gitnexus.base.errors import NotFound
-from gitnexus.runs.ids import branch_of, is_id, meant, mint
+from gitnexus.runs.ids import is_run_id, match_run_id, new_run_id, run_branch_ref
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -28,17 +28,17 @@ NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     ],
 )
 def test_a_word_of_an_agent_is_never_the_name_of_a_run(word: str) -> None:
-    assert not is_id(word)
+    assert not is_run_id(word)
     with pytest.raises(NotFound):
-        meant(word, [mint(NOW)])
+        match_run_id(word, [new_run_id(NOW)])
 
 
 def test_155_git_takes_every_name_that_we_make() -> None:
     names: list[str] = []
     for _ in range(50):
-        names.append(mint(NOW, names))
+        names.append(new_run_id(NOW, names))
 
     assert len(set(names)) == 50
-    assert all(map(is_id, names))
+    assert all(map(is_run_id, names))
     for name in names[:5]:
-        subprocess.run(["git", "check-ref-format", branch_of(name)], check=True)
+        subprocess.run(["git", "check-ref-format", run_branch_ref(name)], check=True)

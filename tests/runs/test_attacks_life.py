@@ -42,6 +42,38 @@ def log_cut_after_the_commit(nexus: Nexus) -> None:
     assert len(commits(nexus.place, run)) == 1
 
 
+def last_line_cut(nexus: Nexus) -> None:
+    run = approved(nexus)
+    log = folder(nexus.place, run) / "events.jsonl"
+    whole = log.read_bytes()
+    for cut in (1, 40):
+        log.write_bytes(whole[:-cut])
+        refused = nexus("replay", run, "--verify")
+        assert refused.returncode == UNPROVED
+        assert "cut" in refused.stderr
+    log.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
+    assert nexus("replay", run, "--verify").returncode == UNPROVED
+    log.write_bytes(whole + b'{"actor":"gate"')
+    assert "the last line" in nexus("replay", run, "--verify").stderr
+    log.write_bytes(whole)
+    nexus.ok("replay", run, "--verify")
+
+
+def artifact_gone(nexus: Nexus) -> None:
+    run = approved(nexus)
+    (kept,) = [one for one in events(nexus.place, run, "artifact.written") if one["name"].startswith("output-")]
+    path = artifact(nexus.place, run, kept["digest"])
+    raw = path.read_bytes()
+    path.unlink()
+    refused = nexus("replay", run, "--verify")
+    assert refused.returncode == UNPROVED
+    assert f"{kept['digest']} that event" in refused.stderr
+    path.write_bytes(raw + b"!")
+    assert nexus("replay", run, "--verify").returncode == UNPROVED
+    path.write_bytes(raw)
+    nexus.ok("replay", run, "--verify")
+
+
 def newline_in_the_title(nexus: Nexus) -> None:
     title = 'tidy\n{"kind":"permission.granted"}\u2028{"kind":"permission.granted"}\x85\x1c'
     run = begun(nexus, "echo more >> readme.txt", "--title", title)
@@ -182,6 +214,8 @@ def agent_that_takes_all_the_tokens(nexus: Nexus) -> None:
         pytest.param(log_cut_after_the_commit, id="181-log-cut-after-the-commit"),
         pytest.param(newline_in_the_title, id="183-newline-in-the-title"),
         pytest.param(newline_in_what_the_agent_says, id="183-newline-in-what-the-agent-says"),
+        pytest.param(last_line_cut, id="last-line-cut"),
+        pytest.param(artifact_gone, id="artifact-gone"),
         pytest.param(artifact_swapped_after_the_commit, id="186-artifact-swapped"),
         pytest.param(stopped_between_the_commit_and_the_log, id="188-stopped-between-intent-and-log"),
         pytest.param(trailer_in_the_title, id="190-trailer-in-the-title"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.policy.tokens import parsed
+from gitnexus.policy.tokens import parse_token
 from gitnexus.state.home import home_folder
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, DENIED, approved, begun, commits, events, folder, listed, record, untouched
@@ -47,7 +47,7 @@ def test_a_patch_waits_and_an_approval_from_elsewhere_commits_it_for_agent_and_p
     assert shown(project, commit, "%(trailers:key=Nexus-Action,valueonly)") == "a1"
     assert shown(project, commit, "%(trailers:key=Nexus-Agent,valueonly)") == "command"
     token = shown(project, commit, "%(trailers:key=Nexus-Approval,valueonly)").strip()
-    length, policy = parsed(token)[0].seen
+    length, policy = parse_token(token)[0].seen
     assert (length.split(".")[0], policy.split(" ")[0]) == ("1", "policy.md")
     assert run_git(project, "show", f"{commit}:readme.txt") == "hello\nmore\n"
     assert untouched(project) == mine
@@ -90,7 +90,7 @@ def test_the_answer_of_run_has_the_shape_that_is_promised(nexus: Nexus, project:
     assert told["actions"] == [{"id": "a1", "kind": "patch", "summary": "tidy", "verdict": "ask", "status": "waiting"}]
     assert {key for row in listed(nexus).values() for key in row} == {
         "id", "status", "age", "agent", "branch", "lines", "waits", "title", "step", "mode",
-        "foreign", "claimed", "statusClaimed",
+        "foreign", "claimed", "statusClaimed", "disputed",
     }  # fmt: skip
 
 
@@ -295,3 +295,11 @@ def test_the_log_tells_once_that_a_run_landed(nexus: Nexus, project: Path) -> No
     assert listed(nexus)[run]["status"] == "landed"
     nexus.ok("replay", run, "--verify")
     nexus.ok("clean", run)
+
+
+def test_a_prompt_before_a_command_names_the_run_and_is_what_the_command_reads(nexus: Nexus, project: Path) -> None:
+    done = nexus("run", "say it again", "--", "cat")
+
+    (run,) = listed(nexus)
+    assert (done.returncode, record(project, run)["title"]) == (0, "say it again")
+    assert "│ say it again" in done.stderr

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from gitnexus.app.keepers import open_state
-from gitnexus.app.metrics import Metrics, metrics_of, moment
-from gitnexus.app.recorder import folder_of
-from gitnexus.app.runapproval import approve
-from gitnexus.app.runtools import call
 from gitnexus.base.errors import Conflict, Invalid
-from gitnexus.cli.metrics import short, table
+from gitnexus.cli.metrics import format_metrics, short_number
 from gitnexus.events import RunLog
-from gitnexus.events.checkpoint import checkpoint
-from gitnexus.events.log import Draft
-from gitnexus.events.measure import Tally, Worker
+from gitnexus.events.checkpoint import write_checkpoint
+from gitnexus.events.log import EventDraft
+from gitnexus.events.measure import MeasuredWorker, WorkerTally
 from gitnexus.events.model import definition_hash
+from gitnexus.gateway.recorder import run_folder
 from gitnexus.gateway.testrun.commandline import runner_of
-from gitnexus.git.private import private
-from gitnexus.runs.archive import fold
+from gitnexus.git.private import private_git
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.actions.approve import approve_action
+from gitnexus.runs.agent.tools import call_run_tool
+from gitnexus.runs.archive import archive_log
+from gitnexus.runs.metrics import Metrics, collect_metrics, parse_since
 from gitnexus.state import State
 from tests.conftest import Nexus, run_git
 from tests.runs.begun import begun, patch_of
@@ -41,7 +41,7 @@ def state(project: Path) -> State:
 def made(state: State, run: str, agent: str = "codex", at: datetime | None = None, ok: bool = True) -> RunLog:
     """Write the log of a run that has one patch, approved by a person, and its tests."""
     options: Any = {"clock": lambda: at} if at else {}
-    log = RunLog(folder_of(state.repo.common_dir, run), **options)
+    log = RunLog(run_folder(state.repo.common_dir, run), **options)
     rows: list[tuple[str, dict[str, Any]]] = [
         ("workflow.started", {"run": run, "definition": definition_hash(WORKFLOW), "agent": agent}),
         ("node.started", {"node": "main", "agent": agent}),
@@ -51,7 +51,7 @@ def made(state: State, run: str, agent: str = "codex", at: datetime | None = Non
         ("tool.executed", {"action": "a1", "tool": "repo.apply_patch", "ok": ok}),
         ("run.finished", {"ok": ok}),
     ]
-    log.append_many([Draft(kind, "nexus", body) for kind, body in rows])
+    log.append_many([EventDraft(kind, "nexus", body) for kind, body in rows])
     return log
 
 
@@ -59,14 +59,14 @@ def test_a_log_counts_once_wherever_it_lies(state: State) -> None:
     for number, run in enumerate(["261101-1200-bbbb", "261102-1200-cccc", "261103-1200-dddd"]):
         log = made(state, run)
         if number:
-            checkpoint(log, WORKFLOW, state.objects, state.author)
+            write_checkpoint(log, WORKFLOW, state.objects, state.author)
             shutil.rmtree(log.folder)
-    with private(state.repo) as git:
-        fold(state.repo, git, state.objects, "261103-1200-dddd", state.author)
+    with private_git(state.repo) as git:
+        archive_log(state.repo, git, state.objects, "261103-1200-dddd", state.author)
     both = made(state, "261104-1200-ffff")
-    checkpoint(both, WORKFLOW, state.objects, state.author)
+    write_checkpoint(both, WORKFLOW, state.objects, state.author)
 
-    found = metrics_of(state)
+    found = collect_metrics(state)
 
     assert (found.total.runs, found.total.applied, found.unreadable) == (4, 4, ())
 
@@ -76,10 +76,10 @@ def test_runs_before_a_moment_are_left_out(state: State) -> None:
         at = datetime(2026, 11, day, 12, tzinfo=UTC)
         made(state, f"2611{day:02d}-1200-bbbb", agent, at)
 
-    found = metrics_of(state, datetime(2026, 11, 9, 12, tzinfo=UTC))
+    found = collect_metrics(state, datetime(2026, 11, 9, 12, tzinfo=UTC))
 
     assert [who.adapter for who in found.workers] == ["claude"]
-    assert metrics_of(state, datetime(2026, 11, 9, 12, 1, tzinfo=UTC)).total.runs == 0
+    assert collect_metrics(state, datetime(2026, 11, 9, 12, 1, tzinfo=UTC)).total.runs == 0
 
 
 def test_a_log_that_is_damaged_is_named_and_the_rest_counts(state: State) -> None:
@@ -87,7 +87,7 @@ def test_a_log_that_is_damaged_is_named_and_the_rest_counts(state: State) -> Non
     log = made(state, "261102-1200-cccc")
     log.path.write_bytes(log.raw().replace(b'"ok":true', b'"ok":tru', 1))
 
-    found = metrics_of(state)
+    found = collect_metrics(state)
 
     assert (found.total.runs, found.total.applied, found.unreadable) == (2, 1, ("261102-1200-cccc",))
 
@@ -96,7 +96,7 @@ def test_the_table_fits_a_screen_and_says_what_is_not_known(state: State) -> Non
     for number, agent in enumerate(["claude", "codex", "codex"]):
         made(state, f"2611{number + 1:02d}-1200-bbbb", agent, ok=number != 2)
 
-    shown = table(metrics_of(state)).split("\n")
+    shown = format_metrics(collect_metrics(state)).split("\n")
 
     assert max(map(len, shown)) <= 80
     assert len(shown) <= 20
@@ -138,14 +138,14 @@ def test_what_an_agent_proposes_is_told_by_its_error_and_by_what_it_runs(project
     with begun(project) as desk:
         for given in ({"patch": "no patch"}, {"patch": patch_of("readme.txt", "something else", "x")}, {}):
             with contextlib.suppress(Invalid, Conflict):
-                call(desk, "propose_patch", given)
-        call(desk, "propose_patch", {"patch": patch_of("readme.txt", "hello", "x")})
-        approve(desk, "a1")
-        call(desk, "propose_command", {"argv": ["make", "test"]})
-        approve(desk, "a2")
+                call_run_tool(desk, "propose_patch", given)
+        call_run_tool(desk, "propose_patch", {"patch": patch_of("readme.txt", "hello", "x")})
+        approve_action(desk, "a1")
+        call_run_tool(desk, "propose_command", {"argv": ["make", "test"]})
+        approve_action(desk, "a2")
         bodies = [event.body for event in desk.log.read() if event.kind in ("action.rejected", "tool.executed")]
 
-        found = metrics_of(desk.state).total
+        found = collect_metrics(desk.state).total
 
     assert [one.get("error", one.get("tests")) for one in bodies] == [
         "E_VALIDATION_FAILED", "E_CONFLICT", "E_VALIDATION_FAILED", None, "make"
@@ -175,13 +175,13 @@ def test_checks_before_a_landing_are_in_the_log(
      ("2w", "2026-11-02T12:00"), ("30 d", "2026-10-17T12:00")],
 )  # fmt: skip
 def test_a_moment_is_a_day_or_how_long_ago(text: str, expected: str) -> None:
-    assert moment(text, datetime(2026, 11, 16, 12, tzinfo=UTC)).isoformat()[:16] == expected
+    assert parse_since(text, datetime(2026, 11, 16, 12, tzinfo=UTC)).isoformat()[:16] == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "1y", "99999999d"])
 def test_what_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
-        moment(text, datetime(2026, 11, 16, tzinfo=UTC))
+        parse_since(text, datetime(2026, 11, 16, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
     ],
 )
 def test_numbers_are_short(number: int, expected: str) -> None:
-    assert short(number) == expected
+    assert short_number(number) == expected
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,11 @@ def test_no_words_run_no_tests() -> None:
 
 
 def test_a_column_names_the_agent_and_below_it_the_adapter() -> None:
-    workers = {Worker("researcher", "embedded"): Tally(runs=1), Worker("codex", "codex"): Tally(runs=1)}
+    workers = {
+        MeasuredWorker("researcher", "embedded"): WorkerTally(runs=1),
+        MeasuredWorker("codex", "codex"): WorkerTally(runs=1),
+    }
 
-    heads = table(Metrics(workers, Tally(runs=2), ())).split("\n")[:3]
+    heads = format_metrics(Metrics(workers, WorkerTally(runs=2), ())).split("\n")[:3]
 
     assert [line.split() for line in heads] == [["all", "researcher", "codex"], ["embedded"], ["runs", "2", "1", "1"]]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.errors import Invalid
-from gitnexus.git.untracked import Untracked
-from gitnexus.runs.setup import RunSettings, chosen, may_lie_below, settings_of
+from gitnexus.git.untracked import UntrackedFile
+from gitnexus.runs.setup_rules import RunSettings, choose_files_to_copy, may_lie_below, parse_run_settings
 from tests.conftest import Nexus, run_git, trust
 from tests.terminal import at_work, read_until
 
@@ -21,17 +21,19 @@ def nobody(_path: str) -> str | None:
 
 def test_what_is_ignored_and_named_is_copied_and_the_rest_is_told() -> None:
     found = [
-        Untracked("build/a/b.o", 3, ignored=True),
-        Untracked("build/.env", 3, ignored=True),
-        Untracked("build/in", 0, ignored=True, link="a/b.o"),
-        Untracked("build/out", 0, ignored=True, link="../../etc/passwd"),
-        Untracked("build/away", 0, ignored=True, link="/etc/passwd"),
-        Untracked("build/secret", 0, ignored=True, link="../.env"),
-        Untracked("build/new.txt", 3, ignored=False),
-        Untracked("other.local", 3, ignored=True),
+        UntrackedFile("build/a/b.o", 3, ignored=True),
+        UntrackedFile("build/.env", 3, ignored=True),
+        UntrackedFile("build/in", 0, ignored=True, link="a/b.o"),
+        UntrackedFile("build/out", 0, ignored=True, link="../../etc/passwd"),
+        UntrackedFile("build/away", 0, ignored=True, link="/etc/passwd"),
+        UntrackedFile("build/secret", 0, ignored=True, link="../.env"),
+        UntrackedFile("build/new.txt", 3, ignored=False),
+        UntrackedFile("other.local", 3, ignored=True),
     ]
 
-    taken = chosen(["build/**", "cache/**"], found, lambda path: "builtin.secret" if path.endswith(".env") else None)
+    taken = choose_files_to_copy(
+        ["build/**", "cache/**"], found, lambda path: "builtin.secret" if path.endswith(".env") else None
+    )
 
     assert [one.path for one in taken.files] == ["build/a/b.o", "build/in"]
     assert taken.left_out == (
@@ -45,10 +47,10 @@ def test_what_is_ignored_and_named_is_copied_and_the_rest_is_told() -> None:
 
 
 def test_too_much_is_refused_before_anything_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitnexus.runs.setup.MOST_FILES", 2)
+    monkeypatch.setattr("gitnexus.runs.setup_rules.MOST_FILES", 2)
 
     with pytest.raises(Invalid, match=r"runs\.copy names more than 2 files"):
-        chosen(["a/*"], (Untracked(f"a/{n}", 1, ignored=True) for n in range(3)), nobody)
+        choose_files_to_copy(["a/*"], (UntrackedFile(f"a/{n}", 1, ignored=True) for n in range(3)), nobody)
 
 
 @pytest.mark.parametrize(
@@ -83,13 +85,13 @@ def test_only_folders_that_a_pattern_reaches_are_looked_into(pattern: str, folde
 )
 def test_settings_that_cannot_be_meant_are_refused(value: object, words: str) -> None:
     with pytest.raises(Invalid, match=r"settings\.json: runs") as refused:
-        settings_of(value)
+        parse_run_settings(value)
 
     assert words in refused.value.message
 
 
 def test_no_settings_are_nothing_to_do() -> None:
-    assert settings_of({}) == RunSettings()
+    assert parse_run_settings({}) == RunSettings()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.sandbox.around import around, around_folder
+from gitnexus.sandbox.runtime_files import runtime_files_in_folder, runtime_files_of
 
 
 def script(file: Path, first: str) -> Path:
@@ -30,7 +30,7 @@ def test_a_package_of_npm_brings_all_modules_and_the_folder_of_its_node(home: Pa
     link = home / ".npm-global" / "bin" / "agent"
     link.symlink_to("../lib/node_modules/@maker/agent/cli.js")
 
-    found = around(str(link), f"{node.parent}:/usr/bin", home)
+    found = runtime_files_of(str(link), f"{node.parent}:/usr/bin", home)
 
     assert str(modules) in found.readable
     assert str(home / ".nvm" / "v20") in found.readable
@@ -48,7 +48,7 @@ def test_a_virtual_environment_brings_itself_and_the_python_below_it(home: Path)
     link = home / ".local" / "bin" / "agent"
     link.symlink_to(venv / "bin" / "agent")
 
-    found = around(str(link), "/usr/bin", home)
+    found = runtime_files_of(str(link), "/usr/bin", home)
 
     assert set(found.readable) == {str(link), str(venv), str(home / ".pyenv" / "versions" / "3.12")}
     assert found.path == ()
@@ -61,7 +61,7 @@ def test_what_lies_beside_a_program_in_the_home_stays_behind(home: Path, folder:
     (home / "lib").mkdir()
     file = script(home / folder / "agent", "#!/bin/sh")
 
-    assert around(str(file), "/usr/bin", home).readable == (str(file),)
+    assert runtime_files_of(str(file), "/usr/bin", home).readable == (str(file),)
 
 
 def test_a_folder_of_the_home_is_taken_program_by_program(home: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_folder_of_the_home_is_taken_program_by_program(home: Path) -> None:
     (home / ".local" / "bin" / "agent").symlink_to(whole)
     (home / ".local" / "share" / "keys").touch()
 
-    found = around_folder(str(home / ".local" / "bin"), "/usr/bin", home)
+    found = runtime_files_in_folder(str(home / ".local" / "bin"), "/usr/bin", home)
 
     assert set(found) == {str(home / ".local" / "bin"), str(home / ".local" / "bin" / "agent"), str(whole)}
 
@@ -77,15 +77,15 @@ def test_a_folder_of_the_home_is_taken_program_by_program(home: Path) -> None:
 def test_the_home_itself_is_never_taken_whole(home: Path) -> None:
     tool = script(home / "tool", "#!/bin/sh")
 
-    assert around_folder(str(home), "/usr/bin", home) == (str(tool),)
-    assert around_folder(str(home.parent), "/usr/bin", home) == ()
+    assert runtime_files_in_folder(str(home), "/usr/bin", home) == (str(tool),)
+    assert runtime_files_in_folder(str(home.parent), "/usr/bin", home) == ()
 
 
 def test_an_installation_is_taken_whole(home: Path) -> None:
     (home / ".tools" / "lib").mkdir(parents=True)
     (home / ".tools" / "bin").mkdir()
 
-    assert around_folder(str(home / ".tools" / "bin"), "/usr/bin", home) == (str(home / ".tools"),)
+    assert runtime_files_in_folder(str(home / ".tools" / "bin"), "/usr/bin", home) == (str(home / ".tools"),)
 
 
 def test_a_script_whose_interpreter_is_itself_ends(home: Path) -> None:
@@ -94,6 +94,6 @@ def test_a_script_whose_interpreter_is_itself_ends(home: Path) -> None:
     loop = home / "loop"
     loop.symlink_to(loop)
 
-    assert around(str(file), "/usr/bin", home).readable == (str(file),)
-    assert around(str(loop), "/usr/bin", home).readable == (str(loop),)
-    assert around(str(home / "none"), "/usr/bin", home).readable == (str(home / "none"),)
+    assert runtime_files_of(str(file), "/usr/bin", home).readable == (str(file),)
+    assert runtime_files_of(str(loop), "/usr/bin", home).readable == (str(loop),)
+    assert runtime_files_of(str(home / "none"), "/usr/bin", home).readable == (str(home / "none"),)

@@ -12,11 +12,11 @@ import pytest
 
 from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NotFound
 from gitnexus.sandbox import levels
-from gitnexus.sandbox.environment import PATH, environment
-from gitnexus.sandbox.levels import Availability, best, chosen
-from gitnexus.sandbox.program import resolved
-from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import Level, Limits
+from gitnexus.sandbox.environment import PATH, command_environment
+from gitnexus.sandbox.levels import Availability, best_level, choose_level
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.sandbox.spec import Level, SandboxLimits
 from tests.sandbox.conftest import QUICK, Box, need, spec_of
 
 CONFINED = pytest.mark.parametrize("level", ["L1", "L2", "L3"])
@@ -156,7 +156,7 @@ def test_loopback_is_refused_where_it_cannot_be_had(worktree: Path) -> None:
     need("L1")
 
     with pytest.raises(DeniedByPolicy):
-        run(spec_of(worktree, "L1", ("true",), network="loopback"))
+        run_in_sandbox(spec_of(worktree, "L1", ("true",), network="loopback"))
 
 
 KERNEL = {
@@ -220,7 +220,7 @@ def test_a_variable_that_is_not_on_the_list_is_refused_with_a_reason(case: str) 
     name = case.partition("-")[2]
 
     with pytest.raises(DeniedByPolicy) as refused:
-        environment({name: "x"}, {})
+        command_environment({name: "x"}, {})
 
     assert refused.value.message.startswith(f"a command may not set {name}: it ")
 
@@ -229,7 +229,7 @@ def test_a_variable_that_is_not_on_the_list_is_refused_with_a_reason(case: str) 
 def test_a_variable_that_is_not_on_the_list_is_not_inherited(case: str) -> None:
     name = case.partition("-")[2]
 
-    assert environment({}, {name: "evil"}).get(name) != "evil"
+    assert command_environment({}, {name: "evil"}).get(name) != "evil"
 
 
 ODD = [
@@ -253,7 +253,7 @@ ODD = [
 @pytest.mark.parametrize("wanted", ODD)
 def test_an_odd_variable_is_refused(wanted: dict[str, str]) -> None:
     with pytest.raises((Invalid, DeniedByPolicy)):
-        environment(wanted, {})
+        command_environment(wanted, {})
 
 
 @EVERY
@@ -288,7 +288,7 @@ def test_an_argv_that_is_no_list_of_words_is_refused(argv: object, worktree: Pat
     spec = spec_of(worktree, "L0", ("true",)).changed(argv=argv)
 
     with pytest.raises(Invalid):
-        run(spec)
+        run_in_sandbox(spec)
 
 
 @EVERY
@@ -307,13 +307,13 @@ def test_161_a_program_of_the_worktree_is_not_found_by_its_name(worktree: Path) 
     (bin_ / "true").chmod(0o755)
     (bin_ / "only-here").symlink_to("true")
 
-    found = resolved("true", f"{bin_}:.::{PATH}", str(bin_), str(worktree))
+    found = resolve_program("true", f"{bin_}:.::{PATH}", str(bin_), str(worktree))
 
     assert not found.path.startswith(str(worktree))
     with pytest.raises(NotFound):
-        resolved("only-here", f"{bin_}:{PATH}", str(bin_), str(worktree))
-    assert resolved("only-here", f"{bin_}:{PATH}", str(bin_), str(worktree), own=True).path == str(bin_ / "true")
-    assert resolved("./only-here", PATH, str(bin_), str(worktree)).path == str(bin_ / "true")
+        resolve_program("only-here", f"{bin_}:{PATH}", str(bin_), str(worktree))
+    assert resolve_program("only-here", f"{bin_}:{PATH}", str(bin_), str(worktree), own=True).path == str(bin_ / "true")
+    assert resolve_program("./only-here", PATH, str(bin_), str(worktree)).path == str(bin_ / "true")
 
 
 def test_161_a_link_outside_that_leads_into_the_worktree_is_not_taken_either(worktree: Path, tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_161_a_link_outside_that_leads_into_the_worktree_is_not_taken_either(wor
     (tmp_path / "bin" / "tool").symlink_to(worktree / "evil")
 
     with pytest.raises(NotFound):
-        resolved("tool", str(tmp_path / "bin"), str(worktree), str(worktree))
+        resolve_program("tool", str(tmp_path / "bin"), str(worktree), str(worktree))
 
 
 def test_158_a_level_that_is_missing_is_never_replaced_by_a_weaker_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,21 +332,21 @@ def test_158_a_level_that_is_missing_is_never_replaced_by_a_weaker_one(monkeypat
     def poor(level: Level) -> Availability:
         return Availability(level=level, there=level < "L2", why="" if level < "L2" else "no user namespaces")
 
-    monkeypatch.setattr(levels, "tried", poor)
+    monkeypatch.setattr(levels, "try_level", poor)
 
-    assert best() == "L1"
-    assert chosen("auto", "L1") == "L1"
+    assert best_level() == "L1"
+    assert choose_level("auto", "L1") == "L1"
     for setting, minimum in (("auto", "L2"), ("strict", "L0"), ("L3", "L0"), ("L0", "L1")):
         with pytest.raises(DeniedByPolicy):
-            chosen(setting, minimum)  # type: ignore[arg-type]
+            choose_level(setting, minimum)  # type: ignore[arg-type]
 
 
 def test_158_a_run_at_a_level_that_does_not_work_does_not_run(worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need("L1")
-    monkeypatch.setattr("gitnexus.sandbox.plan.wrapper", lambda: "/nonexistent/bwrap")
+    monkeypatch.setattr("gitnexus.sandbox.plan.bubblewrap_path", lambda: "/nonexistent/bwrap")
 
     with pytest.raises(Failed) as refused:
-        run(spec_of(worktree, "L3", ("touch", "ran")))
+        run_in_sandbox(spec_of(worktree, "L3", ("touch", "ran")))
 
     assert "was not run" in refused.value.message
     assert not (worktree / "ran").exists()
@@ -371,7 +371,7 @@ def test_126_what_cannot_be_hidden_at_a_level_is_refused(worktree: Path) -> None
     (worktree / ".git").mkdir()
 
     with pytest.raises(DeniedByPolicy):
-        run(spec_of(worktree, "L1", ("true",), hidden=(str(worktree / ".git"),)))
+        run_in_sandbox(spec_of(worktree, "L1", ("true",), hidden=(str(worktree / ".git"),)))
 
 
 @EVERY
@@ -586,4 +586,4 @@ def test_188_a_command_whose_launcher_is_killed_is_not_said_to_have_not_run(box:
 
 def test_limits_have_to_be_above_nothing(worktree: Path) -> None:
     with pytest.raises(Invalid):
-        run(spec_of(worktree, "L0", ("true",), limits=Limits(seconds=0)))
+        run_in_sandbox(spec_of(worktree, "L0", ("true",), limits=SandboxLimits(seconds=0)))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.sandbox.hatch import DOOR, MOST_CALLERS, hatch, libraries
 from gitnexus.sandbox.spec import Level
+from gitnexus.sandbox.tool_relay import MOST_CALLERS, REQUEST_PIPE, interpreter_libraries, open_tool_relay
 from tests.sandbox.conftest import Box
 
 # Says what it was told, and one thing that nobody inside could know.
@@ -33,7 +33,7 @@ def private(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(private: Path, outside: Path) -> Iterator[tuple[str, ...]]:
     argv = (sys.executable, "-c", OUTSIDE, str(outside / "credentials"))
-    with hatch(private, argv, private.parent / "said") as relay:
+    with open_tool_relay(private, argv, private.parent / "said") as relay:
         yield relay
 
 
@@ -42,7 +42,7 @@ def test_a_command_inside_reaches_the_program_and_hears_it(
     box: Box, private: Path, server: tuple[str, ...], level: Level
 ) -> None:
     done = box(
-        level, *server, stdin=b"one\ntwo\n", writable=(str(private),), readable=(*libraries(), server[0])
+        level, *server, stdin=b"one\ntwo\n", writable=(str(private),), readable=(*interpreter_libraries(), server[0])
     )  # fmt: skip
 
     assert (done.status, done.stderr.data) == (0, b"")
@@ -63,7 +63,7 @@ def test_callers_have_a_process_each_and_one_too_many_is_sent_away(server: tuple
 
 def test_when_the_program_is_killed_the_caller_ends(private: Path) -> None:
     argv = (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
-    with hatch(private, argv, private.parent / "said") as server:
+    with open_tool_relay(private, argv, private.parent / "said") as server:
         caller = subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert caller.stdout is not None
 
@@ -75,7 +75,7 @@ def test_when_the_program_is_killed_the_caller_ends(private: Path) -> None:
 def test_when_the_caller_is_killed_the_program_sees_the_end_of_its_input(private: Path) -> None:
     ended = private.parent / "ended"
     argv = (sys.executable, "-c", UNTIL_THE_END, str(ended))
-    with hatch(private, argv, private.parent / "said") as server:
+    with open_tool_relay(private, argv, private.parent / "said") as server:
         caller = subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert caller.stdout is not None and caller.stdout.readline() == b"hello\n"
         caller.kill()
@@ -86,13 +86,13 @@ def test_when_the_caller_is_killed_the_program_sees_the_end_of_its_input(private
 
 def test_what_is_no_call_is_passed_over(private: Path, outside: Path) -> None:
     argv = (sys.executable, "-c", OUTSIDE, str(outside / "credentials"))
-    with hatch(private, argv, private.parent / "said") as server:
+    with open_tool_relay(private, argv, private.parent / "said") as server:
         folder = Path(server[-1])
         (folder / "0123456789abcdef.up").symlink_to(outside / "credentials")
         (folder / "0123456789abcdee.up").write_text("a file")
         os.mkfifo(folder / "0123456789abcded.up")  # whose other side nobody opens
         os.mkfifo(folder / "0123456789abcded.down")
-        with (folder / DOOR).open("wb", buffering=0) as door:
+        with (folder / REQUEST_PIPE).open("wb", buffering=0) as door:
             for words in (b"../../etc/passwd\n", b"\xff\0\n", b"x" * 4096, b"\n0123456789abcdef\n",
                           b"0123456789abcdee\n0123456789abcded\n"):  # fmt: skip
                 door.write(words)

@@ -9,13 +9,13 @@ import pytest
 
 import gitnexus
 from gitnexus.sandbox import levels
-from gitnexus.sandbox.levels import available, best, tried
+from gitnexus.sandbox.levels import available_levels, best_level, try_level
 from gitnexus.sandbox.spec import LEVELS
 from tests.sandbox.conftest import Box, need
 
 
 def test_every_level_is_there_or_says_why_not() -> None:
-    rows = available()
+    rows = available_levels()
 
     assert [row.level for row in rows] == list(LEVELS)
     assert rows[0].there
@@ -23,18 +23,18 @@ def test_every_level_is_there_or_says_why_not() -> None:
 
 
 def test_the_best_is_the_highest_that_is_there() -> None:
-    there = [row.level for row in available() if row.there]
+    there = [row.level for row in available_levels() if row.there]
 
-    assert best() == there[-1]
+    assert best_level() == there[-1]
 
 
 def test_other_systems_have_the_lowest_level_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr("platform.system", lambda: "Darwin")
-    tried.cache_clear()
+    try_level.cache_clear()
 
-    rows = available()
-    tried.cache_clear()
+    rows = available_levels()
+    try_level.cache_clear()
 
     assert [row.there for row in rows] == [True, False, False, False]
     assert rows[1].why == "only Linux has it, this is Darwin"
@@ -44,17 +44,17 @@ def test_other_systems_have_the_lowest_level_only(monkeypatch: pytest.MonkeyPatc
     ("name", "value", "level", "why"),
     [
         ("landlock_abi", 0, "L1", "the kernel has no Landlock"),
-        ("wrapper", None, "L3", "bubblewrap (bwrap) is not installed"),
+        ("bubblewrap_path", None, "L3", "bubblewrap (bwrap) is not installed"),
     ],
 )
 def test_what_is_missing_is_named(
     name: str, value: object, level: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(levels, name, lambda: value)
-    tried.cache_clear()
+    try_level.cache_clear()
 
-    found = tried(level)  # type: ignore[arg-type]
-    tried.cache_clear()
+    found = try_level(level)  # type: ignore[arg-type]
+    try_level.cache_clear()
 
     assert not found.there
     assert found.why.startswith(why)
@@ -70,8 +70,8 @@ import sys
 sys.path += {[str(source), *packages]!r}
 sys.executable = {os.path.realpath(sys.executable)!r}
 import json
-from gitnexus.sandbox.levels import available, best
-print(json.dumps([[row.there for row in available()], best(), [row.why for row in available()]]))
+from gitnexus.sandbox.levels import available_levels, best_level
+print(json.dumps([[row.there for row in available_levels()], best_level(), [row.why for row in available_levels()]]))
 """
     ended = python("L1", code, readable_too=(str(source), *packages))
 

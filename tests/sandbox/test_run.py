@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gitnexus.base.errors import Invalid
-from gitnexus.sandbox.environment import PATH, environment
-from gitnexus.sandbox.program import resolved
-from gitnexus.sandbox.run import run
-from gitnexus.sandbox.spec import Kept, Level
+from gitnexus.sandbox.environment import PATH, command_environment
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.sandbox.spec import KeptOutput, Level
 from tests.sandbox.conftest import Box, spec_of
 
 EVERY = pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
@@ -21,8 +21,8 @@ def test_status_and_both_streams_come_back(level: Level, box: Box) -> None:
     ended = box(level, "sh", "-c", "cat; echo oops >&2; exit 3", stdin=b"hello")
 
     assert (ended.status, ended.signal, ended.ended_by, ended.level) == (3, None, None, level)
-    assert ended.stdout == Kept(data=b"hello", total=5)
-    assert ended.stderr == Kept(data=b"oops\n", total=5)
+    assert ended.stdout == KeptOutput(data=b"hello", total=5)
+    assert ended.stderr == KeptOutput(data=b"oops\n", total=5)
 
 
 @EVERY
@@ -56,7 +56,7 @@ def test_a_sink_gets_what_is_written_and_nothing_is_kept(level: Level, box: Box)
     ended = box(level, "sh", "-c", "echo one; echo two", sink=got.append)
 
     assert b"".join(got) == b"one\ntwo\n"
-    assert ended.stdout == Kept(total=8)
+    assert ended.stdout == KeptOutput(total=8)
 
 
 @EVERY
@@ -76,25 +76,25 @@ def test_a_program_is_called_what_it_was_called(level: Level, box: Box, worktree
         argv=("another", "-c", "cat /proc/$$/cmdline")
     )
 
-    assert run(spec).stdout.data.startswith(b"another\0-c\0")
+    assert run_in_sandbox(spec).stdout.data.startswith(b"another\0-c\0")
 
 
 def test_a_program_with_many_names_is_reached_by_the_right_one_behind_bubblewrap(box: Box, worktree: Path) -> None:
     box("L3", "true")
     spec = spec_of(worktree, "L3", ("sh", "-c", "x")).changed(argv=("another", "-c", "cat /proc/$$/cmdline"))
 
-    assert run(spec).stdout.data.split(b"\0")[0].endswith(b"/another")
+    assert run_in_sandbox(spec).stdout.data.split(b"\0")[0].endswith(b"/another")
 
 
 def test_a_working_folder_that_became_a_link_is_refused(worktree: Path, outside: Path) -> None:
     (worktree / "sub").symlink_to(outside)
 
     with pytest.raises(Invalid):
-        run(spec_of(worktree, "L0", ("true",), cwd=str(worktree / "sub")))
+        run_in_sandbox(spec_of(worktree, "L0", ("true",), cwd=str(worktree / "sub")))
     with pytest.raises(Invalid):
-        run(spec_of(worktree, "L0", ("true",), cwd=str(outside)))
+        run_in_sandbox(spec_of(worktree, "L0", ("true",), cwd=str(outside)))
     with pytest.raises(Invalid):
-        run(spec_of(worktree, "L0", ("true",), cwd=str(worktree / "..")))
+        run_in_sandbox(spec_of(worktree, "L0", ("true",), cwd=str(worktree / "..")))
 
 
 def test_a_program_is_told_by_its_real_path_and_its_content(worktree: Path) -> None:
@@ -103,12 +103,12 @@ def test_a_program_is_told_by_its_real_path_and_its_content(worktree: Path) -> N
     script.chmod(0o755)
     (worktree / "link").symlink_to("run")
 
-    first = resolved("./link", PATH, str(worktree), str(worktree))
+    first = resolve_program("./link", PATH, str(worktree), str(worktree))
     script.write_text("#!/bin/bash")  # as long as before
 
     assert first.path == str(script)
     assert first.digest == "sha256:" + hashlib.sha256(b"#!/bin/sh\n").hexdigest()
-    assert resolved("run", str(worktree), "/", str(worktree), own=True).digest != first.digest
+    assert resolve_program("run", str(worktree), "/", str(worktree), own=True).digest != first.digest
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/", "/etc/passwd", "/nonexistent"])
@@ -116,11 +116,13 @@ def test_what_cannot_be_executed_is_no_program(name: str, worktree: Path) -> Non
     from gitnexus.base.errors import NexusError
 
     with pytest.raises(NexusError):
-        resolved(name, PATH, str(worktree), str(worktree))
+        resolve_program(name, PATH, str(worktree), str(worktree))
 
 
 def test_the_language_is_inherited_and_the_rest_is_ours() -> None:
-    made = environment({"CI": "1"}, {"LANG": "de_DE.UTF-8", "LC_ALL": "x\ny", "HOME": "/home/x", "PATH": "/evil"})
+    made = command_environment(
+        {"CI": "1"}, {"LANG": "de_DE.UTF-8", "LC_ALL": "x\ny", "HOME": "/home/x", "PATH": "/evil"}
+    )
 
     assert made["LANG"] == "de_DE.UTF-8"
     assert made["CI"] == "1"
@@ -130,6 +132,6 @@ def test_the_language_is_inherited_and_the_rest_is_ours() -> None:
 
 
 def test_folders_of_the_policy_come_first_on_the_path() -> None:
-    assert environment({}, {}, folders=("/opt/tools/bin",))["PATH"] == f"/opt/tools/bin:{PATH}"
+    assert command_environment({}, {}, folders=("/opt/tools/bin",))["PATH"] == f"/opt/tools/bin:{PATH}"
     with pytest.raises(Invalid):
-        environment({}, {}, folders=("node_modules/.bin",))
+        command_environment({}, {}, folders=("node_modules/.bin",))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.sandbox.seccomp import _REFUSED, filtered, knows
+from gitnexus.sandbox.seccomp import _REFUSED, build_filter, knows_machine
 from gitnexus.sandbox.spec import LEVELS, Level, Network
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -52,7 +52,7 @@ def asked(
     machine: str, call: str | int, *arguments: int, level: Level = "L1", network: Network = "none", abi: int = 7
 ) -> int:
     number = call if isinstance(call, int) else CALLS[call][COLUMN[machine] - 1]
-    program = filtered(level, network, abi, machine)
+    program = build_filter(level, network, abi, machine)
     return answer(program, number, *arguments, architecture=AUDIT[machine])
 
 
@@ -160,11 +160,11 @@ def test_truncation_is_refused_where_landlock_does_not_look(machine: str) -> Non
 
 
 def test_another_numbering_of_the_calls_leads_nowhere() -> None:
-    program = filtered("L1", "none", 7, "x86_64")
+    program = build_filter("L1", "none", 7, "x86_64")
 
     assert answer(program, 0, architecture=0x40000003) == KILL  # 32 bit
     assert asked("x86_64", 0x40000000 | 41, 2) == error(errno.ENOSYS)  # x32
 
 
 def test_a_machine_without_a_table_is_not_known() -> None:
-    assert knows("x86_64") and knows("aarch64") and not knows("riscv64")
+    assert knows_machine("x86_64") and knows_machine("aarch64") and not knows_machine("riscv64")

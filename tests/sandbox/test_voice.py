@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.sandbox.run import run
+from gitnexus.sandbox.run import run_in_sandbox
 from gitnexus.sandbox.spec import Level
-from gitnexus.sandbox.voice import Voice
+from gitnexus.sandbox.stdin_pipe import StdinPipe
 from tests.sandbox.conftest import need, spec_of
 
 
 @pytest.mark.parametrize("level", ["L0", "L3"])
 def test_a_command_hears_what_is_said_to_it_and_then_the_end(worktree: Path, level: Level) -> None:
     need(level)
-    voice, heard, complained = Voice(), b"", b""
+    voice, heard, complained = StdinPipe(), b"", b""
 
     def hear(piece: bytes) -> None:
         nonlocal heard
@@ -28,13 +28,13 @@ def test_a_command_hears_what_is_said_to_it_and_then_the_end(worktree: Path, lev
         complained += piece
 
     text = "echo 'name?'; read n; echo hello $n; echo bad >&2; cat; echo end"
-    done = run(spec_of(worktree, level, ("sh", "-c", text)), hear, complain, voice)
+    done = run_in_sandbox(spec_of(worktree, level, ("sh", "-c", text)), hear, complain, voice)
 
     assert (done.status, heard, complained) == (0, b"name?\nhello Ada\nend\n", b"bad\n")
 
 
 def test_who_does_not_listen_is_talked_to_no_longer() -> None:
-    voice = Voice(patience=0.05)
+    voice = StdinPipe(patience=0.05)
 
     assert voice.say(b"x" * 1000) is True
     assert voice.say(b"x" * 1_000_000) is False
@@ -42,7 +42,7 @@ def test_who_does_not_listen_is_talked_to_no_longer() -> None:
 
 
 def test_who_is_gone_is_not_talked_to() -> None:
-    voice = Voice()
+    voice = StdinPipe()
     os.close(voice.theirs)
     voice.theirs = -1
 
@@ -51,11 +51,11 @@ def test_who_is_gone_is_not_talked_to() -> None:
 
 
 def test_who_will_not_leave_after_the_last_word_is_dismissed(worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitnexus.sandbox.voice.FAREWELL", 0.1)
-    voice = Voice()
+    monkeypatch.setattr("gitnexus.sandbox.stdin_pipe.FAREWELL", 0.1)
+    voice = StdinPipe()
 
-    done = run(
-        spec_of(worktree, "L0", ("sh", "-c", "echo over; exec sleep 600")), lambda _: voice.hang_up(), None, voice
+    done = run_in_sandbox(
+        spec_of(worktree, "L0", ("sh", "-c", "echo over; exec sleep 600")), lambda _: voice.end_input(), None, voice
     )
 
     assert (done.dismissed, done.ended_by, done.seconds < 60) == (True, None, True)

@@ -12,6 +12,7 @@ from tests.slow import peers
 from tests.slow.calls import copy_of_the_working_tree, must
 from tests.slow.peers import OUTSIDE, CannotBeHad, Unpacked
 from tests.slow.sshd import Sshd
+from tests.sync.conftest import ada, bob, hub  # noqa: F401
 
 T = TypeVar("T")
 _MISSING = "cannot be had here: "

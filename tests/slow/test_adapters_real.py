@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.adapters import Ended, Job, Launch, Said, Way
-from gitnexus.adapters.installed import found
-from gitnexus.adapters.lines import Lines
-from gitnexus.adapters.table import adapter_named
+from gitnexus.adapters import AgentEnd, AgentEvent, AgentJob, AgentLaunch, Way
+from gitnexus.adapters.installed import find_program
+from gitnexus.adapters.lines import LineSplitter
+from gitnexus.adapters.table import find_adapter
 from tests.adapters.poison import poisoned
 from tests.adapters.stub_models import IN, OUT, Fault, Step, StubModels
 from tests.conftest import run_git
@@ -138,15 +138,15 @@ def scene(repository: Path, tmp_path: Path) -> Scene:
     return scene
 
 
-def job(real: Real, scene: Scene, way: Way, **more: object) -> Job:
+def job(real: Real, scene: Scene, way: Way, **more: object) -> AgentJob:
     program = str(_had(real.name, real.get))
     server = (sys.executable, str(FAKE_MCP), str(scene.private / "proposed"))
     fields: dict[str, object] = {"prompt": "--help me", "folder": str(scene.folder), "private": str(scene.private)}
     fields |= {"server": server, "program": program, "model": real.model, "instructions": "Be brief."}
-    return Job(way=way, **{**fields, **more})  # type: ignore[arg-type]
+    return AgentJob(way=way, **{**fields, **more})  # type: ignore[arg-type]
 
 
-def told_of_the_stub(name: str, launch: Launch, address: str) -> dict[str, bytes]:
+def told_of_the_stub(name: str, launch: AgentLaunch, address: str) -> dict[str, bytes]:
     """Return the files with the stub as provider, where that is a matter of settings."""
     files = dict(launch.files)
     if name == "codex":
@@ -162,21 +162,21 @@ def told_of_the_stub(name: str, launch: Launch, address: str) -> dict[str, bytes
     return files
 
 
-def run(real: Real, wanted: Job, stub: StubModels, record: str = "") -> tuple[list[Said], Ended]:
-    adapter = adapter_named(real.name)
+def run(real: Real, wanted: AgentJob, stub: StubModels, record: str = "") -> tuple[list[AgentEvent], AgentEnd]:
+    adapter = find_adapter(real.name)
     launch = adapter.launch(wanted)
     for name, content in told_of_the_stub(real.name, launch, stub.address).items():
         path = Path(wanted.private, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **launch.env, **real.keys(stub.address)}
-    place = Path(wanted.private, "empty") if launch.place == "empty" else Path(wanted.folder)
+    place = Path(wanted.private, "empty") if launch.start_in == "empty" else Path(wanted.folder)
     done = subprocess.run(
         launch.argv, cwd=place, env=env, input=launch.stdin, capture_output=True, timeout=150, check=False
     )
     if RECORD:
         Path(RECORD, f"{real.name}-{record}.out").write_bytes(done.stdout)
-    reader, lines = adapter.reader(), Lines()
+    reader, lines = adapter.reader(), LineSplitter()
     said = [one for line in [*lines.feed(done.stdout), *lines.end()] for one in reader.feed(line)]
     ended = reader.end(done.returncode)
     print(done.stdout[-4000:].decode(), done.stderr[-4000:].decode(), ended, sep="\n")
@@ -282,7 +282,7 @@ def test_a_model_that_answers_badly_is_an_end_that_is_not_ok(real: Real, scene: 
 def test_the_poison_is_live(name: str, argv: list[str], trace: str, scene: Scene) -> None:
     real = REAL[name]
     wanted = job(real, scene, "contained")
-    launch = adapter_named(name).launch(wanted)
+    launch = find_adapter(name).launch(wanted)
     with StubModels(Step(text="Hello.")) as stub:
         env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **launch.env, **real.keys(stub.address)}
         files = told_of_the_stub(name, launch, stub.address)
@@ -324,7 +324,7 @@ def test_aider_edits_the_folder_and_its_tokens_are_read(scene: Scene) -> None:
 def test_the_version_of_a_program_is_found(real: Real) -> None:
     program = _had(real.name, real.get)
 
-    answer = found(program.name, f"{program.parent}:{os.environ['PATH']}")
+    answer = find_program(program.name, f"{program.parent}:{os.environ['PATH']}")
 
     assert answer is not None
     assert answer.version.count(".") >= 2

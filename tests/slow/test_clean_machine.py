@@ -24,7 +24,7 @@ def test_make_demo_works_in_a_fresh_clone_and_sets_up_once(tmp_path: Path, netwo
     env = {**network, "HOME": str(tmp_path / "home"), "PATH": path, "LC_ALL": "C.UTF-8"}
     base = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
 
-    first = must(["make", "demo", f"PYTHON={base}"], clone, env, seconds=300)
+    first = must(["make", "demo", f"PYTHON={base}"], clone, env, seconds=600)
     ready = (clone / ".venv" / ".ready").stat().st_mtime_ns
     second = must(["make", "demo", f"PYTHON={base}"], clone, env)
 

@@ -19,7 +19,7 @@ import pytest
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.install import trust as trusted
 from gitnexus.harness.model import EVENTS
-from gitnexus.harness.speech.table import speech_of
+from gitnexus.harness.speech.table import load_harness_protocol
 from tests.adapters.stub_models import Step, StubModels
 from tests.conftest import Nexus, run_git, trust
 from tests.slow import offline
@@ -136,10 +136,10 @@ def _codex(home: Path, repo: Path, address: str) -> dict[str, str]:
 def yes_to_hooks(hooks: Path) -> Iterator[str]:
     """Yield what Codex writes down when a person trusts our hooks with /hooks."""
     value = json.loads(hooks.read_text())["hooks"]
-    for key in trusted.codex_hooks(hooks, {}):
+    for key in trusted.codex_hook_states(hooks, {}):
         label, at, nth = key.rsplit(":", 3)[1:]
-        group = value[next(name for name in value if trusted.label_of(name) == label)][int(at)]
-        said = trusted.codex_hash(label, group, group["hooks"][int(nth)])
+        group = value[next(name for name in value if trusted.codex_event_label(name) == label)][int(at)]
+        said = trusted.codex_hook_hash(label, group, group["hooks"][int(nth)])
         yield f'[hooks.state."{key}"]\ntrusted_hash = "{said}"\n'
 
 
@@ -385,7 +385,7 @@ def test_a_program_with_git_nexus_in_it(harness: str, repo: Path, sealed: Path, 
         assert json.loads(access.read_text())["access_count"] == 1
     else:
         assert not access.exists()
-        assert "not counted" in speech_of(harness).nearest["post_tool_use"]
+        assert "not counted" in load_harness_protocol(harness).nearest["post_tool_use"]
     assert not (sealed / "sang").exists()
     assert stub.heard("git nexus canary: refused")
     assert not (repo / "denied.txt").exists()
@@ -417,7 +417,7 @@ def test_a_program_with_git_nexus_in_it(harness: str, repo: Path, sealed: Path, 
             talked(one, scene, stub, "MAINWORK once more", session, bare=bare)
         assert stub.heard("git nexus: the conversation was compacted")
 
-    speech = speech_of(harness)
+    speech = load_harness_protocol(harness)
     assert scene.events == {event for event in EVENTS if speech.events[event]}
     assert all(event in speech.nearest for event in EVENTS if not speech.events[event])
     assert not (repo / ".nexus" / "state" / harness / "agent-tracker.json").exists()

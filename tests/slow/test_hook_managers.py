@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.git.hookmanagers import advice
+from gitnexus.git.hookmanagers import hook_advice
 from tests.slow.calls import Done, call, copy_of_the_working_tree, must
 
 pytestmark = pytest.mark.slow
@@ -267,7 +267,7 @@ def test_the_framework_runs_our_hooks_from_its_own_config(
     must(["git", "init", "-q"], source)
     must(["git", "add", "-A"], source)
     must(["git", "commit", "-qm", "the project as it is"], source)
-    told = list(dict.fromkeys(advice("pre-commit", event) for event in _EVENTS))
+    told = list(dict.fromkeys(hook_advice("pre-commit", event) for event in _EVENTS))
     ids = [words.removeprefix("add the hook ").removesuffix(" to .pre-commit-config.yaml") for words in told]
     (repository / ".pre-commit-config.yaml").write_text(
         f"default_install_hook_types: [{', '.join(_EVENTS)}]\n"
@@ -296,7 +296,9 @@ def test_what_we_advise_for_lefthooks_config_works(
     repository: Path, lefthook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{lefthook.parent}")
-    told = [advice("lefthook", event).partition("add to lefthook.yml, below ")[2].partition(": ") for event in _EVENTS]
+    told = [
+        hook_advice("lefthook", event).partition("add to lefthook.yml, below ")[2].partition(": ") for event in _EVENTS
+    ]
     (repository / "lefthook.yml").write_text("".join(f"{event}:\n  {job}\n" for event, _, job in told))
     must(["git", "add", "."], repository)
     must([lefthook, "install"], repository)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitnexus.gateway import commanding
-from gitnexus.gateway.bench import Bench
+from gitnexus.gateway.tool_context import ToolContext
 from tests.gateway.test_mutated_requests import CONTENT, attack_a_rule, attack_with_a_token, lines_that_do_not_matter
 from tests.seeds import chance_of
 
@@ -19,14 +19,14 @@ def one_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     tests/gateway/test_mutated_requests.py asks each time.
     """
     commits: dict[Path, str] = {}
-    ask = commanding.base_of
+    ask = commanding.worktree_head
 
-    def base_of(bench: Bench) -> str:
+    def base_of(bench: ToolContext) -> str:
         if bench.worktree not in commits:
             commits[bench.worktree] = ask(bench)
         return commits[bench.worktree]
 
-    monkeypatch.setattr(commanding, "base_of", base_of)
+    monkeypatch.setattr(commanding, "worktree_head", base_of)
 
 
 @pytest.mark.usefixtures("one_commit")

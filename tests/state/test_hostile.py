@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import NexusError
 from gitnexus.git import discover
-from gitnexus.git.worktrees import worktrees
+from gitnexus.git.worktrees import list_worktrees
 from gitnexus.state import STATE_REF, State, disk
-from gitnexus.state.format import new_tree
-from gitnexus.state.intake import settle
+from gitnexus.state.format import new_state_files
+from gitnexus.state.intake import settle_hand_edits
 from tests.conftest import Nexus, run_git
 
 
@@ -20,8 +20,8 @@ from tests.conftest import Nexus, run_git
 def state(repository: Path) -> State:
     found = State.open(repository)
     notes = {f"memory/{name}.md": f"{name}\n".encode() for name in ("one", "two", "three")}
-    found.write({**new_tree("project", now()), **notes}, why="init: begin")
-    settle(found)
+    found.write({**new_state_files("project", utc_now()), **notes}, why="init: begin")
+    settle_hand_edits(found)
     return found
 
 
@@ -34,16 +34,16 @@ def test_many_files_that_vanish_at_once_were_cleaned_away(state: State, reposito
     for number in range(25):
         (repository / ".nexus" / "memory" / f"n{number}.md").unlink()
 
-    assert settle(state).restored == 25
+    assert settle_hand_edits(state).restored == 25
     assert len(on_ref(repository)) == 53
 
 
 def test_what_vanishes_right_after_it_was_put_back_is_still_being_cleaned_away(state: State, repository: Path) -> None:
     shutil.rmtree(repository / ".nexus")
-    settle(state)
+    settle_hand_edits(state)
     (repository / ".nexus" / "memory" / "one.md").unlink()
 
-    settle(state)
+    settle_hand_edits(state)
 
     assert (repository / ".nexus" / "memory" / "one.md").read_text() == "one\n"
     assert len(on_ref(repository)) == 3
@@ -54,15 +54,15 @@ def test_a_copied_repository_leaves_the_originals_worktrees_alone(
 ) -> None:
     linked = tmp_path / "linked"
     run_git(repository, "worktree", "add", "-q", "-b", "w", str(linked))
-    settle(State.open(linked))
+    settle_hand_edits(State.open(linked))
     copy = tmp_path / "copy"
     shutil.copytree(repository, copy, symlinks=True)
 
     (copy / ".nexus" / "memory" / "one.md").unlink()
-    settle(State.open(copy))
-    settle(State.open(copy))
+    settle_hand_edits(State.open(copy))
+    settle_hand_edits(State.open(copy))
 
-    assert [tree.path for tree in worktrees(discover(copy))] == [copy]
+    assert [tree.path for tree in list_worktrees(discover(copy))] == [copy]
     assert (linked / ".nexus" / "memory" / "one.md").exists()
     assert len(on_ref(repository)) == 3
 
@@ -70,7 +70,7 @@ def test_a_copied_repository_leaves_the_originals_worktrees_alone(
 def test_a_stranger_in_a_worktrees_old_place_gets_nothing(state: State, repository: Path, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     run_git(repository, "worktree", "add", "-q", "-b", "w", str(linked))
-    settle(State.open(linked))
+    settle_hand_edits(State.open(linked))
     shutil.rmtree(linked)
     run_git(tmp_path, "init", "-q", "linked")
 
@@ -88,11 +88,11 @@ def test_two_work_trees_on_one_git_folder_do_not_delete_each_others_files(
         patched.setenv("GIT_DIR", str(repository / ".git"))
         patched.setenv("GIT_WORK_TREE", str(other))
         elsewhere = State.open(discover(other, inherit=True))
-        settle(elsewhere)
+        settle_hand_edits(elsewhere)
         (other / ".nexus" / "memory" / "four.md").write_text("4\n")
-        settle(elsewhere)
+        settle_hand_edits(elsewhere)
 
-    settle(State.open(repository))
+    settle_hand_edits(State.open(repository))
 
     assert len(on_ref(repository)) == 4
     assert (repository / ".nexus" / "memory" / "four.md").read_text() == "4\n"
@@ -102,7 +102,7 @@ def test_a_file_never_takes_the_place_of_a_folder(state: State, repository: Path
     shutil.rmtree(repository / ".nexus" / "memory")
     (repository / ".nexus" / "memory").write_text("a file")
 
-    settled = settle(state)
+    settled = settle_hand_edits(state)
 
     assert len(on_ref(repository)) == 3
     assert (repository / ".nexus" / "memory").read_text() == "a file"
@@ -115,7 +115,7 @@ def test_a_file_where_the_ref_has_a_folder_is_held(state: State, repository: Pat
     State(state.repo, state.objects).write({"rules/x.md": None, "rules/x.md/y.md": b"y"}, why="a folder")
     (repository / ".nexus" / "rules" / "x.md").write_text("edited\n")
 
-    held = settle(State.open(repository)).held
+    held = settle_hand_edits(State.open(repository)).held
 
     assert "rules/x.md" in held
     assert (repository / ".nexus" / "rules" / "x.md").read_text() == "edited\n"
@@ -128,18 +128,18 @@ def test_a_person_may_turn_a_file_into_a_folder(state: State, repository: Path) 
     (repository / ".nexus" / "rules" / "x").mkdir()
     (repository / ".nexus" / "rules" / "x" / "y.md").write_text("y")
 
-    settle(State.open(repository))
+    settle_hand_edits(State.open(repository))
 
     assert run_git(repository, "show", f"{STATE_REF}:rules/x/y.md") == "y"
 
 
 def test_a_file_saved_between_the_look_and_the_exchange_is_kept_beside(tmp_path: Path) -> None:
-    with disk.folder(tmp_path, []) as fd:
-        before = disk.store(fd, "a.md", b"old")
+    with disk.open_folder(tmp_path, []) as fd:
+        before = disk.store_file(fd, "a.md", b"old")
         (tmp_path / "new").write_bytes(b"saved by an editor")
         (tmp_path / "new").rename(tmp_path / "a.md")  # after we looked
 
-        disk.store(fd, "a.md", b"from the ref", before)
+        disk.store_file(fd, "a.md", b"from the ref", before)
 
     assert (tmp_path / "a.md").read_bytes() == b"from the ref"
     assert [path.read_bytes() for path in tmp_path.glob("a.md.mine-*")] == [b"saved by an editor"]
@@ -147,8 +147,8 @@ def test_a_file_saved_between_the_look_and_the_exchange_is_kept_beside(tmp_path:
 
 def test_a_file_that_appears_where_none_was_is_kept_beside(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"somebody was first")
-    with disk.folder(tmp_path, []) as fd:
-        disk.store(fd, "a.md", b"from the ref", None)
+    with disk.open_folder(tmp_path, []) as fd:
+        disk.store_file(fd, "a.md", b"from the ref", None)
 
     assert [path.read_bytes() for path in tmp_path.glob("a.md.mine-*")] == [b"somebody was first"]
 
@@ -192,7 +192,7 @@ def test_objects_that_a_prune_took_before_the_ref_held_them_are_written_again(
     repository: Path, life: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = State.open(repository, life)  # type: ignore[arg-type]
-    state.write(new_tree("project", now()), why="init: begin")
+    state.write(new_state_files("project", utc_now()), why="init: begin")
     swap = state.objects.swap
 
     pruned: list[bool] = []
@@ -229,7 +229,7 @@ def test_a_folder_that_may_not_be_read_holds_nothing_else_up(state: State, repos
     (repository / ".nexus" / "rules").mkdir(mode=0)
     (repository / ".nexus" / "memory" / "four.md").write_text("4")
 
-    assert settle(state).taken == ["memory/four.md"]
+    assert settle_hand_edits(state).taken == ["memory/four.md"]
 
 
 def test_without_a_journal_old_files_are_told_from_edits_by_one_question(state: State, repository: Path) -> None:
@@ -241,7 +241,7 @@ def test_without_a_journal_old_files_are_told_from_edits_by_one_question(state: 
     State(state.repo, state.objects).write({"memory/one.md": b"newest\n"}, why="newest")
     (repository / ".nexus" / "memory" / "two.md").write_text("mine\n")
 
-    settled = settle(State.open(repository))
+    settled = settle_hand_edits(State.open(repository))
 
     assert (repository / ".nexus" / "memory" / "one.md").read_text() == "newest\n"
     assert [Path(kept).name[:6] for kept in settled.kept] == ["two.md"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.state.merge import Unmergeable, merged, merged_values, why_unreadable
+from gitnexus.state.merge import Unmergeable, merge_file, merge_json_values, why_unreadable
 
 leaves = (
     st.none() | st.booleans() | st.integers(0, 3) | st.text("ab", max_size=2) | st.lists(st.integers(0, 2), max_size=2)
@@ -15,9 +15,9 @@ documents = st.dictionaries(st.sampled_from("abcd"), objects, max_size=4)
 
 @given(documents, documents)
 def test_one_sided_changes_win(base: dict[str, object], changed: dict[str, object]) -> None:
-    assert merged_values(base, changed, base) == changed
-    assert merged_values(base, base, changed) == changed
-    assert merged_values(base, changed, changed) == changed
+    assert merge_json_values(base, changed, base) == changed
+    assert merge_json_values(base, base, changed) == changed
+    assert merge_json_values(base, changed, changed) == changed
 
 
 @given(documents, documents, documents)
@@ -26,7 +26,7 @@ def test_the_two_sides_are_treated_alike(
 ) -> None:
     def outcome(a: dict[str, object], b: dict[str, object]) -> object:
         try:
-            return merged_values(base, a, b)
+            return merge_json_values(base, a, b)
         except Unmergeable:
             return Unmergeable
 
@@ -38,7 +38,7 @@ def test_a_merge_holds_every_value_that_one_side_changed(
     base: dict[str, object], mine: dict[str, object], theirs: dict[str, object]
 ) -> None:
     try:
-        result = merged_values(base, mine, theirs)
+        result = merge_json_values(base, mine, theirs)
     except Unmergeable:
         return
     for side, other in ((mine, theirs), (theirs, mine)):
@@ -56,20 +56,20 @@ def _typed(value: object) -> str:
 
 
 def test_true_and_one_are_not_the_same_value() -> None:
-    assert merged_values({"a": 1}, {"a": True}, {"a": 1}) == {"a": True}
+    assert merge_json_values({"a": 1}, {"a": True}, {"a": 1}) == {"a": True}
     with pytest.raises(Unmergeable):
-        merged_values({"a": 1}, {"a": True}, {"a": 2})
+        merge_json_values({"a": 1}, {"a": True}, {"a": 2})
 
 
 def test_text_merges_by_lines_and_refuses_a_clash() -> None:
-    assert merged("a.md", b"1\n2\n3\n", b"1\n2\n3\nmine\n", b"theirs\n2\n3\n") == b"theirs\n2\n3\nmine\n"
+    assert merge_file("a.md", b"1\n2\n3\n", b"1\n2\n3\nmine\n", b"theirs\n2\n3\n") == b"theirs\n2\n3\nmine\n"
     with pytest.raises(Unmergeable):
-        merged("a.md", b"1\n", b"mine\n", b"theirs\n")
+        merge_file("a.md", b"1\n", b"mine\n", b"theirs\n")
 
 
 def test_binary_files_are_never_merged_by_lines() -> None:
     with pytest.raises(Unmergeable):
-        merged("a.bin", b"1\n2\n3\n\0", b"1\n2\n3\n\0mine", b"0\n2\n3\n\0")
+        merge_file("a.bin", b"1\n2\n3\n\0", b"1\n2\n3\n\0mine", b"0\n2\n3\n\0")
 
 
 def test_a_heading_underlined_with_equals_signs_is_no_merge_marker() -> None:

@@ -2,17 +2,16 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.state import State
-from gitnexus.state.format import new_tree
+from gitnexus.state.format import new_state_files
 from tests.conftest import run_git
+from tests.forked import ForkedPython
 from tests.seeds import chance_of
 
 # Each process adds one to its own counter and to the shared one, and tells only what was reported as done.
@@ -31,14 +30,13 @@ for _ in range(times):
 """
 
 
-def started(place: Path, name: str, times: int, life: str) -> "subprocess.Popen[str]":
-    argv = [sys.executable, "-c", WRITER, str(place), name, str(times), life]
-    return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def started(place: Path, name: str, times: int, life: str) -> ForkedPython:
+    return ForkedPython(WRITER, str(place), name, str(times), life)
 
 
 def begun(place: Path) -> State:
     state = State.open(place)
-    state.write(new_tree("project", now()), why="init: begin")
+    state.write(new_state_files("project", utc_now()), why="init: begin")
     return state
 
 
@@ -87,7 +85,6 @@ def test_what_a_killed_process_reported_is_there_and_the_store_opens(repository:
     for round_number in range(kills):
         name = f"k{round_number}"
         victim = started(repository, name, 10_000, life)
-        assert victim.stdout is not None
         reported[name] = int(victim.stdout.readline())
         time.sleep(chance.uniform(0, 0.05))
         os.kill(victim.pid, signal.SIGKILL)

@@ -6,21 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.base.clock import now
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Busy, Conflict, Failed, Invalid, NotFound
 from gitnexus.git import discover
 from gitnexus.state import STATE_REF, Change, Snapshot, State
-from gitnexus.state.format import major_of, new_tree
+from gitnexus.state.format import format_major_of, new_state_files
 from gitnexus.state.home import home_repository, make_home, open_home
 from gitnexus.state.lock import StateLock
-from gitnexus.state.migrations import pending
+from gitnexus.state.migrations import pending_step
 from tests.conftest import run_git
+from tests.waiting import age_lock
 
 
 @pytest.fixture(params=["short", "long"])
 def state(request: pytest.FixtureRequest, repository: Path) -> State:
     found = State.open(repository, request.param)
-    found.write(new_tree("project", now()), why="init: begin")
+    found.write(new_state_files("project", utc_now()), why="init: begin")
     return found
 
 
@@ -115,18 +116,18 @@ def test_a_newer_format_is_refused_and_left_alone(state: State, repository: Path
 def test_a_newer_minor_format_is_read(state: State, repository: Path) -> None:
     state.write({"format.json": b'{"format":"1.9","id":"x","new":true}\n'}, why="minor")
 
-    assert major_of(State.open(repository).snapshot) == 1
+    assert format_major_of(State.open(repository).snapshot) == 1
 
 
 def test_a_tree_that_no_git_nexus_wrote_is_migrated_as_its_own_commit(repository: Path) -> None:
     state = State.open(repository)
     state.write({"memory/old.md": b"kept\n"}, why="by hand")
 
-    step = pending(state.snapshot)
+    step = pending_step(state.snapshot)
     assert step is not None
-    state.write(step[1](state.snapshot, now()), why="state: migrate from format 0")
+    state.write(step[1](state.snapshot, utc_now()), why="state: migrate from format 0")
 
-    assert pending(state.snapshot) is None
+    assert pending_step(state.snapshot) is None
     assert state.read("memory/old.md") == b"kept\n"
 
 
@@ -163,9 +164,16 @@ def test_a_held_lock_is_waited_for_and_then_passed(state: State, repository: Pat
         assert state.objects.swap(STATE_REF, tip(repository), commit, "the swap needs no lock")
 
 
+def leave_lock(repository: Path) -> None:
+    """Leave the lock of the state's ref as a git does that was killed a moment ago."""
+    left = repository / ".git" / f"{STATE_REF}.lock"
+    left.touch()
+    age_lock(left)
+
+
 def test_the_lock_file_of_a_killed_git_is_put_aside(state: State, repository: Path) -> None:
     (repository / ".git" / "nexus" / "lock").write_text("4242\n")  # its holder never wiped it
-    (repository / ".git" / f"{STATE_REF}.lock").touch()
+    leave_lock(repository)
 
     state.write({"memory/a.md": b"A"}, why="after the crash")
 
@@ -175,13 +183,21 @@ def test_the_lock_file_of_a_killed_git_is_put_aside(state: State, repository: Pa
 
 def test_a_lock_file_that_may_be_alive_is_not_touched(state: State, repository: Path) -> None:
     left = repository / ".git" / f"{STATE_REF}.lock"
-    left.touch()
 
-    with pytest.raises(Busy) as refused:
+    with left.open("w"), pytest.raises(Busy) as refused:
         state.write({"memory/a.md": b"A"}, why="now")
 
     assert left.exists()
     assert "doctor" in (refused.value.hint or "")
+
+
+def test_the_lock_file_of_a_git_that_died_alone_is_put_aside(state: State, repository: Path) -> None:
+    leave_lock(repository)  # its parent lived on, and wiped its own mark
+
+    state.write({"memory/a.md": b"A"}, why="after the crash")
+
+    assert State.open(repository).read("memory/a.md") == b"A"
+    assert len(list((repository / ".git" / "nexus" / "trash").iterdir())) == 1
 
 
 def test_the_home_repository_is_the_same_store(repository: Path) -> None:

@@ -1,15 +1,15 @@
 """Two clones of a project and the hub between them."""
 
 import contextlib
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gitnexus.app.init import initialise
-from gitnexus.policy.place import mark
-from tests.conftest import Templates, copy_tree, run_git
+from gitnexus.app.init import init_project
+from tests.conftest import Nexus, Templates, copy_tree, name_new_place, run_git
 from tests.sync.two import Clone
 
 
@@ -23,7 +23,7 @@ def hub(tmp_path: Path, repository: Path, templates: Templates) -> Path:
 
 def cloned(hub: Path, name: str) -> Clone:
     run_git(hub.parent, "clone", "-q", str(hub), name)
-    initialise(hub.parent / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
+    init_project(hub.parent / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
     return Clone(hub.parent / name)
 
 
@@ -36,9 +36,7 @@ def _copy(template: Path, root: Path, home: Path, *names: str) -> None:
         copy_tree(template / name, root / name)
         settings = root / name / ".git" / "config"
         settings.write_text(settings.read_text().replace(str(template / "hub.git"), str(root / "hub.git")))
-        old, new = mark(template / name / ".git"), mark(root / name / ".git")
-        for kept in [*home.glob(f"*/{old}.*")]:
-            kept.rename(kept.with_name(new + kept.suffix))
+        name_new_place(template / name, root / name, home)
 
 
 @contextlib.contextmanager
@@ -79,5 +77,35 @@ def bob(hub: Path, ada: Clone, sealed: Path, templates: Templates) -> Clone:
     return Clone(hub.parent / "bob")
 
 
+@pytest.fixture
+def disputed(hub: Path, ada: Clone, bob: Clone, sealed: Path, templates: Templates) -> str:
+    """A run that ada approved and bob denied before they met; both know of it."""
+
+    def make(folder: Path) -> None:
+        _copy(templates.get("ada and bob", _not_there), folder, folder / "home", "ada", "bob")
+        with _home_in(folder):
+            (folder / "run").write_text(_approve_and_deny(Clone(folder / "ada"), Clone(folder / "bob")))
+
+    made = templates.get("disputed", make)
+    for place in (hub, ada.place, bob.place):
+        shutil.rmtree(place)
+    _copy(made, hub.parent, sealed / "nexus", "ada", "bob")
+    return (made / "run").read_text()
+
+
+def _approve_and_deny(ada: Clone, bob: Clone) -> str:
+    """Start a run at ada's, deny its action at bob's and approve it at ada's; return the run."""
+    here, there = Nexus(ada.place), Nexus(bob.place)
+    run = str(json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"])
+    ada.sync()
+    bob.sync()
+    there.ok("deny", run)
+    bob.sync()
+    here.ok("approve", run, "--unseen")
+    ada.sync()
+    bob.sync()
+    return run
+
+
 def _not_there(folder: Path) -> None:
-    raise AssertionError("the fixture ada makes it")
+    raise AssertionError("the fixtures ada and bob make it")

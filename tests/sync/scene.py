@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from gitnexus.app.mergers import mergers
-from gitnexus.app.sync import met
-from gitnexus.backlog.stamps import stamped
-from gitnexus.base.canonical import document, parse
+from gitnexus.backlog.stamps import with_stamps
+from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.git.objects import Content
-from gitnexus.memory.count import counted
+from gitnexus.memory.count import with_next_rev
 from gitnexus.state import Snapshot, State
-from gitnexus.state.format import new_tree
+from gitnexus.state.format import new_state_files
+from gitnexus.sync.merge_table import merger_table
+from gitnexus.sync.sync import merge_states
 from tests.conftest import run_git
 
 NOW = datetime(2026, 2, 1, 12, tzinfo=UTC)
@@ -27,8 +27,8 @@ class Clones:
         run_git(place.parent, "init", "-q", "--bare", str(place))
         self.state = State.open(place, "long")
         self.chance = random.Random(seed)
-        self.table = mergers(self.state.repo, NOW, lambda _: None, adopt=False)
-        first, _ = self.write([], new_tree("project", NOW))
+        self.table = merger_table(self.state.repo, NOW, lambda _: None, adopt=False)
+        first, _ = self.write([], new_state_files("project", NOW))
         self.heads = [first] * 3
         self.tasks: set[str] = set()
         self.deleted: set[str] = set()
@@ -49,7 +49,7 @@ class Clones:
     def meet(self, clone: int, other: int, pushes: bool | None = None) -> None:
         """`clone` takes in what `other` has; then the other goes forward to that, as a push does, or it does not."""
         who = self.state.author
-        change = met(
+        change = merge_states(
             self.state.repo, self.state.objects, who, (self.heads[clone], self.heads[other]), self.table, "x", False
         )
         if change.onto is not None:
@@ -74,16 +74,16 @@ class Clones:
         task = {"id": f"T{number}", "title": f"made {self.count}", "uid": uid, "rev": 1, "status": "pending",
                 "depends": self.chance.sample(ids, min(1, len(ids)))}  # fmt: skip
         self.tasks.add(uid)
-        self.put(clone, {f"backlog/T{number}.json": document(task)})
+        self.put(clone, {f"backlog/T{number}.json": json_document(task)})
 
     def alive(self, clone: int) -> list[str]:
         files = self.snapshot(clone).files("backlog")
-        return [name[:-5] for name, raw in files.items() if "tombstone" not in parse(raw)]
+        return [name[:-5] for name, raw in files.items() if "tombstone" not in parse_json(raw)]
 
     def one(self, clone: int) -> dict[str, Any] | None:
         ids = self.alive(clone)
         path = f"backlog/{self.chance.choice(ids)}.json" if ids else ""
-        return parse(self.snapshot(clone).read(path) or b"") if path else None
+        return parse_json(self.snapshot(clone).read(path) or b"") if path else None
 
     def change(self, clone: int) -> None:
         task = self.one(clone)
@@ -96,10 +96,12 @@ class Clones:
             {"priority": self.chance.choice(["high", "low"])},
         ])  # fmt: skip
         after = {**task, **field, "rev": task["rev"] + 1}
-        self.save(clone, stamped(task, after) if self.chance.random() < 0.8 else after)  # or as an older version does
+        self.save(
+            clone, with_stamps(task, after) if self.chance.random() < 0.8 else after
+        )  # or as an older version does
 
     def save(self, clone: int, task: dict[str, Any]) -> None:
-        self.put(clone, {f"backlog/{task['id']}.json": document(task)})
+        self.put(clone, {f"backlog/{task['id']}.json": json_document(task)})
 
     def delete(self, clone: int) -> None:
         task = self.one(clone)
@@ -138,7 +140,7 @@ class Clones:
         said -= {one for one in said if re.search(rf"{one}\b".encode(), old)}
         said.add(word)
         after = head + b"\n## day 0\n\n" + word.encode() + b"\n" + (b"\n## " + more if more else b"")
-        self.put(clone, {path: counted(before, after)})
+        self.put(clone, {path: with_next_rev(before, after)})
 
     def forget(self, clone: int) -> None:
         names = self.snapshot(clone).names("memory")
@@ -149,8 +151,8 @@ class Clones:
 
     def close(self, clone: int) -> None:
         raw = self.snapshot(clone).read("history.json")
-        history = parse(raw) if raw else {"cycles": [], "schema_version": "1.0"}
+        history = parse_json(raw) if raw else {"cycles": [], "schema_version": "1.0"}
         at = f"2026-02-01T12:00:{self.count:02d}Z"
         self.cycles.add(at)
         done = {"completed_at": at, "branch": "main", "plan": None, "tasks": []}
-        self.put(clone, {"history.json": document({**history, "cycles": [*history["cycles"], done]})})
+        self.put(clone, {"history.json": json_document({**history, "cycles": [*history["cycles"], done]})})

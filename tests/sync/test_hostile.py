@@ -1,18 +1,20 @@
 """A remote that means no good: what it sends is refused or held aside with a sentence, and nothing local is lost."""
 
+import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from gitnexus.base.canonical import document, parse
-from gitnexus.base.clock import now
+from gitnexus.base.canonical import json_document, parse_json
+from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Invalid, NexusError, VerificationFailed
 from gitnexus.git import blob_id
 from gitnexus.policy import approvers as chain
-from gitnexus.policy.signed import FILE, signed
+from gitnexus.policy.signed import FILE, sign_files
 from gitnexus.state import STATE_REF, State
-from gitnexus.state.format import id_of
+from gitnexus.state.format import project_id_of
 from tests.conftest import run_git, trust
 from tests.policy.signing import Key
 from tests.sync.two import Clone
@@ -44,13 +46,13 @@ def test_a_weaker_policy_that_nobody_signed_is_held_aside(ada: Clone, eve: State
 
 
 def _at(eve: State) -> str:
-    return str(parse(eve.read(FILE) or b"")["files"]["policy.md"]["at"])
+    return str(parse_json(eve.read(FILE) or b"")["files"]["policy.md"]["at"])
 
 
 def test_a_policy_signed_by_a_stranger_is_held_aside(ada: Clone, eve: State) -> None:
     signer = Key()
     guarded = {"policy.md": (LAX, blob_id(LAX, "sha1"))}
-    raw = signed(eve.read(FILE), id_of(eve.snapshot) or "", guarded, signer, now())
+    raw = sign_files(eve.read(FILE), project_id_of(eve.snapshot) or "", guarded, signer, utc_now())
     eve.write({"policy.md": LAX, FILE: raw}, why="mischief")
 
     done = ada.sync()
@@ -62,9 +64,9 @@ def test_a_policy_signed_by_a_stranger_is_held_aside(ada: Clone, eve: State) -> 
 def test_a_list_of_approvers_that_a_stranger_began_is_held_aside(ada: Clone, eve: State) -> None:
     before = ada.read("approvers")
     signer = Key()
-    project = id_of(eve.snapshot) or ""
-    mine = chain.founded(project, "Eve", signer, now()).to_bytes()
-    raw = signed(None, project, {"policy.md": (LAX, blob_id(LAX, "sha1"))}, signer, now())
+    project = project_id_of(eve.snapshot) or ""
+    mine = chain.start_chain(project, "Eve", signer, utc_now()).to_bytes()
+    raw = sign_files(None, project, {"policy.md": (LAX, blob_id(LAX, "sha1"))}, signer, utc_now())
     eve.write({"approvers": mine, "policy.md": LAX, FILE: raw}, why="mischief")
 
     done = ada.sync()
@@ -98,11 +100,11 @@ def test_an_old_policy_with_its_true_signature_is_not_brought_out_again(ada: Clo
 
 def test_settings_that_loosen_come_in_without_what_loosens(ada: Clone, eve: State) -> None:
     value = {"memory": {"categories": ["ops"]}, "sandbox": {"level": "L0"}}
-    eve.write({"settings.json": document(value)}, why="mischief")
+    eve.write({"settings.json": json_document(value)}, why="mischief")
 
     done = ada.sync()
 
-    assert parse(ada.read("settings.json") or b"") == {"memory": {"categories": ["ops"]}}
+    assert parse_json(ada.read("settings.json") or b"") == {"memory": {"categories": ["ops"]}}
     assert done.held == {"settings.json": "what it would loosen is left out: nobody signed it"}
 
 
@@ -160,24 +162,26 @@ def refused(ada: Clone, kind: type[NexusError], words: str) -> NexusError:
 def test_a_file_of_up_to_a_gigabyte_is_refused_by_its_size_alone(
     ada: Clone, eve: State, hub: Path, mebibytes: int
 ) -> None:
-    with subprocess.Popen(
-        ["git", "hash-object", "-w", "--stdin"], cwd=hub, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as made:
-        assert made.stdin is not None and made.stdout is not None
-        for _ in range(mebibytes):
-            made.stdin.write(bytes(2**20))
-        made.stdin.close()
-        blob = made.stdout.read().decode().strip()
-    tree_with(hub, run_git(hub, "ls-tree", STATE_REF) + f"100644 blob {blob}\tlarge\n")
+    add_large_file(hub, (bytes(2**20) for _ in range(mebibytes)))
 
     refused(ada, Invalid, f"holds a file of {mebibytes} MiB")
 
 
-def test_more_bytes_than_a_clone_wants_end_the_fetch(ada: Clone, eve: State, hub: Path) -> None:
-    import os
+def add_large_file(hub: Path, pieces: Iterable[bytes]) -> None:
+    """Add a file to the state on the server with git alone: our own writers search every byte for secrets."""
+    with subprocess.Popen(
+        ["git", "hash-object", "-w", "--stdin"], cwd=hub, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as made:
+        assert made.stdin is not None and made.stdout is not None
+        made.stdin.writelines(pieces)
+        made.stdin.close()
+        blob = made.stdout.read().decode().strip()
+    tree_with(hub, run_git(hub, "ls-tree", STATE_REF) + f"100644 blob {blob}\tlarge\n")
 
+
+def test_more_bytes_than_a_clone_wants_end_the_fetch(ada: Clone, eve: State, hub: Path) -> None:
     run_git(ada.place, "config", "nexus.syncMaxBytes", "1m")
-    eve.write({"memory/noise.md": os.urandom(11 * 2**20)}, why="mischief")
+    add_large_file(hub, [os.urandom(11 * 2**20)])
 
     refused(ada, NexusError, "more than 1 MiB|holds a file of 11 MiB")
     assert list((ada.place / ".git/objects/pack").glob("tmp_*")) == []
@@ -188,8 +192,6 @@ def test_more_bytes_than_a_clone_wants_end_the_fetch(ada: Clone, eve: State, hub
 def test_few_large_files_are_bounded_as_one_is_and_leave_nothing_on_the_disk(
     ada: Clone, eve: State, hub: Path, files: int, mebibytes: int
 ) -> None:
-    import os
-
     run_git(ada.place, "config", "nexus.syncMaxBytes", "20m")
     eve.write({f"memory/{n}.md": os.urandom(mebibytes * 2**20) for n in range(files)}, why="mischief")
 
@@ -225,8 +227,8 @@ def test_a_state_that_is_deleted_there_is_told_and_put_back_when_that_is_said(
 
 
 def test_another_project_in_the_same_history_is_refused(ada: Clone, eve: State) -> None:
-    form = parse(eve.read("format.json") or b"")
-    eve.write({"format.json": document({**form, "id": "0" * 16})}, why="mischief")
+    form = parse_json(eve.read("format.json") or b"")
+    eve.write({"format.json": json_document({**form, "id": "0" * 16})}, why="mischief")
 
     refused(ada, VerificationFailed, "is of another project")
 

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.app.approver import add, candidate, listed
-from gitnexus.app.bundle import applied, created
-from gitnexus.app.init import initialise
-from gitnexus.app.keepers import open_state
+from gitnexus.app.init import init_project
 from gitnexus.base.errors import Conflict, Failed, Invalid, NotFound
+from gitnexus.events.checkpoint import write_checkpoint
+from gitnexus.events.log import RunLog
+from gitnexus.events.model import definition_hash
 from gitnexus.git import exchange
-from gitnexus.state import STATE_REF
+from gitnexus.policy.approver_changes import add_approver, list_approvers, read_candidate_key
+from gitnexus.projects.open_state import open_state
+from gitnexus.state import STATE_REF, State
+from gitnexus.sync.bundle import apply_bundle, create_bundle
 from tests.conftest import Nexus, run_git, trust
 from tests.sync.conftest import cloned
 from tests.sync.two import Clone
@@ -94,7 +97,7 @@ def test_a_text_that_both_changed_is_kept_twice_and_the_doctor_names_it(ada: Clo
 
 def test_who_is_second_fetches_again_and_loses_nothing(ada: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     bob.add(1, "of bob")
-    pushed = exchange.pushed
+    pushed = exchange.push_ref_updates
     raced = []
 
     def slow(*given: object, **more: object) -> object:
@@ -104,7 +107,7 @@ def test_who_is_second_fetches_again_and_loses_nothing(ada: Clone, bob: Clone, m
             ada.sync()
         return pushed(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("gitnexus.app.sync.pushed", slow)
+    monkeypatch.setattr("gitnexus.sync.sync.push_ref_updates", slow)
 
     done = bob.sync()
 
@@ -152,7 +155,7 @@ def test_two_remotes_and_a_fork_whose_upstream_is_only_read(ada: Clone, hub: Pat
     run_git(tmp_path, "clone", "-q", "fork.git", "eve")
     run_git(tmp_path / "eve", "remote", "add", "upstream", str(hub))
     run_git(tmp_path / "eve", "config", "remote.upstream.nexusSync", "pull")
-    initialise(tmp_path / "eve", name=None, aliases=(), with_hooks=False, local=False).nexus.close()
+    init_project(tmp_path / "eve", name=None, aliases=(), with_hooks=False, local=False).nexus.close()
     eve = Clone(tmp_path / "eve")
     ada.add(1, "upstream")
     ada.sync()
@@ -172,7 +175,7 @@ def test_a_shallow_and_a_partial_clone_take_part(ada: Clone, hub: Path, tmp_path
     ada.sync()
     for name, how in (("shallow", "--depth=1"), ("partial", "--filter=blob:none")):
         run_git(tmp_path, "clone", "-q", how, f"file://{hub}", name)
-        initialise(tmp_path / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
+        init_project(tmp_path / name, name=None, aliases=(), with_hooks=False, local=False).nexus.close()
     shallow, partial = Clone(tmp_path / "shallow"), Clone(tmp_path / "partial")
     shallow.add(2, "shallow")
     partial.add(2, "partial")
@@ -200,7 +203,7 @@ def test_states_that_began_apart_are_refused_until_one_is_adopted(ada: Clone, hu
     ada.add(1, "of ada")
     ada.sync()
     run_git(tmp_path, "init", "-q", "zoe")
-    initialise(tmp_path / "zoe", name=None, aliases=(), with_hooks=False, local=False).nexus.close()
+    init_project(tmp_path / "zoe", name=None, aliases=(), with_hooks=False, local=False).nexus.close()
     zoe = Clone(tmp_path / "zoe")
     zoe.add(1, "of zoe")
     before = zoe.tip
@@ -237,7 +240,7 @@ def test_a_remote_that_is_not_there_is_named(ada: Clone) -> None:
     with pytest.raises(NotFound, match="no remote 'nobody'"):
         ada.sync("nobody")
     run_git(ada.place, "remote", "add", "far", "/nowhere/at/all.git")
-    with pytest.raises(exchange.Unreachable, match="far cannot be asked"):
+    with pytest.raises(exchange.RemoteUnreachable, match="far cannot be asked"):
         ada.sync("far")
 
 
@@ -257,11 +260,19 @@ def test_a_push_syncs_where_that_was_asked_for_and_goes_on_where_it_fails(ada: C
     assert "pre-push" in nexus.ok("hooks", "uninstall")
 
 
+def begin_log(clone: Clone, run: str) -> None:
+    """Put a log of one event on the ref of a run."""
+    log = RunLog(clone.place / ".git" / "elsewhere" / run)
+    log.append("workflow.started", "user", {"run": run, "definition": definition_hash({}), "agent": "command"})
+    state = State.open(clone.place)
+    write_checkpoint(log, {}, state.objects, state.author)
+    state.close()
+
+
 def folded(clone: Clone, *runs: str) -> None:
     """Put logs into the archive of their month, each with a ref before it that is gone now."""
-    blob = run_git(clone.place, "hash-object", "-w", "--stdin", stdin=clone.place.name).strip()
-    log = run_git(clone.place, "mktree", stdin=f"100644 blob {blob}\thead.json\n").strip()
-    rows = "".join(f"040000 tree {log}\t{run}\n" for run in runs)
+    trees = {run: run_git(clone.place, "rev-parse", f"refs/nexus/runs/{run}^{{tree}}").strip() for run in runs}
+    rows = "".join(f"040000 tree {tree}\t{run}\n" for run, tree in trees.items())
     tree = run_git(clone.place, "mktree", stdin=rows).strip()
     refs = [run_git(clone.place, "for-each-ref", "--format=%(objectname)", f"refs/nexus/runs/{run}") for run in runs]
     parents = [word for oid in refs if oid for word in ("-p", oid.strip())]
@@ -276,7 +287,7 @@ def test_archives_of_both_become_one_and_a_log_that_is_in_it_goes_from_the_remot
 ) -> None:
     one, two = "261116-1503-k7fb", "261116-1504-k7fc"
     for clone, run in ((ada, one), (bob, two)):
-        run_git(clone.place, "update-ref", f"refs/nexus/runs/{run}", "HEAD")
+        begin_log(clone, run)
         clone.sync()
     assert len(run_git(hub, "for-each-ref", "refs/nexus/runs").splitlines()) == 2
     folded(ada, one)
@@ -322,19 +333,19 @@ def test_a_file_that_is_no_bundle_or_lacks_its_basis_is_refused(ada: Clone, bob:
     here, there = open_state(ada.place), open_state(bob.place)
     file = tmp_path / "some.bundle"
     with pytest.raises(NotFound, match="there is no file"):
-        applied(there, file, dry_run=False, adopt=False)
+        apply_bundle(there, file, dry_run=False, adopt=False)
     file.write_text("rubbish")
     with pytest.raises(Invalid, match="cannot be used here"):
-        applied(there, file, dry_run=False, adopt=False)
+        apply_bundle(there, file, dry_run=False, adopt=False)
     ada.add(1, "one")
     ada.sync()
     ada.add(2, "two")
-    created(here, file, branches=False, basis="origin")
+    create_bundle(here, file, branches=False, basis="origin")
     with pytest.raises(Invalid, match="cannot be used here"):
-        applied(there, file, dry_run=False, adopt=False)
+        apply_bundle(there, file, dry_run=False, adopt=False)
 
     bob.sync()
-    applied(there, file, dry_run=False, adopt=False)
+    apply_bundle(there, file, dry_run=False, adopt=False)
 
     assert bob.task(2)["title"] == "two"
     here.close()
@@ -378,7 +389,7 @@ def test_approvers_that_both_sides_added_are_all_there_and_signed(ada: Clone, bo
     for clone, letter, name in ((ada, "B", "Kim"), (bob, "C", "Lou")):
         key = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + letter * 43 + "=")[:80]
         state = open_state(clone.place)
-        add(state, candidate(clone.place, key, name))
+        add_approver(state, read_candidate_key(clone.place, key, name))
         state.close()
     ada.sync()
 
@@ -387,5 +398,48 @@ def test_approvers_that_both_sides_added_are_all_there_and_signed(ada: Clone, bo
 
     for clone in (ada, bob):
         state = open_state(clone.place)
-        assert sorted(one.name for one in listed(state).approvers.active) == ["Kim", "Lou", "Test Person"]
+        assert sorted(one.name for one in list_approvers(state).approvers.active) == ["Kim", "Lou", "Test Person"]
         state.close()
+
+
+def test_a_dependency_from_another_project_follows_a_task_that_a_sync_renumbered(
+    ada: Clone, bob: Clone, nexus: Nexus, tmp_path: Path
+) -> None:
+    run_git(tmp_path, "init", "-q", "app")
+    app = tmp_path / "app"
+    assert nexus("init", "--no-hooks", "--name", "app", place=app).returncode == 0
+    assert nexus("register", str(bob.place), "--name", "bobs", place=app).returncode == 0
+    assert nexus("grant", "app", "bobs", "--permission", "execute", place=app).returncode == 0
+    ada.add(1, "of ada")
+    ada.sync()
+    bob.add(1, "of bob")
+    assert nexus("task", "add", "waits", "--depends", "bobs:T1", place=app).returncode == 0
+
+    bob.sync()
+    assert nexus("task", "complete", "bobs:T1", place=app).returncode == 0
+
+    done = json.loads(nexus("deps", "T1", "--json", place=app).stdout)
+    assert [(one["ref"], one["title"], one["status"]) for one in done["dependencies"]] == [
+        ("bobs:T2", "of bob", "pending")
+    ]
+    assert done["blocked"]
+
+
+def test_a_rule_that_was_added_after_the_policy_was_signed_is_not_taken_for_an_old_version(
+    ada: Clone, bob: Clone
+) -> None:
+    here, there = Nexus(ada.place), Nexus(bob.place)
+    here.ok("policy", "add", "deny", "--", "first")
+    there.ok("policy", "add", "deny", "--", "other")
+    for clone in (ada, bob, ada):
+        clone.sync()
+    trust(ada.place)
+    here.ok("policy", "add", "deny", "--", "second")
+    there.ok("task", "add", "beside")
+
+    for clone in (ada, bob, ada):
+        clone.sync()
+
+    for clone in (ada, bob):
+        assert all(word in (clone.read("policy.md") or b"") for word in (b'"first"', b'"other"', b'"second"'))
+    assert ada.tree == bob.tree

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from gitnexus.app import open_nexus
-from gitnexus.app.keepers import open_state
-from gitnexus.app.sync import Asked, Synced, synced
-from gitnexus.app.wire import wire_to
-from gitnexus.base.canonical import document, parse
+from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.git import config
+from gitnexus.projects.open_state import open_state
 from gitnexus.state import STATE_REF
+from gitnexus.sync.remote import resolve_remote
+from gitnexus.sync.sync import SyncOptions, SyncResult, sync_with_remote
 from tests.conftest import run_git
 
 
@@ -19,11 +19,11 @@ class Clone:
     def __init__(self, place: Path) -> None:
         self.place = place
 
-    def sync(self, remote: str | None = None, **asked: Any) -> Synced:
-        config.rows_of.cache_clear()  # a test has changed it with plain git
+    def sync(self, remote: str | None = None, **asked: Any) -> SyncResult:
+        config.config_rows.cache_clear()  # a test has changed it with plain git
         nexus = open_nexus(self.place)
         try:
-            return synced(nexus.state, wire_to(nexus.state, remote), Asked(**asked))
+            return sync_with_remote(nexus.state, resolve_remote(nexus.state, remote), SyncOptions(**asked))
         finally:
             nexus.close()
 
@@ -41,10 +41,10 @@ class Clone:
 
     def add(self, number: int, title: str, **fields: Any) -> None:
         task = {"id": f"T{number}", "title": title, "uid": f"uid of {title}", "rev": 1, "status": "pending", **fields}
-        self.write({f"backlog/T{number}.json": document(task)})
+        self.write({f"backlog/T{number}.json": json_document(task)})
 
     def task(self, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = parse(self.read(f"backlog/T{number}.json") or b"{}")
+        found: dict[str, Any] = parse_json(self.read(f"backlog/T{number}.json") or b"{}")
         return found
 
     @property

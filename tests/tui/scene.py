@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -27,24 +27,26 @@ class Person:
 
     async def asks(self, text: str) -> None:
         """Type a text and send it."""
-        self.app.box.fill(text)
+        self.app.box.fill_input(text)
         await self.pilot.press("enter")
 
     async def sees(self, words: str) -> str:
         """Wait until the screen tells something, and return all it tells."""
-        await self._until(lambda: words in self.stream.text(), words)
+        await self.waits_until(lambda: words in self.stream.text(), words)
         return self.stream.text()
 
     async def card(self, kind: str) -> ChatCard:
         """Wait for a card of a kind that waits, and return it."""
-        await self._until(lambda: any(card.kind == kind and card.waits for card in self.stream.cards()), f"a {kind}")
+        await self.waits_until(
+            lambda: any(card.kind == kind and card.waits for card in self.stream.cards()), f"a {kind}"
+        )
         return next(card for card in reversed(self.stream.cards()) if card.kind == kind and card.waits)
 
     async def answers(self, kind: str, letter: str, said: str = "", *, unfold: bool = False) -> ChatCard:
         """Go to a card of a kind, look at it, all of it with `unfold`, and press a key; type what that asks for."""
         card = await self.card(kind)
-        self.app._to_cards()
-        self.app._look_at(card.id)
+        self.app._focus_cards()
+        self.app._look_at_card(card.id)
         await self.pilot.pause()
         await asyncio.sleep(max(SEEN, QUIET) + 0.02)
         if unfold:
@@ -55,11 +57,22 @@ class Person:
         await asyncio.sleep(QUIET * 1.5)
         await self.pilot.pause()
         if said:
-            self.app.box.fill(said)
+            self.app.box.fill_input(said)
             await self.pilot.press("enter")
         return card
 
-    async def _until(self, holds: Callable[[], bool], what: str) -> None:
+    @contextlib.contextmanager
+    def quick_typing(self) -> Iterator[None]:
+        """Have all keys come at one moment, however slow the machine is."""
+        clock, now = self.app._clock, self.app._clock()
+        self.app._clock = lambda: now
+        try:
+            yield
+        finally:
+            self.app._clock = clock
+
+    async def waits_until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something holds; fail with what the screen tells."""
         deadline = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < deadline, f"never saw {what!r} in:\n{self.stream.text()}"
@@ -73,5 +86,5 @@ async def opened(place: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterator
     app = ChatApp(lambda: Chat(open_nexus(place), place))
     async with app.run_test(size=size) as pilot:
         person = Person(app, pilot)
-        await person._until(lambda: app.ready, "an open project")
+        await person.waits_until(lambda: app.ready, "an open project")
         yield person

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitnexus.tui.hands import Done
+from gitnexus.tui.subprocesses import FinishedCommand
 
 RESUME = ("resume", "r1", "--json")
 
@@ -10,17 +10,17 @@ RESUME = ("resume", "r1", "--json")
 @pytest.mark.parametrize(
     ("done", "told"),
     [
-        (Done(RESUME, 0, "", "│ an agent says: error: all is lost"), ""),
-        (Done(RESUME, 130, "", "│ ┌ patch a9 of you\nerror: interrupted"), ""),
-        (Done(RESUME, 1, "", "│ ┌ patch a9 of you\n│ error: all is lost"), "resume ended with 1"),
-        (Done(RESUME, 99, "", "│ said\nerror: the disk is full"), "the disk is full"),
+        (FinishedCommand(RESUME, 0, "", "│ an agent says: error: all is lost"), ""),
+        (FinishedCommand(RESUME, 130, "", "│ ┌ patch a9 of you\nerror: interrupted"), ""),
+        (FinishedCommand(RESUME, 1, "", "│ ┌ patch a9 of you\n│ error: all is lost"), "resume ended with 1"),
+        (FinishedCommand(RESUME, 99, "", "│ said\nerror: the disk is full"), "the disk is full"),
         (
-            Done(RESUME, 7, "{}", "", {"error": {"message": "busy", "fix": "git nexus runs"}}),
+            FinishedCommand(RESUME, 7, "{}", "", {"error": {"message": "busy", "fix": "git nexus runs"}}),
             "busy (try: git nexus runs)",
         ),
-        (Done(("diff", "r1"), 4, "", "error: there is no run r1"), "there is no run r1"),
-        (Done(("diff", "r1"), 4, "", ""), "it ended with 4"),
+        (FinishedCommand(("diff", "r1"), 4, "", "error: there is no run r1"), "there is no run r1"),
+        (FinishedCommand(("diff", "r1"), 4, "", ""), "it ended with 4"),
     ],
 )
-def test_a_failure_is_told_in_our_own_words(done: Done, told: str) -> None:
+def test_a_failure_is_told_in_our_own_words(done: FinishedCommand, told: str) -> None:
     assert done.failure == told

@@ -1,10 +1,10 @@
 """Completion and history, without a screen."""
 
-from gitnexus.tui.completing import Offer, Sources, offers
-from gitnexus.tui.history import MOST, History
+from gitnexus.tui.completing import CompletionOffer, CompletionSources, find_completions
+from gitnexus.tui.history import MOST, InputHistory
 
 FILES = ("docs/chat.md", "gitnexus/chat.py", "gitnexus/tui/chat.py", "readme.txt")
-SOURCES = Sources(
+SOURCES = CompletionSources(
     files=lambda: FILES,
     tasks=lambda project: [(f"{project}:T1", "first"), (f"{project}:T12", "twelfth"), (f"{project}:T2", "second")],
     runs=lambda: [("261117-0001-aaaa", "tidy"), ("261117-0002-bbbb", "fix")],
@@ -13,7 +13,7 @@ SOURCES = Sources(
 
 
 def texts(text: str, cursor: int | None = None) -> list[str]:
-    return [one.text for one in offers(text, len(text) if cursor is None else cursor, SOURCES)]
+    return [one.text for one in find_completions(text, len(text) if cursor is None else cursor, SOURCES)]
 
 
 def test_slash_commands_and_workflows_complete_at_the_beginning_alone() -> None:
@@ -24,7 +24,7 @@ def test_slash_commands_and_workflows_complete_at_the_beginning_alone() -> None:
 def test_files_complete_after_an_at_by_beginning_then_by_name_then_by_any_part() -> None:
     assert texts("look at @read") == ["@readme.txt"]
     assert texts("@chat") == ["@docs/chat.md", "@gitnexus/chat.py", "@gitnexus/tui/chat.py"]
-    assert offers("see @tui", 8, SOURCES) == [Offer("@gitnexus/tui/chat.py", "file", 4)]
+    assert find_completions("see @tui", 8, SOURCES) == [CompletionOffer("@gitnexus/tui/chat.py", "file", 4)]
 
 
 def test_tasks_complete_after_the_name_of_their_project() -> None:
@@ -44,19 +44,19 @@ def test_only_the_word_before_the_cursor_counts() -> None:
 
 
 def test_the_arrows_walk_through_what_was_typed_and_back_to_the_draft() -> None:
-    history = History.of(("one", "two"))
+    history = InputHistory.of(("one", "two"))
 
-    history, second = history.earlier("half a")
-    history, first = history.earlier("two")
-    history, nothing = history.earlier("one")
-    history, again = history.later()
-    history, draft = history.later()
-    history, end = history.later()
+    history, second = history.step_back("half a")
+    history, first = history.step_back("two")
+    history, nothing = history.step_back("one")
+    history, again = history.step_forward()
+    history, draft = history.step_forward()
+    history, end = history.step_forward()
 
     assert (second, first, nothing, again, draft, end) == ("two", "one", None, "two", "half a", None)
 
 
 def test_the_history_is_bounded_and_holds_a_repetition_once() -> None:
-    history = History.of(tuple(map(str, range(MOST)))).added("x").added("x")
+    history = InputHistory.of(tuple(map(str, range(MOST)))).added("x").added("x")
 
     assert (len(history.past), history.past[0], history.past[-2:]) == (MOST, "1", (str(MOST - 1), "x"))

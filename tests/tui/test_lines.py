@@ -15,8 +15,8 @@ import pytest
 
 from gitnexus.app import open_nexus
 from gitnexus.tui.chat import Chat
-from gitnexus.tui.lines import Lines
-from gitnexus.tui.model import Entry, Update
+from gitnexus.tui.lines import PlainChat
+from gitnexus.tui.model import ChatEntry, Update
 from tests.conftest import Nexus, run_git
 from tests.runs.live import ASKED, listed
 from tests.tui import sample
@@ -27,7 +27,7 @@ def told(place: Path, *lines: str, chat: Chat | None = None) -> str:
     """Return what the plain face prints for some lines."""
     talk, out = chat or Chat(open_nexus(place), place), io.StringIO()
     try:
-        Lines(talk, out, live=False).talk(iter(lines))
+        PlainChat(talk, out, live=False).talk_until_end(iter(lines))
     finally:
         talk.close()
     return out.getvalue()
@@ -91,7 +91,7 @@ def test_enter_alone_answers_nothing_and_a_reason_is_asked_for(project: Path) ->
 
     def note(card_id: str, letter: str, said: str = "", *, digest: str = "") -> list[Update]:
         answers.append((letter, said))
-        return [Entry("nexus", "noted")]
+        return [ChatEntry("nexus", "noted")]
 
     chat.answered = note  # type: ignore[method-assign]
     chat.put(sample.patch())
@@ -109,7 +109,7 @@ def test_what_was_pasted_approves_nothing_also_as_a_command(project: Path) -> No
     updates = chat.typed("/approve y", pasted=True)
 
     chat.close()
-    assert [one.text for one in updates if isinstance(one, Entry) and one.speaker == "error"] == [
+    assert [one.text for one in updates if isinstance(one, ChatEntry) and one.speaker == "error"] == [
         "a paste approves nothing (type it, or go to the card with Tab and press its key)"
     ]
     assert chat.cards[sample.patch().id].waits
@@ -122,8 +122,8 @@ def test_a_card_that_changed_since_it_was_seen_is_not_answered(project: Path) ->
     updates = chat.answered(sample.patch().id, "y", digest="sha256:" + "f" * 64)
 
     chat.close()
-    assert "has changed since" in "".join(one.text for one in updates if isinstance(one, Entry))
-    assert chat.hands.jobs == []
+    assert "has changed since" in "".join(one.text for one in updates if isinstance(one, ChatEntry))
+    assert chat.commands.jobs == []
 
 
 def test_the_conversation_is_exported_to_a_new_file_only(project: Path) -> None:
@@ -220,4 +220,4 @@ def test_what_a_run_cost_stands_in_the_status(project: Path) -> None:
     chat.look()
     chat.close()
 
-    assert (chat.standing().cost, chat.standing().run) == ("$0.12", "261117-0001-cost")
+    assert (chat.status().cost, chat.status().run) == ("$0.12", "261117-0001-cost")

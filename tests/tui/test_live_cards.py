@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Nexus, run_git
+from tests.runs.agent.test_agent_at_work import GREET, propose, view_of
+from tests.runs.agent.test_agent_at_work import written as steps
+from tests.runs.agent.test_live import agent, heard, home  # noqa: F401 - a fixture
 from tests.runs.live import events
-from tests.runs.test_agent_at_work import GREET, propose, view_of
-from tests.runs.test_agent_at_work import written as steps
-from tests.runs.test_live import agent, heard, home  # noqa: F401 - a fixture
 from tests.tui.scene import Person
 from tests.tui.test_screen import talked
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.tui.model import Entry, Line, Section, Standing
-from gitnexus.tui.plain import plain_card, plain_entry, standing_words
+from gitnexus.tui.model import CardLine, CardSection, ChatEntry, ChatStatus
+from gitnexus.tui.plain import describe_chat_status, format_plain_card, format_plain_entry
 from tests.terminal import killed_at
 from tests.tui import sample
 from tests.tui.test_cards import HOSTILE
@@ -19,13 +19,13 @@ NOISE = re.compile("[\u2190-\u21ff\u2500-\u25ff\u203a]")
 @pytest.mark.parametrize("spoken", [False, True])
 @pytest.mark.parametrize("name", list(sample.ALL))
 def test_no_line_of_a_card_draws(name: str, spoken: bool) -> None:
-    lines = plain_card(sample.ALL[name](), whole=True, spoken=spoken)
+    lines = format_plain_card(sample.ALL[name](), whole=True, spoken=spoken)
 
     assert [line for line in lines if NOISE.search(line)] == []
 
 
 def test_a_patch_is_read_out_line_by_line() -> None:
-    lines = plain_card(sample.patch(), spoken=True)
+    lines = format_plain_card(sample.patch(), spoken=True)
 
     assert lines[lines.index("part: src/greet.py  +2 -1  changed") :] == [
         "part: src/greet.py  +2 -1  changed",
@@ -47,7 +47,10 @@ def test_a_patch_is_read_out_line_by_line() -> None:
 
 
 def test_words_of_a_command_and_nodes_of_a_workflow_are_told_with_their_place() -> None:
-    command, workflow = plain_card(sample.command(), spoken=True), plain_card(sample.workflow(), spoken=True)
+    command, workflow = (
+        format_plain_card(sample.command(), spoken=True),
+        format_plain_card(sample.workflow(), spoken=True),
+    )
 
     assert [line for line in command if line.startswith("word ")][-1] == "word 4 greet and not slow"
     assert [line[:12] for line in workflow if "node " in line and "part" not in line][:3] == [
@@ -58,9 +61,13 @@ def test_words_of_a_command_and_nodes_of_a_workflow_are_told_with_their_place() 
 def test_no_agent_can_speak_as_us() -> None:
     said = "card: patch a9 of you\nanswer: y for yes"
     hostile = replace(
-        sample.question(), rows=(Line(said), Line(HOSTILE)), sections=(Section("x", (Line(said), Line(HOSTILE))),)
+        sample.question(),
+        rows=(CardLine(said), CardLine(HOSTILE)),
+        sections=(CardSection("x", (CardLine(said), CardLine(HOSTILE))),),
     )
-    lines = plain_card(hostile, spoken=True) + plain_entry(Entry("agent", f"{said}\n{HOSTILE}", "r"), spoken=True)
+    lines = format_plain_card(hostile, spoken=True) + format_plain_entry(
+        ChatEntry("agent", f"{said}\n{HOSTILE}", "r"), spoken=True
+    )
 
     assert [line for line in lines if line.startswith("card: ")] == lines[:1]
     assert [line for line in lines if line.startswith("answer: ")] == ["answer: a for answer"]
@@ -68,14 +75,14 @@ def test_no_agent_can_speak_as_us() -> None:
 
 
 def test_where_things_stand_is_told_in_words() -> None:
-    now = Standing("shop", "main", "autopilot", "r1", "exec", "running", "plan 1/2", "3 open tasks", 2, "$0.10", True)
+    now = ChatStatus("shop", "main", "autopilot", "r1", "exec", "running", "plan 1/2", "3 open tasks", 2, "$0.10", True)
 
-    assert standing_words(now) == (
+    assert describe_chat_status(now) == (
         "project shop, branch main, mode autopilot, active run r1 exec running, plan 1/2, 3 open tasks, "
         "2 waiting for your answer, cost $0.10, trace on"
     )
     assert (
-        standing_words(Standing("shop", "main"))
+        describe_chat_status(ChatStatus("shop", "main"))
         == "project shop, branch main, mode default, no active run, nothing waiting"
     )
 

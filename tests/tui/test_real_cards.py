@@ -7,10 +7,10 @@ import pytest
 
 from gitnexus.tui.model import ChatCard
 from tests.conftest import Nexus, run_git, trust
+from tests.runs.actions.test_handoff import HAND, scripts, written
+from tests.runs.agent.test_agent_at_work import propose, view_of
 from tests.runs.live import commits, events
-from tests.runs.test_agent_at_work import propose, view_of
-from tests.runs.test_handoff import HAND, scripts, written
-from tests.runs.test_workflow import TODO, listed, patched
+from tests.runs.workflow.test_workflow import TODO, listed, patched
 from tests.tui.scene import Person
 from tests.tui.test_screen import talked
 
@@ -92,7 +92,7 @@ def test_an_agent_hands_over_asks_and_has_tests_run(project: Path) -> None:
         handoff = await person.answers("handoff", "y")
         question = await person.answers("question", "a", "green")
         command = await person.answers("command", "y", "approve")  # it is risky: a word besides the key
-        await person._until(lambda: any(card.kind == "tests" for card in person.stream.cards()), "tests")
+        await person.waits_until(lambda: any(card.kind == "tests" for card in person.stream.cards()), "tests")
         tests = next(card for card in person.stream.cards() if card.kind == "tests")
         await person.answers("patch", "y", unfold=True)
         await person.sees("is completed, 1 commit")

@@ -11,7 +11,7 @@ from textual import events
 from gitnexus.base.errors import NotFound
 from gitnexus.tui.chat import Chat
 from gitnexus.tui.guard import QUIET, SEEN
-from gitnexus.tui.model import ChatCard, Entry, Update
+from gitnexus.tui.model import ChatCard, ChatEntry, Update
 from gitnexus.tui.screen import ChatApp
 from tests.conftest import Nexus, run_git
 from tests.runs.live import listed
@@ -69,11 +69,12 @@ def test_enter_a_paste_and_quick_keys_answer_nothing_and_one_key_does(project: P
         person.app.post_message(events.Paste("y"))
         await asyncio.sleep(QUIET * 1.5)
         stages.append(list(found))
-        await person.pilot.press("y", "y")
+        with person.quick_typing():
+            await person.pilot.press("y", "y")
         await asyncio.sleep(QUIET * 2)
         stages.append(list(found))
         await person.pilot.press("a")
-        await asyncio.sleep(QUIET * 2)
+        await person.waits_until(lambda: bool(found), "an answer")
         return [*stages, found]
 
     assert talked(project, talk) == [[], [], [], [(f"{sample.RUN} a2", "a", "")]]
@@ -87,7 +88,7 @@ def test_a_risky_yes_needs_a_typed_word_which_cannot_be_pasted(project: Path) ->
             await person.pilot.press("y")
             await asyncio.sleep(QUIET * 2)
             if typed:
-                person.app.box.fill("approve")
+                person.app.box.fill_input("approve")
             else:
                 person.app.box.post_message(events.Paste("approve"))
                 await person.pilot.pause()
@@ -107,13 +108,13 @@ def test_the_input_completes_walks_back_and_takes_several_lines(project: Path) -
     async def talk(person: Person) -> list[str]:
         box, seen = person.app.box, []
         await person.pilot.press(*"/trac")
-        await person._until(lambda: bool(box.offers), "offers")
+        await person.waits_until(lambda: bool(box.offers), "offers")
         await person.pilot.press("tab", *"on", "enter")
         await person.sees("the trace is on")
         await person.pilot.press("up")
         seen.append(box.text)
-        box.fill("see @read")
-        await person._until(lambda: bool(box.offers), "files")
+        box.fill_input("see @read")
+        await person.waits_until(lambda: bool(box.offers), "files")
         await person.pilot.press("tab", "ctrl+j", "x")
         return [*seen, box.text]
 
@@ -123,13 +124,15 @@ def test_the_input_completes_walks_back_and_takes_several_lines(project: Path) -
 def test_many_lines_resize_and_fold_without_losing_their_place(project: Path) -> None:
     async def talk(person: Person) -> list[object]:
         stream = person.stream
-        stream.add([Entry("agent", f"line {n} " + "x" * 60, "r") for n in range(300)])
-        await person._until(lambda: stream.scroll_offset.y == stream.max_scroll_y > 280, "the end")
+        stream.add([ChatEntry("agent", f"line {n} " + "x" * 60, "r") for n in range(300)])
+        await person.waits_until(lambda: stream.scroll_offset.y == stream.max_scroll_y > 280, "the end")
         await person.pilot.resize_terminal(40, 12)
-        await person._until(lambda: stream.scroll_offset.y == stream.max_scroll_y > 580, "the end on a narrow screen")
+        await person.waits_until(
+            lambda: stream.scroll_offset.y == stream.max_scroll_y > 580, "the end on a narrow screen"
+        )
         stream.scroll_to(y=10, animate=False)
-        await person._until(lambda: stream.scroll_offset.y == 10, "the beginning")
-        stream.add([Entry("agent", "more", "r")])
+        await person.waits_until(lambda: stream.scroll_offset.y == 10, "the beginning")
+        stream.add([ChatEntry("agent", "more", "r")])
         await person.pilot.pause()
         return [stream.scroll_offset.y]
 
@@ -138,7 +141,7 @@ def test_many_lines_resize_and_fold_without_losing_their_place(project: Path) ->
 
 def test_what_an_agent_says_reaches_the_terminal_without_escapes(project: Path) -> None:
     async def talk(person: Person) -> str:
-        person.stream.add([Entry("agent", "\x1b[2J\x1b]0;owned\x07[bold]no markup[/bold]", "r")])
+        person.stream.add([ChatEntry("agent", "\x1b[2J\x1b]0;owned\x07[bold]no markup[/bold]", "r")])
         await person.pilot.pause()
         strips = [person.stream.render_line(y) for y in range(person.stream.size.height)]
         return "".join(segment.text for strip in strips for segment in strip)
@@ -197,7 +200,7 @@ def test_a_scope_that_is_widened_lets_the_like_through_without_a_card(project: P
         await person.answers("patch", "p")
         await person.sees("is completed, 1 commit")
         await person.asks("/run -- sh -c 'echo two >> readme.txt'")
-        await person._until(lambda: person.stream.text().count("is completed, 1 commit") == 2, "both")
+        await person.waits_until(lambda: person.stream.text().count("is completed, 1 commit") == 2, "both")
         return person.stream.text()
 
     assert "the policy says allow to a1" in talked(project, talk)
@@ -243,7 +246,7 @@ def person_resumes(project: Path, run: str) -> str:
         await person.sees(f"{run} is stopped")
         await person.asks(f"/resume {run}")
         await person.sees("attempt 2")
-        status = person.app.chat.standing().status
+        status = person.app.chat.status().status
         await person.pilot.press("ctrl+c")
         await person.sees("is told to stop")
         return status
@@ -259,8 +262,8 @@ def test_a_run_of_elsewhere_shows_up_and_nothing_is_lost_by_a_closed_or_killed_t
         nexus("run", "--", "sh", "-c", "echo more >> readme.txt")
         card = await person.card("patch")
         await person.asks("/run -- sh -c 'sleep 2; echo late > late.txt'")
-        await person._until(lambda: len(person.app.chat.watch.views) == 2, "the second run")
-        person.app.box.fill("half a thought")
+        await person.waits_until(lambda: len(person.app.chat.watch.views) == 2, "the second run")
+        person.app.box.fill_input("half a thought")
         await asyncio.sleep(1.2)
         person.app.exit()  # as a terminal that closes: nothing is answered, and one run is at work
         return card.run
@@ -270,12 +273,12 @@ def test_a_run_of_elsewhere_shows_up_and_nothing_is_lost_by_a_closed_or_killed_t
     killed_at(project, "git-nexus", "chat", seen="yes, this once")
 
     async def again(person: Person) -> tuple[str, set[str]]:
-        await person._until(lambda: len([card for card in person.stream.cards() if card.waits]) == 2, "both cards")
+        await person.waits_until(lambda: len([card for card in person.stream.cards() if card.waits]) == 2, "both cards")
         draft = person.app.box.text
-        person.app.box.fill("")
+        person.app.box.fill_input("")
         for _ in range(2):
             await person.answers("patch", "y")
-        await person._until(lambda: person.stream.text().count("is completed, 1 commit") == 2, "both commits")
+        await person.waits_until(lambda: person.stream.text().count("is completed, 1 commit") == 2, "both commits")
         return draft, {card.run for card in person.stream.cards()}
 
     draft, runs = talked(project, again)
@@ -284,3 +287,13 @@ def test_a_run_of_elsewhere_shows_up_and_nothing_is_lost_by_a_closed_or_killed_t
     assert draft == "half a thought"
     assert run_git(project, "show", f"nexus/{run}:readme.txt") == "hello\nmore\n"
     assert run_git(project, "show", f"nexus/{other}:late.txt") == "late\n"
+
+
+def test_a_bracketed_paste_arrives_once(project: Path) -> None:
+    async def talk(person: Person) -> tuple[str, bool]:
+        person.app.box.focus()
+        person.app.post_message(events.Paste("two\nlines"))
+        await person.pilot.pause()
+        return person.app.box.text, person.app.box.pasted
+
+    assert talked(project, talk) == ("two\nlines", True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from textual.app import App, ComposeResult
 
-from gitnexus.tui.layout import card_rows
+from gitnexus.tui.layout import layout_card
 from gitnexus.tui.stream import Stream
 from tests.tui import sample
 
@@ -37,7 +37,7 @@ class Frame(App[None]):
 async def drawn(name: str) -> str:
     """Return a card as it is drawn when somebody looks at it, without fonts of elsewhere."""
     card, app = sample.ALL[name](), Frame()
-    height = len(card_rows(card, 79, frozenset()))
+    height = len(layout_card(card, 79, frozenset()))
     async with app.run_test(size=(80, height)) as pilot:
         app.stream.add([card])
         app.stream.choose(card.id)

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 
 from gitnexus.base.errors import Failed
 from gitnexus.events.artifacts import ArtifactRef
-from gitnexus.events.kinds import checked
-from gitnexus.events.log import Draft
-from gitnexus.events.model import Event, digest
-from gitnexus.workflow.budget import Plan, Weights
+from gitnexus.events.kinds import check_event_body
+from gitnexus.events.log import EventDraft
+from gitnexus.events.model import Event, sha256_digest
+from gitnexus.workflow.budget import CostWeights, CountedPlan
 from gitnexus.workflow.definition import WorkflowNode
-from gitnexus.workflow.packing import Limits, Packed, packed
-from gitnexus.workflow.specialist import Order, Output, Returned
-from gitnexus.workflow.stage import Deed
+from gitnexus.workflow.engine_protocol import NodeAction
+from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
+from gitnexus.workflow.specialist import Output, WorkOrder, WorkResult
 
 # What a specialist does when it is called: an output, words for a failure, or a function of the order.
-Play = Output | str | Callable[[Order], Output | Returned]
+Play = Output | str | Callable[[WorkOrder], Output | WorkResult]
 # What the gate says to a deed: allow, deny, ask (nobody is there), or broken for a command that fails.
 Verdict = str
 
@@ -26,7 +26,7 @@ class MemoryStage:
     """Plays for each node what its script says, call after call; the last one again and again."""
 
     plays: Mapping[str, Sequence[Play]]
-    verdict: Callable[[WorkflowNode, Deed], Verdict] = lambda node, deed: "allow"
+    verdict: Callable[[WorkflowNode, NodeAction], Verdict] = lambda node, deed: "allow"
     log: list[Event] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
@@ -35,17 +35,19 @@ class MemoryStage:
     handoffs: dict[str, tuple[str, str]] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
-    surprises: Callable[[Deed, Sequence[str]], str] = lambda deed, files: ""
-    weights: Weights = field(default_factory=Weights)
+    surprises: Callable[[NodeAction, Sequence[str]], str] = lambda deed, files: ""
+    weights: CostWeights = field(default_factory=CostWeights)
+    proof: Callable[[NodeAction], str] = lambda deed: ""
+    proved: list[list[str]] = field(default_factory=list)
     die_after: int = 10**9
 
     def events(self, after: int) -> Iterable[Event]:
         return self.log[after:]
 
-    def write(self, drafts: Sequence[Draft]) -> list[Event]:
+    def write(self, drafts: Sequence[EventDraft]) -> list[Event]:
         found = []
         for kind, actor, body in drafts:
-            checked(kind, body)
+            check_event_body(kind, body)
             if len(self.log) >= self.die_after:
                 raise KeyboardInterrupt
             found.append(Event(len(self.log) + 1, "", actor, kind, body, ""))
@@ -53,16 +55,16 @@ class MemoryStage:
         return found
 
     def keep(self, name: str, data: bytes) -> ArtifactRef:
-        self.kept[digest(data)] = data
-        return ArtifactRef(name=name, digest=digest(data), size=len(data))
+        self.kept[sha256_digest(data)] = data
+        return ArtifactRef(name=name, digest=sha256_digest(data), size=len(data))
 
     def read(self, digest: str) -> bytes:
         return self.kept[digest]
 
-    def told(self, action: str) -> tuple[str, str]:
+    def handoff_of(self, action: str) -> tuple[str, str]:
         return self.handoffs[action]
 
-    def call(self, order: Order) -> Returned:
+    def call(self, order: WorkOrder) -> WorkResult:
         made = sum(one == order.node.id for one, _ in self.calls)
         self.calls.append((order.node.id, order.step))
         script = self.plays.get(order.node.id) or self.plays[order.node.type]
@@ -70,15 +72,15 @@ class MemoryStage:
         found = play(order) if callable(play) else play
         if isinstance(found, str):
             raise Failed(found)
-        return found if isinstance(found, Returned) else Returned(output=found)
+        return found if isinstance(found, WorkResult) else WorkResult(output=found)
 
-    def act(self, node: WorkflowNode, step: str, deed: Deed) -> str:
+    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
         self.deeds.append((node.id, deed.kind))
         if deed.kind == "tree":
             return ""
         said = self.verdict(node, deed)
         if said == "unfit":
-            self.write([Draft("action.rejected", "gate", {"action": deed.kind, "why": "it does not fit"})])
+            self.write([EventDraft("action.rejected", "gate", {"action": deed.kind, "why": "it does not fit"})])
             return f"{deed.kind} refused: it does not fit"
         name = f"a{sum(one.kind == 'action.proposed' for one in self.log) + 1}"
         kind = "plan_patch" if deed.change else deed.kind
@@ -88,7 +90,7 @@ class MemoryStage:
         body = {"action": name, "actionKind": kind, "summary": deed.summary, "digest": of, "node": node.id}
         verdict = {"allow": "allow", "broken": "allow", "deny": "deny", "ask": "ask"}[said]
         judged = {"action": name, "verdict": verdict, "rule": "script", "why": said}
-        self.write([Draft("action.proposed", "agent", body), Draft("action.judged", "gate", judged)])
+        self.write([EventDraft("action.proposed", "agent", body), EventDraft("action.judged", "gate", judged)])
         if verdict == "allow":
             self.execute(name, ok=said == "allow")
         return ""
@@ -97,17 +99,25 @@ class MemoryStage:
         of = next(one.body["digest"] for one in self.log if one.body.get("action") == name)
         self.write(
             [
-                Draft("permission.granted", "gate", {"action": name, "digest": of, "by": by, "scope": "once"}),
-                Draft("tool.intended", "gate", {"action": name, "tool": "t", "digest": of}),
-                Draft("tool.executed", "gate", {"action": name, "tool": "t", "ok": ok}),
+                EventDraft("permission.granted", "gate", {"action": name, "digest": of, "by": by, "scope": "once"}),
+                EventDraft("tool.intended", "gate", {"action": name, "tool": "t", "digest": of}),
+                EventDraft("tool.executed", "gate", {"action": name, "tool": "t", "ok": ok}),
             ]
         )
 
-    def deny(self, name: str) -> None:
-        self.write([Draft("permission.denied", "user", {"action": name, "by": "Me"})])
+    def deny(self, name: str, why: str = "") -> None:
+        body = {"action": name, "by": "Me", **({"why": why} if why else {})}
+        self.write([EventDraft("permission.denied", "user", body)])
 
     def answer(self, question: str, text: str) -> None:
-        self.write([Draft("question.answered", "user", {"question": question, "text": text, "by": "Me"})])
+        self.write([EventDraft("question.answered", "user", {"question": question, "text": text, "by": "Me"})])
+
+    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+        self.proved.append([" ".join(argv) for argv in commands])
+        return self.proof(deed)
+
+    def retry(self, why: str) -> str:
+        return why
 
     def settle(self, action: str) -> None:
         """Nobody is there."""
@@ -116,16 +126,16 @@ class MemoryStage:
         if question in self.answers:
             self.answer(question, self.answers[question])
 
-    def surprise(self, deed: Deed, files: Sequence[str]) -> str:
+    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
         return self.surprises(deed, files)
 
-    def packed(self, plan: Plan, limits: Limits) -> Packed:
-        return packed(plan, self.files, self.weights, limits)
+    def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:
+        return pack_plan(plan, self.files, self.weights, limits)
 
     def show(self, node: str, text: str) -> None:
         self.shown.append(text)
 
-    def completed(self, node: WorkflowNode) -> None:
+    def on_completed(self, node: WorkflowNode) -> None:
         """Nothing is kept beyond the run."""
 
     @property

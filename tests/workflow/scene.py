@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gitnexus.app.init import initialise
+from gitnexus.app.init import init_project
 from gitnexus.git import discover
-from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.revisions import commit_of
+from gitnexus.git.private import PrivateGit, private_git
+from gitnexus.git.revisions import resolve_commit
 from gitnexus.packs import Library
-from gitnexus.packs.find import Kept
+from gitnexus.packs.find import RunArtifact
 from gitnexus.packs.tree import BaseTree
 from gitnexus.policy import denied_by
 from gitnexus.state import Change, State
-from gitnexus.workflow.definition import NodeInputs, NodeType, node
-from gitnexus.workflow.specialist import Commit, Order
+from gitnexus.workflow.definition import NodeInputs, NodeType, make_node
+from gitnexus.workflow.specialist import HistoryCommit, WorkOrder
 from tests.conftest import run_git
 
 FILES = {
@@ -54,15 +54,15 @@ class Seen:
         self._git = git
         self.library = library
 
-    def log(self, most: int) -> Sequence[Commit]:
+    def log(self, most: int) -> Sequence[HistoryCommit]:
         return self._commits(f"-{most}", self.library.base.commit)
 
-    def touched(self, path: str, most: int) -> Sequence[Commit]:
+    def touched(self, path: str, most: int) -> Sequence[HistoryCommit]:
         return self._commits(f"-{most}", self.library.base.commit, "--", path)
 
-    def _commits(self, *argv: str) -> list[Commit]:
+    def _commits(self, *argv: str) -> list[HistoryCommit]:
         rows = self._git.must("log", "--format=%H%x00%ct%x00%s", *argv).decode().splitlines()
-        return [Commit(id_, int(time), said) for id_, time, said in (row.split("\0") for row in rows)]
+        return [HistoryCommit(id_, int(time), said) for id_, time, said in (row.split("\0") for row in rows)]
 
 
 def made(place: Path) -> Path:
@@ -75,7 +75,7 @@ def made(place: Path) -> Path:
         (place / name).write_text(text)
     run_git(place, "add", "-f", ".")
     run_git(place, "commit", "-qm", "client: double the backoff")
-    initialise(place, name=None, aliases=(), with_hooks=False, local=True).nexus.close()
+    init_project(place, name=None, aliases=(), with_hooks=False, local=True).nexus.close()
     state = State.open(place)
     files = {path: text.encode() for path, text in STATE.items()}
     state.transact(lambda snapshot: Change(files, "a scene", None))
@@ -88,16 +88,16 @@ def seen(place: Path) -> Iterator[Seen]:
     """Open a view of HEAD."""
     repo = discover(place)
     state = State.open(place)
-    kept = Kept("run", "sha256:" + "a" * 64, "todo.md", b"- [ ] from a run\n", "b" * 40)
-    with private(repo) as git:
-        base = BaseTree(git, commit_of(repo, git, "HEAD"), denied_by)
+    kept = RunArtifact("run", "sha256:" + "a" * 64, "todo.md", b"- [ ] from a run\n", "b" * 40)
+    with private_git(repo) as git:
+        base = BaseTree(git, resolve_commit(repo, git, "HEAD"), denied_by)
         yield Seen(git, Library(base, state.latest(), lambda run, word: kept))
     state.close()
 
 
 def order(
     type_: NodeType, prompt: str, view: Seen | None = None, *, refs: Sequence[str] = (), **given: object
-) -> Order:
+) -> WorkOrder:
     """Return an order with a prompt."""
-    one = node("N", type_, inputs=NodeInputs(refs=tuple(refs)))
-    return Order(node=one, goal=prompt, prompt=prompt, view=view, **given)  # type: ignore[arg-type]
+    one = make_node("N", type_, inputs=NodeInputs(refs=tuple(refs)))
+    return WorkOrder(node=one, goal=prompt, prompt=prompt, view=view, **given)  # type: ignore[arg-type]

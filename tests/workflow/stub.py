@@ -26,6 +26,7 @@ class Stub:
         self.asked: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
+        self.callers: list[str | None] = []
         self.over = threading.Event()
         self.url = ""
 
@@ -41,6 +42,7 @@ def served(manner: str = "openai", content: Any = GOOD) -> Iterator[Stub]:
             stub.asked.append(json.loads(body))
             stub.paths.append(self.path)
             stub.keys.append(self.headers.get("Authorization"))
+            stub.callers.append(self.headers.get("User-Agent"))
             with suppress(OSError):  # whoever asked went away, as it should
                 _answer(self, stub)
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from gitnexus.workflow.proposal import Proposal
-from gitnexus.workflow.routing import Known, routed
+from gitnexus.workflow.proposal import WorkflowProposal
+from gitnexus.workflow.routing import RoutingInputs, propose_workflow
 from gitnexus.workflow.settings import WorkflowSettings
 
 SEEN, UNSEEN = (Path(__file__).with_name(f"prompts-{half}.tsv") for half in ("seen", "unseen"))
@@ -20,7 +20,7 @@ def rows(path: Path) -> list[Row]:
     return [Row(*line.split("\t", 1)) for line in lines if line and not line.startswith("#")]
 
 
-def told(proposal: Proposal) -> str:
+def told(proposal: WorkflowProposal) -> str:
     """Return `plan-exec`, or `plan@claude > exec@codex` where somebody is named."""
     nodes = proposal.definition.nodes
     if any(node.adapter for node in nodes):
@@ -43,8 +43,8 @@ class Accuracy(NamedTuple):
 
 def accuracy(path: Path) -> Accuracy:
     """Return how many prompts of a file get what people expect, from the rules alone."""
-    known = Known({}, WorkflowSettings())
-    found = [(row.expected, routed(row.prompt, known, model=False)) for row in rows(path)]
+    known = RoutingInputs({}, WorkflowSettings())
+    found = [(row.expected, propose_workflow(row.prompt, known, model=False)) for row in rows(path)]
     wrong = [(expected, proposal) for expected, proposal in found if told(proposal) != expected]
     beside = sum(expected in [one.name for one in proposal.alternatives] for expected, proposal in wrong)
     sure = sum(not proposal.is_ambiguous for _, proposal in wrong)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitnexus.base.canonical import document
-from gitnexus.runs.definition import of_command
+from gitnexus.base.canonical import json_document
+from gitnexus.workflow.run_definition import definition_from_command
 from tests.conftest import Nexus, run_git, trust
 from tests.workflow.stub import served
 from tests.workflow.test_macros import RELEASE
@@ -73,8 +73,8 @@ def test_a_workflow_can_be_written_edited_and_checked(project: Path, nexus: Nexu
 
 
 def test_the_definition_of_a_run_is_a_workflow_with_the_hash_that_it_has(project: Path, nexus: Nexus) -> None:
-    run = of_command(("make", "test"))
-    (project / "workflow.json").write_bytes(document(run.plain()))
+    run = definition_from_command(("make", "test"))
+    (project / "workflow.json").write_bytes(json_document(run.plain()))
 
     told = json.loads(nexus.ok("workflow", "check", "workflow.json", "--json"))
 

@@ -4,9 +4,9 @@ import pytest
 
 from gitnexus.base.errors import NotFound
 from gitnexus.cycle.model import CycleTask, TaskFile
-from gitnexus.workflow.cycling import of_cycle
 from gitnexus.workflow.definition import WorkflowBudgets
-from gitnexus.workflow.graph import waves
+from gitnexus.workflow.from_cycle_tasks import workflow_from_cycle
+from gitnexus.workflow.graph import parallel_waves
 
 
 def task(id_: int, *files: str, deps: tuple[int, ...] = (), **more: object) -> CycleTask:
@@ -17,7 +17,7 @@ def task(id_: int, *files: str, deps: tuple[int, ...] = (), **more: object) -> C
 def test_open_tasks_become_nodes_that_wait_as_the_tasks_do() -> None:
     tasks = (task(1, status="completed"), task(2, deps=(1,)), task(3, deps=(2,), owner="researcher"))
 
-    found = of_cycle(TaskFile(goal="go", tasks=tasks), {"executor": "codex"}, WorkflowBudgets())
+    found = workflow_from_cycle(TaskFile(goal="go", tasks=tasks), {"executor": "codex"}, WorkflowBudgets())
 
     assert [(one.id, one.type, one.adapter, one.role, one.inputs.uses) for one in found.nodes] == [
         ("T2", "exec", "codex", "engineer", ()),
@@ -31,10 +31,10 @@ def test_open_tasks_become_nodes_that_wait_as_the_tasks_do() -> None:
 def test_tasks_with_a_file_in_common_are_never_side_by_side() -> None:
     tasks = (task(1, "a.py"), task(2, "b.py"), task(3, "a.py", "c.py"), task(4, "c.py"))
 
-    found = of_cycle(TaskFile(goal="go", tasks=tasks), {}, WorkflowBudgets(parallel=4))
+    found = workflow_from_cycle(TaskFile(goal="go", tasks=tasks), {}, WorkflowBudgets(parallel=4))
 
     assert found.edges == (("T1", "T3"), ("T3", "T4"))
-    assert waves([one.id for one in found.nodes], found.edges, 4) == (("T1", "T2"), ("T3",), ("T4",))
+    assert parallel_waves([one.id for one in found.nodes], found.edges, 4) == (("T1", "T2"), ("T3",), ("T4",))
 
 
 def test_what_the_rules_want_checked_is_checked_after_it_unless_a_task_is_that_check() -> None:
@@ -42,7 +42,7 @@ def test_what_the_rules_want_checked_is_checked_after_it_unless_a_task_is_that_c
     has = task(2, "b.py", acceptance="the command exits with 0")
     check = task(3, deps=(2,), owner="tester")
 
-    found = of_cycle(TaskFile(goal="go", tasks=(wants, has, check)), {}, WorkflowBudgets())
+    found = workflow_from_cycle(TaskFile(goal="go", tasks=(wants, has, check)), {}, WorkflowBudgets())
 
     assert [(one.id, one.type, one.role) for one in found.nodes] == [
         ("T1", "exec", "engineer"), ("T2", "exec", "engineer"), ("T3", "review", "tester"),
@@ -54,8 +54,8 @@ def test_what_the_rules_want_checked_is_checked_after_it_unless_a_task_is_that_c
 
 def test_a_cycle_without_open_tasks_is_nothing_to_run() -> None:
     with pytest.raises(NotFound):
-        of_cycle(None, {}, WorkflowBudgets())
+        workflow_from_cycle(None, {}, WorkflowBudgets())
     with pytest.raises(NotFound) as done:
-        of_cycle(TaskFile(goal="go", tasks=(task(1, status="completed"),)), {}, WorkflowBudgets())
+        workflow_from_cycle(TaskFile(goal="go", tasks=(task(1, status="completed"),)), {}, WorkflowBudgets())
 
     assert done.value.hint == "git nexus cycle close ends it"

@@ -8,23 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.base.canonical import canonical, document
+from gitnexus.base.canonical import canonical_json, json_document
 from gitnexus.base.errors import Invalid
 from gitnexus.events.model import definition_hash
-from gitnexus.runs.definition import Budgets, Definition, Node, of_command, of_prompt
 from gitnexus.workflow.definition import (
     OUTPUTS,
     SPECIALISTS,
     WorkflowBudgets,
     WorkflowDefinition,
     WorkflowNode,
-    checked,
-    definition_of,
-    hash_of,
-    lifted,
-    node,
-    read,
-    written,
+    check_workflow,
+    make_node,
+    parse_workflow,
+    parse_workflow_file,
+    render_workflow,
+    workflow_from_run,
+    workflow_hash,
+)
+from gitnexus.workflow.run_definition import (
+    RunBudgets,
+    RunDefinition,
+    RunNode,
+    definition_from_command,
+    definition_from_prompt,
 )
 
 TYPES = st.sampled_from([type_ for type_ in SPECIALISTS if type_ != "command"])
@@ -41,7 +47,7 @@ def definitions(draw: st.DrawFn) -> WorkflowDefinition:
     for at in range(count):
         before = draw(st.lists(st.integers(0, at - 1), unique=True, max_size=3)) if at else []
         edges += [(f"n{one}", f"n{at}") for one in before]
-        made = node(f"n{at}", draw(TYPES), adapter=draw(AGENTS), prompt=draw(TEXT))
+        made = make_node(f"n{at}", draw(TYPES), adapter=draw(AGENTS), prompt=draw(TEXT))
         nodes.append(made.changed(inputs=made.inputs.changed(uses=tuple(f"n{one}" for one in before))))
     return WorkflowDefinition(
         name=draw(st.sampled_from(["a", "b"])),
@@ -54,7 +60,7 @@ def definitions(draw: st.DrawFn) -> WorkflowDefinition:
 
 def plain(*ids: str, edges: tuple[tuple[str, ...], ...] = (), **fields: Any) -> dict[str, Any]:
     """The JSON of a workflow of research nodes, with some fields replaced."""
-    made = WorkflowDefinition(name="w", nodes=tuple(node(id_, "research") for id_ in ids), edges=edges)
+    made = WorkflowDefinition(name="w", nodes=tuple(make_node(id_, "research") for id_ in ids), edges=edges)
     return made.plain() | fields
 
 
@@ -72,29 +78,34 @@ def test_a_workflow_survives_being_written_and_read_whatever_the_order_of_its_ke
 ) -> None:
     raw = json.dumps(mixed_up(made.plain(), chance), ensure_ascii=chance.choice([True, False])).encode()
 
-    assert read(raw, "f") == (made, hash_of(made))
-    assert read(written(made).encode(), "f") == (made, hash_of(made))
+    assert parse_workflow_file(raw, "f") == (made, workflow_hash(made))
+    assert parse_workflow_file(render_workflow(made).encode(), "f") == (made, workflow_hash(made))
 
 
 @given(definitions(), definitions())
 def test_two_hashes_are_equal_if_and_only_if_the_canonical_forms_are(
     one: WorkflowDefinition, other: WorkflowDefinition
 ) -> None:
-    same = canonical(one.plain()) == canonical(other.plain())
+    same = canonical_json(one.plain()) == canonical_json(other.plain())
 
-    assert (hash_of(one) == hash_of(other)) == same == (one == other)
+    assert (workflow_hash(one) == workflow_hash(other)) == same == (one == other)
 
 
 def test_what_is_left_out_is_the_default_and_changes_no_hash() -> None:
     short = {"name": "w", "nodes": [{"id": "a", "type": "exec", "specialist": "executor"}]}
-    whole = definition_of(short, "f").plain()
+    whole = parse_workflow(short, "f").plain()
 
     assert whole["version"] == 2
-    assert read(json.dumps(short).encode(), "f")[1] == read(json.dumps(whole).encode(), "f")[1]
+    assert (
+        parse_workflow_file(json.dumps(short).encode(), "f")[1]
+        == parse_workflow_file(json.dumps(whole).encode(), "f")[1]
+    )
 
 
 def test_every_field_changes_the_hash() -> None:
-    made = WorkflowDefinition(name="w", prompt="p", nodes=(node("a", "exec"), node("b", "exec")), edges=(("a", "b"),))
+    made = WorkflowDefinition(
+        name="w", prompt="p", nodes=(make_node("a", "exec"), make_node("b", "exec")), edges=(("a", "b"),)
+    )
     others = [
         made.changed(name="v"),
         made.changed(prompt="q"),
@@ -106,7 +117,7 @@ def test_every_field_changes_the_hash() -> None:
         made.changed(mode="autopilot"),
     ]
 
-    assert len({hash_of(one) for one in [made, *others]}) == len(others) + 1
+    assert len({workflow_hash(one) for one in [made, *others]}) == len(others) + 1
 
 
 @pytest.mark.parametrize(
@@ -138,7 +149,7 @@ def test_every_field_changes_the_hash() -> None:
 )
 def test_what_is_no_workflow_is_refused_and_named(value: Any, words: str) -> None:
     with pytest.raises(Invalid) as refused:
-        definition_of(value, "f")
+        parse_workflow(value, "f")
 
     assert refused.value.message.startswith("f")
     assert words in refused.value.message
@@ -174,7 +185,7 @@ def test_what_is_wrong_with_a_node_is_said_with_its_id(fields: dict[str, Any], w
     value["nodes"][0] = value["nodes"][0] | fields
 
     with pytest.raises(Invalid) as refused:
-        definition_of(value, "f")
+        parse_workflow(value, "f")
 
     assert words in refused.value.message
 
@@ -191,21 +202,21 @@ def test_what_is_wrong_with_a_node_is_said_with_its_id(fields: dict[str, Any], w
 )
 def test_a_file_that_is_none_is_refused(raw: bytes, words: str) -> None:
     with pytest.raises(Invalid, match=words):
-        read(raw, "f")
+        parse_workflow_file(raw, "f")
 
 
 def test_a_hash_in_the_file_must_be_the_right_one() -> None:
-    made = definition_of(plain("a"), "f")
-    right = json.dumps(made.plain() | {"definition_hash": hash_of(made)}).encode()
+    made = parse_workflow(plain("a"), "f")
+    right = json.dumps(made.plain() | {"definition_hash": workflow_hash(made)}).encode()
     wrong = json.dumps(made.plain() | {"definition_hash": "sha256:00"}).encode()
 
-    assert read(right, "f") == (made, hash_of(made))
+    assert parse_workflow_file(right, "f") == (made, workflow_hash(made))
     with pytest.raises(Invalid, match="definition_hash is not that of this definition"):
-        read(wrong, "f")
+        parse_workflow_file(wrong, "f")
 
 
 def test_a_node_has_what_its_type_says_and_no_more_rights_than_that() -> None:
-    made = {type_: node("x", type_) for type_ in SPECIALISTS}
+    made = {type_: make_node("x", type_) for type_ in SPECIALISTS}
 
     assert {type_: one.specialist for type_, one in made.items()} == SPECIALISTS
     assert {type_: one.outputs for type_, one in made.items()} == OUTPUTS
@@ -215,15 +226,15 @@ def test_a_node_has_what_its_type_says_and_no_more_rights_than_that() -> None:
         "plan_patch",
         "review",
     }
-    assert node("x", "research", adapter="aider").way == "contained"
+    assert make_node("x", "research", adapter="aider").way == "contained"
 
 
 # The definitions of runs (version 1): their hashes are in the logs of runs that exist, and stay.
 
 
 def test_the_hash_of_a_runs_definition_is_what_it_always_was() -> None:
-    command = of_command(("make", "test"))
-    prompt = of_prompt("fix it", "claude", role="engineer", budgets=Budgets(seconds=5))
+    command = definition_from_command(("make", "test"))
+    prompt = definition_from_prompt("fix it", "claude", role="engineer", budgets=RunBudgets(seconds=5))
 
     assert definition_hash(command.plain()) == (
         "sha256:8b279de89ffc7fccb5013cd73db7aae12bbe011b7acd240fd8b7e95f88b79bb9"
@@ -232,9 +243,9 @@ def test_the_hash_of_a_runs_definition_is_what_it_always_was() -> None:
         "sha256:fee65fc24a117048ae8c13246574074c41b4be372c605dfc56d646117c52c4cf"
     )
     for one in (command, prompt):
-        definition, found = read(document(one.plain()), "workflow.json")
+        definition, found = parse_workflow_file(json_document(one.plain()), "workflow.json")
         assert found == definition_hash(one.plain())
-        assert definition == lifted(one)
+        assert definition == workflow_from_run(one)
 
 
 @given(
@@ -248,24 +259,24 @@ def test_a_runs_definition_is_a_workflow_in_which_nothing_is_lost(
     prompt: str, adapter: str, two: bool, seconds: int, mode: Any
 ) -> None:
     argv = ("make",) if adapter in ("command", "scripted") else ()
-    nodes = [Node(id="main", adapter=adapter, role="engineer", prompt=prompt, argv=argv, model="m")]
-    nodes += [Node(id="after", adapter="claude", prompt="p", way="proposer")] if two else []
+    nodes = [RunNode(id="main", adapter=adapter, role="engineer", prompt=prompt, argv=argv, model="m")]
+    nodes += [RunNode(id="after", adapter="claude", prompt="p", way="proposer")] if two else []
     edges = (("main", "after"),) if two else ()
-    run = Definition(name="n", nodes=tuple(nodes), edges=edges, budgets=Budgets(seconds=seconds), mode=mode)
+    run = RunDefinition(name="n", nodes=tuple(nodes), edges=edges, budgets=RunBudgets(seconds=seconds), mode=mode)
 
-    found = checked(lifted(run), "f")
+    found = check_workflow(workflow_from_run(run), "f")
 
-    back = Definition(
+    back = RunDefinition(
         name=found.name,
         nodes=tuple(_as_of_a_run(one) for one in found.nodes),
         edges=found.edges,
-        budgets=Budgets(**{name: getattr(found.budgets, name) for name in vars(run.budgets)}),
+        budgets=RunBudgets(**{name: getattr(found.budgets, name) for name in vars(run.budgets)}),
         mode=found.mode,
     )
     assert back == run
 
 
-def _as_of_a_run(one: WorkflowNode) -> Node:
-    return Node(
+def _as_of_a_run(one: WorkflowNode) -> RunNode:
+    return RunNode(
         id=one.id, adapter=one.adapter, role=one.role, prompt=one.prompt, argv=one.argv, way=one.way, model=one.model
     )

@@ -3,13 +3,13 @@
 import pytest
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.workflow.definition import WorkflowDefinition, node
-from gitnexus.workflow.edit import dropped, given_to, moved, reordered
-from gitnexus.workflow.macros import MACROS, expanded
+from gitnexus.workflow.definition import WorkflowDefinition, make_node
+from gitnexus.workflow.edit import with_node_agent, with_node_moved, with_node_order, without_node
+from gitnexus.workflow.macros import MACROS, expand_macro
 
-CHAIN = expanded(MACROS["research-plan-exec"], "mend it", {})
+CHAIN = expand_macro(MACROS["research-plan-exec"], "mend it", {})
 DIAMOND = WorkflowDefinition(
-    name="d", nodes=tuple(node(one, "research") for one in "abcd"),
+    name="d", nodes=tuple(make_node(one, "research") for one in "abcd"),
     edges=(("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")),
 )  # fmt: skip
 
@@ -19,22 +19,22 @@ def shape(definition: WorkflowDefinition) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def test_who_waited_for_a_dropped_node_waits_for_what_it_waited_for() -> None:
-    found = dropped(CHAIN, "plan")
+    found = without_node(CHAIN, "plan")
 
     assert (shape(found), found.edges) == ([("research", ()), ("exec", ("research",))], (("research", "exec"),))
-    assert dropped(DIAMOND, "a").edges == (("b", "d"), ("c", "d"))
-    assert dropped(DIAMOND, "b").edges == (("a", "c"), ("c", "d"), ("a", "d"))
+    assert without_node(DIAMOND, "a").edges == (("b", "d"), ("c", "d"))
+    assert without_node(DIAMOND, "b").edges == (("a", "c"), ("c", "d"), ("a", "d"))
 
 
 def test_a_chain_is_put_in_another_order_and_each_is_given_what_comes_before_it_now() -> None:
-    found = moved(CHAIN, "plan", "research")
+    found = with_node_moved(CHAIN, "plan", "research")
 
     assert shape(found) == [("plan", ()), ("research", ("plan",)), ("exec", ("plan", "research"))]
     assert found.edges == (("plan", "research"), ("research", "exec"))
 
 
 def test_a_node_is_given_to_somebody_else_with_no_more_rights_than_its_work_takes() -> None:
-    found = given_to(given_to(CHAIN, "research", "claude"), "exec", "codex")
+    found = with_node_agent(with_node_agent(CHAIN, "research", "claude"), "exec", "codex")
 
     assert [(one.adapter, one.way) for one in found.nodes] == [
         ("claude", "proposer"), ("", "proposer"), ("codex", "contained"),
@@ -43,13 +43,13 @@ def test_a_node_is_given_to_somebody_else_with_no_more_rights_than_its_work_take
 
 def test_what_cannot_be_is_refused_with_what_can() -> None:
     with pytest.raises(NotFound) as missing:
-        dropped(CHAIN, "review")
+        without_node(CHAIN, "review")
     with pytest.raises(Invalid) as parted:
-        reordered(DIAMOND, ("d", "c", "b", "a"))
+        with_node_order(DIAMOND, ("d", "c", "b", "a"))
     with pytest.raises(NotFound) as nobody:
-        given_to(CHAIN, "exec", "nobody")
+        with_node_agent(CHAIN, "exec", "nobody")
     with pytest.raises(Invalid) as last:
-        dropped(dropped(dropped(CHAIN, "plan"), "exec"), "research")
+        without_node(without_node(without_node(CHAIN, "plan"), "exec"), "research")
 
     assert missing.value.hint == "there are: research, plan, exec"
     assert parted.value.message == "only a chain can be put in another order"

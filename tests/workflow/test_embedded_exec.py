@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import Action, Blocked, ExecResult, Plan, PlanStep, ResearchBundle, StepContext
-from gitnexus.workflow.embedded import Embedded, executed, reviewed
-from gitnexus.workflow.embedded.carried import call_of
-from gitnexus.workflow.embedded.reviewing import Added, added_in
-from gitnexus.workflow.specialist import Answered, Order
+from gitnexus.workflow.embedded import EmbeddedSpecialist, execute_by_rule, review_by_rule
+from gitnexus.workflow.embedded.extract_actions import call_with_diffs
+from gitnexus.workflow.embedded.reviewing import AddedLine, added_lines
+from gitnexus.workflow.specialist import AnsweredQuestion, WorkOrder
 from tests.conftest import examples
 from tests.workflow.scene import order
 
@@ -21,7 +21,7 @@ def step(**given: object) -> PlanStep:
     return PlanStep(id="S1", title="mend the loop", **given)  # type: ignore[arg-type]
 
 
-def on(one: PlanStep, **given: object) -> Order:
+def on(one: PlanStep, **given: object) -> WorkOrder:
     return order("exec", "go", plan=Plan(goal="g", steps=(one,)), step="S1", **given)  # type: ignore[arg-type]
 
 
@@ -31,9 +31,9 @@ def checked(result: ExecResult) -> ExecResult:
 
 
 def test_each_patch_and_each_command_of_a_step_is_one_action_patches_first() -> None:
-    one = step(commands=(("make", "test"), ("make", "lint")), baml=call_of([DIFF, NEW]))
+    one = step(commands=(("make", "test"), ("make", "lint")), baml=call_with_diffs([DIFF, NEW]))
 
-    assert checked(executed(on(one))) == ExecResult(
+    assert checked(execute_by_rule(on(one))) == ExecResult(
         status="done",
         summary="S1, mend the loop: 2 patches and 2 commands proposed.",
         actions=(
@@ -47,7 +47,7 @@ def test_each_patch_and_each_command_of_a_step_is_one_action_patches_first() -> 
 
 def test_a_step_that_only_says_what_to_reach_asks_how() -> None:
     ctx = StepContext(docs=("task:T1",), paths=("src/loop.py",), grep=("loop",))
-    result = checked(executed(on(step(accept=("it loops",), files=("src/loop.py",), ctx=ctx))))
+    result = checked(execute_by_rule(on(step(accept=("it loops",), files=("src/loop.py",), ctx=ctx))))
 
     assert result.blocked is not None
     assert result.blocked.kind == "needs_user_input"
@@ -59,8 +59,8 @@ def test_a_step_that_only_says_what_to_reach_asks_how() -> None:
 def test_an_open_question_of_a_step_needs_research_until_it_is_answered() -> None:
     one = step(questions=("Which loop?",), commands=(("make",),))
 
-    blocked = checked(executed(on(one)))
-    answered = checked(executed(on(one, answers=(Answered("Which loop?", "the outer"),))))
+    blocked = checked(execute_by_rule(on(one)))
+    answered = checked(execute_by_rule(on(one, answers=(AnsweredQuestion("Which loop?", "the outer"),))))
 
     assert blocked.blocked is not None
     assert blocked.blocked.kind == "needs_research"
@@ -68,27 +68,27 @@ def test_an_open_question_of_a_step_needs_research_until_it_is_answered() -> Non
 
 
 def test_a_patch_that_is_none_needs_another_plan() -> None:
-    result = checked(executed(on(step(baml=call_of(["no diff at all"])))))
+    result = checked(execute_by_rule(on(step(baml=call_with_diffs(["no diff at all"])))))
 
     assert result.blocked is not None
     assert (result.blocked.kind, result.actions) == ("needs_plan_patch", ())
 
 
 def test_a_step_that_the_plan_does_not_have_needs_another_plan() -> None:
-    result = executed(order("exec", "go", plan=Plan(goal="g", steps=(step(),)), step="S9"))
+    result = execute_by_rule(order("exec", "go", plan=Plan(goal="g", steps=(step(),)), step="S9"))
 
     assert result.blocked is not None
     assert "it has S1" in result.blocked.question
 
 
 def test_an_answer_with_a_command_does_what_the_step_could_not() -> None:
-    asked = Answered("How?", "```sh\nmake loop\n```")
+    asked = AnsweredQuestion("How?", "```sh\nmake loop\n```")
 
-    assert [one.argv for one in executed(on(step(), answers=(asked,))).actions] == [("make", "loop")]
+    assert [one.argv for one in execute_by_rule(on(step(), answers=(asked,))).actions] == [("make", "loop")]
 
 
 def test_without_a_plan_the_prompt_is_carried_out_as_it_stands() -> None:
-    result = checked(executed(order("exec", f"Apply this and run `make test`.\n\n```diff\n{DIFF}```\n")))
+    result = checked(execute_by_rule(order("exec", f"Apply this and run `make test`.\n\n```diff\n{DIFF}```\n")))
 
     assert [(one.kind, one.diff, one.argv) for one in result.actions] == [
         ("patch", DIFF, ()),
@@ -98,7 +98,7 @@ def test_without_a_plan_the_prompt_is_carried_out_as_it_stands() -> None:
 
 def test_without_a_plan_a_list_is_carried_out_if_each_of_its_rows_can_be() -> None:
     whole, half = (
-        executed(order("exec", f"- [ ] run `make a`\n- [ ] {row}\n")) for row in ("`make b` passes", "think")
+        execute_by_rule(order("exec", f"- [ ] run `make a`\n- [ ] {row}\n")) for row in ("`make b` passes", "think")
     )
 
     assert [one.argv for one in whole.actions] == [("make", "a"), ("make", "b")]
@@ -107,7 +107,7 @@ def test_without_a_plan_a_list_is_carried_out_if_each_of_its_rows_can_be() -> No
 
 @pytest.mark.parametrize("prompt", ["make it faster", "run `a | b`", "```diff\nnothing\n```"])
 def test_a_prompt_that_carries_nothing_is_blocked(prompt: str) -> None:
-    result = checked(executed(order("exec", prompt)))
+    result = checked(execute_by_rule(order("exec", prompt)))
 
     assert result.blocked is not None
     assert result.blocked.kind == "needs_user_input"
@@ -116,14 +116,14 @@ def test_a_prompt_that_carries_nothing_is_blocked(prompt: str) -> None:
 @given(st.text(max_size=300))
 @settings(max_examples=examples(60))
 def test_any_prompt_gives_a_checked_result_and_the_same_again(prompt: str) -> None:
-    one, other = (Embedded().work(order("exec", prompt)).output for _ in range(2))
+    one, other = (EmbeddedSpecialist().work(order("exec", prompt)).output for _ in range(2))
 
     assert isinstance(one, ExecResult)
     assert checked(one) == other
 
 
 def test_added_lines_have_the_numbers_that_they_get() -> None:
-    assert list(added_in(DIFF + NEW)) == [Added("src/loop.py", 2, "    return 1"), Added("new.txt", 1, "x")]
+    assert list(added_lines(DIFF + NEW)) == [AddedLine("src/loop.py", 2, "    return 1"), AddedLine("new.txt", 1, "x")]
 
 
 def result(*actions: Action) -> ExecResult:
@@ -131,7 +131,7 @@ def result(*actions: Action) -> ExecResult:
 
 
 def review(*actions: Action, plan: Plan | None = None) -> ResearchBundle:
-    found = reviewed(order("review", "is it right?", inputs={"exec": result(*actions)}, plan=plan))
+    found = review_by_rule(order("review", "is it right?", inputs={"exec": result(*actions)}, plan=plan))
     assert isinstance(found, ResearchBundle)
     assert function_named("Research").answer(found.plain()) == found
     return found
@@ -172,4 +172,4 @@ def test_a_review_holds_the_work_against_the_plan() -> None:
 
 
 def test_a_review_of_nothing_is_blocked() -> None:
-    assert isinstance(reviewed(order("review", "look")), Blocked)
+    assert isinstance(review_by_rule(order("review", "look")), Blocked)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import Blocked, Claim, Plan, PlanStep, ResearchBundle
-from gitnexus.workflow.embedded import planned
-from gitnexus.workflow.embedded.argv import argv_of, spoken
-from gitnexus.workflow.embedded.asking import named_paths
-from gitnexus.workflow.embedded.carried import Work, changed_paths, diffs_of
-from gitnexus.workflow.embedded.outline import outline_of
-from gitnexus.workflow.embedded.steps import risk_of
-from gitnexus.workflow.specialist import Answered
+from gitnexus.workflow.embedded import plan_by_rule
+from gitnexus.workflow.embedded.argv import commands_in_sentence, parse_command_line
+from gitnexus.workflow.embedded.extract_actions import FoundWork, changed_paths, diffs_of_step
+from gitnexus.workflow.embedded.outline import parse_outline
+from gitnexus.workflow.embedded.question import named_paths
+from gitnexus.workflow.embedded.steps import estimate_risk
+from gitnexus.workflow.specialist import AnsweredQuestion
 from tests.conftest import examples
 from tests.workflow.scene import Seen, made, order, seen
 
@@ -33,7 +33,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 def plan(prompt: str, view: Seen | None = None, **given: object) -> Plan:
-    found = planned(order("plan", prompt, view, **given))  # type: ignore[arg-type]
+    found = plan_by_rule(order("plan", prompt, view, **given))  # type: ignore[arg-type]
     assert isinstance(found, Plan), found
     assert function_named("MakePlan").answer(found.plain()) == found
     return found
@@ -95,7 +95,7 @@ def test_a_row_carries_its_patch_and_commands_and_what_must_hold() -> None:
     text = f"- [ ] mend the loop\n  - it returns 1\n\n{code}"
     (step,) = plan(text).steps
 
-    assert diffs_of(step) == [DIFF]
+    assert diffs_of_step(step) == [DIFF]
     assert (step.commands, step.files, step.accept) == ((("make", "test"),), ("src/loop.py",), ("it returns 1",))
     assert step.risk == 1
 
@@ -156,13 +156,13 @@ def test_research_gives_context_and_its_open_questions_stay_open() -> None:
 
 
 def test_an_answer_that_lists_steps_is_the_plan() -> None:
-    asked = Answered("Which steps?", "- [ ] one\n- [ ] two")
+    asked = AnsweredQuestion("Which steps?", "- [ ] one\n- [ ] two")
 
     assert [one.title for one in plan("make it better?", answers=(asked,)).steps] == ["one", "two"]
 
 
 def test_a_question_lists_no_steps_and_is_blocked_with_what_may_help(view: Seen) -> None:
-    found = planned(order("plan", "why is it slow?", view))
+    found = plan_by_rule(order("plan", "why is it slow?", view))
 
     assert isinstance(found, Blocked)
     assert found.kind == "needs_user_input"
@@ -170,7 +170,7 @@ def test_a_question_lists_no_steps_and_is_blocked_with_what_may_help(view: Seen)
 
 
 def test_a_list_where_all_is_ticked_is_blocked() -> None:
-    assert planned(order("plan", "- [x] a\n- [X] b\n")) == Blocked(
+    assert plan_by_rule(order("plan", "- [x] a\n- [X] b\n")) == Blocked(
         kind="needs_user_input",
         question="What is left to do? Every row of the checklist in the prompt is ticked.",
     )
@@ -200,7 +200,7 @@ def test_the_goal_is_what_stands_above_the_list(prompt: str, goal: str) -> None:
     ],
 )
 def test_risk_is_a_rule(told: str, files: list[str], commands: tuple[tuple[str, ...], ...], risk: int) -> None:
-    assert risk_of(told, files, Work((), commands)) == risk
+    assert estimate_risk(told, files, FoundWork((), commands)) == risk
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_risk_is_a_rule(told: str, files: list[str], commands: tuple[tuple[str, 
     ],
 )
 def test_code_in_a_sentence_is_a_command_if_it_is_said_to_be_run(text: str, commands: list[tuple[str, ...]]) -> None:
-    assert list(spoken(text).commands) == commands
+    assert list(commands_in_sentence(text).commands) == commands
 
 
 PLAIN = st.text(st.characters(codec="ascii", min_codepoint=33, exclude_characters="|<>;&$`*?~'\"\\#="), min_size=1)
@@ -226,14 +226,14 @@ PLAIN = st.text(st.characters(codec="ascii", min_codepoint=33, exclude_character
 def test_a_command_line_comes_back_as_its_words(words: list[str]) -> None:
     import shlex
 
-    assert argv_of(shlex.join(["make", *words])) == ("make", *words)
+    assert parse_command_line(shlex.join(["make", *words])) == ("make", *words)
 
 
 @given(st.text(max_size=400))
 @settings(max_examples=examples(60))
 def test_any_text_has_an_outline_and_any_line_is_a_command_or_a_reason(text: str) -> None:
-    assert outline_of(text) == outline_of(text)
-    assert argv_of(text)
+    assert parse_outline(text) == parse_outline(text)
+    assert parse_command_line(text)
 
 
 ROW = st.tuples(st.sampled_from(["do a", "see src/x.py", "run `make`", "drop it", "after S1"]), st.booleans())
@@ -243,7 +243,7 @@ ROW = st.tuples(st.sampled_from(["do a", "see src/x.py", "run `make`", "drop it"
 @settings(max_examples=examples(60))
 def test_every_open_row_is_one_step_and_waits_only_for_steps_before_it(rows: list[tuple[str, bool]], dash: str) -> None:
     text = "".join(f"{dash} [{'x' if done else ' '}] {words} {at}\n" for at, (words, done) in enumerate(rows))
-    found = planned(order("plan", text))
+    found = plan_by_rule(order("plan", text))
     wanted = [f"{words} {at}" for at, (words, done) in enumerate(rows) if not done]
 
     if wanted:
@@ -294,3 +294,17 @@ def test_the_files_of_a_patch_are_spelled_as_they_are_called_and_not_as_git_quot
     )
 
     assert changed_paths([diff]) == ["b/ä b.txt", "x", 'y "z"', "plain one.txt", "new.txt"]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Plan and implement the open steps in TODO.md", "do the tasks from `notes/next.md`"]
+)
+def test_a_list_that_is_not_there_is_named_and_asked_for(view: Seen, prompt: str) -> None:
+    found = plan_by_rule(order("plan", prompt, view))
+
+    assert isinstance(found, Blocked)
+    assert "md is not in the commit that this begins at" in found.question
+
+
+def test_a_file_that_is_to_be_made_is_no_list_that_is_missing(view: Seen) -> None:
+    assert [step.title for step in plan("write NOTES.md", view).steps] == ["write NOTES.md"]

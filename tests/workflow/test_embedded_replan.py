@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import Blocked, Claim, Plan, PlanChanges, PlanStep, ResearchBundle, StepContext
-from gitnexus.workflow.budget import Weights, plan_of
-from gitnexus.workflow.embedded import replanned
-from gitnexus.workflow.embedded.carried import call_of, diffs_of
-from gitnexus.workflow.packing import Limits, Over, SplitRequest, packed
-from gitnexus.workflow.specialist import Answered
+from gitnexus.workflow.budget import CostWeights, parse_counted_plan
+from gitnexus.workflow.embedded import replan_by_rule
+from gitnexus.workflow.embedded.extract_actions import call_with_diffs, diffs_of_step
+from gitnexus.workflow.packing import BatchLimits, BrokenLimit, SplitRequest, pack_plan
+from gitnexus.workflow.specialist import AnsweredQuestion
 from tests.conftest import examples
 from tests.workflow.scene import order
 
@@ -31,7 +31,7 @@ def diff(path: str) -> str:
 
 
 def changes(prompt: str, **given: object) -> PlanChanges:
-    found = replanned(order("plan_patch", prompt, **{"plan": PLAN, **given}))  # type: ignore[arg-type]
+    found = replan_by_rule(order("plan_patch", prompt, **{"plan": PLAN, **given}))  # type: ignore[arg-type]
     assert isinstance(found, PlanChanges), found
     assert function_named("PlanPatch").answer(found.plain()) == found
     return found
@@ -41,10 +41,14 @@ def test_a_step_over_budget_is_split_as_the_packing_proposes() -> None:
     files = ("a/1.py", "a/2.py", "b/3.py")
     step = PlanStep(
         id="S1", title="big", files=files, commands=(("make", "test"),), accept=("done",),
-        baml=call_of([diff("b/3.py")]), ctx=StepContext(paths=files),
+        baml=call_with_diffs([diff("b/3.py")]), ctx=StepContext(paths=files),
     )  # fmt: skip
     split = SplitRequest(
-        plan="", step="S1", over=(Over(limit="cu", has=60, may=40),), why="S1 takes 60", parts=(files[:2], files[2:])
+        plan="",
+        step="S1",
+        over=(BrokenLimit(limit="cu", has=60, may=40),),
+        why="S1 takes 60",
+        parts=(files[:2], files[2:]),
     )
     (change,) = changes("split it", plan=Plan(goal="g", steps=(step,)), split=split).changes
 
@@ -52,7 +56,7 @@ def test_a_step_over_budget_is_split_as_the_packing_proposes() -> None:
         ("S1.1", "big (1 of 2)", files[:2], (), ()),
         ("S1.2", "big (2 of 2)", files[2:], ("S1.1",), ("done",)),
     ]
-    assert [diffs_of(one) for one in change.steps] == [[], [diff("b/3.py")]]
+    assert [diffs_of_step(one) for one in change.steps] == [[], [diff("b/3.py")]]
     assert [one.ctx.paths for one in change.steps] == [files[:2], files[2:]]
     assert change.op == "split"
 
@@ -60,18 +64,18 @@ def test_a_step_over_budget_is_split_as_the_packing_proposes() -> None:
 def test_a_patch_of_many_files_stays_one_patch_in_each_part_of_a_split() -> None:
     files = ("a/1.py", "a/2.py", "b/3.py", "b/4.py")
     whole = [f"diff --git a/{path} b/{path}\n{diff(path)}" for path in files]
-    step = PlanStep(id="S1", title="big", files=files, baml=call_of(["".join(whole)]))
+    step = PlanStep(id="S1", title="big", files=files, baml=call_with_diffs(["".join(whole)]))
     split = SplitRequest(
-        plan="", step="S1", over=(Over(limit="cu", has=60, may=40),), why="w", parts=(files[:2], files[2:])
+        plan="", step="S1", over=(BrokenLimit(limit="cu", has=60, may=40),), why="w", parts=(files[:2], files[2:])
     )
 
     (change,) = changes("split it", plan=Plan(goal="g", steps=(step,)), split=split).changes
 
-    assert [diffs_of(one) for one in change.steps] == [["".join(whole[:2])], ["".join(whole[2:])]]
+    assert [diffs_of_step(one) for one in change.steps] == [["".join(whole[:2])], ["".join(whole[2:])]]
 
 
 def test_a_step_that_reads_too_much_is_split_by_what_it_reads_and_one_of_many_commands_by_those() -> None:
-    over = (Over(limit="ctxKib", has=200, may=160),)
+    over = (BrokenLimit(limit="ctxKib", has=200, may=160),)
     reads = PlanStep(id="S1", title="t", ctx=StepContext(paths=("a", "b")))
     runs = PlanStep(id="S1", title="t", commands=(("a",), ("b",)))
 
@@ -85,8 +89,8 @@ def test_a_step_that_reads_too_much_is_split_by_what_it_reads_and_one_of_many_co
 
 
 def test_a_step_that_cannot_be_cut_is_a_question() -> None:
-    split = SplitRequest(plan="", step="S3", over=(Over(limit="risk", has=3, may=2),), why="w")
-    found = replanned(order("plan_patch", "x", plan=PLAN, split=split))
+    split = SplitRequest(plan="", step="S3", over=(BrokenLimit(limit="risk", has=3, may=2),), why="w")
+    found = replan_by_rule(order("plan_patch", "x", plan=PLAN, split=split))
 
     assert isinstance(found, Blocked)
     assert found.question.startswith("How is S3 to be made smaller? It breaks a limit (risk 3 of 2)")
@@ -105,21 +109,21 @@ def test_a_split_loses_no_file_no_command_and_no_patch_and_its_parts_fit(
         title="t",
         files=files,
         commands=(("make",),),
-        baml=call_of([diff(one) for one in files] if patched else []),
+        baml=call_with_diffs([diff(one) for one in files] if patched else []),
     )
     plan = Plan(goal="g", steps=(step,))
-    limits = Limits(cu=12)
-    splits = packed(plan_of(plan.plain(), "plan"), {}, Weights(), limits).splits
+    limits = BatchLimits(cu=12)
+    splits = pack_plan(parse_counted_plan(plan.plain(), "plan"), {}, CostWeights(), limits).splits
     if not splits:
         return
     parts = changes("x", plan=plan, split=splits[0]).changes[0].steps
 
     assert sorted(path for one in parts for path in one.files) == sorted(files)
-    assert sorted(one for part in parts for one in diffs_of(part)) == sorted(diffs_of(step))
+    assert sorted(one for part in parts for one in diffs_of_step(part)) == sorted(diffs_of_step(step))
     assert all(one.commands == (() if patched and one != parts[-1] else step.commands) for one in parts)
     assert all(later.depends == (earlier.id,) for earlier, later in pairwise(parts))
-    again = plan_of(Plan(goal="g", steps=parts).plain(), "plan")
-    assert packed(again, {}, Weights(), limits).splits == ()
+    again = parse_counted_plan(Plan(goal="g", steps=parts).plain(), "plan")
+    assert pack_plan(again, {}, CostWeights(), limits).splits == ()
 
 
 @pytest.mark.parametrize(
@@ -151,12 +155,12 @@ def test_several_changes_are_said_in_one_go() -> None:
 
 def test_an_answer_with_a_patch_mends_the_step_that_was_blocked() -> None:
     blocked = Blocked(kind="needs_user_input", question="How is S2 to be done?")
-    answer = Answered(blocked.question, f"like this\n\n```diff\n{diff('src/a.py')}```\n")
+    answer = AnsweredQuestion(blocked.question, f"like this\n\n```diff\n{diff('src/a.py')}```\n")
     (change,) = changes("go on", blocked=blocked, step="S2", answers=(answer,)).changes
 
     (new,) = change.steps
     assert (change.op, change.step) == ("replace", "S2")
-    assert (diffs_of(new), new.files, new.questions) == ([diff("src/a.py")], ("src/a.py",), ())
+    assert (diffs_of_step(new), new.files, new.questions) == ([diff("src/a.py")], ("src/a.py",), ())
 
 
 def test_research_that_answers_a_steps_question_clears_it() -> None:
@@ -171,13 +175,13 @@ def test_research_that_answers_a_steps_question_clears_it() -> None:
 
 def test_what_nobody_answered_is_asked_of_a_person() -> None:
     blocked = Blocked(kind="needs_plan_patch", question="What is the right patch?", suggested_ctx=("file:a",))
-    found = replanned(order("plan_patch", "go on", plan=PLAN, blocked=blocked, step="S2"))
+    found = replan_by_rule(order("plan_patch", "go on", plan=PLAN, blocked=blocked, step="S2"))
 
     assert found == blocked.changed(kind="needs_user_input")
 
 
 def test_a_prompt_that_names_no_step_is_asked_back() -> None:
-    found = replanned(order("plan_patch", "make it nicer", plan=PLAN))
+    found = replan_by_rule(order("plan_patch", "make it nicer", plan=PLAN))
 
     assert isinstance(found, Blocked)
     assert "(S1, S2, S3)" in found.question

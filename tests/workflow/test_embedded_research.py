@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitnexus.packs import Budget, built
+from gitnexus.packs import PackBudget, pack_references
 from gitnexus.prompts.functions import function_named
 from gitnexus.prompts.model import Blocked, ResearchBundle
-from gitnexus.workflow.embedded import Embedded, researched
-from gitnexus.workflow.embedded.asking import asked_of
-from gitnexus.workflow.specialist import Answered
+from gitnexus.workflow.embedded import EmbeddedSpecialist, research_by_rule
+from gitnexus.workflow.embedded.question import parse_question
+from gitnexus.workflow.specialist import AnsweredQuestion
 from tests.conftest import examples
 from tests.workflow.scene import Seen, made, order, seen
 
@@ -29,7 +29,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 def found(view: Seen, question: str, **given: object) -> ResearchBundle:
-    bundle = researched(order("research", question, view, **given))  # type: ignore[arg-type]
+    bundle = research_by_rule(order("research", question, view, **given))  # type: ignore[arg-type]
     assert isinstance(bundle, ResearchBundle)
     return bundle
 
@@ -93,7 +93,7 @@ def test_what_the_policy_denies_is_not_found(view: Seen) -> None:
 
 
 def test_constraints_come_from_agenda_phase_rules_and_answers(view: Seen) -> None:
-    bundle = found(view, "how is the backoff limited?", answers=(Answered("How long?", "a minute"),))
+    bundle = found(view, "how is the backoff limited?", answers=(AnsweredQuestion("How long?", "a minute"),))
 
     assert bundle.constraints == (
         "no network at import (doc:AGENDA.md#GLOBAL_CONSTRAINTS)",
@@ -120,7 +120,7 @@ def test_a_blockers_question_and_suggested_context_are_what_is_looked_into(view:
 def test_every_citation_can_be_put_into_a_pack(view: Seen, question: str) -> None:
     refs = cited(found(view, question))
 
-    pack = built(view.library, refs, Budget())
+    pack = pack_references(view.library, refs, PackBudget())
 
     assert pack.left_out == ()
     assert len(pack.pieces) == len(set(refs))
@@ -149,7 +149,7 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, max_size=8).map(" ".join))
 @settings(max_examples=examples(10))
 def test_any_question_gives_a_checked_answer_and_the_same_again(view: Seen, question: str) -> None:
-    one, other = (Embedded().work(order("research", question, view)).output for _ in range(2))
+    one, other = (EmbeddedSpecialist().work(order("research", question, view)).output for _ in range(2))
 
     assert one == other
     if isinstance(one, ResearchBundle):
@@ -157,8 +157,8 @@ def test_any_question_gives_a_checked_answer_and_the_same_again(view: Seen, ques
 
 
 def test_without_a_question_or_a_repository_it_is_blocked(view: Seen) -> None:
-    assert isinstance(researched(order("research", " ", view)), Blocked)
-    assert isinstance(researched(order("research", "why?")), Blocked)
+    assert isinstance(research_by_rule(order("research", " ", view)), Blocked)
+    assert isinstance(research_by_rule(order("research", "why?")), Blocked)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +173,13 @@ def test_without_a_question_or_a_repository_it_is_blocked(view: Seen) -> None:
     ],
 )
 def test_a_question_is_taken_apart(text: str, literals: tuple[str, ...], paths: tuple[str, ...], words: object) -> None:
-    asked = asked_of(text)
+    asked = parse_question(text)
 
     assert (asked.literals, asked.paths, asked.words) == (literals, paths, words)
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_taken_apart(text: str) -> None:
-    asked = asked_of(text)
+    asked = parse_question(text)
 
     assert len(asked.words) == len(asked.said)

@@ -13,10 +13,10 @@ from gitnexus.prompts.model import (
     ResearchBundle,
     StepChange,
 )
-from gitnexus.workflow.definition import WorkflowDefinition, node
+from gitnexus.workflow.definition import WorkflowDefinition, make_node
 from gitnexus.workflow.engine import Engine
-from gitnexus.workflow.macros import MACROS, expanded
-from gitnexus.workflow.specialist import Order, Output, Unfit
+from gitnexus.workflow.macros import MACROS, expand_macro
+from gitnexus.workflow.specialist import Output, UnusableAnswer, WorkOrder
 from tests.workflow.memorystage import MemoryStage, Play
 
 BUNDLE = ResearchBundle(
@@ -37,7 +37,7 @@ def blocked(kind: str, question: str = "which?") -> ExecResult:
 
 
 def chain(**changed: object) -> WorkflowDefinition:
-    return expanded(MACROS["research-plan-exec"], "mend it", {}).changed(**changed)
+    return expand_macro(MACROS["research-plan-exec"], "mend it", {}).changed(**changed)
 
 
 def walked(stage: MemoryStage, definition: WorkflowDefinition | None = None) -> Engine:
@@ -67,9 +67,9 @@ def test_three_nodes_run_in_order_and_each_deed_goes_through_the_gate() -> None:
 
 
 def test_a_node_is_given_what_the_nodes_before_it_gave_and_the_plan_in_force() -> None:
-    seen: list[Order] = []
+    seen: list[WorkOrder] = []
 
-    def look(order: Order) -> Output:
+    def look(order: WorkOrder) -> Output:
         seen.append(order)
         return NOTHING
 
@@ -83,10 +83,10 @@ def test_a_node_is_given_what_the_nodes_before_it_gave_and_the_plan_in_force() -
 def test_an_output_that_does_not_fit_is_told_to_who_gave_it_as_often_as_retries_allow() -> None:
     told: list[str] = []
 
-    def wrong(order: Order) -> Output:
+    def wrong(order: WorkOrder) -> Output:
         told.append(order.feedback)
         if len(told) == 2:
-            raise Unfit("no JSON at all")
+            raise UnusableAnswer("no JSON at all")
         return plan(PlanStep(id="S1", title="a"), PlanStep(id="S1", title="b"))
 
     scene = stage()
@@ -95,13 +95,13 @@ def test_an_output_that_does_not_fit_is_told_to_who_gave_it_as_often_as_retries_
     engine = walked(scene)
 
     message = "the answer: each step needs an id of its own, of 1 to 100 characters; 'S1' is none"
-    assert told == ["", message, "no JSON at all"]
+    assert told == ["", message, "no JSON at all", message]
     assert statuses(engine) == {"research": "completed", "plan": "failed"}
-    assert engine.progress.nodes["plan"].why == f"no answer that can be used in 3 tries: {message}"
+    assert engine.progress.nodes["plan"].why == f"no answer that can be used in 4 tries: {message}"
     checks = [
         event.body["ok"] for event in scene.log if event.kind == "output.checked" and event.body["node"] == "plan"
     ]
-    assert checks == [False, False, False]
+    assert checks == [False] * 4
 
 
 def test_a_failed_specialist_stops_the_workflow_and_says_why() -> None:
@@ -168,13 +168,13 @@ def test_a_block_asks_before_the_handoff_and_again_before_the_plan_changes() -> 
     assert [(one.kind, one.status) for one in second.progress.actions.values()] == [
         ("handoff", "executed"), ("plan_patch", "waiting"),
     ]  # fmt: skip
-    assert second.desk.plan(second.flow.nodes["exec"]) == plan()
+    assert second.inputs.plan(second.flow.nodes["exec"]) == plan()
     scene.execute("a2", by="Me")
     third = walked(scene)
 
     assert third.flow.verdict(third.progress) == (True, "")
     assert scene.calls[2:] == [("exec", "S1"), ("handoff-a1", ""), ("handoff-a1-plan", ""), ("exec", "S1")]
-    in_force = third.desk.plan(third.flow.nodes["exec"])
+    in_force = third.inputs.plan(third.flow.nodes["exec"])
     assert in_force is not None
     assert in_force.steps[0].title == "one, knowing"
 
@@ -202,7 +202,7 @@ def test_a_no_to_the_handoff_or_to_the_new_plan_ends_what_was_blocked(action: st
 def test_a_question_to_the_user_waits_and_its_answer_is_given_to_who_asked() -> None:
     seen: list[tuple[tuple[str, str], ...]] = []
 
-    def after(order: Order) -> Output:
+    def after(order: WorkOrder) -> Output:
         seen.append(tuple((one.question, one.answer) for one in order.answers))
         return NOTHING
 
@@ -228,7 +228,7 @@ def test_a_step_over_budget_does_not_run_before_its_split_is_approved() -> None:
     big = PlanStep(id="S2", title="big", files=tuple(f"d{at}/f.py" for at in range(10)))
     small = PlanStep(id="S1", title="small", files=("a.py",))
 
-    def split(order: Order) -> Output:
+    def split(order: WorkOrder) -> Output:
         assert order.split is not None
         parts = [big.changed(id=f"S2.{at}", files=files) for at, files in enumerate(order.split.parts, 1)]
         change = StepChange(op="split", step=order.split.step, why=order.split.why, steps=tuple(parts))
@@ -290,10 +290,13 @@ def test_a_batch_tells_each_step_and_autopilot_says_what_it_stops_at() -> None:
 
 
 def test_nothing_begins_once_the_budget_is_used_up() -> None:
-    from gitnexus.workflow.specialist import Returned, Usage
+    from gitnexus.workflow.specialist import CallUsage, WorkResult
 
     scene = stage()
-    scene.plays = {**scene.plays, "research": [lambda order: Returned(output=BUNDLE, usage=Usage(input=90, output=20))]}
+    scene.plays = {
+        **scene.plays,
+        "research": [lambda order: WorkResult(output=BUNDLE, usage=CallUsage(input=90, output=20))],
+    }
     definition = chain()
     engine = walked(scene, definition.changed(budgets=definition.budgets.changed(tokens=100)))
 
@@ -306,14 +309,16 @@ def test_independent_nodes_work_side_by_side_up_to_the_limit() -> None:
 
     gate = threading.Barrier(2, timeout=10)
 
-    def meet(order: Order) -> Output:
+    def meet(order: WorkOrder) -> Output:
         gate.wait()
         return BUNDLE
 
     definition = WorkflowDefinition(
-        name="two", prompt="look", nodes=(node("one", "research"), node("two", "research"), node("last", "plan")),
+        name="two",
+        prompt="look",
+        nodes=(make_node("one", "research"), make_node("two", "research"), make_node("last", "plan")),
         edges=(("one", "last"), ("two", "last")),
-    )  # fmt: skip
+    )
     scene = MemoryStage({"research": [meet], "plan": [plan()]})
 
     engine = walked(scene, definition)
@@ -347,7 +352,7 @@ def test_killed_after_any_event_it_goes_on_and_repeats_no_node_and_no_deed() -> 
 def test_a_node_is_given_the_seconds_that_are_left_and_none_begins_without() -> None:
     left: list[float | None] = []
 
-    def look(order: Order) -> Output:
+    def look(order: WorkOrder) -> Output:
         left.append(order.seconds_left())
         return BUNDLE
 
@@ -355,10 +360,10 @@ def test_a_node_is_given_the_seconds_that_are_left_and_none_begins_without() -> 
     scene.plays = {**scene.plays, "research": [look]}
     definition = chain()
     engine = Engine(definition.changed(budgets=definition.budgets.changed(seconds=100)), scene)
-    engine.desk.used = 40
+    engine.inputs.used = 40
     engine.walk()
     late = Engine(definition.changed(budgets=definition.budgets.changed(seconds=100)), stage())
-    late.desk.used = 100
+    late.inputs.used = 100
 
     assert [round(one or 0) for one in left] == [60]
     assert late.walk() == (False, "research: the 100 seconds of this workflow are used up")

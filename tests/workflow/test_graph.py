@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitnexus.workflow.graph import before, circle, order, ready, waves
+from gitnexus.workflow.graph import find_circular_wait, nodes_before, parallel_waves, ready_nodes, topological_order
 
 Graph = tuple[list[str], list[tuple[str, str]]]
 
@@ -27,20 +27,20 @@ def test_the_order_holds_every_node_once_keeps_every_edge_and_is_always_the_same
     graph: Graph, data: st.DataObject
 ) -> None:
     ids, edges = graph
-    found = order(ids, edges)
+    found = topological_order(ids, edges)
     at = placed(found)
 
     assert sorted(found) == sorted(ids)
     assert all(at[first] < at[second] for first, second in edges)
-    assert order(ids, data.draw(st.permutations(edges))) == found
+    assert topological_order(ids, data.draw(st.permutations(edges))) == found
 
 
 @given(dags())
 def test_of_two_nodes_that_could_both_be_next_the_one_that_stands_first_is(graph: Graph) -> None:
     ids, edges = graph
     done: list[str] = []
-    for id_ in order(ids, edges):
-        free = [one for one in ids if one not in done and before(one, edges) <= set(done)]
+    for id_ in topological_order(ids, edges):
+        free = [one for one in ids if one not in done and nodes_before(one, edges) <= set(done)]
         assert id_ == free[0]
         done.append(id_)
 
@@ -53,8 +53,8 @@ def test_never_more_than_the_limit_run_none_before_its_time_and_all_get_their_tu
     done: set[str] = set()
     running: list[str] = []
     while len(done) < len(ids):
-        new = ready(ids, edges, done, running, limit)
-        assert all(before(id_, edges) <= done for id_ in new)
+        new = ready_nodes(ids, edges, done, running, limit)
+        assert all(nodes_before(id_, edges) <= done for id_ in new)
         assert not set(new) & (done | set(running))
         running += new
         assert 0 < len(running) <= limit
@@ -62,13 +62,13 @@ def test_never_more_than_the_limit_run_none_before_its_time_and_all_get_their_tu
         running.remove(ended)
         done.add(ended)
 
-    assert ready(ids, edges, done, (), limit) == ()
+    assert ready_nodes(ids, edges, done, (), limit) == ()
 
 
 @given(dags(), st.integers(1, 4))
 def test_groups_side_by_side_hold_all_nodes_and_wait_for_the_groups_before(graph: Graph, limit: int) -> None:
     ids, edges = graph
-    found = waves(ids, edges, limit)
+    found = parallel_waves(ids, edges, limit)
 
     assert sorted(id_ for group in found for id_ in group) == sorted(ids)
     assert all(len(group) <= limit for group in found)
@@ -80,8 +80,8 @@ def test_two_that_need_only_the_first_run_side_by_side() -> None:
     ids = ["a", "b", "c", "d"]
     edges = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
 
-    assert waves(ids, edges, 2) == (("a",), ("b", "c"), ("d",))
-    assert waves(ids, edges, 1) == (("a",), ("b",), ("c",), ("d",))
+    assert parallel_waves(ids, edges, 2) == (("a",), ("b", "c"), ("d",))
+    assert parallel_waves(ids, edges, 1) == (("a",), ("b",), ("c",), ("d",))
 
 
 @given(dags(), st.data())
@@ -91,8 +91,8 @@ def test_a_circle_is_found_and_is_one(graph: Graph, data: st.DataObject) -> None
         return
     first, second = data.draw(st.sampled_from(edges))
     round_ = [*edges, (second, first)]
-    stuck = [id_ for id_ in ids if id_ not in order(ids, round_)]
+    stuck = [id_ for id_ in ids if id_ not in topological_order(ids, round_)]
 
-    ring = circle(stuck, round_)
+    ring = find_circular_wait(stuck, round_)
 
     assert all(pair in round_ for pair in zip(ring, [*ring[1:], ring[0]], strict=True))

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid
-from gitnexus.workflow.commands import command_of, filled, tightened
+from gitnexus.workflow.commands import parse_custom_macro, tightened_limits, workflow_from_macro
 from gitnexus.workflow.definition import WorkflowBudgets
-from gitnexus.workflow.macros import DEFAULT, MACROS, expanded, of_steps
+from gitnexus.workflow.macros import DEFAULT, MACROS, expand_macro, macro_for_steps
 
 RELEASE = b"""---
 version: 1
@@ -27,7 +27,7 @@ Ship a release: {prompt}.
 
 
 def test_the_default_is_to_find_out_to_plan_and_to_do() -> None:
-    made = expanded(MACROS[DEFAULT], "do it", {})
+    made = expand_macro(MACROS[DEFAULT], "do it", {})
 
     assert [(one.id, one.type, one.specialist) for one in made.nodes] == [
         ("research", "research", "researcher"),
@@ -40,16 +40,16 @@ def test_the_default_is_to_find_out_to_plan_and_to_do() -> None:
 
 
 def test_every_choice_of_the_three_has_a_macro() -> None:
-    names = {of_steps(frozenset(name.split("-"))).name for name in ("research", "plan", "exec", "research-plan",
+    names = {macro_for_steps(frozenset(name.split("-"))).name for name in ("research", "plan", "exec", "research-plan",
              "research-exec", "plan-exec", DEFAULT)}  # fmt: skip
 
     assert len(names) == 7
-    assert of_steps(frozenset()).name == DEFAULT
+    assert macro_for_steps(frozenset()).name == DEFAULT
 
 
 @pytest.mark.parametrize("name", MACROS)
 def test_every_built_in_macro_can_be_carried_out_by_whoever_is_set(name: str) -> None:
-    made = expanded(MACROS[name], "x", {"researcher": "gemini", "planner": "claude", "executor": "aider"})
+    made = expand_macro(MACROS[name], "x", {"researcher": "gemini", "planner": "claude", "executor": "aider"})
 
     assert {one.specialist: one.adapter for one in made.nodes}.items() <= {
         "researcher": "gemini",
@@ -59,7 +59,9 @@ def test_every_built_in_macro_can_be_carried_out_by_whoever_is_set(name: str) ->
 
 
 def test_a_macro_of_somebodys_own_becomes_a_workflow() -> None:
-    made = filled(command_of("release", RELEASE), "1.2", {"planner": "claude", "executor": "aider"})
+    made = workflow_from_macro(
+        parse_custom_macro("release", RELEASE), "1.2", {"planner": "claude", "executor": "aider"}
+    )
 
     assert made.prompt == "Ship a release: 1.2."
     assert [(one.id, one.adapter, one.way) for one in made.nodes] == [
@@ -78,12 +80,15 @@ def test_a_macro_of_somebodys_own_becomes_a_workflow() -> None:
 def test_a_prompt_cannot_write_the_place_of_the_prompt_and_comes_last_where_there_is_none() -> None:
     without = RELEASE.replace(b"Ship a release: {prompt}.", b"Ship it.")
 
-    assert filled(command_of("release", RELEASE), "{prompt}", {}).prompt == "Ship a release: {prompt}."
-    assert filled(command_of("release", without), "1.2", {}).prompt == "Ship it.\n\n1.2"
+    assert (
+        workflow_from_macro(parse_custom_macro("release", RELEASE), "{prompt}", {}).prompt
+        == "Ship a release: {prompt}."
+    )
+    assert workflow_from_macro(parse_custom_macro("release", without), "1.2", {}).prompt == "Ship it.\n\n1.2"
 
 
 def test_windows_line_ends_are_read_as_well() -> None:
-    assert command_of("release", RELEASE.replace(b"\n", b"\r\n")).about == "look, decide, and ship"
+    assert parse_custom_macro("release", RELEASE.replace(b"\n", b"\r\n")).about == "look, decide, and ship"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_what_is_wrong_with_a_macro_is_said_with_its_file(old: bytes, new: bytes
     assert old in RELEASE
 
     with pytest.raises(Invalid) as refused:
-        command_of("release", RELEASE.replace(old, new))
+        parse_custom_macro("release", RELEASE.replace(old, new))
 
     assert refused.value.message.startswith("commands/custom/release.md")
     assert words in refused.value.message
@@ -127,18 +132,18 @@ def test_what_is_wrong_with_a_macro_is_said_with_its_file(old: bytes, new: bytes
 @pytest.mark.parametrize("name", ["Release", "a b", "../x", "x" * 41, "", "1", "-x", "plan", "exec"])
 def test_a_name_is_one_plain_word_that_is_not_built_in(name: str) -> None:
     with pytest.raises(Invalid):
-        command_of(name, RELEASE)
+        parse_custom_macro(name, RELEASE)
 
 
 @given(st.integers(0, 100), st.integers(0, 100))
 def test_a_macro_takes_less_and_never_more(limit: int, asked: int) -> None:
-    found = tightened({"seconds": limit}, {"seconds": asked}, "f")["seconds"]
+    found = tightened_limits({"seconds": limit}, {"seconds": asked}, "f")["seconds"]
 
     assert found == (min(asked, limit) if asked and limit else asked or limit)
 
 
 def test_the_limits_of_the_settings_hold_for_a_macro_too() -> None:
-    made = filled(command_of("release", RELEASE), "x", {}, WorkflowBudgets(seconds=60, parallel=1))
+    made = workflow_from_macro(parse_custom_macro("release", RELEASE), "x", {}, WorkflowBudgets(seconds=60, parallel=1))
 
     assert (made.budgets.seconds, made.budgets.parallel) == (60, 1)
 
@@ -147,6 +152,6 @@ def test_the_limits_of_the_settings_hold_for_a_macro_too() -> None:
 def test_whatever_the_bytes_it_is_a_macro_or_invalid(raw: bytes) -> None:
     for text in (raw, b"---\n" + raw + b"\n---\n", b"---\nversion: 1\nabout: x\nnodes:\n" + raw + b"\n---\n"):
         try:
-            command_of("x", text)
+            parse_custom_macro("x", text)
         except Invalid as exc:
             assert exc.message.startswith("commands/custom/x.md")

@@ -6,13 +6,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitnexus.docgraph.parse import ID, parse
+from gitnexus.docgraph.parse import ID, parse_doc
 from gitnexus.prompts.model import Claim, Plan, PlanStep, ResearchBundle
-from gitnexus.workflow.budget import plan_of
-from gitnexus.workflow.papers import Origin, paper_id, papers_of, plan_in, research_in
+from gitnexus.workflow.budget import parse_counted_plan
+from gitnexus.workflow.papers import PaperOrigin, paper_files, paper_id, parse_plan_paper, parse_research_paper
 from tests.conftest import examples
 
-ORIGIN = Origin(run="260101-1200-ab12", node="look", by="embedded", base="c" * 40, state="d" * 40, task="T1")
+ORIGIN = PaperOrigin(run="260101-1200-ab12", node="look", by="embedded", base="c" * 40, state="d" * 40, task="T1")
 PLAN = Plan(
     goal="ship it",
     steps=(
@@ -24,7 +24,7 @@ PLAN = Plan(
 
 
 def test_a_plan_for_people_and_for_programs() -> None:
-    files = papers_of(PLAN, ORIGIN)
+    files = paper_files(PLAN, ORIGIN)
     text = files["plans/plan.260101-1200-ab12.look.md"].decode()
 
     assert text == (
@@ -36,22 +36,22 @@ def test_a_plan_for_people_and_for_programs() -> None:
         "OPEN_QUESTIONS:\n- when?\n"
     )
     value = json.loads(files["plans/plan.260101-1200-ab12.look.json"])
-    assert plan_in(value, "plan") == PLAN
-    assert plan_of(value, "plan").id == "plan.260101-1200-ab12.look"
+    assert parse_plan_paper(value, "plan") == PLAN
+    assert parse_counted_plan(value, "plan").id == "plan.260101-1200-ab12.look"
 
 
 def test_research_comes_back_and_its_markdown_lists_what_was_found() -> None:
     claims = (Claim(text="a.py says: “x”", citations=("file:a.py#L1-L2",), confidence=70),)
     bundle = ResearchBundle(question="why?", summary="It is so. And so.", claims=claims, unresolved=("when?",))
-    files = papers_of(bundle, ORIGIN)
-    doc = parse(files["research/research.260101-1200-ab12.look.md"], "x.md")
+    files = paper_files(bundle, ORIGIN)
+    doc = parse_doc(files["research/research.260101-1200-ab12.look.md"], "x.md")
 
-    assert research_in(json.loads(files["research/research.260101-1200-ab12.look.json"]), "r") == bundle
+    assert parse_research_paper(json.loads(files["research/research.260101-1200-ab12.look.json"]), "r") == bundle
     assert (doc.id, doc.title, [one.name for one in doc.sections]) == (
         "research.260101-1200-ab12.look", "Research: why?", ["RESEARCH_WHY", "SUMMARY", "CLAIMS", "OPEN_QUESTIONS"],
     )  # fmt: skip
     assert [one.text for one in doc.items if one.section == "SUMMARY"] == ["It is so.", "And so."]
-    assert list(papers_of(bundle, ORIGIN, "review")) == [
+    assert list(paper_files(bundle, ORIGIN, "review")) == [
         f"research/review.260101-1200-ab12.look.{ending}" for ending in ("json", "md")
     ]
 
@@ -70,9 +70,9 @@ def test_nothing_that_is_quoted_becomes_a_link_a_heading_or_a_row(texts: list[st
     plan = Plan(goal=one, steps=(step,), questions=(six,))
     outputs: list[Any] = [bundle, plan]
     for output in outputs:
-        for path, raw in papers_of(output, ORIGIN).items():
+        for path, raw in paper_files(output, ORIGIN).items():
             if path.endswith(".md"):
-                doc = parse(raw, path)
+                doc = parse_doc(raw, path)
                 assert doc.sound and doc.findings == ()
                 assert [(link.kind, link.target) for link in doc.links] == [("run", ORIGIN.run), ("task", "T1")]
                 assert len([one for one in doc.sections if one.level == 1]) == 1
@@ -84,4 +84,4 @@ def test_nothing_that_is_quoted_becomes_a_link_a_heading_or_a_row(texts: list[st
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_every_id_is_one(run: str, node: str) -> None:
-    assert ID.fullmatch(paper_id("research", Origin(run=run, node=node)))
+    assert ID.fullmatch(paper_id("research", PaperOrigin(run=run, node=node)))

@@ -5,19 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.workflow.commands import command_of
+from gitnexus.workflow.commands import parse_custom_macro
 from gitnexus.workflow.macros import DEFAULT
-from gitnexus.workflow.proposal import Proposal
-from gitnexus.workflow.routing import Known, routed
+from gitnexus.workflow.proposal import WorkflowProposal
+from gitnexus.workflow.routing import RoutingInputs, propose_workflow
 from gitnexus.workflow.settings import WorkflowSettings
 from tests.workflow.table import SEEN, UNSEEN, accuracy, rows, told
 from tests.workflow.test_macros import RELEASE
 
-KNOWN = Known({"release": command_of("release", RELEASE)}, WorkflowSettings())
+KNOWN = RoutingInputs({"release": parse_custom_macro("release", RELEASE)}, WorkflowSettings())
 
 
-def proposed(prompt: str) -> Proposal:
-    return routed(prompt, KNOWN)
+def proposed(prompt: str) -> WorkflowProposal:
+    return propose_workflow(prompt, KNOWN)
 
 
 def test_the_table_is_large_enough_and_no_prompt_stands_twice() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Invalid, NotFound
-from gitnexus.base.record import Record, _fields
+from gitnexus.base.record import Record, _record_fields
 from gitnexus.policy.model import ProposedAction
 from gitnexus.workflow.definition import (
     MOST_EDGES,
@@ -22,14 +22,14 @@ from gitnexus.workflow.definition import (
     WorkflowBudgets,
     WorkflowDefinition,
     WorkflowNode,
-    definition_of,
+    parse_workflow,
 )
-from gitnexus.workflow.schemas import NAMES, WORKFLOW, schema_named, text_of
+from gitnexus.workflow.schemas import NAMES, WORKFLOW, find_schema_text, read_schema_file
 from tests.conftest import examples
 from tests.prompts.test_contract import GOOD
 from tests.workflow.test_definition import definitions
 
-SCHEMA = json.loads(text_of(WORKFLOW))
+SCHEMA = json.loads(read_schema_file(WORKFLOW))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 RECORDS: list[type[Record]] = [WorkflowNode, NodeInputs, NodeBudget, WorkflowBudgets]
 
@@ -45,7 +45,7 @@ def test_it_is_a_schema() -> None:
 
 @pytest.mark.parametrize("record", [WorkflowDefinition, *RECORDS], ids=lambda record: record.__name__)
 def test_a_record_and_its_schema_have_the_same_fields(record: type[Record]) -> None:
-    fields = _fields(record)
+    fields = _record_fields(record)
 
     assert list(part(record)["properties"]) == [key for _, key, _, _ in fields]
     assert part(record).get("required", []) == [key for _, key, _, needed in fields if needed]
@@ -94,7 +94,7 @@ def test_what_the_schema_refuses_the_program_refuses(made: WorkflowDefinition, d
         return
 
     with pytest.raises(Invalid):
-        definition_of(broken, "f")
+        parse_workflow(broken, "f")
 
 
 def test_each_form_has_a_schema_that_its_outputs_keep() -> None:
@@ -102,10 +102,10 @@ def test_each_form_has_a_schema_that_its_outputs_keep() -> None:
                "exec.result": GOOD["ExecStep"]}  # fmt: skip
     action = ProposedAction(id="a1", kind="patch", summary="s", details={"diff": "d", "n": [1]}).plain()
     for name in NAMES[1:]:
-        found = json.loads(schema_named(name))
+        found = json.loads(find_schema_text(name))
         jsonschema.Draft202012Validator.check_schema(found)
         jsonschema.validate(outputs.get(name, action), found)
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**outputs.get(name, action), "more": 1}, found)
     with pytest.raises(NotFound):
-        schema_named("nope")
+        find_schema_text("nope")

@@ -1,6 +1,6 @@
-"""Live: programs that ask before each call and wait for the answer."""
+"""Live adapters: for programs that ask before each tool call and wait for the answer."""
 
-from gitnexus.adapters.live.protocol import Asked, Heard, Wire
-from gitnexus.adapters.live.table import WIRES, wire_for
+from gitnexus.adapters.live.protocol import LineOutcome, LiveConversation, PendingCall
+from gitnexus.adapters.live.table import WIRES, conversation_for
 
-__all__ = ["WIRES", "Asked", "Heard", "Wire", "wire_for"]
+__all__ = ["WIRES", "LineOutcome", "LiveConversation", "PendingCall", "conversation_for"]

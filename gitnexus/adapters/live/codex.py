@@ -1,152 +1,173 @@
-"""Codex as a server of its own: it asks before commands and changes of files. Seen with 0.166.0."""
+"""Live conversation with Codex as a server: it asks before commands and file changes. Tested with 0.166.0."""
 
 import shlex
 from typing import Any
 
-from gitnexus.adapters.lines import Account, items, mapping, number, object_in, text, word
-from gitnexus.adapters.live.protocol import MOST_OPEN, Asked, FileDiff, Heard, message
-from gitnexus.adapters.protocol import Ended, Job, Reason, Said, asked
+from gitnexus.adapters.lines import (
+    OutputAccount,
+    as_count,
+    as_mapping,
+    as_shown_text,
+    as_single_line,
+    mappings_in_list,
+    parse_json_line,
+)
+from gitnexus.adapters.live.protocol import MOST_OPEN, FileDiff, LineOutcome, PendingCall, encode_message
+from gitnexus.adapters.protocol import AgentEnd, AgentEvent, AgentJob, Reason, prompt_text
 
 _START, _THREAD, _TURN = 1, 2, 3
 _COMMAND, _FILES = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
 
 
-class CodexWire:
+class CodexConversation:
     """JSON-RPC without the word for it. What a change of files holds is told before it is asked about."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: AgentJob) -> None:
         self._job = job
-        self._account = Account()
+        self._account = OutputAccount()
         self._reason: Reason = "unfinished"
         self._changes: dict[str, tuple[FileDiff, ...]] = {}
 
     def opened(self) -> bytes:
         client = {"name": "git-nexus", "version": "1"}
-        return message({"method": "initialize", "id": _START, "params": {"clientInfo": client}})
+        return encode_message({"method": "initialize", "id": _START, "params": {"clientInfo": client}})
 
-    def feed(self, line: bytes) -> Heard:
-        found = object_in(line)
+    def feed(self, line: bytes) -> LineOutcome:
+        found = parse_json_line(line)
         if found is None:
-            return Heard(tuple(self._account.noted(line)))
-        method, params = found.get("method"), mapping(found.get("params"))
+            return LineOutcome(tuple(self._account.noted(line)))
+        method, params = found.get("method"), as_mapping(found.get("params"))
         if method is None:
-            return self._response(found)
+            return self._on_response(found)
         if "id" in found:
-            return self._request(found["id"], method, params)
-        return self._told(method, params)
+            return self._on_request(found["id"], method, params)
+        return self._on_notification(method, params)
 
-    def answered(self, asked: Asked, *, yes: bool, why: str) -> bytes:
+    def answered(self, asked: PendingCall, *, yes: bool, why: str) -> bytes:
         # There is no room for a reason; `decline` lets the turn go on, where it is offered.
-        return message({"id": asked.id, "result": {"decision": asked.yes if yes else asked.no}})
+        return encode_message({"id": asked.id, "result": {"decision": asked.yes if yes else asked.no}})
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         return self._account.ended(status, self._reason)
 
-    def _response(self, found: dict[str, Any]) -> Heard:
-        error = mapping(found.get("error"))
+    def _on_response(self, found: dict[str, Any]) -> LineOutcome:
+        error = as_mapping(found.get("error"))
         if "error" in found:
             self._reason = "failed"
-            return Heard(tuple(self._account.failed(error.get("message"))), over=True)
-        result = mapping(found.get("result"))
+            return LineOutcome(tuple(self._account.failed(error.get("message"))), over=True)
+        result = as_mapping(found.get("result"))
         if found.get("id") == _START:
-            return Heard(out=message({"method": "initialized"}) + message(self._thread()))
+            return LineOutcome(out=encode_message({"method": "initialized"}) + encode_message(self._thread_request()))
         if found.get("id") == _THREAD:
-            name = mapping(result.get("thread")).get("id")
-            self._account.named(name)
-            turn = {"threadId": name, "input": [{"type": "text", "text": asked(self._job)}]}
-            out = message({"method": "turn/start", "id": _TURN, "params": turn})
-            return Heard((Said(kind="progress", text="started"),), out=out)
-        return Heard()
+            name = as_mapping(result.get("thread")).get("id")
+            self._account.keep_session(name)
+            turn = {"threadId": name, "input": [{"type": "text", "text": prompt_text(self._job)}]}
+            out = encode_message({"method": "turn/start", "id": _TURN, "params": turn})
+            return LineOutcome((AgentEvent(kind="progress", text="started"),), out=out)
+        return LineOutcome()
 
-    def _thread(self) -> dict[str, Any]:
+    def _thread_request(self) -> dict[str, Any]:
         # Its own sandbox is off, as ours is around it; `untrusted` asks about all but what only looks.
         params = {"cwd": self._job.folder, "approvalPolicy": "untrusted", "sandbox": "danger-full-access"}
         if self._job.session:
             return {"method": "thread/resume", "id": _THREAD, "params": {**params, "threadId": self._job.session}}
         return {"method": "thread/start", "id": _THREAD, "params": params}
 
-    def _request(self, name: Any, method: Any, params: dict[str, Any]) -> Heard:
+    def _on_request(self, name: Any, method: Any, params: dict[str, Any]) -> LineOutcome:
         if not isinstance(name, (str, int)) or isinstance(name, bool):
-            return Heard()
+            return LineOutcome()
         if method not in (_COMMAND, _FILES):
-            return Heard(out=message({"id": name, "error": {"code": -32601, "message": "not known here"}}))
+            return LineOutcome(out=encode_message({"id": name, "error": {"code": -32601, "message": "not known here"}}))
         offered = params.get("availableDecisions")
         no = "cancel" if isinstance(offered, list) and "decline" not in offered else "decline"
-        item = word(params.get("itemId"))
+        item = as_single_line(params.get("itemId"))
         if method == _FILES:
             diffs = self._changes.get(item, ())
-            return Heard(asked=(Asked(id=name, tool="apply_patch", diffs=diffs, call=item, yes="accept", no=no),))
-        line, cwd = params.get("command"), word_or_path(params.get("cwd"))
-        question = Asked(id=name, tool="exec_command", given=_words(line), call=item, cwd=cwd, yes="accept", no=no)
-        return Heard(asked=(question,))
+            return LineOutcome(
+                asked=(PendingCall(id=name, tool="apply_patch", diffs=diffs, call=item, yes="accept", no=no),)
+            )
+        line, cwd = params.get("command"), as_path(params.get("cwd"))
+        question = PendingCall(
+            id=name, tool="exec_command", given=_command_as_input(line), call=item, cwd=cwd, yes="accept", no=no
+        )
+        return LineOutcome(asked=(question,))
 
-    def _told(self, method: Any, params: dict[str, Any]) -> Heard:
-        item = mapping(params.get("item"))
+    def _on_notification(self, method: Any, params: dict[str, Any]) -> LineOutcome:
+        item = as_mapping(params.get("item"))
         match method:
             case "item/started":
-                return Heard(tuple(self._begun(item)))
+                return LineOutcome(tuple(self._on_item_started(item)))
             case "item/completed":
-                return Heard(tuple(self._done(item)))
+                return LineOutcome(tuple(self._on_item_completed(item)))
             case "thread/tokenUsage/updated":
-                total = mapping(mapping(params.get("tokenUsage")).get("total"))
-                self._account.tokens_in = number(total.get("inputTokens"))
-                self._account.tokens_out = number(total.get("outputTokens"))
+                total = as_mapping(as_mapping(params.get("tokenUsage")).get("total"))
+                self._account.tokens_in = as_count(total.get("inputTokens"))
+                self._account.tokens_out = as_count(total.get("outputTokens"))
             case "error":
-                return Heard(tuple(self._account.failed(mapping(params.get("error")).get("message"))))
+                return LineOutcome(tuple(self._account.failed(as_mapping(params.get("error")).get("message"))))
             case "turn/completed":
-                return self._turn(mapping(params.get("turn")))
-        return Heard()
+                return self._on_turn_completed(as_mapping(params.get("turn")))
+        return LineOutcome()
 
-    def _turn(self, turn: dict[str, Any]) -> Heard:
+    def _on_turn_completed(self, turn: dict[str, Any]) -> LineOutcome:
         self._account.turns += 1
         if turn.get("status") == "completed":
             self._reason = "completed"
-            return Heard(tuple(self._account.used()), over=True)
+            return LineOutcome(tuple(self._account.used()), over=True)
         self._reason = "failed"
-        told = mapping(turn.get("error")).get("message") or self._account.error or turn.get("status")
-        return Heard((*self._account.failed(told), *self._account.used()), over=True)
+        told = as_mapping(turn.get("error")).get("message") or self._account.error or turn.get("status")
+        return LineOutcome((*self._account.failed(told), *self._account.used()), over=True)
 
-    def _begun(self, item: dict[str, Any]) -> list[Said]:
-        call = word(item.get("id"))
+    def _on_item_started(self, item: dict[str, Any]) -> list[AgentEvent]:
+        call = as_single_line(item.get("id"))
         match item.get("type"):
             case "fileChange":
                 if len(self._changes) < MOST_OPEN:
-                    self._changes[call] = tuple(_diff(row) for row in items(item.get("changes")))
-                names = ", ".join(word_or_path(row.get("path")) for row in items(item.get("changes")))
-                return [Said(kind="tool_call", text=text(names), tool="apply_patch", call=call)]
+                    self._changes[call] = tuple(_parse_file_diff(row) for row in mappings_in_list(item.get("changes")))
+                names = ", ".join(as_path(row.get("path")) for row in mappings_in_list(item.get("changes")))
+                return [AgentEvent(kind="tool_call", text=as_shown_text(names), tool="apply_patch", call=call)]
             case "commandExecution":
-                return [Said(kind="tool_call", text=text(item.get("command")), tool="command", call=call)]
+                return [
+                    AgentEvent(kind="tool_call", text=as_shown_text(item.get("command")), tool="command", call=call)
+                ]
             case "mcpToolCall":
                 return [
-                    Said(kind="tool_call", text=text(item.get("arguments")), tool=word(item.get("tool")), call=call)
+                    AgentEvent(
+                        kind="tool_call",
+                        text=as_shown_text(item.get("arguments")),
+                        tool=as_single_line(item.get("tool")),
+                        call=call,
+                    )
                 ]
         return []
 
-    def _done(self, item: dict[str, Any]) -> list[Said]:
-        call, ok = word(item.get("id")), item.get("status") not in ("failed", "declined")
+    def _on_item_completed(self, item: dict[str, Any]) -> list[AgentEvent]:
+        call, ok = as_single_line(item.get("id")), item.get("status") not in ("failed", "declined")
         match item.get("type"):
             case "agentMessage":
                 return self._account.said(item.get("text"))
             case "commandExecution":
                 self._account.denials += item.get("status") == "declined"
-                told = text(item.get("aggregatedOutput"))
-                return [Said(kind="tool_result", text=told, tool="command", call=call, ok=ok)]
+                told = as_shown_text(item.get("aggregatedOutput"))
+                return [AgentEvent(kind="tool_result", text=told, tool="command", call=call, ok=ok)]
             case "fileChange":
                 self._changes.pop(call, None)
                 self._account.denials += item.get("status") == "declined"
-                return [Said(kind="tool_result", tool="apply_patch", call=call, ok=ok)]
+                return [AgentEvent(kind="tool_result", tool="apply_patch", call=call, ok=ok)]
             case "mcpToolCall":
-                told = text(item.get("error") or item.get("result"))
-                return [Said(kind="tool_result", text=told, tool=word(item.get("tool")), call=call, ok=ok)]
+                told = as_shown_text(item.get("error") or item.get("result"))
+                return [
+                    AgentEvent(kind="tool_result", text=told, tool=as_single_line(item.get("tool")), call=call, ok=ok)
+                ]
         return []
 
 
-def word_or_path(value: Any) -> str:
+def as_path(value: Any) -> str:
     """Return a path as it is told, nothing where there is none or where no path can be."""
     return value if isinstance(value, str) and len(value) <= 4096 and "\0" not in value else ""
 
 
-def _words(line: Any) -> dict[str, Any]:
+def _command_as_input(line: Any) -> dict[str, Any]:
     """Return a command line as its words: it is told quoted for a shell, from words that are not split again."""
     if not isinstance(line, str):
         return {}
@@ -157,8 +178,8 @@ def _words(line: Any) -> dict[str, Any]:
     return {"command": found}
 
 
-def _diff(row: dict[str, Any]) -> FileDiff:
-    kind, path = mapping(row.get("kind")), word_or_path(row.get("path"))
+def _parse_file_diff(row: dict[str, Any]) -> FileDiff:
+    kind, path = as_mapping(row.get("kind")), as_path(row.get("path"))
     told = row.get("diff")
     body = told if isinstance(told, str) else ""
     match kind.get("type"):
@@ -167,4 +188,4 @@ def _diff(row: dict[str, Any]) -> FileDiff:
         case "delete":
             return FileDiff(path, "gone")
     # What is of no known kind changes a file in a way that nobody told: hunks that fit nowhere.
-    return FileDiff(path, "hunks", body, word_or_path(kind.get("move_path")))
+    return FileDiff(path, "hunks", body, as_path(kind.get("move_path")))

@@ -1,11 +1,11 @@
-"""What a program asks while it works, and how it is answered, as values: bytes in, questions out, bytes back."""
+"""The protocol of a live conversation as pure values: bytes in, questions out, answer bytes back."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from gitnexus.adapters.protocol import Ended, Said
+from gitnexus.adapters.protocol import AgentEnd, AgentEvent
 
 # More than this many at once is no conversation.
 MOST_OPEN = 200
@@ -22,7 +22,7 @@ class FileDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PendingCall:
     """One call that waits for an answer. `id` is the question's on the wire, `call` the call's in the program.
 
     `tool` and `given` are the program's own words. `diffs` says instead what files would be, where that is told.
@@ -42,31 +42,31 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class LineOutcome:
     """What a line came to. `out` is to be sent at once; after `over` there is nothing more to say to the program."""
 
-    said: tuple[Said, ...] = ()
-    asked: tuple[Asked, ...] = ()
+    said: tuple[AgentEvent, ...] = ()
+    asked: tuple[PendingCall, ...] = ()
     out: bytes = b""
     over: bool = False
 
 
-class Wire(Protocol):
+class LiveConversation(Protocol):
     """One conversation with a program; whatever the bytes, it does not raise."""
 
     def opened(self) -> bytes:
         """Return what is said first."""
 
-    def feed(self, line: bytes) -> Heard:
+    def feed(self, line: bytes) -> LineOutcome:
         """Take in one line of the program's."""
 
-    def answered(self, asked: Asked, *, yes: bool, why: str) -> bytes:
+    def answered(self, asked: PendingCall, *, yes: bool, why: str) -> bytes:
         """Return the answer to a question."""
 
-    def end(self, status: int) -> Ended:
+    def end(self, status: int) -> AgentEnd:
         """Return how it ended."""
 
 
-def message(value: Mapping[str, Any]) -> bytes:
+def encode_message(value: Mapping[str, Any]) -> bytes:
     """Return one message as a line. Half a character, which JSON can hold, is spelled out."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"

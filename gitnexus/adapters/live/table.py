@@ -1,24 +1,24 @@
-"""The programs that can be asked live, a table written by hand."""
+"""The table of programs that support a live conversation."""
 
 from collections.abc import Callable
 
-from gitnexus.adapters.gemini import prompt_of as gemini_prompt
-from gitnexus.adapters.live.acp import AcpWire
-from gitnexus.adapters.live.claude import ClaudeWire
-from gitnexus.adapters.live.codex import CodexWire
-from gitnexus.adapters.live.protocol import Wire
-from gitnexus.adapters.opencode import prompt_of as opencode_prompt
-from gitnexus.adapters.protocol import Job, below
+from gitnexus.adapters.gemini import prompt_with_folder as gemini_prompt
+from gitnexus.adapters.live.acp import AcpConversation
+from gitnexus.adapters.live.claude import ClaudeConversation
+from gitnexus.adapters.live.codex import CodexConversation
+from gitnexus.adapters.live.protocol import LiveConversation
+from gitnexus.adapters.opencode import prompt_with_folder as opencode_prompt
+from gitnexus.adapters.protocol import AgentJob, private_path
 
-WIRES: dict[str, Callable[[Job], Wire]] = {
-    "claude": ClaudeWire,
-    "codex": CodexWire,
-    "gemini": lambda job: AcpWire(job, "gemini", below(job, "empty"), gemini_prompt(job)),
-    "opencode": lambda job: AcpWire(job, "opencode", below(job, "empty"), opencode_prompt(job)),
+WIRES: dict[str, Callable[[AgentJob], LiveConversation]] = {
+    "claude": ClaudeConversation,
+    "codex": CodexConversation,
+    "gemini": lambda job: AcpConversation(job, "gemini", private_path(job, "empty"), gemini_prompt(job)),
+    "opencode": lambda job: AcpConversation(job, "opencode", private_path(job, "empty"), opencode_prompt(job)),
 }
 
 
-def wire_for(name: str, job: Job) -> Wire | None:
+def conversation_for(name: str, job: AgentJob) -> LiveConversation | None:
     """Return the conversation with a program, None if it cannot be asked before each call."""
     made = WIRES.get(name)
     return made(job) if made else None

@@ -1,6 +1,6 @@
-"""Claude Code."""
+"""The tools of Claude Code."""
 
-from gitnexus.catalog.harnesses.harness import Absent, Harness, ReadTool, ours
+from gitnexus.catalog.harnesses.harness import AbsentTool, Harness, ReadTool, own_tools_by_class
 
 # `Monitor` runs a command and reports its lines; `PowerShell` is there instead of or beside Bash on Windows.
 _SHELL = ("Bash", "PowerShell", "Monitor")
@@ -11,7 +11,7 @@ CLAUDE_CODE = Harness(
     tools={
         "file_creation": ("Write",),
         "file_modification": ("Write", "Edit", "NotebookEdit"),
-        "file_deletion": Absent("no tool deletes; that goes through Bash, which no_shell_exec denies"),
+        "file_deletion": AbsentTool("no tool deletes; that goes through Bash, which no_shell_exec denies"),
         "partial_file_edit": ("Edit",),
         "structured_document_edit": ("NotebookEdit",),
         "shell_command_exec": _SHELL,
@@ -21,7 +21,7 @@ CLAUDE_CODE = Harness(
         # `SendMessage` takes up an agent that was started before.
         "subagent_session_create": ("Agent", "Task", "SendMessage", "Workflow", "RemoteTrigger"),
         "structured_user_prompt": ("AskUserQuestion",),
-        **ours(lambda name: f"mcp__nexus__{name}"),
+        **own_tools_by_class(lambda name: f"mcp__nexus__{name}"),
     },
     reads=(ReadTool("Read", ("file_path",)),),
     observes_reads=True,

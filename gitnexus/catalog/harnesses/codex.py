@@ -1,6 +1,6 @@
-"""Codex."""
+"""The tools of Codex."""
 
-from gitnexus.catalog.harnesses.harness import Harness, ours
+from gitnexus.catalog.harnesses.harness import Harness, own_tools_by_class
 
 _PATCH = ("apply_patch",)
 # Which of the two shells a model gets depends on the model; hooks see both as `Bash`. `exec`, which some models get
@@ -21,7 +21,7 @@ CODEX = Harness(
         "interactive_shell_session": (*_SHELL, "write_stdin"),
         "subagent_session_create": ("spawn_agent", "resume_agent", "send_input", "followup_task"),
         "structured_user_prompt": ("request_user_input",),
-        **ours(lambda name: f"mcp__nexus__{name}"),
+        **own_tools_by_class(lambda name: f"mcp__nexus__{name}"),
     },
     # Files are read with commands; a command line does not tell reliably which.
     reads=(),

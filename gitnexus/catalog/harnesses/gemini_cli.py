@@ -1,6 +1,6 @@
-"""Gemini CLI."""
+"""The tools of Gemini CLI."""
 
-from gitnexus.catalog.harnesses.harness import Absent, Harness, ReadTool, ours
+from gitnexus.catalog.harnesses.harness import AbsentTool, Harness, ReadTool, own_tools_by_class
 
 _EDIT = ("replace", "write_file")
 _SHELL = ("run_shell_command",)
@@ -11,7 +11,7 @@ GEMINI_CLI = Harness(
     tools={
         "file_creation": ("write_file",),
         "file_modification": _EDIT,
-        "file_deletion": Absent("no tool deletes; that goes through run_shell_command, which no_shell_exec denies"),
+        "file_deletion": AbsentTool("no tool deletes; that goes through run_shell_command, which no_shell_exec denies"),
         "partial_file_edit": ("replace",),
         "structured_document_edit": _EDIT,  # notebooks are text here
         "shell_command_exec": _SHELL,
@@ -19,7 +19,7 @@ GEMINI_CLI = Harness(
         "interactive_shell_session": (*_SHELL, "list_background_processes", "read_background_output"),
         "subagent_session_create": ("invoke_agent",),
         "structured_user_prompt": ("ask_user",),
-        **ours(lambda name: f"mcp_nexus_{name}"),
+        **own_tools_by_class(lambda name: f"mcp_nexus_{name}"),
     },
     reads=(
         ReadTool("read_file", ("file_path", "absolute_path")),  # the second in older versions

@@ -1,6 +1,6 @@
-"""git nexus itself: the tools of the gateway, by the names that the architecture gives them, and those over MCP."""
+"""The tools of git nexus itself: the gateway's tools, and those offered over MCP."""
 
-from gitnexus.catalog.harnesses.harness import Absent, Harness, ReadTool, ours
+from gitnexus.catalog.harnesses.harness import AbsentTool, Harness, ReadTool, own_tools_by_class
 
 _PATCH = ("repo.apply_patch",)
 _RUN = ("cmd.run", "tests.run")
@@ -16,11 +16,15 @@ GIT_NEXUS = Harness(
         "structured_document_edit": _PATCH,
         "shell_command_exec": _RUN,
         "subprocess_spawn": _RUN,
-        "interactive_shell_session": Absent("the gateway runs one list of arguments to its end; no shell stays open"),
+        "interactive_shell_session": AbsentTool(
+            "the gateway runs one list of arguments to its end; no shell stays open"
+        ),
         # They only write down that an agent was started: who may start none has nothing to write down.
         "subagent_session_create": ("nx_agent_spawn", "nx_agent_resume"),
-        "structured_user_prompt": Absent("no tool of ours asks a person; the gate does, about actions and by itself"),
-        **ours(lambda name: name),
+        "structured_user_prompt": AbsentTool(
+            "no tool of ours asks a person; the gate does, about actions and by itself"
+        ),
+        **own_tools_by_class(lambda name: name),
     },
     reads=(ReadTool("repo.read_file", ("path",)),),
     observes_reads=False,  # through our own tools, yes; what the program behind them reads by itself, no

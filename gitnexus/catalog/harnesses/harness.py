@@ -1,4 +1,4 @@
-"""What we know of a harness: which of its tools does what, how it reads files, and what an agent in it must be told."""
+"""The description of a harness: what each of its tools does, how it reads files, and what an agent must be told."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _OURS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class AbsentTool:
     """No tool of the harness does this, and why that is so."""
 
     why: str
@@ -54,17 +54,17 @@ class Harness:
 
     id: str
     name: str
-    tools: Mapping[str, tuple[str, ...] | Absent]
+    tools: Mapping[str, tuple[str, ...] | AbsentTool]
     reads: tuple[ReadTool, ...]
     observes_reads: bool
     notes: Mapping[Topic, str]
 
-    def denied_by(self, semantic_class: str) -> tuple[str, ...]:
+    def tools_of_class(self, semantic_class: str) -> tuple[str, ...]:
         """Return the tools that do what a semantic class names."""
         found = self.tools[semantic_class]
-        return () if isinstance(found, Absent) else found
+        return () if isinstance(found, AbsentTool) else found
 
 
-def ours(prefixed: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
+def own_tools_by_class(prefixed: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
     """Return our own tools by class, as a harness names the tools of a server called nexus."""
     return {kind: tuple(prefixed(name) for name in names) for kind, names in _OURS.items()}

@@ -1,6 +1,6 @@
-"""OpenCode."""
+"""The tools of OpenCode."""
 
-from gitnexus.catalog.harnesses.harness import Absent, Harness, ReadTool, ours
+from gitnexus.catalog.harnesses.harness import AbsentTool, Harness, ReadTool, own_tools_by_class
 
 # A model gets either edit and write, or apply_patch.
 _EDIT = ("edit", "write", "apply_patch")
@@ -16,10 +16,10 @@ OPENCODE = Harness(
         "structured_document_edit": _EDIT,
         "shell_command_exec": ("bash",),
         "subprocess_spawn": ("bash",),
-        "interactive_shell_session": Absent("bash runs one command to its end; no shell stays open"),
+        "interactive_shell_session": AbsentTool("bash runs one command to its end; no shell stays open"),
         "subagent_session_create": ("task",),
         "structured_user_prompt": ("question",),
-        **ours(lambda name: f"nexus_{name}"),
+        **own_tools_by_class(lambda name: f"nexus_{name}"),
     },
     reads=(ReadTool("read", ("filePath",)),),
     observes_reads=True,

@@ -1,1 +1,1 @@
-"""Test runners: how each is called, and what its output says; pure functions, nothing is run here."""
+"""Test runners: the command line of each, and the parser of its output; pure, runs nothing."""

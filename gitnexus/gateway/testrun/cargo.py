@@ -1,8 +1,8 @@
-"""cargo test, by the result line of each test binary."""
+"""Plans `cargo test` and parses the result line of each test binary."""
 
 import re
 
-from gitnexus.gateway.testrun.protocol import Failure, TestReport, lines, operands
+from gitnexus.gateway.testrun.protocol import Failure, TestReport, escape_operands, output_lines
 
 _RESULT = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;.*")
 _FAILED = re.compile(r"test (.+?)(?: - should panic)? \.\.\. FAILED")
@@ -10,7 +10,7 @@ _BLOCK = re.compile(r"---- (.+) stdout ----")
 
 
 class Cargo:
-    """cargo test; goes on after a binary that fails, and fetches nothing."""
+    """cargo test; continues after a failing binary, and downloads nothing."""
 
     name = "cargo"
 
@@ -24,12 +24,12 @@ class Cargo:
             "--offline",
             "--no-fail-fast",
             "--color=never",
-            *(("--", *operands(wanted)) if wanted else ()),
+            *(("--", *escape_operands(wanted)) if wanted else ()),
         )
 
     def parse(self, output: bytes, status: int) -> TestReport:
-        """Return the counts of all binaries together."""
-        rows = lines(output)
+        """Return the summed counts of all binaries."""
+        rows = output_lines(output)
         results = [match for row in rows if (match := _RESULT.fullmatch(row))]
         if not results:
             return TestReport(status=status, counted=False)  # it did not compile

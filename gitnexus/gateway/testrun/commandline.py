@@ -1,8 +1,8 @@
-"""Which command lines run tests, by the words that people and agents type."""
+"""Recognizes command lines that run tests."""
 
 from collections.abc import Sequence
 
-# What only starts another program: the words up to it are passed over.
+# Programs that only start another one: words up to it are skipped.
 _STARTERS = {
     ("uv", "run"): 2, ("poetry", "run"): 2, ("pdm", "run"): 2, ("hatch", "run"): 2, ("pipenv", "run"): 2,
     ("npx",): 1, ("pnpx",): 1, ("bunx",): 1, ("bundle", "exec"): 2, ("pnpm", "exec"): 2, ("env",): 1,
@@ -10,7 +10,7 @@ _STARTERS = {
 _ALONE = frozenset(
     "pytest py.test jest vitest mocha ava tox nox rspec phpunit ctest nosetests stestr gotestsum".split()
 )
-# Programs that do many things, and the first word that makes it tests.
+# Multi-purpose programs, and the first word that runs tests.
 _VERBS = {
     "go": ("test",), "cargo": ("test", "nextest"), "npm": ("test", "t", "tst"), "pnpm": ("test", "t"),
     "yarn": ("test",), "bun": ("test",), "deno": ("test",), "make": ("test", "check", "tests"), "just": ("test",),
@@ -22,7 +22,7 @@ _MODULES = ("pytest", "unittest", "nose2", "doctest")
 
 
 def runner_of(argv: Sequence[str]) -> str:
-    """Return the name of the runner if a command line runs tests, else nothing."""
+    """Return the runner's name if a command line runs tests, else ""."""
     words = list(argv)
     for starter, count in _STARTERS.items():
         if tuple(word.rpartition("/")[2] for word in words[:count]) == starter:
@@ -43,7 +43,7 @@ def runner_of(argv: Sequence[str]) -> str:
 
 
 def _after_options(words: list[str]) -> list[str]:
-    """Return the words from the first that is no option and sets no variable."""
+    """Return the words from the first that is neither an option nor a variable assignment."""
     for at, word in enumerate(words):
         if not word.startswith("-") and "=" not in word:
             return words[at:]

@@ -1,9 +1,9 @@
-"""go test, by the stream of events that -json prints."""
+"""Plans `go test -json` and parses its stream of events."""
 
 import json
 from typing import Any
 
-from gitnexus.gateway.testrun.protocol import Failure, TestReport, lines, operands
+from gitnexus.gateway.testrun.protocol import Failure, TestReport, escape_operands, output_lines
 
 
 class Go:
@@ -13,18 +13,18 @@ class Go:
 
     def plan(self, files: frozenset[str], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return the command if there is a module."""
-        return ("go", "test", "-json", *(operands(wanted) or ("./...",))) if "go.mod" in files else None
+        return ("go", "test", "-json", *(escape_operands(wanted) or ("./...",))) if "go.mod" in files else None
 
     def parse(self, output: bytes, status: int) -> TestReport:
-        """Count each test by its last event; a package that failed without a test that did is a failure itself."""
+        """Count each test by its last event; a package that failed without a failed test counts as a failure."""
         ended: dict[tuple[str, str], str] = {}
         said: dict[tuple[str, str], str] = {}
-        for event in map(_event, lines(output)):
+        for event in map(_parse_event, output_lines(output)):
             key = (str(event.get("Package", "")), str(event.get("Test", "")))
             if event.get("Action") in ("pass", "fail", "skip"):
                 ended[key] = event["Action"]
             elif event.get("Action") == "output" and not said.get(key):
-                said[key] = _reason(str(event.get("Output", "")))
+                said[key] = _telling_line(str(event.get("Output", "")))
         if not ended:
             return TestReport(status=status, counted=False)
         broken = {package for (package, test), action in ended.items() if test and action == "fail"}
@@ -44,7 +44,7 @@ class Go:
         )
 
 
-def _event(row: str) -> dict[str, Any]:
+def _parse_event(row: str) -> dict[str, Any]:
     try:
         value = json.loads(row) if row.startswith("{") else {}
     except (ValueError, RecursionError):
@@ -52,7 +52,7 @@ def _event(row: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _reason(text: str) -> str:
-    """Return a line that says something: not one that only announces or names a test."""
+def _telling_line(text: str) -> str:
+    """Return an informative line: not one that only announces or names a test."""
     line = text.strip()
     return "" if line.startswith(("=== ", "--- ", "FAIL", "PASS", "ok ")) else line

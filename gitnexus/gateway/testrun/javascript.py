@@ -1,10 +1,10 @@
-"""jest and vitest, by the JSON that both print; npm test, by the summary of whatever is behind it."""
+"""Plans jest, vitest and npm test, and parses their JSON report or summary."""
 
 import json
 import re
 from typing import Any
 
-from gitnexus.gateway.testrun.protocol import Failure, TestReport, lines, operands
+from gitnexus.gateway.testrun.protocol import Failure, TestReport, escape_operands, output_lines
 
 _WITHOUT_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PAIR = re.compile(r"(\d+) (passed|failed|skipped|todo|pending|passing|failing)")
@@ -14,25 +14,25 @@ _MOCHA = re.compile(r"\s*(\d+) (passing|failing|pending)(?: \(.*\))?")
 
 
 class Jest:
-    """jest, as installed in the project; npx fetches nothing."""
+    """jest as installed in the project; npx downloads nothing."""
 
     name = "jest"
     _argv: tuple[str, ...] = ("npx", "--no-install", "jest", "--ci", "--json")
     _mark = "jest.config"
 
     def plan(self, files: frozenset[str], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the command if the project has its settings."""
+        """Return the command if the project has jest's configuration."""
         if not any(path.startswith(self._mark + ".") for path in files):
             return None
-        return (*self._argv, *operands(wanted))
+        return (*self._argv, *escape_operands(wanted))
 
     def parse(self, output: bytes, status: int) -> TestReport:
-        """Return what the report says; it is the last line that is a JSON object."""
-        for row in reversed(lines(output)):
+        """Return the counts of the report, which is the last line with a JSON object."""
+        for row in reversed(output_lines(output)):
             if row.startswith("{"):
-                report = _object(row)
+                report = _parse_object(row)
                 if isinstance(report.get("testResults"), list):
-                    return _reported(report, status)
+                    return _parse_report(report, status)
         return TestReport(status=status, counted=False)
 
 
@@ -45,7 +45,7 @@ class Vitest(Jest):
 
 
 class Npm:
-    """npm test: any program may be behind it."""
+    """npm test, which may run any program."""
 
     name = "npm"
 
@@ -53,11 +53,11 @@ class Npm:
         """Return the command if there is a package."""
         if "package.json" not in files:
             return None
-        return ("npm", "test", "--silent", *(("--", *operands(wanted)) if wanted else ()))
+        return ("npm", "test", "--silent", *(("--", *escape_operands(wanted)) if wanted else ()))
 
     def parse(self, output: bytes, status: int) -> TestReport:
-        """Return the last summary in a form of jest, vitest, mocha or node's own runner."""
-        rows = [_WITHOUT_COLOUR.sub("", row) for row in lines(output)]
+        """Return the last summary in the format of jest, vitest, mocha or node's own runner."""
+        rows = [_WITHOUT_COLOUR.sub("", row) for row in output_lines(output)]
         counts: dict[str, int] = {}
         for row in rows:
             if _JEST.fullmatch(row):
@@ -79,7 +79,7 @@ class Npm:
         )
 
 
-def _object(row: str) -> dict[str, Any]:
+def _parse_object(row: str) -> dict[str, Any]:
     try:
         value = json.loads(row)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def _object(row: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _reported(report: dict[str, Any], status: int) -> TestReport:
+def _parse_report(report: dict[str, Any], status: int) -> TestReport:
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     failures = []
     for file in filter(lambda one: isinstance(one, dict), report["testResults"]):

@@ -1,17 +1,17 @@
-"""Anything else that is called a test: judged by its exit status, and said to be no more than that."""
+"""Any other test command: reports its exit status only."""
 
 from gitnexus.gateway.testrun.protocol import TestReport
 
 
-class Other:
-    """A command of the project's own."""
+class OtherRunner:
+    """A command of the project."""
 
     name = "other"
 
     def plan(self, files: frozenset[str], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return what was asked for, word by word."""
+        """Return the requested words unchanged."""
         return wanted or None
 
     def parse(self, output: bytes, status: int) -> TestReport:
-        """Return the status and nothing else."""
+        """Return the exit status only."""
         return TestReport(status=status, counted=False)

@@ -1,4 +1,4 @@
-"""What a test runner is to us, and what a run of tests amounts to."""
+"""The interface of a test runner, and the report of a test run."""
 
 from typing import Literal, Protocol
 
@@ -8,7 +8,7 @@ Verdict = Literal["passed", "failed", "none", "uncounted"]
 
 
 class Failure(Record):
-    """One test that did not pass: its name, the file or package it is in, and the first line of why."""
+    """A test that did not pass: its name, its file or package, and the first line of the reason."""
 
     name: str
     where: str = ""
@@ -16,9 +16,9 @@ class Failure(Record):
 
 
 class TestReport(Record):
-    """What was counted. `counted` is False if the output could not be read: then only the status is known.
+    """The counts. `counted` is False if the output could not be parsed: then only the status is known.
 
-    The output is the tests' own, and so could be a lie; the status is taken along, and the worse of the two holds.
+    Tests control the output and could fake it; the exit status is included, and the worse of the two counts.
     """
 
     __test__ = False  # not a test, whatever a test runner thinks of its name
@@ -32,12 +32,12 @@ class TestReport(Record):
 
     @property
     def ran(self) -> int:
-        """How many tests ran to an end, good or bad."""
+        """The number of tests that ended, passed or failed."""
         return self.passed + self.failed
 
     @property
     def verdict(self) -> Verdict:
-        """Passed only if something ran, nothing failed, and the runner itself says so. No tests are no success."""
+        """Passed only if tests ran, none failed and the runner succeeded. No tests is not a success."""
         if self.failed or self.failures:
             return "failed"
         if not self.counted:
@@ -52,20 +52,20 @@ class Runner(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The runner's name."""
 
     def plan(self, files: frozenset[str], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the command for the tests `wanted`, all if none; None if the project's files do not call for it."""
+        """Return the command for the tests `wanted`, by default all; None if the project does not use this runner."""
 
     def parse(self, output: bytes, status: int) -> TestReport:
-        """Return what the output says; it never raises, whatever the output is."""
+        """Parse the output; never raises."""
 
 
-def lines(output: bytes) -> list[str]:
+def output_lines(output: bytes) -> list[str]:
     """Return the lines of an output, split at line feeds only."""
     return output.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
 
 
-def operands(wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what was asked for so that no runner takes it for an option."""
+def escape_operands(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the operands changed so that no runner takes them for options."""
     return tuple(f"./{word}" if word.startswith("-") else word for word in wanted)

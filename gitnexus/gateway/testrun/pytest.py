@@ -1,8 +1,8 @@
-"""pytest, by its last line and its short summary."""
+"""Plans pytest and parses its last line and its short summary."""
 
 import re
 
-from gitnexus.gateway.testrun.protocol import Failure, TestReport, lines, operands
+from gitnexus.gateway.testrun.protocol import Failure, TestReport, escape_operands, output_lines
 
 _SUMMARY = re.compile(r"=*\s*((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.]+s(?: \([\d:]+\))?\s*=*")
 _COUNT = re.compile(r"(\d+) ([a-z]+)")
@@ -11,7 +11,7 @@ _MARKS = frozenset(("pytest.ini", "conftest.py", "tox.ini", "pyproject.toml", "s
 
 
 class Pytest:
-    """pytest; with no colour and no cache, so that nothing but the tests' own is written."""
+    """pytest without colour and cache, so that only the tests write files."""
 
     name = "pytest"
 
@@ -19,11 +19,11 @@ class Pytest:
         """Return the command if there are signs of pytest."""
         if not files & _MARKS and not any(re.search(r"(^|/)test_[^/]*\.py$", path) for path in files):
             return None
-        return ("pytest", "-q", "-rfE", "--tb=short", "--color=no", "-p", "no:cacheprovider", *operands(wanted))
+        return ("pytest", "-q", "-rfE", "--tb=short", "--color=no", "-p", "no:cacheprovider", *escape_operands(wanted))
 
     def parse(self, output: bytes, status: int) -> TestReport:
         """Return the counts of the last summary; status 5 is pytest's own for no tests."""
-        rows = lines(output)
+        rows = output_lines(output)
         found = next((match for row in reversed(rows) if (match := _SUMMARY.fullmatch(row.strip()))), None)
         if found is None:
             return TestReport(status=status, counted=status == 5)

@@ -1,8 +1,8 @@
-"""unittest of Python's standard library, by what it prints at the end."""
+"""Plans Python's unittest and parses its summary."""
 
 import re
 
-from gitnexus.gateway.testrun.protocol import Failure, TestReport, lines, operands
+from gitnexus.gateway.testrun.protocol import Failure, TestReport, escape_operands, output_lines
 
 _RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
 _END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
@@ -23,11 +23,11 @@ class Unittest:
         folder = tests[0].rpartition("/")[0]
         # Without a package the folder has to be named; with one, and at the top, they are found.
         start = ("-s", folder) if all("/" in path for path in tests) and f"{folder}/__init__.py" not in files else ()
-        return ("python3", "-m", "unittest", *(operands(wanted) or ("discover", *start)))
+        return ("python3", "-m", "unittest", *(escape_operands(wanted) or ("discover", *start)))
 
     def parse(self, output: bytes, status: int) -> TestReport:
         """Return the counts of the last run."""
-        rows = lines(output)
+        rows = output_lines(output)
         ran = next((match for row in reversed(rows) if (match := _RAN.fullmatch(row))), None)
         end = next((match for row in reversed(rows) if (match := _END.fullmatch(row))), None)
         if ran is None or end is None:
@@ -40,11 +40,11 @@ class Unittest:
             passed=max(0, int(ran[1]) - failed - skipped),
             failed=failed,
             skipped=skipped,
-            failures=_failures(rows),
+            failures=_parse_failures(rows),
         )
 
 
-def _failures(rows: list[str]) -> tuple[Failure, ...]:
+def _parse_failures(rows: list[str]) -> tuple[Failure, ...]:
     """Return each failure with the last line of its traceback, which ends at an empty line."""
     found = []
     for at, row in enumerate(rows):

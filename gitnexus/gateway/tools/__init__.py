@@ -1,1 +1,1 @@
-"""The tools of the gateway, a file each; the list is in table.py."""
+"""The gateway's tools, one file per group; table.py lists them."""

@@ -1,72 +1,76 @@
-"""git.status and git.diff: what differs, told by trees; what is denied is left out, and that is said."""
+"""git.status and git.diff: compare trees, leave out denied files and report that they were left out."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from gitnexus.base.errors import Invalid
-from gitnexus.gateway.bench import Bench
-from gitnexus.gateway.patching import change_of
-from gitnexus.git.commits import tree_of
-from gitnexus.git.ondisk import worktree_tree
-from gitnexus.git.private import PrivateGit, private
-from gitnexus.git.revisions import commit_of, head_of
-from gitnexus.git.rows import TreeChange, difference, without
+from gitnexus.gateway.patching import change_word
+from gitnexus.gateway.tool_context import ToolContext
+from gitnexus.git.commits import tree_of_commit
+from gitnexus.git.private import PrivateGit, private_git
+from gitnexus.git.revisions import resolve_commit, resolve_head
+from gitnexus.git.tree_diff import TreeChange, diff_trees, tree_without_files
+from gitnexus.git.worktree_tree import write_worktree_tree
 
 MOST_ROWS = 1000
 MOST_BYTES = 256 * 1024
 _MASKED_AT_MOST = 2**20
 
 
-def status(bench: Bench, _params: Mapping[str, Any]) -> dict[str, Any]:
+def git_status(context: ToolContext, _params: Mapping[str, Any]) -> dict[str, Any]:
     """Tell how the worktree differs from HEAD; there is no index in it."""
-    with private(bench.repo) as git:
-        found = worktree_tree(git, bench.worktree, head_of(bench.repo, git))
-    shown, hidden = _parted(bench, found.changes)
+    with private_git(context.repo) as git:
+        found = write_worktree_tree(git, context.worktree, resolve_head(context.repo, git))
+    shown, hidden = _split_visible(context, found.changes)
     answer = {
         "base": found.base,
-        "changes": [{"path": row.path, "change": change_of(row)} for row in shown[:MOST_ROWS]],
-        "odd": [{"path": odd.path, "why": odd.why} for odd in found.odd if not bench.hides(odd.path)],
+        "changes": [{"path": row.path, "change": change_word(row)} for row in shown[:MOST_ROWS]],
+        "odd": [{"path": odd.path, "why": odd.why} for odd in found.odd if not context.hides_path(odd.path)],
         "more": len(shown) > MOST_ROWS,
         "hidden": len(hidden),
     }
-    return bench.read("git.status", answer)
+    return context.read("git.status", answer)
 
 
-def diff(bench: Bench, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Show the difference between two commits, or between one and the worktree."""
-    paths = [bench.readable(path.removesuffix("/")) for path in params.get("paths", ())]
+def git_diff(tool_context: ToolContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Show the difference between two commits, or between a commit and the worktree."""
+    paths = [tool_context.readable(path.removesuffix("/")) for path in params.get("paths", ())]
     context = int(params.get("context", 3))
     if not 0 <= context <= 100:
         raise Invalid("context should be 0 to 100 lines")
-    with _two_trees(bench, params) as (git, *trees):
-        _, hidden = _parted(bench, difference(git, trees[0], trees[1]))
-        # Out of both trees, so that no path, however it is written, can ask for them.
-        old, new = (without(git, tree, [row.path for row in hidden]) if hidden else tree for tree in trees)
-        text, cut = git.beginning(
+    with _two_trees(tool_context, params) as (git, *trees):
+        _, hidden = _split_visible(tool_context, diff_trees(git, trees[0], trees[1]))
+        # Removed from both trees, so that no path, however written, can show them.
+        old, new = (tree_without_files(git, tree, [row.path for row in hidden]) if hidden else tree for tree in trees)
+        text, cut = git.read_beginning(
             "diff-tree", "-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
             "--src-prefix=a/", "--dst-prefix=b/", f"-U{context}", old, new, "--", *paths, most=_MASKED_AT_MOST,
         )  # fmt: skip
-    shown = bench.door.mask(text.decode("utf-8", "backslashreplace"))
+    shown = tool_context.gate.mask(text.decode("utf-8", "backslashreplace"))
     answer = {"diff": shown[:MOST_BYTES], "more": cut or len(shown) > MOST_BYTES, "hidden": len(hidden)}
     asked = {"revision": params.get("revision", "HEAD"), "to": params.get("to", ""), "paths": paths}
-    return bench.read("git.diff", answer, **asked)
+    return tool_context.read("git.diff", answer, **asked)
 
 
 @contextmanager
-def _two_trees(bench: Bench, params: Mapping[str, Any]) -> Iterator[tuple[PrivateGit, str, str]]:
-    with private(bench.repo) as git:
-        old = commit_of(bench.repo, git, params.get("revision") or "HEAD")
+def _two_trees(context: ToolContext, params: Mapping[str, Any]) -> Iterator[tuple[PrivateGit, str, str]]:
+    with private_git(context.repo) as git:
+        old = resolve_commit(context.repo, git, params.get("revision") or "HEAD")
         if to := params.get("to"):
-            yield git, tree_of(git, old), tree_of(git, commit_of(bench.repo, git, to))
+            yield git, tree_of_commit(git, old), tree_of_commit(git, resolve_commit(context.repo, git, to))
         else:
-            yield git, tree_of(git, old), worktree_tree(git, bench.worktree, head_of(bench.repo, git)).result_tree
+            yield (
+                git,
+                tree_of_commit(git, old),
+                write_worktree_tree(git, context.worktree, resolve_head(context.repo, git)).result_tree,
+            )
 
 
-def _parted(bench: Bench, rows: tuple[TreeChange, ...]) -> tuple[list[TreeChange], list[TreeChange]]:
-    """Return the rows that may be seen, and the others."""
+def _split_visible(context: ToolContext, rows: tuple[TreeChange, ...]) -> tuple[list[TreeChange], list[TreeChange]]:
+    """Return the visible rows, and the others."""
     shown: list[TreeChange] = []
     hidden: list[TreeChange] = []
     for row in rows:
-        (hidden if bench.hides(row.path) else shown).append(row)
+        (hidden if context.hides_path(row.path) else shown).append(row)
     return shown, hidden

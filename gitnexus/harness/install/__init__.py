@@ -1,1 +1,1 @@
-"""Our part in the files that programs read: what belongs there, put in and taken out again to the byte."""
+"""Adds our entries to the configuration files of programs, and removes them again byte for byte."""

@@ -1,22 +1,22 @@
-"""One file: what we want put into its text, and taken out again. Pure: texts in, texts out."""
+"""Inserts our pieces into the text of one file and removes them again. Pure: texts in, texts out."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gitnexus.base.errors import Invalid
-from gitnexus.harness.install import ours
-from gitnexus.harness.install.jsonedit import Insertion, JsonText, without, without_empty
-from gitnexus.harness.install.jsontext import parsed
-from gitnexus.harness.install.marked import block_in, toml_value, with_block, without_block
-from gitnexus.harness.install.model import Append, Block, Held, Keys, Kind, Piece, Put, Whole
+from gitnexus.harness.install import signature
+from gitnexus.harness.install.jsonedit import Insertion, JsonText, without_empty_container, without_our_value
+from gitnexus.harness.install.jsontext import parse_json_text
+from gitnexus.harness.install.marked import find_marked_block, parse_toml_text, place_marked_block, without_marked_block
+from gitnexus.harness.install.model import Append, Block, HeldFile, Keys, Kind, Piece, Put, Whole
 
 _MARKED = ("markdown", "toml", "ignore")
 
 
 @dataclass(slots=True)
-class Edited:
-    """A text with what we wanted in it. `kept` says what was left because somebody else's stands there."""
+class EditedText:
+    """A text with our pieces in it. `kept` lists what was not added because a user's value is in its place."""
 
     text: str
     inserted: list[Insertion] = field(default_factory=list)
@@ -32,41 +32,42 @@ class Edited:
         return bool(self.whole or self.inserted or self.puts or self.appends)
 
 
-def digest(text: str | None) -> str | None:
-    """Return the digest of a text, none for a file that is not there."""
+def text_digest(text: str | None) -> str | None:
+    """Return the digest of a text, empty for a missing file."""
     return None if text is None else hashlib.sha256(text.encode()).hexdigest()
 
 
-def applied(where: str, old: str | None, kind: Kind, pieces: Sequence[Piece]) -> Edited:
-    """Return a file's text with our pieces. Raises: Invalid for a text that is not what its name says."""
+def apply_pieces(where: str, old: str | None, kind: Kind, pieces: Sequence[Piece]) -> EditedText:
+    """Return a file's text with our pieces added. Raises: Invalid for a text that its file type does not allow."""
     if kind == "whole":
-        return _whole(where, old, pieces)
+        return _replace_whole_text(where, old, pieces)
     if kind == "json":
-        return _json(where, old, pieces)
-    return _blocks(where, old or "", kind, pieces)
+        return _edit_json_text(where, old, pieces)
+    return _insert_marked_blocks(where, old or "", kind, pieces)
 
 
-def undone(where: str, held: Held, now: str | None) -> tuple[str | None, str | None]:
-    """Return a file's text without what we put in, None if it goes; and a word about what stays.
+def undo_insertions(where: str, held: HeldFile, now: str | None) -> tuple[str | None, str | None]:
+    """Return a file's text without our pieces (None: delete the file), and a note about what stays.
 
-    To the byte if nobody touched the file since; else by what we put in; else by what it means. Raises: Invalid.
+    Exact to the byte if the file is unchanged since; else by the text of our pieces; else by their meaning. Raises:
+    Invalid.
     """
     if now is None:
         return None, None
-    if digest(now) == held.after:
+    if text_digest(now) == held.after:
         for at, text in reversed(held.inserted):
             now = now[:at] + now[at + len(text) :]
         return (None if held.before is None else now), None
     if held.kind == "whole":
         return now, f"{where} was changed since, so it stays"
-    rest = _lifted(where, held, now)
+    rest = _cut_insertions(where, held, now)
     if rest is None:
-        rest = stripped(where, now, held.kind, held.puts, held.appends, held.made, held.owners, every=True)
+        rest = strip_our_parts(where, now, held.kind, held.puts, held.appends, held.made, held.owners, every=True)
     empty = rest.strip("\ufeff \t\r\n") in ("", "{}")
     return (None if held.before is None and empty else rest), None
 
 
-def stripped(
+def strip_our_parts(
     where: str,
     text: str,
     kind: Kind,
@@ -77,39 +78,41 @@ def stripped(
     *,
     every: bool,
 ) -> str:
-    """Return a text without what is ours by its meaning; `every` member named is, else only those we know again."""
+    """Return a text without our parts, found by meaning; with `every`, all named members, else only recognised ones."""
     if kind in _MARKED:
-        return without_block(text, kind)
+        return without_marked_block(text, kind)
     if kind == "whole":
         return text
     for keys in puts:
-        text = without(text, where, keys, lambda value: every or ours.is_our_server(value))
+        text = without_our_value(text, where, keys, lambda value: every or signature.is_our_server(value))
     names = list(harnesses)
     for keys in appends:
-        text = without(text, where, keys, lambda value: any(ours.is_our_hook(value, name) for name in names))
+        text = without_our_value(
+            text, where, keys, lambda value: any(signature.is_our_hook(value, name) for name in names)
+        )
     for keys in sorted(made, key=len, reverse=True):
-        text = without_empty(text, where, keys)
+        text = without_empty_container(text, where, keys)
     return text
 
 
-def present(text: str | None, kind: Kind, pieces: Sequence[Piece], harness: str) -> bool:
-    """True if something of ours is in a file that nobody wrote down: a hook, a block, or a file with our mark."""
+def has_our_parts(text: str | None, kind: Kind, pieces: Sequence[Piece], harness: str) -> bool:
+    """Return True if an unrecorded file contains something of ours: a hook, a block, or our signature."""
     if text is None:
         return False
     if kind == "whole":
-        return ours.is_untouched(text)
+        return signature.is_unchanged_own_file(text)
     if kind in _MARKED:
-        return block_in(text, kind) is not None
+        return find_marked_block(text, kind) is not None
     try:
         document = JsonText(text, "")
     except Invalid:
         return False
     lists = [node for piece in pieces if isinstance(piece, Append) and (node := document.at(piece.keys))]
-    return any(ours.is_our_hook(item.value, harness) for node in lists for item in node.children)
+    return any(signature.is_our_hook(item.value, harness) for node in lists for item in node.children)
 
 
-def _lifted(where: str, held: Held, now: str) -> str | None:
-    """Return a text from which each insertion was cut out as it went in, None where one is not found just once."""
+def _cut_insertions(where: str, held: HeldFile, now: str) -> str | None:
+    """Return a text with each insertion cut out; None if one of them is not found exactly once."""
     rest = now
     for _, text in reversed(held.inserted):
         if rest.count(text) != 1:
@@ -117,24 +120,24 @@ def _lifted(where: str, held: Held, now: str) -> str | None:
         rest = rest.replace(text, "", 1)
     try:
         if held.kind == "json":
-            parsed(rest, where)
+            parse_json_text(rest, where)
         elif held.kind == "toml":
-            toml_value(rest, where)
+            parse_toml_text(rest, where)
     except Invalid:
         return None
     return rest
 
 
-def _whole(where: str, old: str | None, pieces: Sequence[Piece]) -> Edited:
+def _replace_whole_text(where: str, old: str | None, pieces: Sequence[Piece]) -> EditedText:
     text = next(piece.text for piece in pieces if isinstance(piece, Whole))
-    if old is None or old == text or ours.is_untouched(old):
-        return Edited(text, whole=True)
-    return Edited(old, kept=[f"{where} is not ours, so it stays as it is"])
+    if old is None or old == text or signature.is_unchanged_own_file(old):
+        return EditedText(text, whole=True)
+    return EditedText(old, kept=[f"{where} is not ours, so it stays as it is"])
 
 
-def _json(where: str, old: str | None, pieces: Sequence[Piece]) -> Edited:
+def _edit_json_text(where: str, old: str | None, pieces: Sequence[Piece]) -> EditedText:
     document = JsonText(old or "", where)
-    edited = Edited("")
+    edited = EditedText("")
     for piece in pieces:
         if isinstance(piece, Put):
             if piece.only_new and old is not None:
@@ -152,21 +155,21 @@ def _json(where: str, old: str | None, pieces: Sequence[Piece]) -> Edited:
     return edited
 
 
-def _blocks(where: str, old: str, kind: Kind, pieces: Sequence[Piece]) -> Edited:
-    edited = Edited(old)
-    before = toml_value(old, where) if kind == "toml" else {}
+def _insert_marked_blocks(where: str, old: str, kind: Kind, pieces: Sequence[Piece]) -> EditedText:
+    edited = EditedText(old)
+    before = parse_toml_text(old, where) if kind == "toml" else {}
     for piece in pieces:
         if not isinstance(piece, Block):
             continue
-        if _at(before, piece.table) is not None:
+        if _value_at_keys(before, piece.table) is not None:
             edited.kept.append(f"{where} has {'.'.join(piece.table)} already, so that stays as it is")
             continue
-        at, text = with_block(edited.text, piece.body, kind)
+        at, text = place_marked_block(edited.text, piece.body, kind)
         edited.text = edited.text[:at] + text + edited.text[at:]
         edited.inserted.append((at, text))
     if kind == "toml" and edited.inserted:
         try:
-            toml_value(edited.text, where)
+            parse_toml_text(edited.text, where)
         except Invalid as exc:
             raise Invalid(
                 f"{where}: our table does not go beside what is there: {exc.message}",
@@ -175,7 +178,7 @@ def _blocks(where: str, old: str, kind: Kind, pieces: Sequence[Piece]) -> Edited
     return edited
 
 
-def _at(value: object, keys: Keys) -> object | None:
+def _value_at_keys(value: object, keys: Keys) -> object | None:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if keys else None

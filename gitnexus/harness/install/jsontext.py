@@ -1,6 +1,6 @@
-"""JSON as people write it, with comments and commas too many: where each value stands in the text.
+"""Parses JSON with comments and trailing commas, and returns where each value is in the text.
 
-A program's settings belong to a person. They are never read and written anew, only looked at and added to.
+Settings files belong to the user. They are never rewritten from parsed values, only read and added to.
 """
 
 import json
@@ -17,18 +17,18 @@ _DEEPEST = 200
 
 
 @dataclass(slots=True)
-class Node:
-    """One value: `start` and `end` in the text. Members of an object have a key, and `start` is that of the key."""
+class JsonNode:
+    """One value with its `start` and `end` in the text. A member of an object has a key, at which `start` is."""
 
     start: int
     end: int = 0
     value: Any = None
     key: str | None = None
     opening: int = -1  # where the bracket of an object or a list stands, -1 for anything else
-    children: list["Node"] = field(default_factory=list)
+    children: list["JsonNode"] = field(default_factory=list)
 
-    def member(self, key: str) -> "Node | None":
-        """Return the member that counts: of two with one key it is the last."""
+    def member(self, key: str) -> "JsonNode | None":
+        """Return the member with a key; of duplicates, the last."""
         return next((child for child in reversed(self.children) if child.key == key), None)
 
     @property
@@ -42,7 +42,7 @@ class Node:
         return isinstance(self.value, list)
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where, self.at = text, where, 0
 
@@ -57,7 +57,7 @@ class _Reader:
         )
 
     def skip(self) -> None:
-        """Pass over blanks and comments."""
+        """Skip blanks and comments."""
         while True:
             found = _BLANK.match(self.text, self.at)
             self.at = found.end() if found else self.at
@@ -79,18 +79,18 @@ class _Reader:
             raise self.refuse(exc.msg[0].lower() + exc.msg[1:], exc.pos) from exc
         return str(value)
 
-    def read(self, depth: int = 0) -> Node:
+    def read(self, depth: int = 0) -> JsonNode:
         if depth > _DEEPEST:
             raise self.refuse("nested too deeply")
-        node = Node(self.at)
+        node = JsonNode(self.at)
         mark = self.text[self.at : self.at + 1]
         if mark == '"':
             node.value = self.string()
         elif mark == "{":
-            self.container(node, "}", depth)
+            self.read_container(node, "}", depth)
             node.value = {child.key: child.value for child in node.children}
         elif mark == "[":
-            self.container(node, "]", depth)
+            self.read_container(node, "]", depth)
             node.value = [child.value for child in node.children]
         else:
             found = _LITERAL.match(self.text, self.at)
@@ -100,7 +100,7 @@ class _Reader:
         node.end = self.at
         return node
 
-    def container(self, node: Node, closing: str, depth: int) -> None:
+    def read_container(self, node: JsonNode, closing: str, depth: int) -> None:
         node.opening = self.at
         self.at += 1
         self.skip()
@@ -114,7 +114,7 @@ class _Reader:
                 raise self.refuse(f"',' or {closing!r} is missing")
         self.at += 1
 
-    def member(self, depth: int) -> Node:
+    def member(self, depth: int) -> JsonNode:
         start = self.at
         if not self.text.startswith('"', start):
             raise self.refuse("a key in double quotes is missing")
@@ -129,9 +129,9 @@ class _Reader:
         return node
 
 
-def parsed(text: str, where: str) -> Node | None:
-    """Return the value of a document, None for one that holds nothing at all. Raises: Invalid, by line and column."""
-    reader = _Reader(text, where)
+def parse_json_text(text: str, where: str) -> JsonNode | None:
+    """Return the value of a document, None for an empty one. Raises: Invalid, with line and column."""
+    reader = _JsonReader(text, where)
     reader.skip()
     if reader.at == len(text):
         return None
@@ -142,15 +142,15 @@ def parsed(text: str, where: str) -> Node | None:
     return node
 
 
-def found_at(root: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Return what stands at a path of keys."""
+def find_json_node(root: JsonNode | None, path: tuple[str, ...]) -> JsonNode | None:
+    """Return the node at a path of keys."""
     for key in path:
         root = root.member(key) if root is not None and root.is_object else None
     return root
 
 
-def trivia(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the comments and commas between two values: `//`, `/*` or `,`, and where each stands."""
+def iterate_trivia(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the comments and commas between two values: `//`, `/*` or `,`, with their positions."""
     at = start
     while at < end:
         if text.startswith("//", at):

@@ -1,4 +1,4 @@
-"""A block of ours between marks, at the end of a text that belongs to somebody else: Markdown, TOML, ignore files."""
+"""Adds and removes a marked block at the end of a text we do not own: Markdown, TOML or an ignore file."""
 
 import re
 import tomllib
@@ -12,8 +12,8 @@ _MARKS = {
 }
 
 
-def with_block(text: str, body: str, kind: str) -> tuple[int, str]:
-    """Return where a block goes into a text, and what: always at the end, so that nothing of theirs moves."""
+def place_marked_block(text: str, body: str, kind: str) -> tuple[int, str]:
+    """Return where to insert a block and its text: always at the end, so that nothing of the user's moves."""
     newline = "\r\n" if "\r\n" in text else "\n"
     begin, end = _MARKS[kind]
     block = newline.join([begin, *body.rstrip("\n").split("\n"), end, ""])
@@ -23,8 +23,8 @@ def with_block(text: str, body: str, kind: str) -> tuple[int, str]:
     return len(text), gap + block
 
 
-def without_block(text: str, kind: str) -> str:
-    """Return a text without our block, wherever it was moved to; a block whose end is lost stays."""
+def without_marked_block(text: str, kind: str) -> str:
+    """Return a text without our block, wherever it was moved; a block without its end mark stays."""
     begin, end = _MARKS[kind]
     form = re.compile(
         rf"(?:(?<=\n)\r?\n)?^{re.escape(begin)}[ \t]*\r?\n.*?^{re.escape(end)}[ \t]*(?:\r?\n|\Z)", re.M | re.S
@@ -32,15 +32,15 @@ def without_block(text: str, kind: str) -> str:
     return form.sub("", text, count=1)
 
 
-def block_in(text: str, kind: str) -> str | None:
-    """Return what stands between our marks, None where there are none."""
+def find_marked_block(text: str, kind: str) -> str | None:
+    """Return the text between our marks, None if there are none."""
     begin, end = _MARKS[kind]
     found = re.search(rf"^{re.escape(begin)}[ \t]*\r?\n(.*?)^{re.escape(end)}", text, re.M | re.S)
     return found[1].replace("\r\n", "\n") if found else None
 
 
-def toml_value(text: str, where: str) -> dict[str, object]:
-    """Return what a TOML text says. Raises: Invalid, by line and column."""
+def parse_toml_text(text: str, where: str) -> dict[str, object]:
+    """Return the value of a TOML text. Raises: Invalid, with line and column."""
     try:
         # A mark at the start of the file is no part of TOML for this reader, and is for the programs.
         return tomllib.loads(text.removeprefix("\ufeff"))

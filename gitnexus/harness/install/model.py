@@ -1,4 +1,4 @@
-"""What an installation wants in files, and what is remembered of what it put there."""
+"""The records of an installation: what it wants in files, and what it has written to them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +14,14 @@ Keys = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A file that is ours from the first byte to the last; `text` carries the mark by which we know it again."""
+    """A file that is completely ours; `text` carries the signature by which it is recognised."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A member of a JSON object, below these keys. `ours` are servers; a plain setting is only put into a new file."""
+    """A member of a JSON object below these keys. `ours` are servers; a plain setting is only put into a new file."""
 
     keys: Keys
     value: Any
@@ -38,7 +38,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines between our marks, at the end of a Markdown, TOML or ignore file. `table` is what it adds to TOML."""
+    """Lines between our marks at the end of a Markdown, TOML or ignore file. `table` is the TOML table it adds."""
 
     body: str
     table: Keys = ()
@@ -48,8 +48,8 @@ Piece = Whole | Put | Append | Block
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
-    """One file and what should be in it. `strict` if the program passes over the whole file for one comment in it."""
+class WantedFile:
+    """One file and its wanted content. `strict` if the program ignores the whole file when it has a comment."""
 
     path: Path
     kind: Kind
@@ -57,9 +57,11 @@ class Want:
     strict: bool = False
 
 
-class Held(StoredRecord):
-    """What we put into one file. `inserted` are places and texts in the order in which they came in; `before` is the
-    digest of the file as it was then, none if it was not there."""
+class HeldFile(StoredRecord):
+    """What we put into one file. `inserted` are offsets and texts in order of insertion.
+
+    `before` is the digest of the file before the insertions, empty if it did not exist.
+    """
 
     path: str
     kind: Kind
@@ -72,21 +74,21 @@ class Held(StoredRecord):
     made: tuple[tuple[str, ...], ...] = ()
 
 
-class Program(StoredRecord):
-    """One program that was installed for: by which version of ours, by which plan, and whether to the end."""
+class ProgramRecord(StoredRecord):
+    """One installed program: our version, the plan, and whether the installation was completed."""
 
     version: str
     plan: str
     whole: bool = True
 
 
-class Installed(StoredRecord):
-    """All that is installed at one scope of one place."""
+class InstallRecord(StoredRecord):
+    """Everything installed in one scope of one folder."""
 
-    harnesses: dict[str, Program]
-    files: tuple[Held, ...] = ()
+    harnesses: dict[str, ProgramRecord]
+    files: tuple[HeldFile, ...] = ()
     folders: tuple[str, ...] = ()
 
-    def held(self, path: str) -> Held | None:
-        """Return what we have in a file."""
+    def held(self, path: str) -> HeldFile | None:
+        """Return what we put into a file."""
         return next((held for held in self.files if held.path == path), None)

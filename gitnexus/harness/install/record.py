@@ -1,4 +1,4 @@
-"""The record of an installation, beside the repository or in the home of the person; and the one that is being made."""
+"""Stores the record of an installation in the repository or the user's home, and that of an unfinished one."""
 
 import contextlib
 import fcntl
@@ -6,27 +6,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gitnexus.base.errors import Busy, Invalid
-from gitnexus.base.files import replace
-from gitnexus.harness.install.edits import digest
-from gitnexus.harness.install.model import Held, Installed
+from gitnexus.base.files import make_private_folder, replace_file
+from gitnexus.harness.install.edits import text_digest
+from gitnexus.harness.install.model import HeldFile, InstallRecord
 
 
-class Shelf:
-    """A folder with `installed.json`; `pending.json` is there while files are written, or after a kill."""
+class InstallStore:
+    """A folder with `installed.json`; `pending.json` exists while files are written, or after a kill."""
 
     def __init__(self, folder: Path, root: Path) -> None:
-        """`root` is what paths are named from, so that a repository can be moved."""
+        """`root` is the folder that recorded paths are relative to, so that a repository can be moved."""
         self.folder, self.root = folder, root
         self._installed, self._pending = folder / "installed.json", folder / "pending.json"
 
-    def read(self) -> Installed:
-        """Return what is installed. After a kill: of each file what it really holds. Raises: Invalid."""
-        done = _read(self._installed) or Installed(harnesses={})
-        meant = _read(self._pending)
-        return done if meant is None else self._healed(done, meant)
+    def read(self) -> InstallRecord:
+        """Return the record. After a kill it is corrected by what each file really contains. Raises: Invalid."""
+        done = _read_install_record(self._installed) or InstallRecord(harnesses={})
+        meant = _read_install_record(self._pending)
+        return done if meant is None else self._merge_interrupted_install(done, meant)
 
     def named(self, path: Path) -> str:
-        """Return how a file is called in the record."""
+        """Return the name of a file in the record."""
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
     @property
@@ -34,14 +34,14 @@ class Shelf:
         """True after a kill."""
         return self._pending.exists()
 
-    def begin(self, meant: Installed) -> None:
-        """Write down what is about to be, before the first file is touched."""
-        replace(self._pending, meant.to_bytes(), mode=0o600)
+    def begin(self, meant: InstallRecord) -> None:
+        """Write the intended record before the first file is touched."""
+        replace_file(self._pending, meant.to_bytes(), mode=0o600)
 
-    def finish(self, done: Installed) -> None:
-        """Write down what is; with nothing installed, nothing stays."""
+    def finish(self, done: InstallRecord) -> None:
+        """Write the final record; remove it if nothing is installed."""
         if done.harnesses or done.files:
-            replace(self._installed, done.to_bytes(), mode=0o600)
+            replace_file(self._installed, done.to_bytes(), mode=0o600)
         else:
             self._installed.unlink(missing_ok=True)
         self._pending.unlink(missing_ok=True)
@@ -53,8 +53,8 @@ class Shelf:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep others out while files are written. Raises: Busy."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Lock out other processes while files are written. Raises: Busy."""
+        make_private_folder(self.folder)
         with (self.folder / "lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,19 +62,19 @@ class Shelf:
                 raise Busy("another git nexus harness command is at work here", hint="try again in a moment") from exc
             yield
 
-    def _healed(self, done: Installed, meant: Installed) -> Installed:
-        """Return what is there after a kill: a file that was written by the new record, one that was not by the old."""
+    def _merge_interrupted_install(self, done: InstallRecord, meant: InstallRecord) -> InstallRecord:
+        """Return the record after a kill: written files from the new record, the others from the old one."""
         paths = dict.fromkeys([*(held.path for held in done.files), *(held.path for held in meant.files)])
-        files = [held for path in paths if (held := self._really(path, done, meant)) is not None]
+        files = [held for path in paths if (held := self._actual_held_file(path, done, meant)) is not None]
         harnesses = {
             name: program.changed(whole=False) if meant.harnesses.get(name) != done.harnesses.get(name) else program
             for name, program in {**done.harnesses, **meant.harnesses}.items()
         }
         folders = tuple(dict.fromkeys([*done.folders, *meant.folders]))
-        return Installed(harnesses=harnesses, files=tuple(files), folders=folders)
+        return InstallRecord(harnesses=harnesses, files=tuple(files), folders=folders)
 
-    def _really(self, path: str, done: Installed, meant: Installed) -> Held | None:
-        now, old, new = digest(read_text(self.root / path)), done.held(path), meant.held(path)
+    def _actual_held_file(self, path: str, done: InstallRecord, meant: InstallRecord) -> HeldFile | None:
+        now, old, new = text_digest(read_text_or_none(self.root / path)), done.held(path), meant.held(path)
         if new is None:
             return old if now is not None else None
         if old is None:
@@ -82,15 +82,15 @@ class Shelf:
         return old if now == old.after else new
 
 
-def _read(path: Path) -> Installed | None:
+def _read_install_record(path: Path) -> InstallRecord | None:
     try:
-        return Installed.from_bytes(path.read_bytes(), str(path))
+        return InstallRecord.from_bytes(path.read_bytes(), str(path))
     except FileNotFoundError:
         return None
 
 
-def read_text(path: Path) -> str | None:
-    """Return a file's text with its line endings, None where there is none. Raises: Invalid if it is no UTF-8."""
+def read_text_or_none(path: Path) -> str | None:
+    """Return a file's text with its line endings, None if it does not exist. Raises: Invalid if it is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):

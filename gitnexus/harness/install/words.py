@@ -1,9 +1,10 @@
-"""The texts that agents get to read: the block in the instructions file, roles and skills for one program."""
+"""The texts that agents read: the block in the instructions file, and role and skill files for one program."""
 
+from gitnexus.base.frontmatter import render_front_matter
 from gitnexus.catalog.model import Agent, Skill
-from gitnexus.catalog.routing import skill_text
-from gitnexus.harness.install import ours
-from gitnexus.harness.install.kit import Kit, quoted
+from gitnexus.catalog.routing import render_skill
+from gitnexus.harness.install import signature
+from gitnexus.harness.install.context import InstallContext, quote_for_config
 from gitnexus.harness.install.model import Block, Whole
 
 INSTRUCTIONS = """\
@@ -26,17 +27,18 @@ _TIERS = {
 }
 
 
-def block() -> Block:
-    """Return the block for AGENTS.md and its like: the same for every program, for several read one file."""
+def instructions_block() -> Block:
+    """Return the block for AGENTS.md and similar files: the same for all programs, because several read one file."""
     return Block(INSTRUCTIONS)
 
 
-def role_text(kit: Kit, agent: Agent) -> str:
-    """Return a role's prompt, and what it must know to follow it in this program."""
+def role_prompt_text(kit: InstallContext, agent: Agent) -> str:
+    """Return a role's prompt with what it must know to follow it in this program."""
     denied = kit.denied[agent.id]
     points = [
         "Lead is the agent that started you. Your last message is your report: Lead sees nothing else of what you did.",
-        f"Tools that this text calls nx_task_list and the like are offered here as {kit.prefixed('nx_task_list')}.",
+        "Tools that this text calls nx_task_list and the like are offered here as "
+        f"{kit.prefixed_tool_name('nx_task_list')}.",
         *([f"You may not call {', '.join(denied)}, nor do the same by another way."] if denied else []),
         _TIERS.get(agent.resume_tier, f"You are taken up again as the tier {agent.resume_tier} says."),
         kit.harness.notes["resume_invocation"],
@@ -45,23 +47,23 @@ def role_text(kit: Kit, agent: Agent) -> str:
     return "\n".join([body, "", f"## In {kit.harness.name}", "", *(f"- {point}" for point in points), ""])
 
 
-def front(rows: dict[str, str], body: str) -> Whole:
-    """Return a Markdown file with fields before it, and our mark among them."""
-    lines = [f"{key}: {value}" for key, value in rows.items()]
-    return Whole(ours.signed("\n".join(["---", *lines, f"# {ours.mark()}", "---", "", body])))
+def signed_markdown_file(rows: dict[str, str], body: str) -> Whole:
+    """Return a Markdown file with front matter that contains our signature."""
+    lines = [*(f"{key}: {value}" for key, value in rows.items()), f"# {signature.blank_signature()}"]
+    return Whole(signature.with_signature(f"{render_front_matter(lines)}\n{body}"))
 
 
-def skill_file(kit: Kit, skill: Skill, **more: str) -> Whole:
+def skill_file(kit: InstallContext, skill: Skill, **more: str) -> Whole:
     """Return SKILL.md of a skill."""
-    rows = {"name": skill.id, "description": quoted(_offer(kit, skill)), **more}
-    return front(rows, skill_text(kit.catalog, skill, kit.harness) + "\n")
+    rows = {"name": skill.id, "description": quote_for_config(_skill_description(kit, skill)), **more}
+    return signed_markdown_file(rows, render_skill(kit.catalog, skill, kit.harness) + "\n")
 
 
-def command_text(kit: Kit, skill: Skill, arguments: str) -> str:
-    """Return a skill as the prompt of a slash command; `arguments` is where the program puts what was typed."""
-    return f"{skill_text(kit.catalog, skill, kit.harness)}\n\nThe matter: {arguments}\n"
+def slash_command_text(kit: InstallContext, skill: Skill, arguments: str) -> str:
+    """Return a skill as the prompt of a slash command; `arguments` is the program's placeholder for typed text."""
+    return f"{render_skill(kit.catalog, skill, kit.harness)}\n\nThe matter: {arguments}\n"
 
 
-def _offer(kit: Kit, skill: Skill) -> str:
+def _skill_description(kit: InstallContext, skill: Skill) -> str:
     tags = [tag.trigger for tag in kit.catalog.tags if tag.skill == skill.id]
     return skill.description.strip() + (f" Started by {' or '.join(tags)}." if tags else "")

@@ -1,1 +1,1 @@
-"""How each program talks: one file a program, one table."""
+"""Translates hook events and answers of each program: one module for each program, and one table."""

@@ -1,12 +1,12 @@
-"""Gemini CLI: its own events and words; Claude's are ignored, and the tool runs. Seen in 0.61."""
+"""Translates hook events and answers of Gemini CLI, which ignores the form of Claude Code. Tested with 0.61."""
 
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.harness.model import Answer, Event, Happening, Spoken
-from gitnexus.harness.speech.fields import failed, given, short, text
+from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
+from gitnexus.harness.speech.fields import is_failed_answer, mapping_field, short_text_field, text_field
 
 # What hooks said at the start stands before the first message of a person: it is not theirs.
 _SAID_BEFORE = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
@@ -15,7 +15,7 @@ _EXITED = "Command exited with code: "
 
 
 class GeminiCli:
-    """It has no sub-agent events: its sub-agents are a tool, and what they use is seen as if the session did."""
+    """Gemini CLI has no sub-agent events: sub-agents are a tool, and their tool calls look like the session's."""
 
     harness = "gemini-cli"
     events: Mapping[Event, tuple[str, ...]] = {
@@ -36,53 +36,57 @@ class GeminiCli:
     delegates: Mapping[str, tuple[str, str]] = {"invoke_agent": ("agent_name", "prompt")}
     _hears = frozenset({"SessionStart", "BeforeAgent", "AfterTool"})
 
-    def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
-        """Return what was told."""
-        name = short(payload, "hook_event_name") or next(iter(self.events[event]), event)
+    def heard(self, event: Event, payload: Mapping[str, Any]) -> HarnessEvent:
+        """Return the event."""
+        name = short_text_field(payload, "hook_event_name") or next(iter(self.events[event]), event)
         answer = payload.get("tool_response")
-        return Happening(
+        return HarnessEvent(
             harness=self.harness,
             event=event,
             name=name,
-            session=short(payload, "session_id"),
-            cwd=text(payload, "cwd"),
-            tool=short(payload, "tool_name"),
-            given=given(payload, "tool_input"),
+            session=short_text_field(payload, "session_id"),
+            cwd=text_field(payload, "cwd"),
+            tool=short_text_field(payload, "tool_name"),
+            given=mapping_field(payload, "tool_input"),
             answer=answer,
-            failed=failed(answer) or _exited(answer),
-            text=_SAID_BEFORE.sub("", text(payload, "prompt")),
-            source=short(payload, "source", "trigger", "reason"),
-            hears=name in self._hears or (event == "pre_tool_use" and short(payload, "tool_name") in self.delegates),
+            failed=is_failed_answer(answer) or _has_failed_exit(answer),
+            text=_SAID_BEFORE.sub("", text_field(payload, "prompt")),
+            source=short_text_field(payload, "source", "trigger", "reason"),
+            hears=name in self._hears
+            or (event == "pre_tool_use" and short_text_field(payload, "tool_name") in self.delegates),
         )
 
-    def ended(self, told: Happening) -> str | None:
-        """Return that it has ended; it has no id."""
+    def ended(self, told: HarnessEvent) -> str | None:
+        """Return an empty id: the sub-agent has ended and has no id."""
         return ""
 
-    def spoken(self, happening: Happening, answer: Answer) -> Spoken:
-        """Return the answer; `ask` would hang where nobody sits, so it is a no as well."""
+    def render_answer(self, happening: HarnessEvent, answer: HookAnswer) -> HookOutput:
+        """Return the answer; `ask` would hang without a user, so it is a denial as well."""
         said: dict[str, Any] = {}
         if happening.event == "pre_tool_use" and answer.verdict in ("ask", "deny", "defer"):
             said = {"decision": "deny", "reason": answer.reason or "git nexus: not allowed"}
         elif answer.context and happening.hears:
-            said["hookSpecificOutput"] = {"hookEventName": happening.name, **self._told(happening, answer.context)}
+            said["hookSpecificOutput"] = {
+                "hookEventName": happening.name,
+                **self._context_fields(happening, answer.context),
+            }
         if answer.notice:
             said["systemMessage"] = answer.notice
-        return Spoken(out=json.dumps(said).encode() if said else b"")
+        return HookOutput(out=json.dumps(said).encode() if said else b"")
 
-    def refused(self, event: Event, reason: str) -> Spoken:
-        """Return a no."""
-        return Spoken(err=reason or "git nexus: not allowed", status=2)
+    def refused(self, event: Event, reason: str) -> HookOutput:
+        """Return a denial."""
+        return HookOutput(err=reason or "git nexus: not allowed", status=2)
 
-    def _told(self, happening: Happening, context: str) -> dict[str, Any]:
+    def _context_fields(self, happening: HarnessEvent, context: str) -> dict[str, Any]:
         if happening.event == "pre_tool_use":
             field = self.delegates[happening.tool][1]
             # All of it: what is left out is not kept, whatever the manual says.
-            return {"tool_input": {**happening.given, field: f"{text(happening.given, field)}\n\n{context}"}}
+            return {"tool_input": {**happening.given, field: f"{text_field(happening.given, field)}\n\n{context}"}}
         # Nothing that we hand on may end the frame that it stands in.
         return {"additionalContext": _CLOSING.sub("<\\\\/", context)}
 
 
-def _exited(answer: Any) -> bool:
+def _has_failed_exit(answer: Any) -> bool:
     shown = answer.get("returnDisplay") if isinstance(answer, Mapping) else None
     return isinstance(shown, str) and shown.startswith(_EXITED) and shown != f"{_EXITED}0"

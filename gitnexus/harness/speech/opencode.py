@@ -1,10 +1,10 @@
-"""OpenCode: it has plug-ins in place of hooks; ours hands each event on in these words, and throws at a no.
+"""Translates events and answers of OpenCode: our plug-in forwards each event, and throws an error on a denial.
 
-What the plug-in sends is text unless said otherwise, and what it leaves out counts as empty: `event` (the name of the
-hook or event), `session`, `cwd`, `call`, `tool`, `args` (an object), `answer`, `failed` (true or false), `agent` and
-`agentId` (inside a sub-agent: its role, and its own session, while `session` is the one that started it), `text` (the
-message, the brief of a sub-agent, its last words), `source`. What it gets: `verdict`, `reason`, `context` (for the
-model: added to the message or to the answer of the tool) and `notice` (for the person).
+Fields that the plug-in sends are text unless noted, and a missing one counts as empty: `event` (the name of the hook or
+event), `session`, `cwd`, `call`, `tool`, `args` (an object), `answer`, `failed` (true or false), `agent` and `agentId`
+(inside a sub-agent: its role, and its own session, while `session` is the one that started it), `text` (the message,
+the brief of a sub-agent, its last message), `source`. It receives: `verdict`, `reason`, `context` (for the model: added
+to the message or to the answer of the tool) and `notice` (for the user).
 """
 
 import json
@@ -12,15 +12,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gitnexus.harness.model import Answer, Event, Happening, Spoken
-from gitnexus.harness.speech.fields import failed, given, short, text
+from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
+from gitnexus.harness.speech.fields import is_failed_answer, mapping_field, short_text_field, text_field
 
 # `opencode run "some words"` hands the words on in quotation marks of its own.
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)
 
 
 class OpenCode:
-    """The plug-in is ours, and so is the form of what it sends."""
+    """OpenCode through our own plug-in, which defines the form of the messages."""
 
     harness = "opencode"
     events: Mapping[Event, tuple[str, ...]] = {
@@ -44,51 +44,55 @@ class OpenCode:
     # The plug-in keeps what it cannot say at once; what ends there, nobody listens to any more.
     _hears = frozenset({"chat.message", "tool.execute.after", "session.created", "session.compacted"})
 
-    def heard(self, event: Event, payload: Mapping[str, Any]) -> Happening:
-        """Return what was told."""
-        name = short(payload, "event") or next(iter(self.events[event]), event)
-        return Happening(
+    def heard(self, event: Event, payload: Mapping[str, Any]) -> HarnessEvent:
+        """Return the event."""
+        name = short_text_field(payload, "event") or next(iter(self.events[event]), event)
+        return HarnessEvent(
             harness=self.harness,
             event=event,
             name=name,
-            session=short(payload, "session"),
-            cwd=text(payload, "cwd"),
-            call=short(payload, "call"),
-            agent=short(payload, "agent"),
-            agent_id=short(payload, "agentId"),
-            tool=short(payload, "tool"),
-            given=given(payload, "args"),
+            session=short_text_field(payload, "session"),
+            cwd=text_field(payload, "cwd"),
+            call=short_text_field(payload, "call"),
+            agent=short_text_field(payload, "agent"),
+            agent_id=short_text_field(payload, "agentId"),
+            tool=short_text_field(payload, "tool"),
+            given=mapping_field(payload, "args"),
             answer=payload.get("answer"),
-            failed=payload.get("failed") is True or failed(payload.get("answer")) or _exited(payload.get("answer")),
-            text=_typed(text(payload, "text")) if event == "user_message" else text(payload, "text"),
-            source=short(payload, "source"),
+            failed=payload.get("failed") is True
+            or is_failed_answer(payload.get("answer"))
+            or _has_failed_exit(payload.get("answer")),
+            text=_unquote_message(text_field(payload, "text"))
+            if event == "user_message"
+            else text_field(payload, "text"),
+            source=short_text_field(payload, "source"),
             hears=name in self._hears,
         )
 
-    def ended(self, told: Happening) -> str | None:
-        """Return the session of the sub-agent: who started it should hear of its end now, and the event may be late."""
+    def ended(self, told: HarnessEvent) -> str | None:
+        """Return the session of the sub-agent: its parent should know of the end now, and the event may be late."""
         metadata = told.answer.get("metadata") if isinstance(told.answer, Mapping) else None
-        return short(metadata, "sessionId") or None if isinstance(metadata, Mapping) else None
+        return short_text_field(metadata, "sessionId") or None if isinstance(metadata, Mapping) else None
 
-    def spoken(self, happening: Happening, answer: Answer) -> Spoken:
-        """Return the answer for the plug-in: anything but `allow` is thrown."""
+    def render_answer(self, happening: HarnessEvent, answer: HookAnswer) -> HookOutput:
+        """Return the answer for the plug-in, which throws an error for anything but `allow`."""
         context = answer.context if happening.hears else ""
         said = {"verdict": answer.verdict, "reason": answer.reason, "context": context, "notice": answer.notice}
-        return Spoken(out=json.dumps({key: value for key, value in said.items() if value}).encode())
+        return HookOutput(out=json.dumps({key: value for key, value in said.items() if value}).encode())
 
-    def refused(self, event: Event, reason: str) -> Spoken:
-        """Return a no."""
-        return Spoken(err=reason or "git nexus: not allowed", status=2)
+    def refused(self, event: Event, reason: str) -> HookOutput:
+        """Return a denial."""
+        return HookOutput(err=reason or "git nexus: not allowed", status=2)
 
 
-def _typed(words: str) -> str:
-    """Return a message as the person gave it."""
+def _unquote_message(words: str) -> str:
+    """Return a message as the user typed it."""
     quoted = _QUOTED.fullmatch(words)
     return quoted[1].replace('\\"', '"') if quoted else words
 
 
-def _exited(answer: Any) -> bool:
-    """True for a command that did not end well."""
+def _has_failed_exit(answer: Any) -> bool:
+    """Return True for a command that ended with an error status."""
     metadata = answer.get("metadata") if isinstance(answer, Mapping) else None
     status = metadata.get("exit") if isinstance(metadata, Mapping) else None
     return isinstance(status, int) and status != 0

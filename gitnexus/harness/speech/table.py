@@ -1,9 +1,9 @@
-"""The programs that call us, a table written by hand; a program is imported when it speaks."""
+"""The table of programs that call our hooks. A program's module is imported when that program calls."""
 
 from importlib import import_module
 
 from gitnexus.base.errors import NotFound
-from gitnexus.harness.model import Speech
+from gitnexus.harness.model import HarnessProtocol
 
 _SPEECHES = {
     "claude-code": "claude_code:ClaudeCode",
@@ -14,10 +14,10 @@ _SPEECHES = {
 NAMES: tuple[str, ...] = tuple(_SPEECHES)
 
 
-def speech_of(harness: str) -> Speech:
-    """Return how a program talks. Raises: NotFound."""
+def load_harness_protocol(harness: str) -> HarnessProtocol:
+    """Return the protocol of a program. Raises: NotFound."""
     if harness not in _SPEECHES:
         raise NotFound(f"there is no harness {harness[:60]!r}", hint=f"there are: {', '.join(NAMES)}")
     module, _, name = _SPEECHES[harness].partition(":")
-    speech: Speech = getattr(import_module(f"gitnexus.harness.speech.{module}"), name)()
+    speech: HarnessProtocol = getattr(import_module(f"gitnexus.harness.speech.{module}"), name)()
     return speech

@@ -1,6 +1,6 @@
-"""The rule set: families of tables, the specific before the general, for the first that matches names the secret."""
+"""The complete rule set in order, specific rules before general ones: the first match names the secret."""
 
-from gitnexus.redaction.rule import Rule
+from gitnexus.redaction.rule import SecretRule
 from gitnexus.redaction.rules import (
     ai,
     cloud,
@@ -9,12 +9,13 @@ from gitnexus.redaction.rules import (
     generic,
     identity,
     messaging,
+    named,
     observability,
     payment,
     services,
 )
 
-FAMILIES: dict[str, tuple[Rule, ...]] = {
+FAMILIES: dict[str, tuple[SecretRule, ...]] = {
     "cloud": cloud.RULES,
     "code hosts, packages and builds": code.RULES,
     "artificial intelligence": ai.RULES,
@@ -24,8 +25,8 @@ FAMILIES: dict[str, tuple[Rule, ...]] = {
     "watching and measuring": observability.RULES,
     "identity and secrets": identity.RULES,
     "other services": services.RULES,
-    "any": generic.RULES,
+    "any": (*generic.RULES, *named.RULES),
 }
-RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES.values() for rule in family)
+RULES: tuple[SecretRule, ...] = tuple(rule for family in FAMILIES.values() for rule in family)
 
-__all__ = ["FAMILIES", "RULES", "Rule"]
+__all__ = ["FAMILIES", "RULES", "SecretRule"]

@@ -1,15 +1,15 @@
-"""Keys of language models and what is built around them."""
+"""Redaction rules for keys of language model providers and related services."""
 
-from gitnexus.redaction.rule import START, Rule, near, token, written
+from gitnexus.redaction.rule import START, SecretRule, near, regexp, token
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("anthropic-key", "sk-ant-{b32+}"),
     token("openrouter-key", "sk-or-v1-{x64}"),
     token("langfuse-key", "sk-lf-{uuid}"),
     token("helicone-key", "sk-helicone-{b20+}"),
     token("litellm-key", "sk-litellm-{b20+}"),
     token("openai-project-key", "sk-<proj|svcacct|admin>-{b40+}"),
-    written("openai-key", "t3blbkfj", rf"{START}(?P<secret>sk-[A-Za-z0-9_-]{{20,}}T3BlbkFJ[A-Za-z0-9_-]{{20,}})",
+    regexp("openai-key", "t3blbkfj", rf"{START}(?P<secret>sk-[A-Za-z0-9_-]{{20,}}T3BlbkFJ[A-Za-z0-9_-]{{20,}})",
             ("", "sk-" + "a1B2c" * 4 + "T3BlbkFJ" + "a1B2c" * 4, ""), "sk-{b20+}T3BlbkFJ{b20+}"),
     token("short-sk-key", "sk-{x32}"),
     near("azure-openai-key", "openai", "{x32}"),

@@ -1,10 +1,10 @@
-"""Keys of clouds and hosts."""
+"""Redaction rules for keys of cloud and hosting providers."""
 
-from gitnexus.redaction.rule import START, Rule, near, token, written
+from gitnexus.redaction.rule import START, SecretRule, near, regexp, token
 
 _AZURE = r"(?:AzCa|AzSe|AzFu|ACDb|AIoT|ASbE|AEhE|\+ACR|\+ABa|\+AMC|APIM)"
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("aws-access-key-id", "<AKIA|ASIA|ABIA|ACCA>{A16}"),
     near("aws-secret-access-key", "aws|secret_access", "{s40}"),
     near("aws-session-token", "aws_session|aws_security|amz_security", "{S100+}"),
@@ -17,24 +17,24 @@ RULES: tuple[Rule, ...] = (
     token("google-oauth-token", "ya29.{t30+}"),
     token("google-refresh-token", "1//0{b40+}"),
     token("google-storage-hmac", "GOOG1E{U55}"),
-    written("firebase-messaging-key", ":apa91b", rf"{START}(?P<secret>AAAA[\w-]{{7}}:APA91b[\w-]{{100,}})",
+    regexp("firebase-messaging-key", ":apa91b", rf"{START}(?P<secret>AAAA[\w-]{{7}}:APA91b[\w-]{{100,}})",
             ("key=", "AAAA" + "aB3dE5g" + ":APA91b" + "xY1-" * 30, ""), "AAAA{b7}:APA91b{b100+}"),
-    written("azure-storage-key", "accountkey", r"(?i:accountkey)[ \t]?=[ \t]?(?P<secret>[A-Za-z0-9+/]{80,90}={0,2})",
+    regexp("azure-storage-key", "accountkey", r"(?i:accountkey)[ \t]?=[ \t]?(?P<secret>[A-Za-z0-9+/]{80,90}={0,2})",
             ("AccountName=a;AccountKey=", "aB3d" * 21 + "xY==", ";"), "AccountKey={s86}=="),
-    written("azure-shared-access-key", "sharedaccesskey",
+    regexp("azure-shared-access-key", "sharedaccesskey",
             r"(?i:sharedaccesskey)[ \t]?=[ \t]?(?P<secret>[A-Za-z0-9+/]{40,90}={0,2})",
             ("SharedAccessKeyName=a;SharedAccessKey=", "aB3d" * 10 + "xYz=", ""), "SharedAccessKey={s43}="),
-    written("azure-client-secret", "q~", r"(?:^|[^\w.~-])(?P<secret>[\w.~-]{3}[0-9]Q~[\w.~-]{31,34})(?:[^\w.~-]|$)",
+    regexp("azure-client-secret", "q~", r"(?:^|[^\w.~-])(?P<secret>[\w.~-]{3}[0-9]Q~[\w.~-]{31,34})(?:[^\w.~-]|$)",
             ("", "aB3" + "8Q~" + "xY1-z" * 6 + "abcd", ""), "{t3}8Q~{t31-34}",
             before="[0-9]Q~"),
-    written("azure-sas-signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%]{43,80}%3[dD])",
+    regexp("azure-sas-signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%]{43,80}%3[dD])",
             ("https://a.blob.core.windows.net/c?se=1&sig=", "aB3d" * 11 + "%3D", ""), "sig=…%3D"),
-    written("azure-marked-key", "azca azse azfu acdb aiot asbe aehe +acr +aba +amc apim",
+    regexp("azure-marked-key", "azca azse azfu acdb aiot asbe aehe +acr +aba +amc apim",
             rf"(?:^|[^A-Za-z0-9+/])(?P<secret>[A-Za-z0-9+/]{{30,80}}{_AZURE}[A-Za-z0-9+/]{{5,12}}={{0,2}})"
             rf"(?:[^\w+/=]|$)",
             ("key: ", "aB3d" * 10 + "AzSe" + "xY1z2w", ""), "{s30-80}AzSe{s5-12}"),
     near("azure-devops-token", "azure|vsts", "{l52}"),
-    written("azure-devops-long-token", "azdo", r"\b(?P<secret>[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4})\b",
+    regexp("azure-devops-long-token", "azdo", r"\b(?P<secret>[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4})\b",
             ("", "aB3d" * 19 + "AZDO" + "xY1z", ""), "{w76}AZDO{w4}"),
     token("digitalocean-token", "do<p|o|r>_v1_{x64}"),
     token("digitalocean-spaces-key", "DO00{U16}"),
@@ -80,7 +80,7 @@ RULES: tuple[Rule, ...] = (
     token("docker-swarm-key", "SWMKEY-1-{s43}"),
     token("openshift-token", "sha256~{b43}"),
     token("pulumi-token", "pul-{x40}"),
-    written("terraform-token", ".atlasv1.", r"\b(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,70})",
+    regexp("terraform-token", ".atlasv1.", r"\b(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,70})",
             ("", "aB3dE5fG7hI9jK" + ".atlasv1." + "xY1z" * 16, ""), "{w14}.atlasv1.{b60-70}"),
     token("scalingo-token", "tk-us-{b48}"),
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Tokens of code hosts, package registries and build servers."""
+"""Redaction rules for tokens of code hosts, package registries and build servers."""
 
-from gitnexus.redaction.rule import Rule, near, token, written
+from gitnexus.redaction.rule import SecretRule, near, regexp, token
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("github-token", "gh<p|o|u|s|r>_{w36-255}"),
     token("github-fine-grained-token", "github_pat_{b50-255}"),
     token("gitlab-token", "glpat-{t20-300}"),
@@ -24,9 +24,9 @@ RULES: tuple[Rule, ...] = (
     token("sourcegraph-token", "sgp_{x40}"),
     token("sourcegraph-instance-token", "sgp_{x16}_{x40}"),
     token("npm-token", "npm_{w36}"),
-    written("npm-auth-token", "_authtoken", r"_authToken[ \t]?=[ \t]?[\"']?(?P<secret>[^\x00-\x20\"'${}]{8,})",
+    regexp("npm-auth-token", "_authtoken", r"_authToken[ \t]?=[ \t]?[\"']?(?P<secret>[^\x00-\x20\"'${}]{8,})",
             ("//registry.example/:_authToken=", "0a1b2c3d" * 4, ""), "_authToken=…"),
-    written("npm-auth", "_auth", r"(?:^|[^\w])_(?:auth|password)[ \t]?=[ \t]?[\"']?(?P<secret>[A-Za-z0-9+/=]{8,})",
+    regexp("npm-auth", "_auth", r"(?:^|[^\w])_(?:auth|password)[ \t]?=[ \t]?[\"']?(?P<secret>[A-Za-z0-9+/=]{8,})",
             ("//registry.example/:_auth=", "dXNlcjpw" * 2, ""), "_auth=…"),
     token("pypi-token", "pypi-AgE<I|N>{S50+}"),
     token("rubygems-key", "rubygems_{x48}"),

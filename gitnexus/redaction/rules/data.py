@@ -1,8 +1,9 @@
-"""Keys of databases, warehouses and search services, and their connection strings."""
+"""Redaction rules for keys and connection strings of databases, warehouses and search services."""
 
-from gitnexus.redaction.rule import ASSIGNMENT, Rule, near, token, written
+from gitnexus.redaction.rule import ASSIGNMENT, SecretRule, near, regexp, token
+from gitnexus.redaction.rules.generic import filled
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("supabase-token", "sbp_{x40}"),
     token("supabase-secret-key", "sb_secret_{b20-60}"),
     token("planetscale-token", "pscale_<tkn|pw|oauth>_{t32-64}"),
@@ -28,11 +29,11 @@ RULES: tuple[Rule, ...] = (
     token("airtable-token", "pat{w14}.{x64}"),
     near("airtable-old-key", "airtable", "key{w14}"),
     near("segment-key", "segment", "{w32}"),
-    written("connection-string-password", "password= pwd=",
+    regexp("connection-string-password", "password= pwd=",
             r"(?i:(?:server|data source|host|user id|uid|database)[ ]?=[^\x00-\x1f]{0,200};[ ]?(?:password|pwd)"
             r"[ ]?=[ ]?)"
             r"(?P<secret>[^\x00-\x1f;\"'{}$<]{3,})",
-            ("Server=db;User Id=app;Password=", "hunter22", ";"), "Server=…;Password=…;", before=ASSIGNMENT),
-    written("jdbc-password", "jdbc:", r"jdbc:[^\x00-\x20\"']{3,300}[?&;]password=(?P<secret>[^\x00-\x20\"'&;{}$<]{3,})",
-            ("jdbc:mysql://db/app?user=a&password=", "hunter22", "&x=1"), "jdbc:…password=…"),
+            ("Server=db;User Id=app;Password=", "hunter22", ";"), "Server=…;Password=…;", filled, before=ASSIGNMENT),
+    regexp("jdbc-password", "jdbc:", r"jdbc:[^\x00-\x20\"']{3,300}[?&;]password=(?P<secret>[^\x00-\x20\"'&;{}$<]{3,})",
+            ("jdbc:mysql://db/app?user=a&password=", "hunter22", "&x=1"), "jdbc:…password=…", filled),
 )  # fmt: skip

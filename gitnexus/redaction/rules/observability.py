@@ -1,15 +1,15 @@
-"""Keys of services that watch, measure, log and switch features."""
+"""Redaction rules for keys of monitoring, logging and feature flag services."""
 
-from gitnexus.redaction.rule import Rule, near, token, written
+from gitnexus.redaction.rule import SecretRule, near, regexp, token
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("grafana-service-token", "glsa_{w32}_{x8}"),
     token("grafana-cloud-token", "glc_{S40+}"),
     token("grafana-api-key", "eyJrIjoi{S60+}"),
     token("newrelic-user-key", "NRAK-{U27}"),
     token("newrelic-insert-key", "NRII-{b32}"),
     token("newrelic-browser-key", "NRJS-{x19}"),
-    written("newrelic-license-key", "nral", r"\b(?P<secret>[0-9a-f]{36}(?:FFFF)?NRAL)\b",
+    regexp("newrelic-license-key", "nral", r"\b(?P<secret>[0-9a-f]{36}(?:FFFF)?NRAL)\b",
             ("", "0a1b2c3d4" * 4 + "NRAL", ""), "{x36}NRAL"),
     near("datadog-key", "datadog|dd_api|dd_client", "{x32}"),
     near("datadog-app-key", "datadog|dd_app", "{x40}"),

@@ -1,15 +1,15 @@
-"""Keys of payment services, banks, shops and carriers."""
+"""Redaction rules for keys of payment, banking, shop and shipping services."""
 
-from gitnexus.redaction.rule import Rule, near, token, written
+from gitnexus.redaction.rule import SecretRule, near, regexp, token
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("stripe-key", "<sk|rk>_live_{w16-247}"),
     token("stripe-test-key", "<sk|rk>_test_{w24-247}"),
     token("stripe-webhook-secret", "whsec_{s32-64}"),
     token("square-access-token", "sq0atp-{b22}"),
     token("square-secret", "sq0csp-{b43}"),
     token("square-production-token", "EAAA{b60}"),
-    written("braintree-token", "access_token$",
+    regexp("braintree-token", "access_token$",
             r"\b(?P<secret>access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32})",
             ("", "access_token$" + "production$" + "a1b2c3d4" * 2 + "$" + "0a1b2c3d" * 4, ""),
             "access_token$production${l16}${x32}"),

@@ -1,8 +1,8 @@
-"""Keys of the many other services that are called from code."""
+"""Redaction rules for keys of other services that are called from code."""
 
-from gitnexus.redaction.rule import START, Rule, near, token, written
+from gitnexus.redaction.rule import START, SecretRule, near, regexp, token
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[SecretRule, ...] = (
     token("linear-key", "lin_<api|oauth>_{w32-64}"),
     token("notion-token", "ntn_{w40-50}"),
     token("notion-old-token", "secret_{w43}"),
@@ -21,11 +21,11 @@ RULES: tuple[Rule, ...] = (
     near("sanity-token", "sanity", "sk{w80+}"),
     near("webflow-token", "webflow", "{x64}"),
     near("storyblok-token", "storyblok", "{w22}tt"),
-    written("mapbox-secret-token", "sk.eyj", rf"{START}(?P<secret>sk\.eyJ[\w-]{{20,}}\.[\w-]{{20,}})",
+    regexp("mapbox-secret-token", "sk.eyj", rf"{START}(?P<secret>sk\.eyJ[\w-]{{20,}}\.[\w-]{{20,}})",
             ("", "sk.eyJ" + "aB3-" * 8 + "." + "xY1z" * 6, ""), "sk.eyJ{b20+}.{b20+}"),
     near("here-key", "here_api|here_access", "{b43}"),
     near("tomtom-key", "tomtom", "{w32}"),
-    written("maxmind-key", "_mmk", rf"{START}(?P<secret>[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk)",
+    regexp("maxmind-key", "_mmk", rf"{START}(?P<secret>[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk)",
             ("", "aB3dE5" + "_" + "xY1zW" * 5 + "abcd" + "_mmk", ""), "{w6}_{w29}_mmk"),
     near("openweather-key", "openweather|owm", "{x32}"),
     near("shodan-key", "shodan", "{w32}"),

@@ -1,1 +1,1 @@
-"""What runs in the launcher, a small process of its own: standard library only, and little of that."""
+"""Code that runs in the launcher, a small separate process: uses the standard library only, and little of it."""

@@ -1,4 +1,4 @@
-"""The last steps of a command before it is itself: everything it may not do is given up here, in this order."""
+"""The last steps before exec: drops, in a fixed order, every right that the command may not have, then runs it."""
 
 import ctypes
 import os
@@ -17,21 +17,20 @@ if TYPE_CHECKING:
 Stdio = tuple[int, int, int]
 
 
-class Stopped(Exception):
+class StepFailed(Exception):
     """A step did not work; nothing was run."""
 
 
-def become(plan: "Plan", stdio: Stdio) -> None:
-    """Turn this process into the command. Does not return. Raises: Stopped, naming the step."""
-    steps = (_own_session, _limits, _folder, _privileges, _landlock, _seccomp, _program)
-    for step in steps:
+def become_command(plan: "Plan", stdio: Stdio) -> None:
+    """Turn this process into the command. Does not return. Raises: StepFailed, naming the step."""
+    for name, step in _STEPS.items():
         try:
             step(plan, stdio)
         except OSError as exc:
-            raise Stopped(f"{step.__name__[1:]}: {exc.strerror}") from exc
+            raise StepFailed(f"{name}: {exc.strerror}") from exc
 
 
-def _own_session(_: "Plan", stdio: Stdio) -> None:
+def _start_session(_: "Plan", stdio: Stdio) -> None:
     os.setsid()
     # Standard descriptors of the launcher are on /dev/null, so none of ours is below 3 and none is overwritten.
     for number, given in enumerate(stdio):
@@ -42,7 +41,7 @@ def _own_session(_: "Plan", stdio: Stdio) -> None:
     os.umask(0o022)
 
 
-def _limits(plan: "Plan", _: Stdio) -> None:
+def _set_limits(plan: "Plan", _: Stdio) -> None:
     for name, soft, hard in plan["limits"]:
         which = getattr(resource, name)
         most = resource.getrlimit(which)[1]
@@ -51,33 +50,33 @@ def _limits(plan: "Plan", _: Stdio) -> None:
         resource.setrlimit(which, (soft, hard))
 
 
-def _folder(plan: "Plan", _: Stdio) -> None:
+def _enter_folder(plan: "Plan", _: Stdio) -> None:
     os.chdir(plan["cwd"])
     if os.getcwd() != plan["cwd"]:  # a folder on the way was swapped for a link after it was looked at
         raise OSError(0, "the working folder is not where it was")
 
 
-def _privileges(plan: "Plan", _: Stdio) -> None:
+def _drop_privileges(plan: "Plan", _: Stdio) -> None:
     if not plan["linux"]:
         return
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if plan["capabilities"] is not None:
-        kernel.capset(plan["capabilities"] & plan["permitted"])
+        kernel.set_capabilities(plan["capabilities"] & plan["permitted"])
     # From here on no exec gains what was given up, not as root and not by a set-id file.
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _landlock(plan: "Plan", _: Stdio) -> None:
+def _restrict_files(plan: "Plan", _: Stdio) -> None:
     wanted = plan["landlock"]
     if wanted is not None:
         ready = plan["ruleset"]
-        rules = folders.ruleset(network=wanted["network"]) if ready is None or wanted["network"] else ready
-        folders.readable(rules, wanted["readable"])
-        folders.writable(rules, wanted["writable"])
-        folders.restrict(rules)
+        rules = folders.create_ruleset(network=wanted["network"]) if ready is None or wanted["network"] else ready
+        folders.allow_reading(rules, wanted["readable"])
+        folders.allow_writing(rules, wanted["writable"])
+        folders.restrict_process(rules)
 
 
-def _seccomp(plan: "Plan", _: Stdio) -> None:
+def _filter_system_calls(plan: "Plan", _: Stdio) -> None:
     if plan["wrapper_filter"]:  # bubblewrap puts it on as its own last step
         number = os.memfd_create("filter")
         os.write(number, bytes.fromhex(plan["wrapper_filter"]))
@@ -90,5 +89,17 @@ def _seccomp(plan: "Plan", _: Stdio) -> None:
         kernel.prctl(kernel.PR_SET_SECCOMP, kernel.SECCOMP_MODE_FILTER, ctypes.create_string_buffer(head, len(head)))
 
 
-def _program(plan: "Plan", _: Stdio) -> None:
+def _execute_program(plan: "Plan", _: Stdio) -> None:
     os.execve(plan["program"], plan["argv"], plan["env"])  # noqa: S606 - that there is no shell is the point
+
+
+# In this order, by the name under which a failure is reported.
+_STEPS = {
+    "own_session": _start_session,
+    "limits": _set_limits,
+    "folder": _enter_folder,
+    "privileges": _drop_privileges,
+    "landlock": _restrict_files,
+    "seccomp": _filter_system_calls,
+    "program": _execute_program,
+}

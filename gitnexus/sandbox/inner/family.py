@@ -1,9 +1,9 @@
-"""Who descends from whom, as the kernel tells it."""
+"""Lists the child and descendant processes of a process, read from /proc."""
 
 import os
 
 
-def children(pid: int) -> list[int]:
+def child_processes(pid: int) -> list[int]:
     """Return the processes whose parent is `pid`; none where there is no /proc."""
     found: list[int] = []
     try:
@@ -11,27 +11,27 @@ def children(pid: int) -> list[int]:
             with open(f"/proc/{pid}/task/{thread}/children") as file:
                 found += map(int, file.read().split())
     except FileNotFoundError:
-        return found or _searched(pid)
+        return found or _search_children(pid)
     except (ProcessLookupError, PermissionError):
         return found
     return found
 
 
-def descendants(pid: int) -> list[tuple[int, int]]:
+def descendant_processes(pid: int) -> list[tuple[int, int]]:
     """Return all that came of `pid`, each with how many generations are between, parents first."""
     found: list[tuple[int, int]] = []
     known = {pid}
     row = [pid]
     depth = 0
     while row:
-        row = [child for parent in row for child in children(parent) if child not in known]
+        row = [child for parent in row for child in child_processes(parent) if child not in known]
         known.update(row)
         found += ((child, depth) for child in row)
         depth += 1
     return found
 
 
-def _searched(pid: int) -> list[int]:
+def _search_children(pid: int) -> list[int]:
     """Ask every process for its parent: for kernels that keep no list of children."""
     if not os.path.isdir(f"/proc/{pid}"):
         return []

@@ -1,4 +1,4 @@
-"""Landlock's rules: the folders of the system that every command may read, made ready before it is known."""
+"""Creates and applies Landlock rule sets. The rules for system folders are prepared before the command is known."""
 
 import os
 import struct
@@ -40,20 +40,20 @@ _NODES = 1 << 6 | 1 << 11  # character and block devices
 _BELOW_PATH = 1
 
 
-def ruleset(*, network: bool) -> int:
+def create_ruleset(*, network: bool) -> int:
     """Return a set of rules that denies all but the system's folders; TCP too, unless `network`. Raises: OSError."""
     abi = kernel.landlock_abi()
     scoped = 3 if abi >= 6 else 0  # abstract Unix sockets and signals stay within
-    attributes = struct.pack("QQQ", _handled(abi), 3 if abi >= 4 and not network else 0, scoped)
+    attributes = struct.pack("QQQ", _handled_access(abi), 3 if abi >= 4 and not network else 0, scoped)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
-    made = kernel.call(kernel.LANDLOCK_CREATE, attributes[:size], size, 0)
-    readable(made, (*_without(SYSTEM, UNREADABLE), *SETTINGS, *KERNEL))
-    _allow(made, _parents(UNREADABLE), _READ_DIR)
-    _allow(made, _DEVICES, _handled(abi) & (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL))
+    made = kernel.system_call(kernel.LANDLOCK_CREATE, attributes[:size], size, 0)
+    allow_reading(made, (*_without_excluded(SYSTEM, UNREADABLE), *SETTINGS, *KERNEL))
+    _allow_access(made, _parent_folders(UNREADABLE), _READ_DIR)
+    _allow_access(made, _DEVICES, _handled_access(abi) & (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL))
     return made
 
 
-def _without(folders: tuple[str, ...], excluded: tuple[str, ...]) -> list[str]:
+def _without_excluded(folders: tuple[str, ...], excluded: tuple[str, ...]) -> list[str]:
     """Return the folders, and in place of one that holds an excluded folder what else lies in it: rules only add."""
     kept: list[str] = []
     for folder in folders:
@@ -62,39 +62,41 @@ def _without(folders: tuple[str, ...], excluded: tuple[str, ...]) -> list[str]:
             continue
         below = sorted(f"{folder}/{name}" for name in os.listdir(folder))
         # A link is followed when a rule is made, and may lead anywhere; what it leads to in here has its own rule.
-        kept += _without(tuple(path for path in below if path not in excluded and not os.path.islink(path)), excluded)
+        kept += _without_excluded(
+            tuple(path for path in below if path not in excluded and not os.path.islink(path)), excluded
+        )
     return kept
 
 
-def _parents(paths: tuple[str, ...]) -> tuple[str, ...]:
+def _parent_folders(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(os.path.dirname(path) for path in paths)
 
 
-def readable(rules: int, paths: Iterable[str]) -> None:
+def allow_reading(rules: int, paths: Iterable[str]) -> None:
     """Let files at and below `paths` be read and executed. Raises: OSError."""
-    _allow(rules, paths, _READ)
+    _allow_access(rules, paths, _READ)
 
 
-def writable(rules: int, paths: Iterable[str]) -> None:
+def allow_writing(rules: int, paths: Iterable[str]) -> None:
     """Let everything be done at and below `paths` but making devices. Raises: OSError."""
-    _allow(rules, paths, _handled(kernel.landlock_abi()) & ~(_NODES | _IOCTL))
+    _allow_access(rules, paths, _handled_access(kernel.landlock_abi()) & ~(_NODES | _IOCTL))
 
 
-def restrict(rules: int) -> None:
+def restrict_process(rules: int) -> None:
     """Put this process under the rules, for good. Raises: OSError."""
-    kernel.call(kernel.LANDLOCK_RESTRICT, rules, 0)
+    kernel.system_call(kernel.LANDLOCK_RESTRICT, rules, 0)
 
 
-def _allow(rules: int, paths: Iterable[str], access: int) -> None:
+def _allow_access(rules: int, paths: Iterable[str], access: int) -> None:
     for path in paths:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue  # what is not there, or not for us, needs no rule
         given = access if os.path.isdir(path) else access & _ON_FILES
-        kernel.call(kernel.LANDLOCK_ADD, rules, _BELOW_PATH, struct.pack("=Qi", given, place), 0)
+        kernel.system_call(kernel.LANDLOCK_ADD, rules, _BELOW_PATH, struct.pack("=Qi", given, place), 0)
         os.close(place)
 
 
-def _handled(abi: int) -> int:
+def _handled_access(abi: int) -> int:
     return (1 << (13 if abi < 2 else 14 if abi < 3 else 15 if abi < 5 else 16)) - 1

@@ -1,6 +1,7 @@
-"""A cgroup that counts processes, for root, whom RLIMIT_NPROC does not bind; others seldom may make one.
+"""Limits the number of processes with a cgroup, for root, to whom RLIMIT_NPROC does not apply.
 
-Joining one takes milliseconds, so the launcher does it before it has a command; the limit itself is one short write.
+Users other than root may rarely create one. Joining a cgroup takes milliseconds, so the launcher does it before it has
+a command; setting the limit is one short write.
 """
 
 import os
@@ -11,36 +12,36 @@ _WHERE = "/sys/fs/cgroup"
 _PREFIX = "nexus-run-"
 
 
-def joined() -> str | None:
+def join_cgroup() -> str | None:
     """Make a group, go into it, and return its folder; None where we may not."""
-    above = _own() if os.geteuid() == 0 else None
+    above = _own_cgroup() if os.geteuid() == 0 else None
     if above is None:
         return None
     place = f"{above}/{_PREFIX}{os.getpid()}"
     with suppress(OSError):
         os.mkdir(place)
         if os.path.exists(f"{place}/pids.max"):
-            _write(f"{place}/cgroup.procs", "0")
+            _write_text(f"{place}/cgroup.procs", "0")
             return place
-    left(place)
+    leave_cgroup(place)
     return None
 
 
-def limit(place: str, most: int) -> None:
+def limit_processes(place: str, most: int) -> None:
     """Let at most so many processes be in the group. Raises: OSError."""
-    _write(f"{place}/pids.max", str(most))
+    _write_text(f"{place}/pids.max", str(most))
 
 
-def left(place: str) -> None:
+def leave_cgroup(place: str) -> None:
     """Go back to where we came from and remove the group."""
     with suppress(OSError):
-        _write(f"{os.path.dirname(place)}/cgroup.procs", "0")
+        _write_text(f"{os.path.dirname(place)}/cgroup.procs", "0")
         os.rmdir(place)
 
 
-def forget(launcher: int) -> None:
+def remove_cgroup(launcher: int) -> None:
     """Remove the group of a launcher that could not do it itself any more."""
-    above = _own() if os.geteuid() == 0 else None
+    above = _own_cgroup() if os.geteuid() == 0 else None
     place = f"{above}/{_PREFIX}{launcher}"
     for _ in range(50 if above is not None and os.path.isdir(place) else 0):
         with suppress(OSError):
@@ -49,7 +50,7 @@ def forget(launcher: int) -> None:
         time.sleep(0.002)  # what it ran is only just ending
 
 
-def _own() -> str | None:
+def _own_cgroup() -> str | None:
     """Return the folder of the group we are in, in the hierarchy that counts processes."""
     try:
         with open("/proc/self/cgroup") as file:
@@ -62,6 +63,6 @@ def _own() -> str | None:
     return next((f"{_WHERE}{path.rstrip('/')}" for _, controllers, path in rows if not controllers), None)
 
 
-def _write(path: str, text: str) -> None:
+def _write_text(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)

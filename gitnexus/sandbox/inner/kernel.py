@@ -1,4 +1,4 @@
-"""The kernel's own words: system calls by number and prctl, through ctypes."""
+"""Calls the kernel directly through ctypes: system calls by number, prctl, mounts, namespaces and capabilities."""
 
 import ctypes
 import functools
@@ -14,38 +14,38 @@ MOUNT_SETATTR, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 442, 444, 445,
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call(number: int, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | None") -> int:
+def system_call(number: int, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | None") -> int:
     """Make a system call by number. Raises: OSError."""
     made = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
-    return _checked(_libc.syscall(ctypes.c_long(number), *made))
+    return _check_result(_libc.syscall(ctypes.c_long(number), *made))
 
 
 def prctl(option: int, value: int = 0, more: "int | ctypes.Array[ctypes.c_char]" = 0) -> int:
     """Set something of this process. Raises: OSError."""
     last = ctypes.c_ulong(more) if isinstance(more, int) else more
-    return _checked(_libc.prctl(option, ctypes.c_ulong(value), last, ctypes.c_ulong(0), ctypes.c_ulong(0)))
+    return _check_result(_libc.prctl(option, ctypes.c_ulong(value), last, ctypes.c_ulong(0), ctypes.c_ulong(0)))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """Mount something in this process's own view. Raises: OSError."""
     words = [os.fsencode(one) if one is not None else None for one in (source, target, kind, options)]
-    _checked(_libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]))
+    _check_result(_libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]))
 
 
 def unshare(flags: int) -> None:
     """Leave some of the parent's namespaces. Raises: OSError."""
-    _checked(_libc.unshare(flags))
+    _check_result(_libc.unshare(flags))
 
 
-def capset(kept: int) -> None:
+def set_capabilities(kept: int) -> None:
     """Keep only the capabilities in the mask `kept`, and inherit none. Raises: OSError."""
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
     low, high = kept & 0xFFFFFFFF, kept >> 32
     data = (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)
-    _checked(_libc.capset(header, data))
+    _check_result(_libc.capset(header, data))
 
 
-def permitted() -> int:
+def permitted_capabilities() -> int:
     """Return the mask of the capabilities that this process has."""
     with open("/proc/self/status") as file:
         return next((int(line.split()[1], 16) for line in file if line.startswith("CapPrm")), 0)
@@ -55,12 +55,12 @@ def permitted() -> int:
 def landlock_abi() -> int:
     """Return the version of Landlock in this kernel, 0 where there is none."""
     try:
-        return call(LANDLOCK_CREATE, None, 0, 1)
+        return system_call(LANDLOCK_CREATE, None, 0, 1)
     except OSError:
         return 0
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -1,4 +1,4 @@
-"""A view of its own for a command: users, mounts, processes, network; everything outside is read-only."""
+"""Gives a command its own user, mount, process and network namespaces, in which everything outside is read-only."""
 
 import fcntl
 import os
@@ -21,42 +21,42 @@ _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _UP = 0x8913, 0x8914, 1
 
 
-def forked(network: bool) -> int:
+def fork_into_namespaces(network: bool) -> int:
     """Fork into namespaces of one's own; like os.fork, which cannot be told of them. Raises: OSError.
 
     Safe because the launcher has one thread: what os.fork does besides is for the others.
     """
     flags = _USER | _MOUNT | _PID | _IPC | _UTS | (_NET if network else 0) | signal.SIGCHLD
-    return kernel.call(_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
+    return kernel.system_call(_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
 
 
-def settle() -> None:
+def map_own_user() -> None:
     """Be the same user inside as outside: the first step in a new namespace of users. Raises: OSError."""
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # or the files below belong to root
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{_IDS[0]} {_IDS[0]} 1")
-    _write("/proc/self/gid_map", f"{_IDS[1]} {_IDS[1]} 1")
+    _write_text("/proc/self/setgroups", "deny")
+    _write_text("/proc/self/uid_map", f"{_IDS[0]} {_IDS[0]} 1")
+    _write_text("/proc/self/gid_map", f"{_IDS[1]} {_IDS[1]} 1")
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
 
 
-def arrange(view: "Mapping[str, Any]") -> None:
+def arrange_mounts(view: "Mapping[str, Any]") -> None:
     """Make everything read-only but `writable`; `tmp` becomes /tmp, `hidden` is covered. Raises: OSError."""
     kernel.mount("none", "/", None, _REC | _PRIVATE)
     for path in view["writable"]:
         kernel.mount(path, path, None, _BIND | _REC)
-    _attributes("/", set_=_RDONLY)
+    _set_mount_attributes("/", set_=_RDONLY)
     for path in view["writable"]:
-        _attributes(path, clear=_RDONLY, set_=_NOSUID | _NODEV)
-    _private_tmp(view["tmp"], view["kept"])
+        _set_mount_attributes(path, clear=_RDONLY, set_=_NOSUID | _NODEV)
+    _mount_private_tmp(view["tmp"], view["kept"])
     for path in view["hidden"]:
-        _cover(path)
+        _cover_path(path)
     for path in ("/dev/shm", "/run"):  # noqa: S108 - covered, not used
-        if os.path.isdir(path) and not _holds(path, view["kept"]):
+        if os.path.isdir(path) and not _holds_any(path, view["kept"]):
             kernel.mount("tmpfs", path, "tmpfs", _NOSUID | _NODEV, "size=64m,mode=1777")
-    own_processes()
+    mount_own_proc()
 
 
-def own_processes() -> bool:
+def mount_own_proc() -> bool:
     """Show only the processes of this namespace in /proc; False where the kernel does not let us."""
     try:
         kernel.mount("proc", "/proc", "proc", _RDONLY | _NOSUID | _NODEV | _NOEXEC)
@@ -65,7 +65,7 @@ def own_processes() -> bool:
     return True
 
 
-def loopback_up() -> None:
+def bring_loopback_up() -> None:
     """Bring up `lo`, the only interface of a new network namespace. Raises: OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
         asked = struct.pack("16sh14x", b"lo", 0)
@@ -73,7 +73,7 @@ def loopback_up() -> None:
         fcntl.ioctl(door, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
 
 
-def _private_tmp(own: str, kept: list[str]) -> None:
+def _mount_private_tmp(own: str, kept: list[str]) -> None:
     """Lay `own` over /tmp, with what is still needed below /tmp bound into it."""
     below = [path for path in kept if path.startswith("/tmp/")]  # noqa: S108
     tops = [path for path in below if not any(path.startswith(other + "/") for other in below)]
@@ -88,22 +88,22 @@ def _private_tmp(own: str, kept: list[str]) -> None:
     kernel.mount(own, "/tmp", None, _BIND | _REC)  # noqa: S108
 
 
-def _cover(path: str) -> None:
+def _cover_path(path: str) -> None:
     if os.path.isdir(path):
         kernel.mount("tmpfs", path, "tmpfs", _RDONLY | _NOSUID | _NODEV, "size=4k,mode=0555")
     elif os.path.exists(path):
         kernel.mount("/dev/null", path, None, _BIND)
 
 
-def _holds(folder: str, paths: list[str]) -> bool:
+def _holds_any(folder: str, paths: list[str]) -> bool:
     return any(path == folder or path.startswith(folder + "/") for path in paths)
 
 
-def _attributes(path: str, *, set_: int = 0, clear: int = 0) -> None:
+def _set_mount_attributes(path: str, *, set_: int = 0, clear: int = 0) -> None:
     change = struct.pack("QQQQ", set_, clear, 0, 0)
-    kernel.call(kernel.MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, change, len(change))
+    kernel.system_call(kernel.MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, change, len(change))
 
 
-def _write(path: str, text: str) -> None:
+def _write_text(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)

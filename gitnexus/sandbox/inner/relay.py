@@ -1,7 +1,7 @@
-"""Joins its standard input and output to a program outside of the sandbox. Stands alone: it is copied to where it runs.
+"""Connects its standard input and output to a program outside the sandbox. Stands alone: it is copied to where it runs.
 
-As a program: python -I -S relay.py FOLDER. It makes two named pipes in the folder and tells their name at the door
-there; whoever listens opens the other ends. Pipes, because no sandbox here lets a command make sockets of its own.
+As a program: python -I -S relay.py FOLDER. It creates two named pipes in the folder and announces their name there;
+the listener opens the other ends. It uses pipes because no sandbox here lets a command create sockets.
 """
 
 import os
@@ -27,8 +27,8 @@ def main(folder: str) -> None:
     os.write(door, f"{name}\n".encode("ascii"))
     os.close(door)
     if _is_let_in(down):
-        threading.Thread(target=_carry, args=(0, up), daemon=True).start()
-        _carry(down, 1)
+        threading.Thread(target=_copy_stream, args=(0, up), daemon=True).start()
+        _copy_stream(down, 1)
 
 
 def _is_let_in(down: int) -> bool:
@@ -40,13 +40,13 @@ def _is_let_in(down: int) -> bool:
     return os.read(down, 1) == WELCOME
 
 
-def _carry(source: int, target: int) -> None:
+def _copy_stream(source: int, target: int) -> None:
     while piece := os.read(source, PIECE):
-        _all(target, piece)
+        _write_all(target, piece)
     os.close(target)
 
 
-def _all(number: int, piece: bytes) -> None:
+def _write_all(number: int, piece: bytes) -> None:
     while piece:
         piece = piece[os.write(number, piece) :]
 

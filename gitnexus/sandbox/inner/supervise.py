@@ -1,4 +1,4 @@
-"""One process over each command: it starts it, ends it when told, and leaves nothing of it behind."""
+"""The supervisor process of one command: starts it, ends it on request, and kills every process it leaves behind."""
 
 import contextlib
 import os
@@ -10,8 +10,8 @@ import time
 from _json import encode_basestring_ascii
 
 from gitnexus.sandbox.inner import kernel, namespaces
-from gitnexus.sandbox.inner.confine import Stdio, Stopped, become
-from gitnexus.sandbox.inner.family import descendants
+from gitnexus.sandbox.inner.confine import Stdio, StepFailed, become_command
+from gitnexus.sandbox.inner.family import descendant_processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,22 +21,22 @@ LINUX = sys.platform == "linux"
 _RSS_UNIT = 1024 if LINUX else 1
 
 
-def supervise(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
+def supervise_command(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
     """Run one command to its end and tell of it on `control`; whoever holds its other end can end it.
 
     `woken` can be read when a child has ended.
     """
-    _tell(control, pid=os.getpid())
+    _send_status(control, pid=os.getpid())
     if plan["view"] is None:
-        _attend(plan, woken, stdio, control)
+        _run_and_report(plan, woken, stdio, control)
         return
     try:
-        first = namespaces.forked(network=plan["view"]["network"] != "full")
+        first = namespaces.fork_into_namespaces(network=plan["view"]["network"] != "full")
     except OSError as exc:
-        _tell(control, failed=f"namespaces: {exc.strerror}")
+        _send_status(control, failed=f"namespaces: {exc.strerror}")
         first = -1
     if first == 0:
-        _first_of_its_kind(plan, woken, stdio, control)
+        _run_as_init(plan, woken, stdio, control)
         os._exit(0)
     for number in (*stdio, control):
         os.close(number)
@@ -44,35 +44,35 @@ def supervise(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
         os.waitpid(first, 0)
 
 
-def _first_of_its_kind(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
+def _run_as_init(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
     """Be process 1 of new namespaces: when this one ends, the kernel ends all others."""
     try:
-        namespaces.settle()
+        namespaces.map_own_user()
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-        namespaces.arrange(plan["view"])
+        namespaces.arrange_mounts(plan["view"])
         if plan["view"]["network"] == "loopback":
-            namespaces.loopback_up()
+            namespaces.bring_loopback_up()
     except OSError as exc:
-        _tell(control, failed=f"namespaces: {exc.strerror}")
+        _send_status(control, failed=f"namespaces: {exc.strerror}")
         return
-    _attend(plan, woken, stdio, control)
+    _run_and_report(plan, woken, stdio, control)
 
 
-def _attend(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
-    command, refusal = _started(plan, stdio, control)
+def _run_and_report(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
+    command, refusal = _start_command(plan, stdio, control)
     for number in stdio:
         os.close(number)  # or the reader would never see the end
     if refusal:
-        _tell(control, failed=refusal)
+        _send_status(control, failed=refusal)
     else:
-        status, used = _until_it_ends(command, control, woken, plan)
-        left = _sweep(command)
+        status, used = _wait_for_end(command, control, woken, plan)
+        left = _kill_leftovers(command)
         cpu = used.ru_utime + used.ru_stime
-        _tell(control, status=status, left=left, cpu=cpu, rss=used.ru_maxrss * _RSS_UNIT)
+        _send_status(control, status=status, left=left, cpu=cpu, rss=used.ru_maxrss * _RSS_UNIT)
     os.close(control)
 
 
-def _started(plan: "Plan", stdio: Stdio, control: int) -> tuple[int, str]:
+def _start_command(plan: "Plan", stdio: Stdio, control: int) -> tuple[int, str]:
     """Return the process id of the command, and why it is none if it could not be started."""
     heard, said = os.pipe()
     waits, goes = os.pipe()
@@ -83,12 +83,12 @@ def _started(plan: "Plan", stdio: Stdio, control: int) -> tuple[int, str]:
         os.read(waits, 1)  # it begins when its number was told: it may end us, and must be found without us
         os.close(waits)
         try:
-            become(plan, stdio)
-        except Stopped as exc:
+            become_command(plan, stdio)
+        except StepFailed as exc:
             words = str(exc)
         os.write(said, words.encode())
         os._exit(127)
-    _tell(control, command=command)
+    _send_status(control, command=command)
     for number in (said, waits, goes):
         os.close(number)
     words = os.read(heard, 4096).decode()  # empty when exec closed the other end
@@ -98,12 +98,12 @@ def _started(plan: "Plan", stdio: Stdio, control: int) -> tuple[int, str]:
     return command, words
 
 
-def _until_it_ends(command: int, control: int, woken: int, plan: "Plan") -> tuple[int, resource.struct_rusage]:
+def _wait_for_end(command: int, control: int, woken: int, plan: "Plan") -> tuple[int, resource.struct_rusage]:
     """Return how the command ended; a byte on `control` asks it to end, a closed one gives no choice."""
     kill_at: float | None = None
     waiting = [control, woken]
     while True:
-        ended = _reaped(command)
+        ended = _reap_children(command)
         if ended is not None:
             return ended
         left = None if kill_at is None else max(0.0, kill_at - time.monotonic())
@@ -113,7 +113,7 @@ def _until_it_ends(command: int, control: int, woken: int, plan: "Plan") -> tupl
                 os.read(woken, 4096)
         if control in ready:
             waiting.remove(control)
-            asked = _heard(control)
+            asked = _read_control(control)
             if asked:
                 _signal_all(signal.SIGTERM, spared=plan["wrappers"])
             kill_at = time.monotonic() + (plan["grace"] if asked else 0)
@@ -122,14 +122,14 @@ def _until_it_ends(command: int, control: int, woken: int, plan: "Plan") -> tupl
             kill_at = time.monotonic() + 0.05  # again, for what was born meanwhile
 
 
-def _heard(control: int) -> bytes:
+def _read_control(control: int) -> bytes:
     try:
         return os.read(control, 1)
     except ConnectionResetError:
         return b""
 
 
-def _reaped(command: int) -> tuple[int, resource.struct_rusage] | None:
+def _reap_children(command: int) -> tuple[int, resource.struct_rusage] | None:
     """Bury every child that has ended; return status and usage of the command if it is among them."""
     while True:
         try:
@@ -148,13 +148,13 @@ def _signal_all(number: int, *, spared: int = 0) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, number)
         return
-    for pid, depth in descendants(os.getpid()):
+    for pid, depth in descendant_processes(os.getpid()):
         if depth >= spared:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
 
 
-def _sweep(command: int) -> int:
+def _kill_leftovers(command: int) -> int:
     """Kill what the command left running, in whatever session; return how many there were."""
     found = 0
     if not LINUX:  # nobody is handed the orphans there; the group is all that can be found
@@ -172,7 +172,7 @@ def _sweep(command: int) -> int:
         time.sleep(0.001)  # dying takes a moment; what was born meanwhile is in the next round
 
 
-def _tell(control: int, **words: str | float) -> None:
+def _send_status(control: int, **words: str | float) -> None:
     """Say something, as a line of JSON: the module of that name would take a third of our start."""
     with contextlib.suppress(OSError):  # nobody listens any more: then the end of `control` ends us
         said = {name: encode_basestring_ascii(one) if isinstance(one, str) else one for name, one in words.items()}

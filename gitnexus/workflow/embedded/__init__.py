@@ -1,42 +1,50 @@
-"""The embedded specialists: research, plans, work and reviews by rule, with no model and no network.
+"""The embedded specialists: research, planning, execution and review by rule, without a model or network.
 
-They quote, list and carry out what somebody wrote. What nobody wrote they say they cannot do, by a BLOCKED result that
-asks for it. The same order gives the same bytes.
+They quote, list and carry out what somebody wrote. Anything else gives a BLOCKED result that asks for it. The same
+order gives the same bytes.
 """
 
 from gitnexus.base.errors import Failed
-from gitnexus.workflow.embedded.executing import executed
-from gitnexus.workflow.embedded.planning import planned
-from gitnexus.workflow.embedded.replanning import replanned
-from gitnexus.workflow.embedded.research import researched
-from gitnexus.workflow.embedded.reviewing import reviewed
-from gitnexus.workflow.specialist import Order, Output, Returned
+from gitnexus.workflow.embedded.executing import execute_by_rule
+from gitnexus.workflow.embedded.planning import plan_by_rule
+from gitnexus.workflow.embedded.replanning import replan_by_rule
+from gitnexus.workflow.embedded.research import research_by_rule
+from gitnexus.workflow.embedded.reviewing import review_by_rule
+from gitnexus.workflow.specialist import Output, WorkOrder, WorkResult
 
 NAME = "embedded"
-__all__ = ["NAME", "Embedded", "executed", "planned", "replanned", "researched", "reviewed"]
+__all__ = [
+    "NAME",
+    "EmbeddedSpecialist",
+    "execute_by_rule",
+    "plan_by_rule",
+    "replan_by_rule",
+    "research_by_rule",
+    "review_by_rule",
+]
 
 
-class Embedded:
-    """All three specialists in one: which one is needed, the node says."""
+class EmbeddedSpecialist:
+    """All three specialists in one; the type of the node selects which is used."""
 
     name = NAME
 
-    def work(self, order: Order) -> Returned:
-        """Do a node's work by rule. Raises: Failed for a kind of node that is nobody's work."""
-        return Returned(output=_output(order))
+    def work(self, order: WorkOrder) -> WorkResult:
+        """Do a node's work by rule. Raises: Failed for a type of node without a specialist."""
+        return WorkResult(output=_output_by_type(order))
 
 
-def _output(order: Order) -> Output:
+def _output_by_type(order: WorkOrder) -> Output:
     match order.node.type:
         case "research":
-            return researched(order)
+            return research_by_rule(order)
         case "plan":
-            return planned(order)
+            return plan_by_rule(order)
         case "plan_patch":
-            return replanned(order)
+            return replan_by_rule(order)
         case "exec":
-            return executed(order)
+            return execute_by_rule(order)
         case "review":
-            return reviewed(order)
+            return review_by_rule(order)
         case _:
             raise Failed(f"a node of type {order.node.type} is run as it stands, no specialist is asked")

@@ -1,4 +1,4 @@
-"""Commands that a text carries, as lists of words; and why a line is none. Pure."""
+"""Extracts commands from a text as argument lists, with the reason if a line is not a command. Pure."""
 
 import re
 import shlex
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gitnexus.base.text import one_line
-from gitnexus.workflow.embedded.outline import Code
+from gitnexus.workflow.embedded.outline import CodeBlock
 
 SHELLS = frozenset({"sh", "bash", "shell", "console", "zsh", "terminal", "cmd", "command", "commands", "shell-session"})
 DIFFS = frozenset({"diff", "patch", "udiff"})
@@ -28,15 +28,15 @@ _SHELL = re.compile(r"[|<>;&]|\$\(|\$\{|\$\w|`|(?:^|\s)(?:\*|~/)|[*?](?=\s|$)")
 _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
 
 
-class Carried(NamedTuple):
-    """Commands, and lines that look like one and are none, with the reason."""
+class FoundCommands(NamedTuple):
+    """Commands, and lines that look like a command but are not, with the reason."""
 
     commands: tuple[tuple[str, ...], ...] = ()
     refused: tuple[str, ...] = ()
 
 
-def argv_of(line: str) -> tuple[str, ...] | str:
-    """Return the words of a command line, or why it is none that can be run as it stands."""
+def parse_command_line(line: str) -> tuple[str, ...] | str:
+    """Return the words of a command line, or why it cannot be run as it is."""
     try:
         words = tuple(shlex.split(line.strip().removeprefix("$ "), comments=False))
     except ValueError as exc:
@@ -54,24 +54,24 @@ def argv_of(line: str) -> tuple[str, ...] | str:
     return words
 
 
-def fenced(blocks: Iterable[Code]) -> Carried:
-    """Return the commands in blocks of a shell, line by line; a session's output and comments are left out."""
+def commands_in_blocks(blocks: Iterable[CodeBlock]) -> FoundCommands:
+    """Return the commands in shell code blocks, line by line, without output and comments."""
     commands: list[tuple[str, ...]] = []
     refused: list[str] = []
     for block in blocks:
         if block.language not in SHELLS:
             continue
-        for line in _lines(block):
-            found = argv_of(line)
+        for line in _command_lines(block):
+            found = parse_command_line(line)
             if isinstance(found, str):
                 refused.append(found)
             else:
                 commands.append(found)
-    return Carried(tuple(commands), tuple(refused))
+    return FoundCommands(tuple(commands), tuple(refused))
 
 
-def spoken(text: str) -> Carried:
-    """Return the commands in a sentence: code that is said to be run, or to pass."""
+def commands_in_sentence(text: str) -> FoundCommands:
+    """Return the commands in a sentence: inline code that is to be run, or to pass."""
     commands: list[tuple[str, ...]] = []
     refused: list[str] = []
     for found in _SPAN.finditer(text):
@@ -82,24 +82,24 @@ def spoken(text: str) -> Carried:
             or _HOLDS.match(text[found.end() : found.end() + 80])
         ):
             continue
-        argv = argv_of(found[1])
+        argv = parse_command_line(found[1])
         if isinstance(argv, str):
             refused.append(argv)
-        elif prompted or _looks_run(argv):
+        elif prompted or _looks_like_command(argv):
             commands.append(argv)
-    return Carried(tuple(dict.fromkeys(commands)), tuple(refused))
+    return FoundCommands(tuple(dict.fromkeys(commands)), tuple(refused))
 
 
-def _looks_run(argv: tuple[str, ...]) -> bool:
-    """True unless it is rather a name: of a file, a function, an option."""
+def _looks_like_command(argv: tuple[str, ...]) -> bool:
+    """Return True unless it is more likely the name of a file, a function or an option."""
     first = argv[0]
     if len(argv) == 1 and ("." in first or "_" in first or first[:1].isupper()) and "/" not in first:
         return False
     return not first.startswith("-")
 
 
-def _lines(block: Code) -> list[str]:
-    """Return the command lines of a block; a backslash at the end goes on in the next one."""
+def _command_lines(block: CodeBlock) -> list[str]:
+    """Return the command lines of a block; a backslash at the end continues a line."""
     joined = re.sub(r"\\\n[ \t]*", " ", block.text)
     lines = [line.strip() for line in joined.split("\n")]
     lines = [line for line in lines if line and not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""What a Markdown text lists: rows with and without boxes, what stands below each, and the code in it. Pure."""
+"""Parses Markdown into its list rows, with or without checkboxes, and the text and code below each. Pure."""
 
 import re
 from dataclasses import dataclass, field
@@ -15,68 +15,68 @@ _MARK = re.compile(r"[ \t]*\{#([A-Za-z][A-Za-z0-9_.-]{0,79})\}[ \t]*$", re.MULTI
 
 
 @dataclass(slots=True)
-class Code:
-    """A fenced block: what language it says it is, and its text."""
+class CodeBlock:
+    """A fenced code block: its language and text."""
 
     language: str
     text: str
 
 
 @dataclass(slots=True)
-class Row:
-    """A row of a list. `done` is None without a box, `ordered` True in a numbered list; `more` are rows below it."""
+class ListRow:
+    """A row of a list. `done` is None without a checkbox, `ordered` True if numbered; `more` are the rows below it."""
 
     text: str
     done: bool | None = None
     ordered: bool = False
     id: str = ""
-    code: list[Code] = field(default_factory=list)
-    more: "list[Row]" = field(default_factory=list)
+    code: list[CodeBlock] = field(default_factory=list)
+    more: "list[ListRow]" = field(default_factory=list)
     # Paragraphs below the first.
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Outline:
-    """The lists of a text in their order, the code outside of them, and the title."""
+    """The lists of a text in order, the code outside of them, and the title."""
 
-    rows: list[Row]
-    code: list[Code]
+    rows: list[ListRow]
+    code: list[CodeBlock]
     title: str = ""
 
     @property
-    def boxed(self) -> list[Row]:
-        """The rows that are a checklist."""
+    def boxed(self) -> list[ListRow]:
+        """The rows that have a checkbox."""
         return [one for one in self.rows if one.done is not None]
 
 
-def outline_of(text: str) -> Outline:
-    """Return what a text lists; of one that is too large, nothing."""
+def parse_outline(text: str) -> Outline:
+    """Return the outline of a text; empty if it is too large."""
     found = Outline([], [])
     if len(text) > LARGEST:
         return found
-    stack: list[Row] = []
+    stack: list[ListRow] = []
     ordered: list[bool] = []
-    tokens = _reader().parse(text)
+    tokens = _markdown_reader().parse(text)
     for at, token in enumerate(tokens):
         if token.type in ("ordered_list_open", "bullet_list_open"):
             ordered.append(token.type == "ordered_list_open")
         elif token.type in ("ordered_list_close", "bullet_list_close"):
             ordered.pop()
         elif token.type == "list_item_open":
-            row = Row("", ordered=ordered[-1])
+            row = ListRow("", ordered=ordered[-1])
             (stack[-1].more if stack else found.rows).append(row)
             stack.append(row)
         elif token.type == "list_item_close":
             stack.pop()
         elif token.type in ("fence", "code_block"):
-            (stack[-1].code if stack else found.code).append(Code(_language(token), token.content))
+            (stack[-1].code if stack else found.code).append(CodeBlock(_block_language(token), token.content))
         elif token.type == "inline":
-            _add(found, stack, token, tokens[at - 1])
+            _add_inline_text(found, stack, token, tokens[at - 1])
     return found
 
 
-def _add(found: Outline, stack: list[Row], token: Any, before: Any) -> None:
+def _add_inline_text(found: Outline, stack: list[ListRow], token: Any, before: Any) -> None:
     if not stack:
         if before.type == "heading_open" and before.tag == "h1":
             found.title = found.title or " ".join(token.content.split())
@@ -93,12 +93,12 @@ def _add(found: Outline, stack: list[Row], token: Any, before: Any) -> None:
     row.id = mark[1] if mark else ""
 
 
-def _language(token: Any) -> str:
+def _block_language(token: Any) -> str:
     return str(token.info).strip().split(" ")[0].lower() if token.type == "fence" else ""
 
 
 @cache
-def _reader() -> "MarkdownIt":
+def _markdown_reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # 40 ms: only who reads a document pays
 
     # What stands inside of a line is not looked at: only blocks count, and emphasis can be made to take minutes.

@@ -1,4 +1,4 @@
-"""Passages of files that hold what is asked for: every file that may be read is looked at, the best are cited."""
+"""Finds the passages of readable files that best match the terms of a question, and cites them."""
 
 import math
 import re
@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from gitnexus.base.text import is_text, one_line
-from gitnexus.memory.search import count
-from gitnexus.memory.words import folded
-from gitnexus.packs.lines import is_binary, shown
+from gitnexus.base.text import is_utf8_name, one_line
+from gitnexus.memory.search import count_term
+from gitnexus.memory.words import fold_text
+from gitnexus.packs.lines import is_binary_data, mask_lines
 from gitnexus.packs.tree import BaseTree
-from gitnexus.workflow.embedded.asking import Asked
+from gitnexus.workflow.embedded.question import QuestionTerms
 
 Kind = Literal["code", "doc", "memory", "rule", "context", "cycle", "task", "research", "commit"]
 LONGEST_QUOTE = 240
@@ -37,7 +37,7 @@ _IMPORTS = re.compile(r"\s*(?:from\s+\S+\s+import|import|use|using|#include|requ
 
 
 class Passage(NamedTuple):
-    """Lines that hold what is asked for. `ref` is one that packs resolve, `held` what of it they hold."""
+    """Lines that match the question. `ref` is a reference that packs can resolve, `held` are the matching terms."""
 
     kind: Kind
     ref: str
@@ -49,99 +49,100 @@ class Passage(NamedTuple):
 
 
 @dataclass(slots=True)
-class Weighed:
-    """How telling each term is: the rarer, the more. Filled while files are looked at."""
+class TermWeights:
+    """The weight of each term: the rarer, the higher. Filled while files are searched."""
 
-    asked: Asked
+    asked: QuestionTerms
     holding: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
-    def held_in(self, low: str, text: str) -> dict[str, int]:
-        """Return how often a text holds each term; `low` is the text folded."""
+    def count_terms(self, low: str, text: str) -> dict[str, int]:
+        """Return how often a text contains each term; `low` is the normalised text."""
         found = {term: text.count(term) for term in self.asked.literals if term in text}
         for term in self.asked.words:
-            if times := count(term, low):
+            if times := count_term(term, low):
                 found[term] = times
         return found
 
     def weight(self, term: str) -> float:
-        """Return what one find of a term is worth; what stands as it was asked for, twice that."""
+        """Return the value of one match of a term; an exact match counts double."""
         holding = min(self.holding.get(term, 0), self.files)
         rare = math.log2(1 + (self.files - holding + 0.5) / (holding + 0.5))
         return round(max(rare, 0.1) * (2 if term in self.asked.literals else 1), 3)
 
     def coverage(self, held: Iterable[str], among: Collection[str] = ()) -> int:
-        """Return how much of the question is held, in percent by weight; with `among`, of what is found anywhere."""
+        """Return the matched share of the question, in percent by weight; with `among`, of the terms found anywhere."""
         whole = sum(self.weight(term) for term in self.asked.terms if not among or term in among)
         return round(100 * sum(self.weight(term) for term in set(held)) / whole) if whole else 0
 
 
-class _File(NamedTuple):
+class _FileCandidate(NamedTuple):
     path: str
     size: int
     counts: dict[str, int]
 
 
-def passages_of(base: BaseTree, weighed: Weighed, most: int) -> list[Passage]:
-    """Return the passages of files that fit best, and fill `weighed` with how common each term is."""
-    candidates: list[_File] = []
+def passages_in_files(base: BaseTree, weighed: TermWeights, most: int) -> list[Passage]:
+    """Return the best passages of files, and fill `weighed` with how common each term is."""
+    candidates: list[_FileCandidate] = []
     for entry, data in base.texts(""):
-        if is_binary(data) or _MADE.search(entry.path) or not _can_be_cited(entry.path):
+        if is_binary_data(data) or _MADE.search(entry.path) or not _can_be_cited(entry.path):
             continue
         weighed.files += 1
         text = data.decode("utf-8", "replace")
-        counts = weighed.held_in(folded(text), text)
+        counts = weighed.count_terms(fold_text(text), text)
         named = entry.path in weighed.asked.paths
         for term in counts:
             weighed.holding[term] = weighed.holding.get(term, 0) + 1
         if counts or named:
-            candidates.append(_File(entry.path, len(data), counts))
+            candidates.append(_FileCandidate(entry.path, len(data), counts))
     best = sorted(candidates, key=lambda one: (-_file_score(one, weighed), one.path))[:MOST_FILES]
-    found = [passage for one in best for passage in _in_file(base, one.path, weighed)]
+    found = [passage for one in best for passage in _passages_in_file(base, one.path, weighed)]
     return sorted(found, key=lambda one: (-one.score, one.ref))[:most]
 
 
-def passage_in(kind: Kind, ref: str, where: str, lines: Sequence[str], weighed: Weighed) -> Passage | None:
-    """Return the line of a short text that fits best, as a passage of the whole; None if it holds nothing."""
+def passage_in_text(kind: Kind, ref: str, where: str, lines: Sequence[str], weighed: TermWeights) -> Passage | None:
+    """Return the best line of a short text as a passage of the whole; None if nothing matches."""
     whole = "\n".join(lines)
-    held = frozenset(weighed.held_in(folded(whole), whole))
+    held = frozenset(weighed.count_terms(fold_text(whole), whole))
     if not held:
         return None
     # A sentence says more than the heading above it.
     rows = [
-        (_sum(_line_score(line, weighed)[1], weighed), not line.startswith("#"), -at) for at, line in enumerate(lines)
+        (_total_weight(_line_score(line, weighed)[1], weighed), not line.startswith("#"), -at)
+        for at, line in enumerate(lines)
     ]
     at = -max(rows)[2]
-    return Passage(kind, ref, where, quoted(lines[at]), held, _sum(held, weighed))
+    return Passage(kind, ref, where, plain_quote(lines[at]), held, _total_weight(held, weighed))
 
 
-def quoted(line: str) -> str:
-    """Return a line as it may stand in a sentence: without marks of a list, a heading or a docstring."""
+def plain_quote(line: str) -> str:
+    """Return a line as it may be quoted in a sentence: without list, heading or docstring marks."""
     plain = " ".join(line.split())
     return one_line(plain.lstrip("#>-* ").removeprefix('"""').removesuffix('"""') or plain, LONGEST_QUOTE)
 
 
 def _can_be_cited(path: str) -> bool:
-    """True if a reference can hold the path and means just this file."""
-    return is_text(path) and path.isprintable() and "#" not in path and len(path) < 800
+    """Return True if a reference can express the path and means exactly this file."""
+    return is_utf8_name(path) and path.isprintable() and "#" not in path and len(path) < 800
 
 
-def _file_score(one: _File, weighed: Weighed) -> float:
+def _file_score(one: _FileCandidate, weighed: TermWeights) -> float:
     score = sum(weighed.weight(term) * times / (times + 1.5) for term, times in one.counts.items())
-    low = folded(one.path)
-    score += sum(weighed.weight(term) for term in weighed.asked.terms if folded(term) in low)
+    low = fold_text(one.path)
+    score += sum(weighed.weight(term) for term in weighed.asked.terms if fold_text(term) in low)
     score += 10 * (one.path in weighed.asked.paths)
     return round(score * (0.7 if _LESSER.search(one.path) else 1.0), 3)
 
 
-def _in_file(base: BaseTree, path: str, weighed: Weighed) -> list[Passage]:
-    """Return up to two passages of a file, far enough from each other to say something else."""
+def _passages_in_file(base: BaseTree, path: str, weighed: TermWeights) -> list[Passage]:
+    """Return up to two passages of a file, far enough apart to be different."""
     blob = base.read(path)
     if blob is None:
         return []
-    lines = shown(blob.data).lines
+    lines = mask_lines(blob.data).lines
     rows = [_line_score(line, weighed) for line in lines]
-    sums = [_around(rows, at, weighed) for at in range(len(lines))]
+    sums = [_score_with_neighbours(rows, at, weighed) for at in range(len(lines))]
     order = sorted((at for at in range(len(lines)) if rows[at][1]), key=lambda at: (-sums[at], at))
     if not order and path in weighed.asked.paths and lines:
         order, sums[0] = [0], 0.1
@@ -150,45 +151,45 @@ def _in_file(base: BaseTree, path: str, weighed: Weighed) -> list[Passage]:
         apart = all(abs(at - other) > 8 for other in chosen)
         if len(chosen) < 2 and apart and (not chosen or sums[at] >= 0.6 * sums[chosen[0]]):
             chosen.append(at)
-    return [_passage(path, lines, rows, sums[at], at, weighed) for at in chosen]
+    return [_make_passage(path, lines, rows, sums[at], at, weighed) for at in chosen]
 
 
-def _line_score(line: str, weighed: Weighed) -> tuple[float, frozenset[str]]:
-    held = frozenset(weighed.held_in(folded(line), line))
+def _line_score(line: str, weighed: TermWeights) -> tuple[float, frozenset[str]]:
+    held = frozenset(weighed.count_terms(fold_text(line), line))
     if _IMPORTS.match(line):
-        return round(0.3 * _sum(held, weighed), 3), held
-    return _sum(held, weighed) + (2.0 if held and _DEFINES.match(line) else 0.0), held
+        return round(0.3 * _total_weight(held, weighed), 3), held
+    return _total_weight(held, weighed) + (2.0 if held and _DEFINES.match(line) else 0.0), held
 
 
-def _around(rows: Sequence[tuple[float, frozenset[str]]], at: int, weighed: Weighed) -> float:
+def _score_with_neighbours(rows: Sequence[tuple[float, frozenset[str]]], at: int, weighed: TermWeights) -> float:
     near = frozenset[str]().union(*(rows[one][1] for one in range(max(0, at - 2), min(len(rows), at + 4))))
-    return round(rows[at][0] + 0.5 * _sum(near - rows[at][1], weighed), 3)
+    return round(rows[at][0] + 0.5 * _total_weight(near - rows[at][1], weighed), 3)
 
 
-def _passage(
+def _make_passage(
     path: str,
     lines: Sequence[str],
     rows: Sequence[tuple[float, frozenset[str]]],
     score: float,
     at: int,
-    weighed: Weighed,
+    weighed: TermWeights,
 ) -> Passage:
-    first, last = _window(lines, at)
+    first, last = _lines_to_cite(lines, at)
     held = frozenset[str]().union(*(rows[one][1] for one in range(first, last + 1)))
-    held |= {term for term in weighed.asked.terms if folded(term) in folded(path)}
+    held |= {term for term in weighed.asked.terms if fold_text(term) in fold_text(path)}
     kind: Kind = "doc" if path.endswith(_DOCS) else "code"
     defines = _DEFINES.match(lines[at]) is not None
-    quote = quoted(lines[at])
+    quote = plain_quote(lines[at])
     if defines and kind == "doc":
-        quote = " — ".join([quote, *(quoted(line) for line in lines[at + 1 : last + 1] if line.strip())][:2])
+        quote = " — ".join([quote, *(plain_quote(line) for line in lines[at + 1 : last + 1] if line.strip())][:2])
     ref = f"file:{path}#L{first + 1}-L{last + 1}"
-    bonus = (4.0 if path in weighed.asked.paths else 0.0) + _sum(held, weighed) * 0.5
+    bonus = (4.0 if path in weighed.asked.paths else 0.0) + _total_weight(held, weighed) * 0.5
     lesser = 0.7 if _LESSER.search(path) else 1.0
     return Passage(kind, ref, f"{path}, line {at + 1}", quote, held, round((score + bonus) * lesser, 3), defines)
 
 
-def _window(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """Return the lines to cite: those near it, without blank ones at the ends."""
+def _lines_to_cite(lines: Sequence[str], at: int) -> tuple[int, int]:
+    """Return the lines to cite around a line, without blank ones at the ends."""
     first, last = max(0, at - _ABOVE), min(len(lines) - 1, at + _BELOW)
     while first < at and not lines[first].strip():
         first += 1
@@ -197,6 +198,6 @@ def _window(lines: Sequence[str], at: int) -> tuple[int, int]:
     return first, last
 
 
-def _sum(held: Iterable[str], weighed: Weighed) -> float:
+def _total_weight(held: Iterable[str], weighed: TermWeights) -> float:
     # In one order always: sums of fractions depend on it.
     return round(sum(weighed.weight(term) for term in sorted(held)), 3)

@@ -1,15 +1,16 @@
-"""A plan by rule: a list that somebody wrote becomes steps. What nobody wrote down is not made up."""
+"""Makes a plan by rule: a list that somebody wrote becomes steps. Nothing is invented."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from gitnexus.base.text import one_line
 from gitnexus.prompts.model import Blocked, Plan, PlanStep, ResearchBundle
-from gitnexus.workflow.embedded.carried import is_work
-from gitnexus.workflow.embedded.lists import Lists, in_text, plain_in
-from gitnexus.workflow.embedded.outline import Row, outline_of
-from gitnexus.workflow.embedded.steps import Made, Source
-from gitnexus.workflow.specialist import Order
+from gitnexus.workflow.embedded.extract_actions import is_work
+from gitnexus.workflow.embedded.lists import TodoLists, checklist_in_text, plain_list_in_text
+from gitnexus.workflow.embedded.outline import ListRow, parse_outline
+from gitnexus.workflow.embedded.simple_requests import parse_simple_requests
+from gitnexus.workflow.embedded.steps import StepBuilder, StepSource
+from gitnexus.workflow.specialist import WorkOrder
 from gitnexus.workflow.words import ASKING, FILLERS, QUESTIONS, VERBS
 
 LONGEST_GOAL = 2000
@@ -25,14 +26,14 @@ _BOUNDS = re.compile(
 _HINT = "a list such as - [ ] write the test, a task with an acceptance list, or a phase of the agenda"
 
 
-def planned(order: Order) -> Plan | Blocked:
-    """Return the steps that a task, a phase, a checklist or the prompt itself lists; Blocked where nothing does."""
+def plan_by_rule(order: WorkOrder) -> Plan | Blocked:
+    """Return the steps listed in a task, a phase, a checklist or the prompt itself; Blocked if there are none."""
     text = (order.prompt or order.goal).strip()
-    lists = Lists(order.view.library) if order.view is not None else None
-    sources = sources_of(order, text, lists)
+    lists = TodoLists(order.view.library) if order.view is not None else None
+    sources = lists_to_plan(order, text, lists)
     if not sources:
-        return _nothing(text, lists)
-    made = Made(lists.known if lists else ())
+        return _blocked_without_steps(text, lists)
+    made = StepBuilder(lists.known if lists else ())
     for source in sources:
         made.add(source)
     if not made.steps:
@@ -43,34 +44,36 @@ def planned(order: Order) -> Plan | Blocked:
             suggested_ctx=tuple(one.ref for one in sources if one.ref),
         )
     bundles = [one for one in order.inputs.values() if isinstance(one, ResearchBundle)]
-    steps = [informed(step, bundles) for step in made.steps]
+    steps = [with_research(step, bundles) for step in made.steps]
     return Plan(
-        goal=_goal(order.goal or text, sources),
+        goal=_goal_of_plan(order.goal or text, sources),
         steps=tuple(steps),
-        questions=tuple(_questions(made, steps, bundles, lists))[:MOST_QUESTIONS],
+        questions=tuple(_open_questions(made, steps, bundles, lists))[:MOST_QUESTIONS],
     )
 
 
-def sources_of(order: Order, text: str, lists: Lists | None) -> list[Source]:
-    """Return the lists to plan from: one that was given outright, else those that are named, else the prompt's own."""
+def lists_to_plan(order: WorkOrder, text: str, lists: TodoLists | None) -> list[StepSource]:
+    """Return the lists to plan from: one given explicitly, else those that are named, else the prompt's own."""
     for answer in reversed(order.answers):
-        if found := in_text(answer.answer, "the answer") or plain_in(answer.answer, "the answer"):
+        if found := checklist_in_text(answer.answer, "the answer") or plain_list_in_text(answer.answer, "the answer"):
             return [found]
-    if found := in_text(text, "the checklist in the prompt"):
+    if found := checklist_in_text(text, "the checklist in the prompt"):
         return [found]
     if lists is not None and (named := lists.named(text, order.node.inputs.refs, order.task)):
         return named
-    if found := plain_in(text, "the list in the prompt"):
+    if found := plain_list_in_text(text, "the list in the prompt"):
         return [found]
     if lists is not None and (found := lists.active(text)):
         return [found]
-    rows = list(clauses(text))
-    return [Source("the prompt", "", tuple(rows))] if rows else []
+    if lists is not None and lists.absent:
+        return []  # the prompt says where the steps are: it is none of them itself
+    rows = list(rows_from_prompt(text))
+    return [StepSource("the prompt", "", tuple(rows))] if rows else []
 
 
-def clauses(text: str) -> Iterator[Row]:
-    """Yield what a prompt asks for, clause by clause; its code belongs to the last one. Nothing for a question."""
-    code = [block for block in outline_of(text).code if is_work(block)]
+def rows_from_prompt(text: str) -> Iterator[ListRow]:
+    """Yield the requests of a prompt, clause by clause; its code belongs to the last one. Empty for a question."""
+    code = [block for block in parse_outline(text).code if is_work(block)]
     told = [part.strip(" ,;\n") for part in _BOUNDS.split(_FENCED.sub("\n", text)) if part and part.strip(" ,;\n")]
     asks = [part for part in told if _is_request(part)]
     if not asks and code:
@@ -79,44 +82,50 @@ def clauses(text: str) -> Iterator[Row]:
         asks = told[:1]
     for at, part in enumerate(asks):
         last = at == len(asks) - 1
-        yield Row(part.rstrip(".:"), ordered=True, code=code if last else [])
+        yield ListRow(part.rstrip(".:"), ordered=True, code=code if last else [])
 
 
-def informed(step: PlanStep, bundles: Sequence[ResearchBundle]) -> PlanStep:
-    """Return a step that is shown what research found about it: passages of its files, and what constrains it."""
+def with_research(step: PlanStep, bundles: Sequence[ResearchBundle]) -> PlanStep:
+    """Return a step with the research on it as context: passages of its files, and constraints."""
     cited = [
         ref
         for bundle in bundles
         for claim in bundle.claims
         if claim.confidence >= _SURE
         for ref in claim.citations
-        if ref.startswith(("file:", "doc:", "memory:", "rule:", "context:")) and _concerns(step, ref)
+        if ref.startswith(("file:", "doc:", "memory:", "rule:", "context:")) and _concerns_step(step, ref)
     ]
     ruled = [ref for bundle in bundles for rule in bundle.constraints for ref in _CITED.findall(rule)]
     docs = list(dict.fromkeys([*step.ctx.docs, *ruled, *cited]))[: _MOST_REFS + len(step.ctx.docs)]
     return step.changed(ctx=step.ctx.changed(docs=tuple(docs)))
 
 
-def _goal(text: str, sources: Sequence[Source]) -> str:
-    """Return what is to be reached: the words above the list, else the lists that steps were made of."""
+def has_work(step: PlanStep, known: Collection[str]) -> bool:
+    """Return True if a step carries commands or a patch, or asks for something that rules can do."""
+    return bool(step.commands or (step.baml and step.baml.inputs) or parse_simple_requests(step.title, known))
+
+
+def _goal_of_plan(text: str, sources: Sequence[StepSource]) -> str:
+    """Return the goal: the words above the list, else the names of the lists."""
     above = text[: found.start()] if (found := _LISTED.search(text)) else text
     said = " ".join(_FENCED.sub(" ", above).split()).rstrip(":")
     return one_line(said or "; ".join(one.what for one in sources), LONGEST_GOAL)
 
 
-def _concerns(step: PlanStep, ref: str) -> bool:
-    """True if a step names no files, or the one that is cited."""
+def _concerns_step(step: PlanStep, ref: str) -> bool:
+    """Return True if a step names no files, or the cited one."""
     path = ref.partition(":")[2].partition("#")[0]
     return not step.files or path in step.files or any(path.startswith(f"{one.rstrip('/')}/") for one in step.files)
 
 
-def _questions(
-    made: Made, steps: Sequence[PlanStep], bundles: Sequence[ResearchBundle], lists: Lists | None
+def _open_questions(
+    made: StepBuilder, steps: Sequence[PlanStep], bundles: Sequence[ResearchBundle], lists: TodoLists | None
 ) -> Iterator[str]:
     yield from made.questions
     if lists is not None:
         yield from (f"Note: {one_line(one, 300)}." for one in dict.fromkeys(lists.missing))
-    bare = [step.id for step in steps if not step.commands and not (step.baml and step.baml.inputs)]
+    known = lists.known if lists is not None else frozenset()
+    bare = [step.id for step in steps if not has_work(step, known)]
     if bare:
         verb = "says" if len(bare) == 1 else "say"
         named = ", ".join(bare[:20])
@@ -124,7 +133,7 @@ def _questions(
     yield from dict.fromkeys(one for bundle in bundles for one in bundle.unresolved)
 
 
-def _nothing(text: str, lists: Lists | None) -> Blocked:
+def _blocked_without_steps(text: str, lists: TodoLists | None) -> Blocked:
     missing = f" ({one_line('; '.join(lists.missing), 300)})" if lists and lists.missing else ""
     words = f"“{one_line(text, 200)}” lists no steps" if text else "the prompt is empty"
     ready = [f"task:{task.id}" for task in lists.tasks if task.is_open and task.acceptance][:3] if lists else []

@@ -1,5 +1,4 @@
-"""Changes of a plan by rule: a step that is too big is split, what a person says about steps is done, and a step that
-is blocked gets what was found or answered since."""
+"""Changes a plan by rule: splits steps that are too big, applies the user's changes, adds answers to blocked steps."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -7,14 +6,14 @@ from itertools import count
 
 from gitnexus.base.text import one_line
 from gitnexus.prompts.model import Blocked, Plan, PlanChanges, PlanStep, ResearchBundle, StepChange, StepContext
-from gitnexus.workflow.embedded.carried import EXEC, Work, call_of, changed_paths, diffs_of
-from gitnexus.workflow.embedded.executing import work_in
-from gitnexus.workflow.embedded.lists import Lists, in_text, plain_in
-from gitnexus.workflow.embedded.outline import Row, outline_of
-from gitnexus.workflow.embedded.planning import informed, planned
-from gitnexus.workflow.embedded.steps import Made, Source
+from gitnexus.workflow.embedded.executing import find_work
+from gitnexus.workflow.embedded.extract_actions import EXEC, FoundWork, call_with_diffs, changed_paths, diffs_of_step
+from gitnexus.workflow.embedded.lists import TodoLists, checklist_in_text, plain_list_in_text
+from gitnexus.workflow.embedded.outline import ListRow, parse_outline
+from gitnexus.workflow.embedded.planning import plan_by_rule, with_research
+from gitnexus.workflow.embedded.steps import StepBuilder, StepSource
 from gitnexus.workflow.packing import SplitRequest
-from gitnexus.workflow.specialist import Order
+from gitnexus.workflow.specialist import WorkOrder
 
 _SAID = re.compile(
     r"^[ \t]*(?:please\s+|then\s+|and\s+)?(?P<op>add|insert|append|replace|change|remove|drop|delete|skip|split)\s+"
@@ -28,26 +27,26 @@ _OPS = {"add": "add", "insert": "add", "append": "add", "replace": "replace", "c
         "drop": "remove", "delete": "remove", "skip": "remove", "split": "split"}  # fmt: skip
 
 
-def replanned(order: Order) -> PlanChanges | Blocked:
-    """Return what changes in the plan in force; Blocked where nothing that was given says what should."""
+def replan_by_rule(order: WorkOrder) -> PlanChanges | Blocked:
+    """Return the changes to the plan in force; Blocked if no input says what to change."""
     plan = order.plan or next((one for one in order.inputs.values() if isinstance(one, Plan)), None)
     if plan is None:
-        return _begun(order)
-    known = Lists(order.view.library).known if order.view is not None else frozenset()
+        return _changes_from_nothing(order)
+    known = TodoLists(order.view.library).known if order.view is not None else frozenset()
     if order.split is not None:
-        return _split(plan, order.split)
+        return _split_large_step(plan, order.split)
     text = "\n\n".join([*(one.answer for one in order.answers), order.prompt])
-    changes = list(_said(plan, text, known))
+    changes = list(_changes_said_outright(plan, text, known))
     if not changes and order.blocked is not None:
-        changes = list(_unblocked(plan, order))
+        changes = list(_changes_that_unblock(plan, order))
     if changes:
         return PlanChanges(summary=one_line("; ".join(one.why for one in changes), 400), changes=tuple(changes))
-    return _stuck(plan, order)
+    return _blocked_without_change(plan, order)
 
 
-def _begun(order: Order) -> PlanChanges | Blocked:
-    """Return a whole plan as the first change: where there was none, everything is new."""
-    plan = planned(order)
+def _changes_from_nothing(order: WorkOrder) -> PlanChanges | Blocked:
+    """Return a whole plan as the first change, if there was no plan."""
+    plan = plan_by_rule(order)
     if isinstance(plan, Blocked):
         return plan
     why = "there was no plan yet"
@@ -57,13 +56,13 @@ def _begun(order: Order) -> PlanChanges | Blocked:
     )
 
 
-def _split(plan: Plan, split: SplitRequest) -> PlanChanges | Blocked:
+def _split_large_step(plan: Plan, split: SplitRequest) -> PlanChanges | Blocked:
     step = next((one for one in plan.steps if one.id == split.step), None)
     if step is None:
         return Blocked(
             kind="needs_user_input", question=f"Which step is to be split? The plan has no {split.step[:40]!r}."
         )
-    parts = _parts(step, split, {one.id for one in plan.steps})
+    parts = _smaller_steps(step, split, {one.id for one in plan.steps})
     if len(parts) < 2:
         over = ", ".join(f"{one.limit} {one.has} of {one.may}" for one in split.over)
         question = (
@@ -75,22 +74,22 @@ def _split(plan: Plan, split: SplitRequest) -> PlanChanges | Blocked:
     return PlanChanges(summary=f"{step.id} becomes {len(parts)} steps", changes=(change,))
 
 
-def _parts(step: PlanStep, split: SplitRequest, taken: Collection[str]) -> list[PlanStep]:
-    """Return smaller steps: by files as the packing proposes, else by what is shown, else by commands.
+def _smaller_steps(step: PlanStep, split: SplitRequest, taken: Collection[str]) -> list[PlanStep]:
+    """Return smaller steps: split by files as the packing proposes, else by context, else by commands.
 
-    Each part carries the patches that speak of its files, the last one what proves the whole: commands and conditions.
+    Each part has the patches for its files; the last one has the commands and criteria that verify the whole.
     """
     if split.parts:
-        groups = [step.changed(files=files, ctx=_narrowed(step.ctx, files)) for files in split.parts]
+        groups = [step.changed(files=files, ctx=_narrowed_context(step.ctx, files)) for files in split.parts]
     elif any(one.limit == "ctxKib" for one in split.over) and len(step.ctx.paths) > 1:
         groups = [step.changed(ctx=step.ctx.changed(paths=(path,))) for path in step.ctx.paths]
     elif len(step.commands) > 1:
         groups = [step.changed(commands=(argv,)) for argv in step.commands]
     else:
         return []
-    diffs = diffs_of(step)
-    shares = _shared_out(diffs, split.parts) if split.parts else [diffs, *([] for _ in groups[1:])]
-    ids = _ids(step.id, taken)
+    diffs = diffs_of_step(step)
+    shares = _diffs_by_group(diffs, split.parts) if split.parts else [diffs, *([] for _ in groups[1:])]
+    ids = _free_ids(step.id, taken)
     parts: list[PlanStep] = []
     for at, group in enumerate(groups, 1):
         last = at == len(groups)
@@ -103,14 +102,14 @@ def _parts(step: PlanStep, split: SplitRequest, taken: Collection[str]) -> list[
                 # Half a change proves nothing; a part without any is carried out by its commands alone.
                 commands=() if split.parts and shares[at - 1] and not last else group.commands,
                 questions=step.questions if at == 1 else (),
-                baml=call_of(shares[at - 1]) if step.baml is not None and step.baml.fn == EXEC else step.baml,
+                baml=call_with_diffs(shares[at - 1]) if step.baml is not None and step.baml.fn == EXEC else step.baml,
             )
         )
     return parts
 
 
-def _shared_out(diffs: Sequence[str], groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return for each group of files its own part of each patch; what speaks of several groups is the first's."""
+def _diffs_by_group(diffs: Sequence[str], groups: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return each group's own part of each patch; a part for several groups goes to the first."""
     found: list[list[str]] = [[] for _ in groups]
     for diff in diffs:
         parts = [""] * len(groups)
@@ -123,16 +122,16 @@ def _shared_out(diffs: Sequence[str], groups: Sequence[Sequence[str]]) -> list[l
     return found
 
 
-def _narrowed(ctx: StepContext, files: Sequence[str]) -> StepContext:
+def _narrowed_context(ctx: StepContext, files: Sequence[str]) -> StepContext:
     return ctx.changed(paths=tuple(path for path in ctx.paths if path in files))
 
 
-def _ids(base: str, taken: Collection[str]) -> Iterator[str]:
+def _free_ids(base: str, taken: Collection[str]) -> Iterator[str]:
     return (id_ for number in count(1) if (id_ := f"{base}.{number}") not in taken)
 
 
-def _said(plan: Plan, text: str, known: Collection[str]) -> Iterator[StepChange]:
-    """Yield what somebody said outright: `remove S3`, `add after S2: …`, `replace S2: …`, with or without a list."""
+def _changes_said_outright(plan: Plan, text: str, known: Collection[str]) -> Iterator[StepChange]:
+    """Yield explicit changes: `remove S3`, `add after S2: …`, `replace S2: …`, with or without a list."""
     found = [one for one in _SAID.finditer(text) if any(step.id == one["step"] for step in plan.steps)]
     taken = {step.id for step in plan.steps}
     for at, match in enumerate(found):
@@ -143,54 +142,56 @@ def _said(plan: Plan, text: str, known: Collection[str]) -> Iterator[StepChange]
         if op == "remove":
             yield StepChange(op="remove", step=step.id, why=why)
             continue
-        rows = _rows(match["rest"], text[match.end() : end])
-        steps = _made(rows, step, taken, known, keep_id=op == "replace" and len(rows) == 1)
+        rows = _rows_of_change(match["rest"], text[match.end() : end])
+        steps = _steps_from_rows(rows, step, taken, known, keep_id=op == "replace" and len(rows) == 1)
         if not steps:
             continue
         name = step.id
         if op == "add" and (match["where"] or "").lower() == "before":
-            name = _before(plan, step.id)
+            name = _id_before(plan, step.id)
         yield StepChange.from_value(
             {"op": op, "step": name, "why": why, "steps": [one.plain() for one in steps]}, "a change"
         )
 
 
-def _rows(rest: str, below: str) -> list[Row]:
-    listed = in_text(below, "") or plain_in(f"{below}\n", "") or plain_in(f"-\n{below}", "")
+def _rows_of_change(rest: str, below: str) -> list[ListRow]:
+    listed = (
+        checklist_in_text(below, "") or plain_list_in_text(f"{below}\n", "") or plain_list_in_text(f"-\n{below}", "")
+    )
     if listed is not None:
         return list(listed.rows)
     body = "\n".join([f"- {rest.strip()}" if rest.strip() else "", *(f"  {line}" for line in below.split("\n"))])
-    return [row for row in outline_of(body if rest.strip() else below).rows if row.text]
+    return [row for row in parse_outline(body if rest.strip() else below).rows if row.text]
 
 
-def _made(
-    rows: Sequence[Row], step: PlanStep, taken: set[str], known: Collection[str], *, keep_id: bool
+def _steps_from_rows(
+    rows: Sequence[ListRow], step: PlanStep, taken: set[str], known: Collection[str], *, keep_id: bool
 ) -> list[PlanStep]:
-    ids = _ids(step.id, taken)
+    ids = _free_ids(step.id, taken)
     for row in rows:
         row.id = step.id if keep_id else row.id if row.id and row.id not in taken else next(ids)
-    made = Made(known, taken=set(taken) - ({step.id} if keep_id else set()))
-    made.add(Source("what was said", "", tuple(rows)))
+    made = StepBuilder(known, taken=set(taken) - ({step.id} if keep_id else set()))
+    made.add(StepSource("what was said", "", tuple(rows)))
     taken.update(one.id for one in made.steps)
     return made.steps
 
 
-def _before(plan: Plan, id_: str) -> str:
+def _id_before(plan: Plan, id_: str) -> str:
     ids = ["", *(step.id for step in plan.steps)]
     return ids[ids.index(id_) - 1]
 
 
-def _unblocked(plan: Plan, order: Order) -> Iterator[StepChange]:
-    """Yield the blocked step with what was answered or found since: a patch, commands, passages, questions cleared."""
+def _changes_that_unblock(plan: Plan, order: WorkOrder) -> Iterator[StepChange]:
+    """Yield the blocked step with what was answered or found since: a patch, commands, passages, resolved questions."""
     step = next((one for one in plan.steps if one.id == order.step), None)
     if step is None:
         return
-    works = [work for one in order.answers for work in work_in(one.answer)]
+    works = [work for one in order.answers for work in find_work(one.answer)]
     bundles = [one for one in order.inputs.values() if isinstance(one, ResearchBundle)]
     new = _with_work(step, works)
     found = [bundle for bundle in bundles if bundle.claims]
     if found:
-        new = informed(new, found)
+        new = with_research(new, found)
         new = new.changed(questions=tuple(one for one in new.questions if not _is_settled(one, found)))
     if order.answers:
         told = [f"{one_line(one.question, 160)} {one_line(one.answer, 240)}" for one in order.answers]
@@ -200,7 +201,7 @@ def _unblocked(plan: Plan, order: Order) -> Iterator[StepChange]:
         yield StepChange(op="replace", step=step.id, why=why, steps=(new,))
 
 
-def _with_work(step: PlanStep, works: Sequence[Work]) -> PlanStep:
+def _with_work(step: PlanStep, works: Sequence[FoundWork]) -> PlanStep:
     diffs = [diff for work in works for diff in work.diffs]
     commands = [argv for work in works for argv in work.commands]
     if not diffs and not commands:
@@ -209,16 +210,16 @@ def _with_work(step: PlanStep, works: Sequence[Work]) -> PlanStep:
     return step.changed(
         files=tuple(files),
         commands=tuple(commands) or step.commands,
-        baml=call_of(diffs) if diffs else step.baml,
+        baml=call_with_diffs(diffs) if diffs else step.baml,
     )
 
 
 def _is_settled(question: str, bundles: Sequence[ResearchBundle]) -> bool:
-    """True if research was about this question, and nothing of it stayed open."""
+    """Return True if research covered this question and left nothing open."""
     return any(question.strip() in one.question and not one.unresolved for one in bundles)
 
 
-def _stuck(plan: Plan, order: Order) -> Blocked:
+def _blocked_without_change(plan: Plan, order: WorkOrder) -> Blocked:
     if order.blocked is not None:
         return Blocked(
             kind="needs_user_input", question=order.blocked.question, suggested_ctx=order.blocked.suggested_ctx

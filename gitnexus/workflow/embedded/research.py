@@ -1,21 +1,27 @@
-"""Research by rule: search what the project knows, quote what was found, cite it, and say what stayed open.
+"""Researches by rule: searches the project's knowledge, quotes and cites passages, and lists open questions.
 
-No model reads anything. A claim is that a passage says something, never what follows from it; its confidence is how
-much of the question the passage holds. The same question at the same commits gives the same bytes.
+No model reads anything. A claim states that a passage says something, never what follows from it; its confidence is the
+share of the question's terms in the passage. The same question at the same commits gives the same bytes.
 """
 
 import itertools
 from collections.abc import Iterator, Sequence
 
 from gitnexus.base.text import one_line
-from gitnexus.docgraph import Shelf, load
+from gitnexus.docgraph import DocumentFiles, read_doc_graph
 from gitnexus.docgraph.model import Doc
 from gitnexus.packs import Library
 from gitnexus.prompts.model import Blocked, Claim, ResearchBundle
-from gitnexus.workflow.embedded.asking import OUTSIDE, asked_of
-from gitnexus.workflow.embedded.passages import Kind, Passage, Weighed, passages_of
-from gitnexus.workflow.embedded.shelves import Text, committed, given, shelved, texts_in
-from gitnexus.workflow.specialist import Order, View
+from gitnexus.workflow.embedded.knowledge_sources import (
+    SourceText,
+    passages_in_log,
+    passages_in_references,
+    passages_in_texts,
+    state_texts,
+)
+from gitnexus.workflow.embedded.passages import Kind, Passage, TermWeights, passages_in_files
+from gitnexus.workflow.embedded.question import OUTSIDE, parse_question
+from gitnexus.workflow.specialist import ProjectView, WorkOrder
 
 MOST_CLAIMS = 14
 MOST_CONSTRAINTS = 30
@@ -29,43 +35,43 @@ _KINDS = {"memory": "note", "rule": "rule", "context": "page of context", "resea
           "task": "task", "cycle": "closed cycle"}  # fmt: skip
 
 
-def researched(order: Order) -> ResearchBundle | Blocked:
-    """Return what the project holds about a question; Blocked where there is nothing to look in or for."""
+def research_by_rule(order: WorkOrder) -> ResearchBundle | Blocked:
+    """Return what the project contains about a question; Blocked if there is nothing to search in or for."""
     if order.view is None:
         return Blocked(kind="needs_user_input", question="Where should be looked? No repository was given.")
     question = order.blocked.question if order.blocked else order.prompt or order.goal
     if not question.strip():
         return Blocked(kind="needs_user_input", question="What is to be found out? The prompt is empty.")
     refs = [*(order.blocked.suggested_ctx if order.blocked else ()), *order.node.inputs.refs]
-    return _bundle(question, refs, order, order.view)
+    return _build_bundle(question, refs, order, order.view)
 
 
-def _bundle(question: str, refs: Sequence[str], order: Order, view: View) -> ResearchBundle:
+def _build_bundle(question: str, refs: Sequence[str], order: WorkOrder, view: ProjectView) -> ResearchBundle:
     library = view.library
-    weighed = Weighed(asked_of(question, frozenset(library.base.paths())))
-    files = passages_of(library.base, weighed, 40)
-    texts = list(texts_in(library.state))
-    shelf = shelved(texts, weighed)
-    commits, looked = committed(view, weighed)
-    named, missing = given(library, refs, weighed)
-    found = frozenset[str]().union(*(one.held for one in (*files, *shelf, *commits, *named)))
-    chosen = _chosen(named, [*files, *shelf, *commits], weighed, found)
-    claims = [_claim(one, weighed, one in named) for one in chosen]
+    weighed = TermWeights(parse_question(question, frozenset(library.base.paths())))
+    files = passages_in_files(library.base, weighed, 40)
+    texts = list(state_texts(library.state))
+    noted = passages_in_texts(texts, weighed)
+    commits, looked = passages_in_log(view, weighed)
+    named, missing = passages_in_references(library, refs, weighed)
+    found = frozenset[str]().union(*(one.held for one in (*files, *noted, *commits, *named)))
+    chosen = _choose_passages(named, [*files, *noted, *commits], weighed, found)
+    claims = [_claim_from_passage(one, weighed, one in named) for one in chosen]
     claims += _last_change(view, chosen)
-    searched = _searched(library, weighed, texts, looked)
+    searched = _describe_search(library, weighed, texts, looked)
     return ResearchBundle(
         question=question,
-        summary=_summary(searched, chosen, weighed),
+        summary=_summarize_research(searched, chosen, weighed),
         claims=tuple(claims),
-        constraints=tuple(_constraints(library, chosen, order)),
-        unresolved=tuple(_unresolved(question, weighed, found, chosen, missing)),
+        constraints=tuple(_constraints_for_plan(library, chosen, order)),
+        unresolved=tuple(_unresolved_questions(question, weighed, found, chosen, missing)),
     )
 
 
-def _chosen(
-    named: Sequence[Passage], others: Sequence[Passage], weighed: Weighed, found_at_all: frozenset[str]
+def _choose_passages(
+    named: Sequence[Passage], others: Sequence[Passage], weighed: TermWeights, found_at_all: frozenset[str]
 ) -> list[Passage]:
-    """Return what is cited: what somebody named first, then the best, not too many of one kind."""
+    """Return the passages to cite: explicitly named ones first, then the best, not too many of one kind."""
     left = dict(_SHARE)
     found = list(named)
     seen = {one.ref for one in named}
@@ -80,15 +86,19 @@ def _chosen(
     return found[:MOST_CLAIMS]
 
 
-def _claim(one: Passage, weighed: Weighed, named: bool) -> Claim:
-    return Claim(text=f"{_where(one)}: “{one.quote}”", citations=(one.ref,), confidence=confidence(one, weighed, named))
+def _claim_from_passage(one: Passage, weighed: TermWeights, named: bool) -> Claim:
+    return Claim(
+        text=f"{_place_of_passage(one)}: “{one.quote}”",
+        citations=(one.ref,),
+        confidence=passage_confidence(one, weighed, named),
+    )
 
 
-def confidence(one: Passage, weighed: Weighed, named: bool = False) -> int:
-    """Return how sure it is that a passage is about the question: 20, and 60 of a hundred for how much of it it holds.
+def passage_confidence(one: Passage, weighed: TermWeights, named: bool = False) -> int:
+    """Return the confidence that a passage answers the question: 20, plus up to 60 for its share of the question.
 
-    Five more for what stands as it was asked for, and for a line that defines something; ten for a reference that was
-    given along. A file that the question names is what it is about: 90.
+    Plus five for an exact match and for a defining line each, ten for an explicit reference. A file that the question
+    names has 90.
     """
     literal = bool(one.held & set(weighed.asked.literals))
     if any(one.ref.startswith(f"file:{path}#") for path in weighed.asked.paths):
@@ -96,8 +106,8 @@ def confidence(one: Passage, weighed: Weighed, named: bool = False) -> int:
     return min(95, 20 + round(0.6 * weighed.coverage(one.held)) + 5 * literal + 5 * one.defines + 10 * named)
 
 
-def _last_change(view: View, chosen: Sequence[Passage]) -> Iterator[Claim]:
-    """Yield who changed the best file last: often the answer to why something is as it is."""
+def _last_change(view: ProjectView, chosen: Sequence[Passage]) -> Iterator[Claim]:
+    """Yield the last commit of the best file, which often explains why something is as it is."""
     path = next((one.ref[5:].partition("#")[0] for one in chosen if one.ref.startswith("file:")), "")
     commits = view.touched(path, 5) if path and not path.startswith(".nexus/") else ()
     # A merge says who brought it in, not why.
@@ -108,18 +118,18 @@ def _last_change(view: View, chosen: Sequence[Passage]) -> Iterator[Claim]:
         yield Claim(text=text, citations=(f"commit:{commit.id}",), confidence=90)
 
 
-def _constraints(library: Library, chosen: Sequence[Passage], order: Order) -> list[str]:
-    """Return what a plan must keep to: constraints of the agenda and of the active phase, rules found, answers."""
-    graph = load(Shelf(library.base, library.state))
+def _constraints_for_plan(library: Library, chosen: Sequence[Passage], order: WorkOrder) -> list[str]:
+    """Return the constraints for a plan: from the agenda, the active phase, rules and answers."""
+    graph = read_doc_graph(DocumentFiles(library.base, library.state))
     found: list[str] = []
     for doc in [*([graph.agenda] if graph.agenda else []), *graph.active]:
-        found += _listed(doc)
+        found += _listed_constraints(doc)
     found += [f"{one.quote} ({one.ref})" for one in chosen if one.kind == "rule"]
     found += [f"{one_line(one.question, 200)} Answered: {one_line(one.answer, 400)}" for one in order.answers]
     return list(dict.fromkeys(found))[:MOST_CONSTRAINTS]
 
 
-def _listed(doc: Doc) -> Iterator[str]:
+def _listed_constraints(doc: Doc) -> Iterator[str]:
     for name in _CONSTRAINTS:
         section = next((one for one in doc.sections if one.name == name), None)
         if section is not None and doc.sound:
@@ -127,8 +137,8 @@ def _listed(doc: Doc) -> Iterator[str]:
             yield from (f"{one_line(row.text, 300)} (doc:{doc.path}#{name})" for row in rows)
 
 
-def _unresolved(
-    question: str, weighed: Weighed, found: frozenset[str], chosen: Sequence[Passage], missing: Sequence[str]
+def _unresolved_questions(
+    question: str, weighed: TermWeights, found: frozenset[str], chosen: Sequence[Passage], missing: Sequence[str]
 ) -> Iterator[str]:
     asked = weighed.asked
     known = {path for path in asked.paths if any(f"file:{path}" in one.ref for one in chosen)}
@@ -146,24 +156,26 @@ def _unresolved(
         yield f"“{outside[0]}” asks about what lies outside of the repository, and nothing outside was looked at."
 
 
-def _searched(library: Library, weighed: Weighed, texts: Sequence[Text], commits: int) -> str:
+def _describe_search(library: Library, weighed: TermWeights, texts: Sequence[SourceText], commits: int) -> str:
     rows = [f"{weighed.files} files of {library.base.commit[:12]}"]
     for kind, group in itertools.groupby(texts, key=lambda one: one.kind):
-        rows.append(_counted(len(list(group)), _KINDS[kind]))
-    rows.append(_counted(commits, "commit"))
+        rows.append(_format_count(len(list(group)), _KINDS[kind]))
+    rows.append(_format_count(commits, "commit"))
     sought = ", ".join(
         f"“{one_line(weighed.asked.shown(term), 60)}”" for term in (*weighed.asked.terms, *weighed.asked.paths)
     )
     return f"Searched {', '.join(rows)} for {sought or 'nothing in particular'}."
 
 
-def _summary(searched: str, chosen: Sequence[Passage], weighed: Weighed) -> str:
+def _summarize_research(searched: str, chosen: Sequence[Passage], weighed: TermWeights) -> str:
     parts = [searched]
     if not chosen:
         return f"{searched} Nothing was found that holds enough of the question."
-    parts.append(f"{_counted(len(chosen), 'passage')} hold enough of it." if len(chosen) > 1 else "One passage fits.")
-    parts.append(f"The best is {_where(chosen[0])}: “{chosen[0].quote}” ({chosen[0].ref}).")
-    parts += [f"Also {_where(one)}: “{one.quote}”." for one in chosen[1:3]]
+    parts.append(
+        f"{_format_count(len(chosen), 'passage')} hold enough of it." if len(chosen) > 1 else "One passage fits."
+    )
+    parts.append(f"The best is {_place_of_passage(chosen[0])}: “{chosen[0].quote}” ({chosen[0].ref}).")
+    parts += [f"Also {_place_of_passage(one)}: “{one.quote}”." for one in chosen[1:3]]
     whole = weighed.coverage(frozenset[str]().union(*(one.held for one in chosen)))
     parts.append(
         f"Together they hold {whole} percent of what was sought. No model read them: what follows is for a reader."
@@ -171,10 +183,10 @@ def _summary(searched: str, chosen: Sequence[Passage], weighed: Weighed) -> str:
     return " ".join(parts)
 
 
-def _where(one: Passage) -> str:
+def _place_of_passage(one: Passage) -> str:
     return one_line(one.where, 240)
 
 
-def _counted(number: int, word: str) -> str:
+def _format_count(number: int, word: str) -> str:
     plural = {"piece of research": "pieces of research", "page of context": "pages of context"}.get(word, f"{word}s")
     return f"{number} {word if number == 1 else plural}"

@@ -1,4 +1,4 @@
-"""A review by rule: what the patches add is held against the plan and a list of slips. It judges form, not sense."""
+"""Reviews by rule: compares the lines that patches add with the plan and a list of common mistakes. Form only."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,9 +7,9 @@ from typing import NamedTuple
 from gitnexus.base.text import one_line
 from gitnexus.prompts.model import Blocked, Claim, ExecResult, Plan, ResearchBundle
 from gitnexus.redaction.hide import redact
-from gitnexus.workflow.budget import touched
-from gitnexus.workflow.embedded.carried import changed_paths
-from gitnexus.workflow.specialist import Order
+from gitnexus.workflow.budget import files_matching
+from gitnexus.workflow.embedded.extract_actions import changed_paths
+from gitnexus.workflow.specialist import WorkOrder
 
 MOST_CLAIMS = 60
 _FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)")
@@ -30,7 +30,7 @@ _SLIPS: tuple[tuple[int, str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-class Added(NamedTuple):
+class AddedLine(NamedTuple):
     """One line that a patch adds."""
 
     path: str
@@ -38,8 +38,8 @@ class Added(NamedTuple):
     text: str
 
 
-def reviewed(order: Order) -> ResearchBundle | Blocked:
-    """Return what is to be said about the work of the nodes before; Blocked where there is no work to look at."""
+def review_by_rule(order: WorkOrder) -> ResearchBundle | Blocked:
+    """Return findings on the work of the nodes before; Blocked if there is no work to review."""
     results = [one for one in order.inputs.values() if isinstance(one, ExecResult)]
     if not results:
         return Blocked(
@@ -47,18 +47,18 @@ def reviewed(order: Order) -> ResearchBundle | Blocked:
         )
     plan = order.plan or next((one for one in order.inputs.values() if isinstance(one, Plan)), None)
     diffs = [action.diff for one in results for action in one.actions if action.kind == "patch"]
-    lines = [line for diff in diffs for line in added_in(diff)]
-    claims = [*_slips(lines), *_shape(diffs, lines), *_against(plan, diffs)]
+    lines = [line for diff in diffs for line in added_lines(diff)]
+    claims = [*_claims_about_slips(lines), *_claims_about_shape(diffs, lines), *_claims_outside_plan(plan, diffs)]
     return ResearchBundle(
         question=one_line(order.prompt or order.goal, 2000) or "Is the work as it should be?",
-        summary=_summary(results, diffs, lines, claims),
+        summary=_summarize_review(results, diffs, lines, claims),
         claims=tuple(claims[:MOST_CLAIMS]),
         constraints=tuple(claim.text for claim in claims if claim.confidence >= 75)[:20],
-        unresolved=tuple(_unresolved(results, plan)),
+        unresolved=tuple(_unproved_work(results, plan)),
     )
 
 
-def added_in(diff: str) -> Iterator[Added]:
+def added_lines(diff: str) -> Iterator[AddedLine]:
     """Yield the lines that a patch adds, each with its file and its number after the patch."""
     path, number = "", 0
     for line in diff.split("\n"):
@@ -69,29 +69,29 @@ def added_in(diff: str) -> Iterator[Added]:
         elif line.startswith("diff --git "):
             number = 0
         elif number and line.startswith("+"):
-            yield Added(path, number, line[1:])
+            yield AddedLine(path, number, line[1:])
             number += 1
         elif number and not line.startswith(("-", "\\")):
             number += 1
 
 
-def _slips(lines: Sequence[Added]) -> Iterator[Claim]:
+def _claims_about_slips(lines: Sequence[AddedLine]) -> Iterator[Claim]:
     for one in lines:
         for sure, what, pattern in _SLIPS:
             if pattern.search(one.text):
-                yield _claim(one, f"{what}: “{one_line(' '.join(one.text.split()), 160)}”", sure)
+                yield _claim_about_line(one, f"{what}: “{one_line(' '.join(one.text.split()), 160)}”", sure)
         if redact(one.text).count:
-            yield _claim(one, "what looks like a secret", 90)
+            yield _claim_about_line(one, "what looks like a secret", 90)
 
 
-def _claim(one: Added, what: str, sure: int) -> Claim:
+def _claim_about_line(one: AddedLine, what: str, sure: int) -> Claim:
     where = one_line(one.path, 200)
     return Claim(
         text=f"{where}, line {one.line} adds {what}", citations=(f"file:{one.path}#L{one.line}",), confidence=sure
     )
 
 
-def _shape(diffs: Sequence[str], lines: Sequence[Added]) -> Iterator[Claim]:
+def _claims_about_shape(diffs: Sequence[str], lines: Sequence[AddedLine]) -> Iterator[Claim]:
     paths = changed_paths(diffs)
     code = [path for path in paths if _CODE.search(path) and not _TEST.search(path)]
     if code and not any(_TEST.search(path) for path in paths):
@@ -103,18 +103,18 @@ def _shape(diffs: Sequence[str], lines: Sequence[Added]) -> Iterator[Claim]:
         yield Claim(text=text, citations=(f"file:{lines[0].path}",), confidence=60)
 
 
-def _against(plan: Plan | None, diffs: Sequence[str]) -> Iterator[Claim]:
-    """Yield the files that no step of the plan names."""
+def _claims_outside_plan(plan: Plan | None, diffs: Sequence[str]) -> Iterator[Claim]:
+    """Yield findings for changed files that no step of the plan names."""
     named = [path for step in plan.steps for path in step.files] if plan else []
     if not named:
         return
     for path in changed_paths(diffs):
-        if path not in touched(named, {path: 0}):
+        if path not in files_matching(named, {path: 0}):
             text = f"{one_line(path, 200)} changed, and no step of the plan names it"
             yield Claim(text=text, citations=(f"file:{path}",), confidence=80)
 
 
-def _unresolved(results: Sequence[ExecResult], plan: Plan | None) -> Iterator[str]:
+def _unproved_work(results: Sequence[ExecResult], plan: Plan | None) -> Iterator[str]:
     for one in results:
         if one.blocked is not None:
             yield f"Work is blocked: {one_line(one.blocked.question, 300)}"
@@ -127,16 +127,21 @@ def _unresolved(results: Sequence[ExecResult], plan: Plan | None) -> Iterator[st
             yield f"Does it hold after {step.id}: {one_line('; '.join(step.accept), 300)}? No command proves it."
 
 
-def _summary(
-    results: Sequence[ExecResult], diffs: Sequence[str], lines: Sequence[Added], claims: Sequence[Claim]
+def _summarize_review(
+    results: Sequence[ExecResult], diffs: Sequence[str], lines: Sequence[AddedLine], claims: Sequence[Claim]
 ) -> str:
     commands = sum(action.kind == "command" for one in results for action in one.actions)
-    said = f"Looked at {_many(len(diffs), 'patch', 'patches')} with {_many(len(lines), 'added line', 'added lines')}"
-    said += f" and {_many(commands, 'command', 'commands')}."
+    added = _format_count(len(lines), "added line", "added lines")
+    said = f"Looked at {_format_count(len(diffs), 'patch', 'patches')} with {added}"
+    said += f" and {_format_count(commands, 'command', 'commands')}."
     grave = sum(claim.confidence >= 75 for claim in claims)
-    found = f"{_many(len(claims), 'remark', 'remarks')}, {grave} of them grave." if claims else "No rule found a slip."
+    found = (
+        f"{_format_count(len(claims), 'remark', 'remarks')}, {grave} of them grave."
+        if claims
+        else "No rule found a slip."
+    )
     return f"{said} {found} Rules look at form and at the plan; whether it makes sense is for a person to say."
 
 
-def _many(number: int, one: str, many: str) -> str:
+def _format_count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"

@@ -1,4 +1,4 @@
-"""Rows of a list become steps of a plan: what each touches, what proves it, how risky it is. Pure."""
+"""Turns rows of a list into plan steps: the files each touches, its acceptance check and its risk. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -7,9 +7,15 @@ from typing import NamedTuple
 
 from gitnexus.base.text import one_line
 from gitnexus.prompts.model import PlanStep, StepContext
-from gitnexus.workflow.embedded.asking import asked_of, named_paths
-from gitnexus.workflow.embedded.carried import Work, blocks_below, call_of, changed_paths, stages
-from gitnexus.workflow.embedded.outline import Row
+from gitnexus.workflow.embedded.extract_actions import (
+    FoundWork,
+    blocks_below,
+    call_with_diffs,
+    changed_paths,
+    work_in_stages,
+)
+from gitnexus.workflow.embedded.outline import ListRow
+from gitnexus.workflow.embedded.question import named_paths, parse_question
 
 LONGEST_TITLE = 200
 MOST_STEPS = 200
@@ -32,68 +38,68 @@ _DELICATE_PATH = re.compile(
 _TEXT = (".md", ".rst", ".txt", ".adoc")
 
 
-class Source(NamedTuple):
-    """A list that steps are made of: what it is, a reference to it, and the files that it is said to be about."""
+class StepSource(NamedTuple):
+    """A list that steps are made from: its description, a reference to it, and the files it is about."""
 
     what: str
     ref: str
-    rows: tuple[Row, ...]
+    rows: tuple[ListRow, ...]
     files: tuple[str, ...] = ()
     # The rows are conditions, each of which must hold in the end, and not things to do.
     criteria: bool = False
 
 
 @dataclass(slots=True)
-class Made:
-    """Steps in the making, and what a person should know about them."""
+class StepBuilder:
+    """Collects steps, and notes about them for the user."""
 
     known: Collection[str]
     steps: list[PlanStep] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
 
-    def add(self, source: Source) -> list[str]:
+    def add(self, source: StepSource) -> list[str]:
         """Add the open rows of a source, and return the ids of their steps."""
-        return self._rows(source, source.rows)
+        return self._add_rows(source, source.rows)
 
-    def _rows(self, source: Source, rows: Sequence[Row]) -> list[str]:
+    def _add_rows(self, source: StepSource, rows: Sequence[ListRow]) -> list[str]:
         ids: list[str] = []
         for row in rows:
             if row.done is True or not row.text.strip() or len(self.steps) >= MOST_STEPS:
                 continue
             open_below = [one for one in row.more if one.done is False]
-            below = self._rows(source, open_below)
-            if below and not any(blocks_below(Row(row.text, code=row.code))):
+            below = self._add_rows(source, open_below)
+            if below and not any(blocks_below(ListRow(row.text, code=row.code))):
                 ids += below
                 continue
             before = below or (ids[-1:] if row.ordered else [])
-            ids += [*below, *self._stages(source, row, before)]
+            ids += [*below, *self._add_stages(source, row, before)]
         return ids
 
-    def _stages(self, source: Source, row: Row, before: Sequence[str]) -> list[str]:
-        """Add one step for each stage of a row's work; one without any, if it says only what to reach."""
+    def _add_stages(self, source: StepSource, row: ListRow, before: Sequence[str]) -> list[str]:
+        """Add one step for each stage of a row's work; a row with only a goal becomes one step without work."""
         rest = [one for one in row.more if one.done is None]
         below = [code for one in rest for code in blocks_below(one)]
-        told = "\n".join([row.text, *row.notes, *_texts(rest)])
-        works = stages([*row.code, *below], told) or [Work()]
+        told = "\n".join([row.text, *row.notes, *_texts_of_rows(rest)])
+        works = work_in_stages([*row.code, *below], told) or [FoundWork()]
         ids: list[str] = []
         for at, work in enumerate(works, 1):
-            depends = dict.fromkeys([*before, *ids[-1:], *self._named(told)])
-            id_ = self._id(row.id if at == 1 else "")
+            depends = dict.fromkeys([*before, *ids[-1:], *self._steps_waited_for(told)])
+            id_ = self._take_id(row.id if at == 1 else "")
             title = one_line(row.text, LONGEST_TITLE - 10) + (f" ({at} of {len(works)})" if len(works) > 1 else "")
             last = at == len(works)
-            step = step_of(id_, title, told, work, source, self.known)
-            accept = _accept(source, row, rest) if last else ()
+            step = make_step(id_, title, told, work, source, self.known)
+            accept = _acceptance_of_row(source, row, rest) if last else ()
             self.steps.append(step.changed(depends=tuple(depends), accept=accept))
             self.questions += [f"{id_}: {one_line(why, 300)}" for why in work.refused]
             ids.append(id_)
         return ids
 
-    def _named(self, told: str) -> Iterator[str]:
+    def _steps_waited_for(self, told: str) -> Iterator[str]:
         for found in _AFTER.finditer(told):
             yield from (word for word in re.split(r"[\s,#]+", found[1]) if word in self.taken)
 
-    def _id(self, wanted: str) -> str:
+    def _take_id(self, wanted: str) -> str:
         id_ = wanted
         number = len(self.steps) + 1
         while not id_ or id_ in self.taken:
@@ -103,8 +109,8 @@ class Made:
         return id_
 
 
-def step_of(id_: str, title: str, told: str, work: Work, source: Source, known: Collection[str]) -> PlanStep:
-    """Return a step: files from its words and patches, else those that its source is about."""
+def make_step(id_: str, title: str, told: str, work: FoundWork, source: StepSource, known: Collection[str]) -> PlanStep:
+    """Return a step; its files come from its text and patches, else from its source."""
     prose = _SPAN.sub(lambda found: found[0] if "/" in found[0] or "." in found[0] else " ", told)
     commands = {word for argv in work.commands for word in argv}
     named = [path for path in named_paths(prose, known) if path not in commands]
@@ -114,18 +120,18 @@ def step_of(id_: str, title: str, told: str, work: Work, source: Source, known: 
         title=title,
         files=tuple(files),
         commands=work.commands,
-        risk=risk_of(told, files, work),
+        risk=estimate_risk(told, files, work),
         ctx=StepContext(
             docs=(source.ref,) if source.ref else (),
             paths=tuple(path for path in files if path in known),
-            grep=tuple(one for one in asked_of(told, known).literals if " " not in one and "/" not in one)[:3],
+            grep=tuple(one for one in parse_question(told, known).literals if " " not in one and "/" not in one)[:3],
         ),
-        baml=call_of(work.diffs),
+        baml=call_with_diffs(work.diffs),
     )
 
 
-def risk_of(told: str, files: Sequence[str], work: Work) -> int:
-    """Return the risk by rule: 3 can destroy or reach out, 2 touches what others rest on, 1 changes code, 0 nothing."""
+def estimate_risk(told: str, files: Sequence[str], work: FoundWork) -> int:
+    """Return the risk by rule: 3 destructive or external, 2 shared files, 1 changes code, 0 changes nothing."""
     spelled = "\n".join([told, *(" ".join(argv) for argv in work.commands)])
     deletes = any(re.search(r"^deleted file mode", diff, re.MULTILINE) for diff in work.diffs)
     if _DESTROYS.search(spelled):
@@ -137,12 +143,12 @@ def risk_of(told: str, files: Sequence[str], work: Work) -> int:
     return 0
 
 
-def _accept(source: Source, row: Row, rest: Sequence[Row]) -> tuple[str, ...]:
-    """Return what must hold after a step: the rows below it; of a list of conditions the row itself, too."""
+def _acceptance_of_row(source: StepSource, row: ListRow, rest: Sequence[ListRow]) -> tuple[str, ...]:
+    """Return the acceptance criteria of a step: the rows below it; in a list of criteria also the row itself."""
     below = [one_line(one.text, 400) for one in rest if one.text]
     return tuple(dict.fromkeys([one_line(row.text, 400), *below] if source.criteria or not below else below))
 
 
-def _texts(rows: Sequence[Row]) -> Iterator[str]:
+def _texts_of_rows(rows: Sequence[ListRow]) -> Iterator[str]:
     for row in rows:
-        yield from (row.text, *row.notes, *_texts(row.more))
+        yield from (row.text, *row.notes, *_texts_of_rows(row.more))

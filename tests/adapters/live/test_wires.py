@@ -7,16 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitnexus.adapters import Ended, Job, Said
+from gitnexus.adapters import AgentEnd, AgentEvent, AgentJob
 from gitnexus.adapters.lines import LINE_LIMIT, MESSAGE_LIMIT, TEXT_LIMIT
-from gitnexus.adapters.live import WIRES, Asked, wire_for
+from gitnexus.adapters.live import WIRES, PendingCall, conversation_for
 from gitnexus.adapters.live.protocol import FileDiff
-from gitnexus.adapters.table import adapter_named
+from gitnexus.adapters.table import find_adapter
 from tests.adapters.test_lines import objects as other_objects
 from tests.conftest import examples
 
 RECORDED = Path(__file__).with_name("recorded")
-JOB = Job(prompt="do it", way="contained", folder="/project", private="/private", live=True)
+JOB = AgentJob(prompt="do it", way="contained", folder="/project", private="/private", live=True)
 WORDS = (
     "type subtype control_request control_response request request_id can_use_tool tool_name input tool_use_id result "
     "method id params item changes kind path diff add delete update move_path itemId command cwd availableDecisions "
@@ -36,10 +36,10 @@ objects = st.dictionaries(st.sampled_from(WORDS), values, max_size=6).map(lambda
 
 
 def talked(
-    name: str, job: Job = JOB, *, yes: bool = True
-) -> tuple[list[Asked], list[dict[str, object]], list[Said], Ended]:
+    name: str, job: AgentJob = JOB, *, yes: bool = True
+) -> tuple[list[PendingCall], list[dict[str, object]], list[AgentEvent], AgentEnd]:
     """Play a recording: what was asked, what we sent, what was said, and the end."""
-    wire = wire_for(name, job)
+    wire = conversation_for(name, job)
     assert wire is not None
     asked, sent, said, over = [], wire.opened(), [], False
     for line in (RECORDED / f"{name}.txt").read_bytes().splitlines():
@@ -107,18 +107,18 @@ def test_the_input_of_a_tool_goes_back_as_it_was() -> None:
 
 @pytest.mark.parametrize("name", WIRES)
 def test_a_session_is_taken_up(name: str) -> None:
-    job = Job(prompt="go on", way="contained", folder="/project", private="/private", live=True, session="s-1")
+    job = AgentJob(prompt="go on", way="contained", folder="/project", private="/private", live=True, session="s-1")
     sent = json.dumps(talked(name, job)[1])
 
     if name == "claude":
-        assert "--resume=s-1" in adapter_named(name).launch(job).argv
+        assert "--resume=s-1" in find_adapter(name).launch(job).argv
     else:
         assert ("session/load" in sent or "thread/resume" in sent) and '"s-1"' in sent
 
 
 @pytest.mark.parametrize("name", WIRES)
 def test_a_request_that_nobody_knows_is_refused_in_form(name: str) -> None:
-    wire = wire_for(name, JOB)
+    wire = conversation_for(name, JOB)
     assert wire is not None
     control = b'{"type":"control_request","request_id":"r","request":{"subtype":"mcp_message"}}'
     line = control if name == "claude" else b'{"jsonrpc":"2.0","id":"r","method":"terminal/create","params":{}}'
@@ -138,7 +138,7 @@ def test_a_request_that_nobody_knows_is_refused_in_form(name: str) -> None:
 def test_whatever_comes_nothing_raises_and_all_that_is_sent_is_a_line_of_json(
     name: str, lines: list[bytes], status: int
 ) -> None:
-    wire = wire_for(name, JOB)
+    wire = conversation_for(name, JOB)
     assert wire is not None
     sent, said = wire.opened(), []
     for line in lines:
@@ -159,7 +159,7 @@ def test_whatever_comes_nothing_raises_and_all_that_is_sent_is_a_line_of_json(
 
 @pytest.mark.parametrize("name", WIRES)
 def test_a_line_without_end_is_noise(name: str) -> None:
-    wire = wire_for(name, JOB)
+    wire = conversation_for(name, JOB)
     assert wire is not None
 
     heard = wire.feed(b'{"type":"control_request","x":"' + b"x" * LINE_LIMIT + b'"}')
@@ -170,8 +170,8 @@ def test_a_line_without_end_is_noise(name: str) -> None:
 
 @pytest.mark.parametrize("name", WIRES)
 def test_live_the_program_is_started_so_that_it_asks(name: str, tmp_path: Path) -> None:
-    job = Job(prompt="p", way="contained", folder=str(tmp_path / "w"), private=str(tmp_path / "p"), live=True)
-    launch = adapter_named(name).launch(job)
+    job = AgentJob(prompt="p", way="contained", folder=str(tmp_path / "w"), private=str(tmp_path / "p"), live=True)
+    launch = find_adapter(name).launch(job)
     told = "\n".join([*launch.argv, *(content.decode() for content in launch.files.values())])
 
     assert launch.stdin == b""

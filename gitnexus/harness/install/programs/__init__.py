@@ -1,1 +1,1 @@
-"""The programs that we install for: one file a program, one table."""
+"""The programs that git nexus installs into: one module for each program, and one table."""

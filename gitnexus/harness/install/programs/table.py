@@ -1,22 +1,22 @@
-"""The programs that we install for, a table written by hand."""
+"""The table of programs that git nexus can install into."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gitnexus.base.errors import NotFound
-from gitnexus.harness.install.kit import Kit
-from gitnexus.harness.install.model import Scope, Want
+from gitnexus.harness.install.context import InstallContext
+from gitnexus.harness.install.model import Scope, WantedFile
 from gitnexus.harness.install.programs import claude_code, clients, codex, gemini_cli, opencode
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One program: its name, what starts it, what it needs of the person, and what we cannot keep it from."""
+class HarnessProgram:
+    """One program: its name, its executable, what the user must do, and what we cannot prevent it from doing."""
 
     id: str
     name: str
     program: str
-    wants: Callable[[Kit], Iterator[Want]] | None
+    wants: Callable[[InstallContext], Iterator[WantedFile]] | None
     needs: str
     unprotected: tuple[str, ...]
 
@@ -25,8 +25,8 @@ class Row:
         """True if the program asks us before it uses a tool."""
         return self.id not in ("cursor", "mcp")
 
-    def needs_at(self, scope: Scope) -> str:
-        """Return what the program needs of the person at a scope: of what is theirs it asks less."""
+    def needs_at_scope(self, scope: Scope) -> str:
+        """Return what the user must do at a scope; user scope needs less."""
         return _THEIRS.get(self.id, self.needs) if scope == "user" else self.needs
 
 
@@ -36,22 +36,22 @@ _THEIRS = {
     "codex": "start codex, open /hooks and trust the hooks of git nexus; until then none runs",
     "gemini-cli": "start gemini again, and trust the folders that you work in",
 }
-ROWS: dict[str, Row] = {
+ROWS: dict[str, HarnessProgram] = {
     row.id: row
     for row in (
-        Row(
+        HarnessProgram(
             "claude-code",
             "Claude Code",
             "claude",
-            claude_code.wants,
+            claude_code.claude_code_files,
             "start claude once in the project and accept its MCP server; hooks count from the next session",
             (_BASH, "claude --bare, --safe-mode and --restricted run without hooks"),
         ),
-        Row(
+        HarnessProgram(
             "codex",
             "Codex",
             "codex",
-            codex.wants,
+            codex.codex_files,
             "start codex, trust the project, then open /hooks and trust the hooks of git nexus; until then none runs",
             (
                 _BASH,
@@ -59,11 +59,11 @@ ROWS: dict[str, Row] = {
                 "roles are held by a sandbox that only reads, and by the hook; apply_patch itself cannot be taken away",
             ),
         ),
-        Row(
+        HarnessProgram(
             "gemini-cli",
             "Gemini CLI",
             "gemini",
-            gemini_cli.wants,
+            gemini_cli.gemini_cli_files,
             "start gemini in the project, trust the folder and take the roles; untrusted, it reads none of these files",
             (
                 _BASH,
@@ -71,23 +71,23 @@ ROWS: dict[str, Row] = {
                 "the hook is not told which sub-agent calls: roles are held by the list of tools in their file",
             ),
         ),
-        Row(
+        HarnessProgram(
             "opencode",
             "OpenCode",
             "opencode",
-            opencode.wants,
+            opencode.opencode_files,
             "start opencode again; with any plugin it first fetches a package of its own; late without a network",
             (_BASH, "opencode --pure runs without plugins, and one that does not load is passed over without a word"),
         ),
-        Row(
+        HarnessProgram(
             "cursor",
             "Cursor",
             "cursor",
-            clients.cursor,
+            clients.cursor_files,
             "switch the server nexus on in the MCP page of the settings",
             ("no hook of ours: nothing that its agent does by itself is judged or written down",),
         ),
-        Row(
+        HarnessProgram(
             "mcp",
             "any MCP client",
             "",
@@ -99,7 +99,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-def row_named(name: str) -> Row:
+def find_harness_program(name: str) -> HarnessProgram:
     """Return a program. Raises: NotFound."""
     if name not in ROWS:
         raise NotFound(f"there is no harness {name[:60]!r}", hint=f"there are: {', '.join(ROWS)}")

@@ -1,0 +1,13 @@
+"""What one check of `git nexus doctor` found: its state, a sentence and a hint."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorFinding:
+    """One check: `ok`, `fixed`, `warning` (works, but look) or `problem`."""
+
+    check: str
+    state: str
+    words: str
+    hint: str | None = None

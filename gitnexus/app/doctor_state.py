@@ -1,0 +1,110 @@
+"""Check the state ref, its objects and locks for `git nexus doctor`, and repair them with `--fix`."""
+
+from collections.abc import Iterator
+
+from gitnexus.app.doctor_finding import DoctorFinding
+from gitnexus.app.rescue import Mended, damaged_files, is_commit_whole, mend_state
+from gitnexus.base.errors import NexusError
+from gitnexus.git.child import run_git
+from gitnexus.git.locks import find_locks, put_lock_aside, what_to_do
+from gitnexus.projects.open_project import lost_tip
+from gitnexus.state import STATE_REF, Snapshot, State
+from gitnexus.state.format import refuse_foreign
+
+REPAIR_HINT = "git nexus doctor --fix brings back what can be had, and names what cannot"
+UNREPAIRED_HINT = "nothing that was a state can be read here; git nexus sync from a clone that has it, or git fsck"
+# Another program may hold a lock of its own for so long, in seconds.
+_OLD_LOCK = 60
+
+
+def check_state_ref(state: State, fix: bool) -> Iterator[DoctorFinding]:
+    if not state.exists:
+        yield from _check_lost_ref(state, fix)
+        return
+    yield from _check_objects(state, fix)
+    tip = state.snapshot
+    for path in tip.unsafe()[:5]:
+        yield DoctorFinding("state", "warning", f"{path!r} on the ref is no safe path and is ignored")
+    logged = run_git("reflog", "exists", STATE_REF, git_dir=state.repo.common_dir)
+    if logged.returncode != 0:
+        yield DoctorFinding("reflog", "warning", f"{STATE_REF} has no reflog", "the next change starts one")
+
+
+def _check_lost_ref(state: State, fix: bool) -> Iterator[DoctorFinding]:
+    """Restore a ref that a worktree still knows."""
+    lost = lost_tip(state)
+    if lost and fix and (mended := mend_state(state.repo)):
+        state.latest()
+        yield from report_repair(mended, f"{STATE_REF} was gone; it was at {lost[:12]}")
+    elif lost:
+        yield DoctorFinding("state", "problem", f"{STATE_REF} is gone; it was at {lost[:12]}", "git nexus doctor --fix")
+    else:
+        yield DoctorFinding("state", "problem", "no git nexus project here", "git nexus init")
+
+
+def _check_objects(state: State, fix: bool) -> Iterator[DoctorFinding]:
+    """Check every object that the ref needs, and repair missing or damaged ones."""
+    tip = state.latest()
+    wrong, whole = _describe_damage(state, tip), is_commit_whole(state.repo, tip.commit or "")
+    if not wrong and whole:
+        yield DoctorFinding("state", "ok", f"{STATE_REF} at {(tip.commit or '')[:12]}, {len(tip.ids())} files")
+        return
+    mended = mend_state(state.repo) if fix else None
+    if mended is not None:
+        state.objects.close()
+        whole = is_commit_whole(state.repo, state.latest().commit or "")
+        if whole or wrong:
+            yield from report_repair(mended, wrong or "objects of earlier changes were missing")
+    elif wrong:
+        yield DoctorFinding("state", "problem", wrong, UNREPAIRED_HINT if fix else REPAIR_HINT)
+        return
+    if not whole:
+        yield DoctorFinding("state", "warning", f"objects of earlier changes of {STATE_REF} are missing",
+                      "git nexus doctor --fix where a remote has them; all that is kept now is there")  # fmt: skip
+
+
+def _describe_damage(state: State, tip: Snapshot) -> str:
+    """Return what is wrong with the commit of the ref, "" if nothing is."""
+    try:
+        refuse_foreign(tip)
+        damaged = damaged_files(state.repo, state.objects, tip.ids())
+    except NexusError as exc:
+        return exc.message
+    more = f" and {len(damaged) - 5} more" if len(damaged) > 5 else ""
+    return f"missing or damaged in git: {', '.join(damaged[:5])}{more}" if damaged else ""
+
+
+def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
+    """Yield findings about a repair: every restored file, and every lost one."""
+    if mended.went_back:
+        yield DoctorFinding("state", "fixed", f"{STATE_REF} is mended, at {mended.commit[:12]}: {wrong}")
+    else:
+        yield DoctorFinding("state", "fixed", f"mended what {STATE_REF} names: {wrong}")
+    for path, where in mended.brought.items():
+        yield DoctorFinding("state", "fixed", f"{path} is back, from {where}")
+    for path in mended.lost:
+        yield DoctorFinding(
+            "state",
+            "warning",
+            f"{path} is lost: nobody here and no remote has its bytes; it is left out",
+            f"git nexus log {path} shows earlier ones; a clone that has it brings it by sync",
+        )
+    if mended.kept:
+        yield DoctorFinding("state", "warning", f"where the ref was is kept as {mended.kept}",
+                      f"git update-ref -d {mended.kept}, when nothing of it is needed")  # fmt: skip
+
+
+def check_locks(state: State, fix: bool) -> Iterator[DoctorFinding]:
+    for lock in find_locks(state.repo.common_dir):
+        since = f"{lock.name} is there since {int(lock.seconds)} s"
+        if lock.holder:
+            yield DoctorFinding("lock", "warning", f"{since}, perhaps of {lock.holder}", what_to_do(lock))
+        elif not lock.is_left or (not lock.ours and lock.seconds < _OLD_LOCK):
+            yield DoctorFinding("lock", "warning", since, "look again in a minute")
+        elif fix:
+            aside = put_lock_aside(state.repo.common_dir, lock)
+            yield DoctorFinding("lock", "fixed", f"{lock.name} was left by a killed process and is now {aside}")
+        else:
+            yield DoctorFinding(
+                "lock", "problem", f"{since}, and nobody who could hold it is alive", "git nexus doctor --fix"
+            )

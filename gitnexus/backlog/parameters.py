@@ -1,0 +1,92 @@
+"""The parameters of each backlog tool."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from gitnexus.backlog.model import Kind, Priority, Status
+from gitnexus.base.parameters import Number, Parameters
+
+Title = Annotated[str, Field(description="What is to be done, in one line.")]
+Description = Annotated[str, Field(description="What one needs to know to do it.")]
+Labels = Annotated[list[str], Field(description="Words to find it by.")]
+Files = Annotated[list[str], Field(description="The files that it is about.")]
+Acceptance = Annotated[list[str], Field(description="How one sees that it is done.")]
+Notes = Annotated[list[str], Field(description="What was found out on the way; only ever added to.")]
+Depends = Annotated[
+    list[str], Field(description="Tasks that must be done before: T12, or name:T12 of another project.")
+]
+Parent = Annotated[str, Field(description="The task that it is a part of.")]
+GivenPriority = Annotated[Priority, Field(description="medium if not said.")]
+GivenKind = Annotated[Kind, Field(description="What kind of task it is.")]
+Phase = Annotated[str, Field(description="The phase of the project that it belongs to.")]
+Size = Annotated[str, Field(description="How large it is: small, medium or large.")]
+BlockedBy = Annotated[str, Field(description="What blocks it; sets its status to blocked.")]
+Task = Annotated[str, Field(description="The task: T12, or name:T12 of another project that permits it.")]
+Agent = Annotated[str, Field(description="Who calls; else what NEXUS_AGENT says, else the person whom git names.")]
+
+
+class BacklogAddParameters(Parameters):
+    title: Title
+    description: Description | None = None
+    labels: Labels | None = None
+    files: Files | None = None
+    acceptance: Acceptance | None = None
+    notes: Notes | None = None
+    depends: Depends | None = None
+    parent: Parent | None = None
+    priority: GivenPriority | None = None
+    type: GivenKind | None = None
+    phase: Phase | None = None
+    size: Size | None = None
+    blocked_by: BlockedBy | None = None
+
+
+class BacklogListParameters(Parameters):
+    status: Status | None = Field(None, description="Only those in this status, closed ones too.")
+    labels: list[str] | None = Field(None, description="Only those that have all these labels.")
+    parent: str | None = Field(None, description="Only those below this task.")
+    ready: bool | None = Field(None, description="Only those that can be started now.")
+    limit: Number | None = Field(None, description="How many at most, 50 if not said.")
+
+
+class BacklogShowParameters(Parameters):
+    task: Task
+
+
+class BacklogUpdateParameters(Parameters):
+    task: Task
+    title: Title | None = None
+    description: Description | None = None
+    labels: Labels | None = None
+    files: Files | None = None
+    acceptance: Acceptance | None = None
+    notes: Notes | None = None
+    depends: Depends | None = None
+    parent: Parent | None = None
+    priority: GivenPriority | None = None
+    type: GivenKind | None = None
+    phase: Phase | None = None
+    size: Size | None = None
+    blocked_by: BlockedBy | None = None
+    status: Status | None = Field(None, description="Its new status.")
+    remove_labels: list[str] | None = Field(None, description="Labels to take away.")
+    remove_files: list[str] | None = Field(None, description="Files to take away.")
+    remove_depends: list[str] | None = Field(None, description="Dependencies to drop.")
+
+
+class BacklogCompleteParameters(Parameters):
+    task: Task
+    note: str | None = Field(None, description="What came of it.")
+
+
+class BacklogNextParameters(Parameters):
+    agent: Agent | None = None
+
+
+class BacklogClaimParameters(Parameters):
+    task: Task
+    ttl: str | None = Field(None, description="How long: 90s, 30m, 2h, 1d. 1h if not said.")
+    agent: Agent | None = None
+    renew: bool | None = Field(None, description="Renew a claim of your own.")
+    release: bool | None = Field(None, description="Let it go.")

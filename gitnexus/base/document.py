@@ -1,0 +1,128 @@
+"""Base class for documents: JSON that other programs, models and people write, validated by pydantic on its way in.
+
+Records that hooks and short commands read are in `base/record.py`: importing pydantic costs more than such a command
+(docs/decisions/0008).
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Self, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Strict, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import ErrorDetails, core_schema
+
+from gitnexus.base.errors import Invalid
+from gitnexus.base.spelling import closest_word
+
+T = TypeVar("T")
+# A list in JSON, a tuple here: that one conversion is allowed, all others are not.
+Many = Annotated[tuple[T, ...], Strict(False)]
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+}
+
+
+class Document(BaseModel):
+    """A frozen value; `snake_case` here is `camelCase` in JSON; unknown fields and converted types are refused."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        defer_build=True,  # a command that imports twenty forms uses two of them
+    )
+
+    @classmethod
+    def from_value(cls, value: Any, where: str) -> Self:
+        """Return the document in a JSON value. Raises: Invalid, naming the place below `where`."""
+        try:
+            return cls.model_validate(value, by_alias=True, by_name=False)
+        except ValidationError as exc:
+            problem = exc.errors(include_url=False)[0]
+            raise Invalid(describe_problem(problem, where), hint=_suggestion(cls, problem)) from exc
+
+    def plain(self) -> dict[str, Any]:
+        """Return the JSON value, without the fields that are None."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return the document with some fields replaced, which are not validated again."""
+        return self.model_copy(update=fields)
+
+
+def _suggestion(form: type[BaseModel], problem: ErrorDetails) -> str | None:
+    """Return which field a misspelt one may mean, None if nothing comes near."""
+    if problem["type"] != "extra_forbidden":
+        return None
+    close = closest_word(str(problem["loc"][-1]), _field_names(form, set()))
+    return f"did you mean {close}?" if close else None
+
+
+def _field_names(form: Any, seen: set[Any]) -> Iterator[str]:
+    """Yield the names in JSON of all fields of a form and of the forms in it."""
+    if isinstance(form, type) and issubclass(form, BaseModel):
+        if form not in seen:
+            seen.add(form)
+            for name, field in form.model_fields.items():
+                yield field.alias or name
+                yield from _field_names(field.annotation, seen)
+        return
+    for part in get_args(form):
+        yield from _field_names(part, seen)
+
+
+def describe_problem(problem: ErrorDetails, where: str) -> str:
+    """Return what is wrong with a value as one sentence: the place in it, and what should be there."""
+    place = where + "".join(f"[{part}]" if isinstance(part, int) else f": {part}" for part in problem["loc"])
+    context = problem.get("ctx", {})
+    match problem["type"]:
+        case "missing":
+            return f"{place} is missing"
+        case "extra_forbidden":
+            return f"{place} is not known"
+        case "literal_error":
+            return f"{place} should be one of {context['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+        case "greater_than_equal":
+            return f"{place} should be at least {context['ge']}"
+        case "less_than_equal":
+            return f"{place} should be at most {context['le']}"
+        case kind:
+            return f"{place} should be {_EXPECTED.get(kind, problem['msg'].removeprefix('Input should be '))}"
+
+
+def json_schema_of(form: type[Any], id_: str) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a document or a record."""
+    return {"$schema": SCHEMA_DIALECT, "$id": id_, **json_schema_body(form)}
+
+
+def json_schema_body(form: type[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a document or a record without its id, to stand inside of another one."""
+    return TypeAdapter(form).json_schema(schema_generator=DocumentSchema)
+
+
+class DocumentSchema(GenerateJsonSchema):
+    """As pydantic writes it, less what no reader needs: titles of fields, defaults, and null for what is left out."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
+        return {**super().dataclass_schema(schema), "description": (schema["cls"].__doc__ or "").strip()}

@@ -1,0 +1,117 @@
+"""Base class and types for the parameters of tools: checks what a caller sent, and gives the JSON Schema of it."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from gitnexus.base.document import Document, json_schema_body
+from gitnexus.base.errors import Invalid
+
+
+def _parse_number(value: Any) -> Any:
+    """Return a whole number in a text as a number. Not 1.0: so is 1.00000000000000000001 once it is read."""
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}\s*", value, re.ASCII) else value
+
+
+def _parse_fraction(value: Any) -> Any:
+    """Return a number in a text as a number, and None for what has too many digits or is not finite."""
+    if isinstance(value, str):
+        return float(value) if re.fullmatch(r"\s*-?\d{1,15}(\.\d{1,15})?\s*", value, re.ASCII) else value
+    return None if isinstance(value, int | float) and not abs(value) < 10**15 else value
+
+
+# Clients also send numbers as text.
+Number = Annotated[int, BeforeValidator(_parse_number), Field(json_schema_extra={"type": ["integer", "string"]})]
+Fraction = Annotated[float, BeforeValidator(_parse_fraction), Field(json_schema_extra={"type": ["number", "string"]})]
+
+
+class Parameters(Document):
+    """What a tool takes. A field that may be None may be left out, and null says the same."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+    @classmethod
+    def check(cls, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was given, numbers as numbers, without what is null. Raises: Invalid, naming the parameter."""
+        for name in given:
+            if name not in cls.model_fields:
+                known = ", ".join(cls.model_fields) or "none"
+                raise Invalid(f"{tool} has no parameter {name!r}", hint=f"it takes {known}")
+        try:
+            return cls.model_validate(_without_nulls(given)).model_dump(exclude_none=True)
+        except ValidationError as exc:
+            raise _refusal(cls.input_schema(), exc.errors(include_url=False)[0], tool) from exc
+
+    @classmethod
+    def input_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema, without references: not every client follows them."""
+        whole = json_schema_body(cls)
+        schema: dict[str, Any] = _inlined(whole, whole.pop("$defs", {}))
+        return schema
+
+
+def describe_kind(schema: Mapping[str, Any]) -> str:
+    """Return what a parameter of this JSON Schema takes, in a few words."""
+    match schema:
+        case {"enum": choices}:
+            return f"one of {', '.join(choices)}"
+        case {"type": "array", "items": items}:
+            several = {"text": "texts", "a whole number": "whole numbers", "an object": "objects"}
+            return f"a list of {several[describe_kind(items)]}"
+        case {"type": "object", "properties": _}:
+            return "an object"
+        case {"type": "object"}:
+            return "an object of texts"
+        case {"type": "boolean"}:
+            return "true or false"
+        case {"type": ["integer", "string"]}:
+            return "a whole number"
+        case {"type": ["number", "string"]}:
+            return "a number"
+    return "text"
+
+
+def _refusal(schema: Mapping[str, Any], problem: ErrorDetails, tool: str) -> Invalid:
+    """Return the error for a parameter, or for a field of one of several objects in it."""
+    missing = problem["type"] == "missing"
+    match problem["loc"]:
+        case (str(name), int(at), str(field), *_) if "properties" in schema["properties"][name].get("items", {}):
+            fields, where = schema["properties"][name]["items"]["properties"], f"{name}, number {at + 1}: "
+            if field not in fields:
+                return Invalid(f"{where}there is no field {field!r}", hint=f"the fields are {', '.join(fields)}")
+            rest = "is missing" if missing else f"should be {describe_kind(fields[field])}"
+            return Invalid(f"{where}{field} {rest}")
+        case (name, *_):
+            kind = describe_kind(schema["properties"][name])
+            return Invalid(f"{name} is required for {tool}" if missing else f"{name} should be {kind}")
+    return Invalid(f"the parameters of {tool} should be an object")
+
+
+def _without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without fields that are null, nor those of objects in its lists."""
+    return {
+        name: [_without_nulls(item) if isinstance(item, dict) else item for item in value]
+        if isinstance(value, list)
+        else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return a schema with definitions in place of references to them, and without the names of classes."""
+    if isinstance(schema, list):
+        return [_inlined(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        own = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**_inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions), **own}
+    if "properties" not in schema:
+        return {key: _inlined(value, definitions) for key, value in schema.items()}
+    fields = {name: _inlined(field, definitions) for name, field in schema["properties"].items()}
+    rest = {key: schema[key] for key in ("type", "additionalProperties", "required") if key in schema}
+    return {**rest, "properties": fields}

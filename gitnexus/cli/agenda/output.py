@@ -1,0 +1,19 @@
+"""How the commands of `git nexus agenda` show phases and the files that they wrote."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gitnexus.docgraph.model import Doc
+
+STATUS_COLOURS = {"active": "green", "blocked": "yellow", "dropped": "bright_black"}
+
+
+def phase_as_json(doc: "Doc") -> dict[str, Any]:
+    """Return a phase for JSON."""
+    return {"id": doc.id, "status": doc.status, "title": doc.title, "path": doc.path, "blob": doc.blob,
+            "steps": len(doc.steps), "stepsDone": sum(bool(one.done) for one in doc.steps)}  # fmt: skip
+
+
+def format_written_paths(paths: list[str]) -> str:
+    """Return which files were written; committing them is the person's."""
+    return "\n".join(f"Wrote {path}." for path in paths) if paths else "It is so already."

@@ -1,0 +1,41 @@
+"""`git nexus approver machine`: show the key of this machine, or vouch for that of another."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.policy.keys import key_id, normalize_public_key
+from gitnexus.policy.machine import ensure_machine_key
+from gitnexus.runs.log_signatures import vouch_for
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import print_answer, with_nexus
+from gitnexus.ui.trust import require_confirmation
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+
+@click.command("machine", cls=NexusCommand)
+@click.argument("key", required=False)
+@click.option("--name", metavar="NAME", default="", help="Whose machine it is.")
+@click.option("--confirm", metavar="ID", help="The id of the machine's key, where nobody can be asked.")
+@with_nexus
+def vouch_for_machine(nexus: "Nexus", key: str | None, name: str, confirm: str | None) -> None:
+    """Show the key of this machine, or vouch for the key of another, which then signs logs for its owner.
+
+    A machine of an approver needs nobody's word. One without an approver's key, such as a worker's, is vouched for by
+    the KEY that this command prints there. It approves nothing.
+    """
+    if key is None:
+        own = ensure_machine_key()
+        print_answer({"machine": {"id": own.id, "public": own.public}}, f"{own.public}\n{own.id}", nexus.described)
+        return
+    if not name:
+        raise click.UsageError("Say whose machine it is: --name NAME.")
+    require_confirmation(f"Vouch that this is a machine of {one_line(name, 80)}?", [key_id(normalize_public_key(key))],
+              [confirm] if confirm else [])  # fmt: skip
+    made = vouch_for(nexus.state, key, name)
+    print_answer(
+        {"machine": made.plain()}, f"What {made.id} signs is known to be of {one_line(made.name, 80)}.", nexus.described
+    )

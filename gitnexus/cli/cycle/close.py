@@ -1,0 +1,37 @@
+"""`git nexus cycle close`: put plan and tasks into the history and begin with an empty session."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.app.tools import ToolSession, call_session_tool
+from gitnexus.base.text import one_line
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer_as_stored, count_of, print_note
+from gitnexus.ui.session import with_session
+
+if TYPE_CHECKING:
+    from gitnexus.projects.open_session import OpenSession
+
+
+@click.command("close", cls=NexusCommand)
+@click.option("--refuse-open", is_flag=True, help="Do not close while a task is open.")
+@with_session
+def close_current_cycle(session: "OpenSession", refuse_open: bool) -> None:
+    """Move plan and tasks into the history, and start an empty session."""
+    found = call_session_tool(ToolSession(session), "task_close", {"refuse_open": refuse_open})
+    kept = found["archived"]
+    text = (
+        f"Closed on {one_line(found['branch'])}: {'a plan' if kept['plan'] else 'no plan'}, "
+        f"{count_of(kept['decisions'], 'decision')}, {count_of(kept['tasks'], 'task')}. "
+        f"The history holds {count_of(found['total_cycles'], 'cycle')}.\n"
+        "Look back with: git nexus history"
+    )
+    if "memoryNotice" in found:
+        print_note(f"no notes were forgotten: {found['memoryNotice']}")
+    if "forgotten" in found:
+        gone = found["forgotten"]
+        text += (
+            f"\nForgot {count_of(len(gone['notes']), 'note')}: git nexus memory restore --from {gone['commit'][:12]}"
+        )
+    answer_as_stored(found, text, session.described)

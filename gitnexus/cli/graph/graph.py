@@ -1,0 +1,49 @@
+"""`git nexus graph`: the graph as a tree, DOT, Mermaid or JSON."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from gitnexus.base.files import replace_file
+from gitnexus.cli.graph.output import progress_reporter
+from gitnexus.projects import graph_render
+from gitnexus.projects.graph_refresh import with_network
+from gitnexus.projects.operations import Operation
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import print_answer, start_folder
+from gitnexus.ui.standpoint import opened_standpoint
+
+
+@click.command("graph", cls=NexusCommand)
+@click.option("--project", "name", metavar="NAME", help="One project with what it touches; `.` is this one.")
+@click.option("--format", "form", type=click.Choice(["text", "dot", "mermaid", "json"]), default="text",
+              show_default=True, help="A tree for people, or a form for other programs.")  # fmt: skip
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it there.")
+@click.pass_context
+def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | None) -> None:
+    """Draw who waits for whom, in all projects that may be read."""
+    asked = current_invocation(ctx)
+    asked.as_json = asked.as_json or form == "json"
+    with opened_standpoint() as standpoint:
+        project = standpoint.find(name) if name else None
+        if project is not None:
+            standpoint.require_permission(Operation.GRAPH, project)
+        picture = with_network(standpoint, lambda network: network.build_picture(project), progress_reporter())
+        told = picture.plain()
+        text = {"dot": graph_render.render_dot, "mermaid": graph_render.render_mermaid}.get(
+            form, lambda p: graph_render.render_tree(p, _screen_height())
+        )(picture)
+        if output is not None:
+            from gitnexus.base.canonical import json_document
+
+            data = json_document(told) if asked.as_json else f"{text}\n".encode()
+            replace_file(start_folder(asked) / output, data)
+            told, text = {**told, "output": str(output)}, f"Wrote {len(picture.nodes)} tasks to {output}"
+        print_answer(told, text or "No task depends on another.", standpoint.described)
+
+
+def _screen_height() -> int:
+    import shutil
+
+    return max(10, shutil.get_terminal_size().lines - 4) if sys.stdout.isatty() else 10_000

@@ -1,0 +1,34 @@
+"""Rows of tasks, the progress of indexing, and notes about projects that cannot be read."""
+
+import sys
+from typing import Any
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.ui.output import format_columns, print_note
+
+
+def format_task_rows(found: list[dict[str, Any]]) -> str:
+    """Return tasks as a table: reference, status, title."""
+    return format_columns([[one["ref"], one["status"] or "?", one_line(one["title"] or one.get("reason") or "", 80)]
+                    for one in found], indent="")  # fmt: skip
+
+
+def print_left_out(told: dict[str, Any]) -> None:
+    """Say which projects could not be read, so that nobody takes their tasks for gone."""
+    for one in told.get("unreadable", ()):
+        print_note(f"left out: {one['project']} cannot be read: {one_line(one['reason'], 200)}")
+
+
+def progress_reporter() -> Any:
+    """Return what shows how far it is, on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(at: int, total: int, name: str) -> None:
+        if total > 3:
+            end = "\n" if at == total else ""
+            click.echo(f"\rindexing {at} of {total}: {one_line(name, 40)}\x1b[K{end}", err=True, nl=False)
+
+    return show

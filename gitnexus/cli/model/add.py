@@ -1,0 +1,91 @@
+"""`git nexus model add`: set up a model, make one small call, and say which roles use it."""
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.base.errors import Invalid
+from gitnexus.cli.model.output import call_as_json, format_call, format_key_source
+from gitnexus.prompts.models import PROVIDERS, add_model, call_model, free_roles, use_model
+from gitnexus.prompts.settings import ROLES, ModelEndpoint, check_endpoint
+from gitnexus.state.settings import write_user_settings
+from gitnexus.ui.approval_prompt import ask_line, is_person_at_terminal
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import print_answer, print_note, with_nexus
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+
+@click.command("add", cls=NexusCommand)
+@click.argument("name", required=False, default="")
+@click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who serves it; other is any compatible server.")
+@click.option("--url", default="", metavar="URL", help="Where it is served, up to /v1; the provider's own if not said.")
+@click.option("--model", "model", default="", metavar="MODEL", help="The model, as that server calls it.")
+@click.option("--key-env", default="", metavar="VARIABLE", help="The key is in this variable of the environment.")
+@click.option("--key-command", default="", metavar="COMMAND", help="The key is what this command prints.")
+@click.option("--keyring", default="", metavar="ACCOUNT", help="The key is in the system's keyring, service git-nexus.")
+@click.option("--usd-in", type=click.FloatRange(0), metavar="USD", help="What a million tokens that it reads cost.")
+@click.option("--usd-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens that it writes cost.")
+@click.option(
+    "--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role uses it; all free ones if not said."
+)
+@click.option("--no-test", is_flag=True, help="Make no call.")
+@with_nexus
+def add_model_command(nexus: "Nexus", /, name: str, **asked: Any) -> None:
+    """Set up a model, and make one small call.
+
+    At a terminal what is missing is asked for. The model is kept in your own settings under NAME, its provider if not
+    said. A key is never written there, only where it is found. If the call fails, nothing is kept.
+    """
+    endpoint = _endpoint_from(asked)
+    name = name or endpoint.provider
+    called = None if asked["no_test"] else call_model(endpoint)
+    used: list[str] = []
+
+    def change(settings: dict[str, Any]) -> dict[str, Any]:
+        used[:] = asked["roles"] or free_roles(settings)
+        return use_model(add_model(settings, name, endpoint), name, used)
+
+    path = write_user_settings(change)
+    print_note(f"{name}: {endpoint.model} at {endpoint.url}, {format_key_source(endpoint)}, in {path}")
+    lines = [format_call(name, called)] if called is not None else []
+    lines.append(f"used by: {', '.join(used)}" if used else f"no role uses it yet: git nexus model use {name}")
+    payload = {"model": name, "roles": used, "call": call_as_json(called) if called is not None else None}
+    print_answer(payload, "\n".join(lines), nexus.described)
+
+
+def _endpoint_from(asked: dict[str, Any]) -> ModelEndpoint:
+    """Return the model that options and answers describe. Raises: Invalid."""
+    provider = asked["provider"] or _ask(f"Provider? [{'/'.join(PROVIDERS)}]", "ollama", "--provider")
+    if provider not in PROVIDERS:
+        raise Invalid(f"there is no provider {provider[:40]!r}", hint=f"there are: {', '.join(PROVIDERS)}")
+    known = PROVIDERS[provider]
+    url = asked["url"] or (known.url and not is_person_at_terminal() and known.url) or ""
+    url = url or _ask(f"Address? [{known.url}]", known.url, "--url")
+    model = asked["model"] or _ask(f"Model? [{known.example}]", "", "--model") or known.example
+    ways = [asked[name] for name in ("key_env", "key_command", "keyring") if asked[name]]
+    key_env = asked["key_env"] or ("" if ways else known.key_env)
+    if not ways and known.key_env and is_person_at_terminal():
+        key_env = _ask(f"Variable that holds the key? [{known.key_env}]", known.key_env, "--key-env")
+    endpoint = ModelEndpoint(
+        provider=provider, url=url, model=model, key_env=key_env, key_command=_words(asked["key_command"]),
+        keyring=asked["keyring"], usd_per_million_in=asked["usd_in"], usd_per_million_out=asked["usd_out"],
+    )  # fmt: skip
+    check_endpoint(endpoint, "the model")
+    return endpoint
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as exc:
+        raise Invalid(f"--key-command: {exc}") from exc
+
+
+def _ask(question: str, default: str, option: str) -> str:
+    """Return what a person types, or the default. Raises: Invalid without a terminal."""
+    if not is_person_at_terminal():
+        raise Invalid(f"say it with {option}", hint="as in git nexus model add --provider ollama --model qwen3:8b")
+    return ask_line(question) or default

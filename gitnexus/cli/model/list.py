@@ -1,0 +1,38 @@
+"""`git nexus model list`: list the models, and which roles use each."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.cli.model.output import format_key_source, roles_using
+from gitnexus.prompts.in_project import read_prompt_settings
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import format_columns, print_answer, with_nexus
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+
+@click.command("list", cls=NexusCommand)
+@with_nexus
+def list_models(nexus: "Nexus") -> None:
+    """List the models, and which roles use each."""
+    settings = read_prompt_settings(nexus.state)
+    rows = [
+        [name, one_line(one.model, 60), one_line(one.url, 80), format_key_source(one),
+         ", ".join(roles_using(settings, name)) or "no role"]
+        for name, one in settings.models.items()
+    ]  # fmt: skip
+    payload = [
+        {
+            "name": name,
+            "provider": one.provider,
+            "url": one.url,
+            "model": one.model,
+            "roles": roles_using(settings, name),
+        }
+        for name, one in settings.models.items()
+    ]
+    text = format_columns(rows, indent="") if rows else "No model is set up.\nNext: git nexus model add"
+    print_answer({"models": payload}, text, nexus.described)

@@ -1,0 +1,22 @@
+"""`git nexus plan reopen`: take the decision on question NUMBER back."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.cycle import call
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import answer_as_stored
+from gitnexus.ui.session import with_session
+
+if TYPE_CHECKING:
+    from gitnexus.projects.open_session import OpenSession
+
+
+@click.command("reopen", cls=NexusCommand)
+@click.argument("number", type=int)
+@with_session
+def reopen_question(session: "OpenSession", number: int) -> None:
+    """Reopen question NUMBER: remove its decision."""
+    found = call(session, "plan_update", {"action": "reopen", "issue_id": number})
+    answer_as_stored(found, f"Question {number} is open again.", session.described)

@@ -1,0 +1,18 @@
+"""Rules as JSON, and the mode in its colour."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from gitnexus.policy.rules import PolicyRule
+
+
+def rule_as_json(rule: "PolicyRule") -> dict[str, Any]:
+    """Return the fields of a rule that say something, as JSON."""
+    return {key: value for key, value in rule.plain().items() if value not in ("", [])}
+
+
+def format_mode(mode: str) -> str:
+    """Return the mode; bypass in red."""
+    return click.style(mode, fg="red", bold=True) if mode == "bypass" else mode

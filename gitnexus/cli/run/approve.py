@@ -1,0 +1,149 @@
+"""`git nexus approve`: say yes to actions of a run, all that wait if none is named, and carry them out."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.base.errors import ApprovalNeeded, BadUsage, Conflict
+from gitnexus.base.text import one_line
+from gitnexus.cli.run.decisions import checkpoint_decision, choose_actions, continue_run
+from gitnexus.cli.run.handover import hand_over_run, run_after_queue
+from gitnexus.events.fold import POLICY
+from gitnexus.policy.shown_cards import was_shown
+from gitnexus.runs.actions import approve as actions_approve
+from gitnexus.runs.actions.propose import find_action
+from gitnexus.runs.actions.relocate import repropose_command_here
+from gitnexus.runs.open_run import OpenRun, open_run
+from gitnexus.ui.approval_prompt import is_person_at_terminal
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import print_answer, print_note, with_nexus
+from gitnexus.ui.runs import format_run_summary, review_action, run_as_json
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+    from gitnexus.events.view import ActionView
+
+_SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
+
+
+@click.command("approve", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN", required=False)
+@click.argument("actions", metavar="[ACTION[@DIGEST]…]", nargs=-1)
+@click.option("--scope", type=_SCOPES, default="once", show_default=True, help="What the approval covers.")
+@click.option("--digest", default="", metavar="DIGEST", help="Fail if the action is not exactly this request.")
+@click.option("--unseen", is_flag=True, help="Also approve what you were not shown; log and token record that.")
+@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
+              help="Then queue it on a server, so that a worker continues it.")  # fmt: skip
+@with_nexus
+def approve_actions(
+    nexus: "Nexus", run_id: str | None, actions: tuple[str, ...], scope: Any, digest: str, unseen: bool,
+    server: str | None,
+) -> None:  # fmt: skip
+    """Approve actions of a run, or all that wait if none is named, and execute them.
+
+    What you were not shown yet, by review, diff or the chat, is shown first; where nobody can be asked it is refused.
+    ACTION@DIGEST approves exactly that request; log and token record it if you were not shown it.
+    """
+    server, (run, *named_actions) = run_after_queue(nexus, server, (*((run_id,) if run_id else ()), *actions))
+    opened_run, actions = open_run(nexus.state, run), tuple(named_actions)
+    named = _given_digests(actions, digest)
+    for name, of in named.items():
+        _refuse_other_digest(opened_run, name, of)
+    later = []
+    for name in choose_actions(opened_run, tuple(dict.fromkeys(action.partition("@")[0] for action in actions))):
+        if not _approve_action(opened_run, name, scope, named.get(name, ""), unseen=unseen):
+            later.append(name)
+    if later:
+        raise _unseen_error(opened_run, later)
+    if server is not None:
+        hand_over_run(nexus, opened_run, server)
+        return
+    continue_run(opened_run)
+    checkpoint_decision(opened_run)
+    view = opened_run.view()
+    print_answer(run_as_json(opened_run, view), lambda: format_run_summary(opened_run, view), nexus.described)
+
+
+def _given_digests(actions: tuple[str, ...], digest: str) -> dict[str, str]:
+    """Return the digests that were given with the actions, by `--digest` or as ACTION@DIGEST."""
+    if digest and (len(actions) != 1 or "@" in actions[0]):
+        raise BadUsage("--digest is for one action, and that has to be named")
+    pairs = [(actions[0], "@", digest)] if digest else [action.partition("@") for action in actions]
+    return {name: of for name, sign, of in pairs if sign}
+
+
+def _refuse_other_digest(run: "OpenRun", action: str, digest: str) -> None:
+    """Refuse a yes to anything but what was looked at."""
+    known = find_action(run, action).digest
+    if known != digest:
+        raise Conflict(f"{action} is {known}, and not what was looked at", hint=f"git nexus review {run.record.id}")
+
+
+def _approve_action(run: "OpenRun", action: str, scope: Any, digest: str, *, unseen: bool) -> bool:
+    """Approve an action that its digest names, that was shown, or that need not be; False if nobody has seen it."""
+    name = action if digest else repropose_command_here(run, action)
+    known = run.view().actions[name]
+    _refuse_denied(run, name)
+    agreed = known.by not in ("", POLICY)  # a person said yes to this before
+    seen = known.status == "executed" or agreed or was_shown(known.digest)
+    if not seen and not unseen and not digest:
+        if not is_person_at_terminal():
+            return False
+        review_action(run, name)
+        return True
+    status = actions_approve.approve_action(run, name, scope, shown=digest, unseen=not seen)
+    _refuse_denied(run, name)
+    print_note(f"{name}: {status}{'' if seen else ', unseen'}, {known.digest}")
+    return True
+
+
+def _refuse_denied(run: "OpenRun", action: str) -> None:
+    """Refuse a yes to what was denied, or given up for something else: it comes too late."""
+    known = run.view().actions
+    if known[action].status != "denied":
+        return
+    later = next((name for name, one in known.items() if one.replaces == action), "")
+    words = f"{later} stands in its place" if later else _describe_denial(known[action])
+    raise Conflict(f"{action} of {run.record.id} is denied and cannot be approved: {words}",
+                   hint=f"git nexus review {run.record.id} shows what waits")  # fmt: skip
+
+
+def _describe_denial(action: "ActionView") -> str:
+    """Return who said no, and why."""
+    return one_line(f"{action.by or 'the policy'} said no{f', {action.why}' if action.why else ''}", 200)
+
+
+def _unseen_error(opened_run: "OpenRun", names: list[str]) -> "ApprovalNeeded":
+    """Return the refusal of a yes to what nobody was shown, with the command that says yes to exactly that."""
+    run, known = opened_run.record.id, opened_run.view().actions
+    asked = {name: known[name] for name in names or known}
+    waiting = [name for name, one in asked.items() if one.status == "waiting" and not was_shown(one.digest)]
+    meant = " ".join(f"{name}@{known[name].digest}" for name in waiting or names)
+    by_digest = f"git nexus approve {run} {meant} approves exactly that, and records that you were not shown it"
+    for name in waiting or names:
+        if found := _why_not_shown_whole(opened_run, name):
+            reason, way = found
+            return ApprovalNeeded(f"{name} of {run} cannot be shown whole, so nothing approves it by its run alone: "
+                                  f"{reason}", hint=f"{way}; {by_digest}")  # fmt: skip
+    return ApprovalNeeded(
+        f"{', '.join(waiting or names)} of {run} was never shown to you, so nothing approves it by its run alone",
+        hint=f"git nexus review {run} shows it; {by_digest}",
+    )
+
+
+def _why_not_shown_whole(run: "OpenRun", action: str) -> tuple[str, str] | None:
+    """Return why no card shows all of an action, and how to see it all the same; None if one does."""
+    from gitnexus.runs.actions.card import action_card
+
+    card, _ = action_card(run, action)
+    if card.missing:
+        trees = dict(card.facts).get("tree", "").replace(" →", "")
+        look = f"git diff {trees} shows it" if trees else f"git nexus review {run.record.id} shows the rest"
+        return one_line("; ".join(card.missing), 400), look
+    if card.hidden_at:
+        places = one_line("; ".join(card.hidden_at), 300)
+        return (
+            f"{card.hidden}: {places}",
+            f"at a terminal, git nexus review {run.record.id} and u show it, which is recorded",
+        )
+    return None

@@ -1,0 +1,65 @@
+"""`git nexus clean`: what runs left behind is put away, and nothing is lost."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.base.text import one_line
+from gitnexus.runs.cleanup.clean_runs import CleanUp, clean_runs
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import count_of, print_answer, with_nexus
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+    from gitnexus.runs.cleanup.clean import Cleaned
+
+
+@click.command("clean", cls=NexusCommand)
+@click.argument("run", required=False)
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+@click.option("--force", is_flag=True, help="Also a run that still waits, if no process works in it.")
+@with_nexus
+def clean_up_runs(nexus: "Nexus", run: str | None, dry_run: bool, force: bool) -> None:
+    """Remove the worktrees and branches of runs that are finished.
+
+    Without RUN: all that are landed, merged otherwise, failed or cancelled. With RUN also one that is completed or
+    stopped, because who drove it was killed. What is nowhere else, uncommitted files
+    too, is held by refs/nexus/rescue/RUN first. The folder goes into the trash and is deleted a week later.
+    """
+    done = clean_runs(nexus.state, run, dry_run=dry_run, force=force)
+    print_answer(
+        {"dryRun": done.dry_run, "runs": [one.plain() for one in done.runs],
+         "deleted": [{"run": row.run, "place": row.place} for row in done.deleted]},
+        _format_clean_up(done),
+        nexus.described,
+    )  # fmt: skip
+
+
+def _format_clean_up(done: "CleanUp") -> str:
+    lines = [line for one in done.runs for line in _format_cleaned_run(one, done.dry_run)]
+    if done.deleted:
+        verb = "Would delete" if done.dry_run else "Deleted"
+        lines.append(f"{verb} {count_of(len(done.deleted), 'folder')} from the trash, a week old.")
+    return "\n".join(lines) if lines else "Nothing to clean."
+
+
+def _format_cleaned_run(one: "Cleaned", dry_run: bool) -> list[str]:
+    if one.skipped and not one.trash and not one.branch:
+        return [f"{one.run}  left as it is: {one_line(one.skipped)}"]
+    if not (one.trash or one.branch or one.rescue or one.archive or one.aside):
+        return []
+    said = [f"{one.run}  {'would be put away' if dry_run else 'put away'}"]
+    if one.rescue:
+        files = f", with {count_of(one.left, 'uncommitted file')}" if one.left else ""
+        said.append(f"  kept: {one.rescue}{files}; back with: git branch rescued-{one.run} {one.rescue}")
+    if one.unlanded:
+        said.append(f"  it has not landed; git nexus land {one.run} still brings it in")
+    what = "the rest" if one.rescue else "its work"
+    said += [f"  {what} is safe: {one_line(one.integrated)}"] if one.integrated else []
+    if one.trash:
+        for_good = "stays there" if one.odd else "for a week, with all that git ignores"
+        said.append(f"  folder: {one_line(one.trash)} ({for_good})")
+    said += [f"  only in that folder: {one_line(', '.join(one.odd[:5]))}"] if one.odd else []
+    said += [f"  left by killed attempts: {one_line(', '.join(one.aside[:3]))}"] if one.aside else []
+    said += [f"  log: {one.archive}"] if one.archive else []
+    return [*said, *([f"  {one_line(one.skipped)}"] if one.skipped else [])]

@@ -1,0 +1,48 @@
+"""`git nexus replay`: tell the story of a run from its log: who proposed what and why, what was approved, done."""
+
+import hashlib
+import itertools
+from typing import TYPE_CHECKING
+
+import click
+
+from gitnexus.events.timeline import format_timeline
+from gitnexus.runs.open_run import open_run
+from gitnexus.runs.story import log_lines, marked_lines, read_events, verify_run
+from gitnexus.runs.workflow.replay import replay_workflow
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import with_nexus
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+# Printed one by one, the lines of a long run would cost more than reading them.
+_AT_ONCE = 500
+
+
+@click.command("replay", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN")
+@click.option("--verify", is_flag=True, help="Check the chain, the tokens and the commits, and replay a workflow.")
+@with_nexus
+def replay_run(nexus: "Nexus", run_id: str, verify: bool) -> None:
+    """Show what happened in a run, from its log: what was proposed and why, approved, executed and stored."""
+    run = open_run(nexus.state, run_id)
+    as_json = current_invocation(click.get_current_context()).as_json
+    lines = log_lines(run) if as_json else format_timeline(read_events(run))
+    if run.came:
+        lines = marked_lines(run, lines, as_json=as_json)
+    while some := list(itertools.islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some))
+    if verify:
+        told = verify_run(run)
+        ends = f"hold, but {told.claimed} events are only claimed" if told.claimed else "all hold"
+        note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: {ends}"
+        click.echo(note, err=True)
+        for stretch in told.stretches:
+            click.echo(stretch.words, err=True)
+        again = replay_workflow(run)
+        if again is not None:
+            state = f"sha256:{hashlib.sha256(again.state).hexdigest()}"
+            click.echo(
+                f"walked once more by its log, {again.events} events of the engine: the same state {state}", err=True
+            )

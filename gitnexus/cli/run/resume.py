@@ -1,0 +1,61 @@
+"""`git nexus resume`: go on with a run at its first step that is not complete."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitnexus.cli.run.handover import hand_over_run, run_after_queue
+from gitnexus.cli.run.interruption import interruptible_run
+from gitnexus.cli.run.questions import ask_person
+from gitnexus.runs.drive import drive_run
+from gitnexus.runs.open_run import open_run
+from gitnexus.runs.workflow.retries import retry_given_up_steps
+from gitnexus.ui.agreeing import ask_for_agreement
+from gitnexus.ui.approval_prompt import is_person_at_terminal
+from gitnexus.ui.commands import NexusCommand
+from gitnexus.ui.output import print_answer, with_nexus
+from gitnexus.ui.runs import exit_with_run_status, format_run_summary, print_agent_message, review_action, run_as_json
+
+if TYPE_CHECKING:
+    from gitnexus.app import Nexus
+
+
+@click.command("resume", cls=NexusCommand)
+@click.argument("run_id", metavar="RUN", required=False)
+@click.option("--network", type=click.Choice(["none", "loopback", "full"]), help="What the agent may reach.")
+@click.option("--unattended", is_flag=True, help="Ask nothing: what needs an answer stays waiting.")
+@click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
+              help="Queue it on a server, so that a worker continues it.")  # fmt: skip
+@click.option("--labels", default="", metavar="A,B", help="With --queue: what the worker must have.")
+@click.option(
+    "--agree",
+    default="",
+    metavar="HASH",
+    help="Agree to what somebody else's run will do, and at which commit: the hash that is shown.",
+)
+@with_nexus
+def resume_run(
+    nexus: "Nexus", run_id: str | None, network: Any, unattended: bool, server: str | None, labels: str, agree: str
+) -> None:
+    """Continue a run at its first incomplete step.
+
+    Nothing is repeated: neither a completed step nor an executed action. A step that a model did not get right within
+    its retries is tried as often again. What somebody else
+    began shows its definition and the commit of its branch first and asks; off a terminal --agree says yes to exactly
+    that, and a branch that moved since asks again. It goes on under the policy, the mode, the providers and the keys
+    of this machine.
+    """
+    server, words = run_after_queue(nexus, server, (run_id,) if run_id else ())
+    run = open_run(nexus.state, words[0])
+    there = is_person_at_terminal() and not unattended
+    ask_for_agreement(run, agree, asks=there)
+    if server is not None:
+        hand_over_run(nexus, run, server, labels, network)
+        return
+    retry_given_up_steps(run)
+    with interruptible_run(run):
+        view = drive_run(
+            run, print_agent_message, review_action if there else None, network, ask_person if there else None
+        )
+    print_answer(run_as_json(run, view), lambda: format_run_summary(run, view), nexus.described)
+    exit_with_run_status(view)

@@ -1,0 +1,84 @@
+"""Returns the difference of two trees as diff text and line counts. No configured filter or diff driver is used."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitnexus.git.child import GitFailed
+from gitnexus.git.private import PrivateGit
+
+_DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
+_END = b"END\n"
+
+
+class LineCount(NamedTuple):
+    """How many lines of a file are added and removed; None for both if it is binary."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+def diff_text(git: PrivateGit, old: str, new: str, most: int, context: int = 3) -> tuple[bytes, bool]:
+    """Return the first `most` bytes of the diff, and whether there is more. Raises: GitFailed."""
+    return git.read_beginning(*_DIFF, "-p", f"-U{context}", old, new, most=most)
+
+
+def diff_size(git: PrivateGit, old: str, new: str, most: int, context: int = 3) -> tuple[int, bool]:
+    """Return the size of the diff in bytes, counted up to `most`, and whether there is more. Raises: GitFailed."""
+    return git.count(*_DIFF, "-p", f"-U{context}", old, new, most=most)
+
+
+class LineCounter:
+    """One git child that counts the changed lines of any number of pairs of trees; created by `line_counter`."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]") -> None:
+        self._child = child
+
+    def count(self, old: str, new: str) -> tuple[int, int]:
+        """Return how many lines are added and removed; those of binary files do not count. Raises: GitFailed."""
+        asking, answering = self._child.stdin, self._child.stdout
+        if asking is None or answering is None:
+            raise GitFailed("git was started without pipes")
+        with contextlib.suppress(BrokenPipeError):
+            # Git repeats a line that names no object, and flushes: so we know that the answer is whole.
+            asking.write(f"{old} {new}\n".encode() + _END)
+            asking.flush()
+        if answering.readline().split() != [old.encode(), new.encode()]:
+            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck tells what is missing")
+        added = removed = 0
+        while (line := answering.readline()) != _END:
+            if not line:
+                raise GitFailed(f"git ended while it compared {old} and {new}")
+            more, less, _ = line.split(b"\t", 2)
+            if more != b"-":
+                added, removed = added + int(more), removed + int(less)
+        return added, removed
+
+
+@contextlib.contextmanager
+def line_counter(git: PrivateGit) -> Iterator[LineCounter]:
+    """Start the git child, and end it afterwards."""
+    with git.started(*_DIFF, "--numstat", "--stdin") as child:
+        try:
+            yield LineCounter(child)
+        finally:
+            child.kill()
+
+
+def changed_line_counts(git: PrivateGit, old: str, new: str) -> list[LineCount]:
+    """Return the number of lines added and removed in each file. Raises: GitFailed."""
+    found = []
+    for row in git.must(*_DIFF, "--numstat", "-z", old, new).split(b"\0"):
+        if row:
+            added, removed, path = row.split(b"\t", 2)
+            is_binary = added == b"-"
+            found.append(
+                LineCount(
+                    path.decode("utf-8", "surrogateescape"),
+                    None if is_binary else int(added),
+                    None if is_binary else int(removed),
+                )
+            )
+    return found

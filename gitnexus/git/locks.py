@@ -1,0 +1,346 @@
+"""Inspects git's lock files (owner, age, whether the holder is alive) and removes stale ones of refs git nexus owns.
+
+Git takes a lock by creating a file and releases it by renaming or removing it. A killed process leaves the file behind,
+and every later git command fails. Locks on refs and worktrees that only git nexus writes, and those that a note of a
+killed process proves to be ours, are removed once no process that could hold them is alive; other locks are reported.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitnexus.base.randomness import random_hex
+from gitnexus.git.child import GitFailed, git_error_line, is_lock_held, run_git
+from gitnexus.git.objects import UNMOVED, RefLocked
+
+# Long for any honest holder of a ref; where the system does not tell who lives, longer still.
+_YOUNG, _YOUNG_UNSEEN = 2.0, 60.0
+_PATIENCE = 5.0
+_LONGEST_CHANGE = 60.0
+_OURS = re.compile(r"refs/(nexus|nexus-sync|heads/nexus|remotes/[^/]+/nexus)/")
+_RUN_LOCK = re.compile(r"worktrees/([^/]+)/(HEAD|index|ORIG_HEAD)\.lock")
+_PACKED = "packed-refs.lock"
+_NOTES = "ref-changes"
+_NAMED = re.compile(rb"'([^'\n]+\.lock)': File exists")
+_NO_FOLDER = re.compile(rb"unable to create directory for ([^'\n]+)")
+_TOP = ("HEAD.lock", "index.lock", "packed-refs.lock", "config.lock", "shallow.lock")
+# These change nothing, or are services that stay. `git nexus` itself is a child of `git`.
+_READERS = frozenset((b"nexus", b"log", b"diff", b"show", b"blame", b"cat-file", b"fsmonitor--daemon", b"status"))
+
+
+@dataclass(frozen=True, slots=True)
+class LockFile:
+    """A lock file: `name` below the git folder; `holder` describes a living process that may hold it.
+
+    `ours` is True if only git nexus writes what it guards.
+    """
+
+    path: Path
+    name: str
+    seconds: float
+    ours: bool
+    holder: str
+    seen: bool
+
+    @property
+    def is_left(self) -> bool:
+        """True if no living process holds it."""
+        return not self.holder and self.seconds > (_YOUNG if self.seen else _YOUNG_UNSEEN)
+
+
+def find_locks(common_dir: Path) -> list[LockFile]:
+    """Return every lock file of a repository's refs, index and worktrees."""
+    found = [common_dir / name for name in _TOP]
+    found += sorted((common_dir / "refs").rglob("*.lock"))
+    found += sorted((common_dir / "worktrees").glob("*/*.lock"))
+    return [lock for path in found if (lock := look_at_lock(common_dir, path)) is not None]
+
+
+def look_at_lock(common_dir: Path, path: Path) -> LockFile | None:
+    """Return what is known of a lock file, or None if it does not exist (any more)."""
+    try:
+        seconds = time.time() - path.lstat().st_mtime
+        name = path.resolve().relative_to(common_dir.resolve()).as_posix()
+    except (OSError, ValueError):
+        return None
+    seen = Path("/proc/self/cmdline").exists()
+    holder = next(_holders(common_dir, path), "") if seen else ""
+    ours = _is_ours(common_dir, name) or (name == _PACKED and _is_left_by_ours(common_dir, time.time() - seconds))
+    return LockFile(path, name, seconds, ours, holder, seen)
+
+
+def put_lock_aside(common_dir: Path, lock: LockFile) -> Path:
+    """Move a lock file into the trash and return its new path. Raises: OSError."""
+    aside = common_dir / "nexus" / "trash" / f"{lock.name.replace('/', '-')}-{random_hex(8)}"
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    return lock.path.rename(aside)
+
+
+def break_left_lock(common_dir: Path, path: Path, young: float = _YOUNG) -> bool:
+    """Move a lock of ours aside if it is not `young` and nobody holds it; return True if it is gone now."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.lstat().st_mtime <= young:
+            return False
+    lock = look_at_lock(common_dir, path)
+    if lock is None:
+        return not os.path.lexists(path)
+    if not (lock.ours and lock.is_left):
+        return False
+    with contextlib.suppress(FileNotFoundError):
+        put_lock_aside(common_dir, lock)
+    if lock.name == _PACKED:
+        for _, note in _notes_of_dead(common_dir):
+            note.unlink(missing_ok=True)
+    return True
+
+
+def break_worktree_locks(common_dir: Path, worktree: str) -> None:
+    """Break the locks that a killed process left on index and HEAD of a run's worktree."""
+    for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
+        path = common_dir / "worktrees" / worktree / name
+        if os.path.lexists(path):
+            with contextlib.suppress(OSError):
+                break_left_lock(common_dir, path)
+
+
+def break_named_locks(common_dir: Path, stderr: bytes) -> bool:
+    """Break all locks that git's error output names; return True if there were any and all are gone now."""
+    named = [Path(os.fsdecode(raw)) for raw in _NAMED.findall(stderr)]
+    return bool(named) and all(outwait_left_lock(common_dir, path) for path in named)
+
+
+def outwait_left_lock(common_dir: Path, path: Path) -> bool:
+    """Break a lock of ours that nobody holds as soon as it is not young any more; return True if it is gone now."""
+    deadline = time.monotonic() + _PATIENCE
+    while not break_left_lock(common_dir, path):
+        lock = look_at_lock(common_dir, path)
+        if lock is None:
+            return not os.path.lexists(path)
+        if lock.holder or not (lock.ours and lock.seen) or time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def break_server_locks(stderr: bytes) -> str:
+    """Break the locks that a push met on a server on this machine; return a description of what still blocks."""
+    words = []
+    for raw in _NAMED.findall(stderr):
+        path = Path(os.fsdecode(raw))
+        above = next((one for one in path.parents if (one / "HEAD").is_file() and (one / "objects").is_dir()), None)
+        # Its disk may be shared with machines whose processes are not seen here.
+        if above is None or not break_left_lock(above, path, _YOUNG_UNSEEN):
+            words.append(f"{path} is there on the server; if no push is under way, somebody there has to remove it")
+    return "; ".join(words)
+
+
+def clear_lock(common_dir: Path, path: Path, since: float | None = None) -> None:
+    """Wait a moment until a lock file is gone. One newer than `since` that nobody holds is moved aside.
+
+    Raises: RefLocked, which names the lock and what to do.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while os.path.lexists(path):
+        with contextlib.suppress(OSError):
+            made = path.lstat().st_mtime
+            lock = look_at_lock(common_dir, path) if since is not None and made >= since - _YOUNG else None
+            if lock is not None and lock.is_left:
+                put_lock_aside(common_dir, lock)
+                return
+        if time.monotonic() > deadline:
+            lock = look_at_lock(common_dir, path)
+            if lock is not None:
+                raise locked_error(lock)
+        time.sleep(0.05)
+
+
+class RefChangeNote:
+    """A note that refs change now; `note_end` says how the git that did it ended."""
+
+    def __init__(self) -> None:
+        self.is_kept = False
+
+    def note_end(self, done: "subprocess.CompletedProcess[bytes]") -> None:
+        """Keep the note if git was killed: its locks are left while the process that started it lives on."""
+        self.is_kept = done.returncode < 0 or b"died of signal" in done.stderr
+
+
+@contextlib.contextmanager
+def noted_ref_change(common_dir: Path) -> Iterator[RefChangeNote]:
+    """Hold a note while refs change: by it, the locks that a kill leaves are known as ours and looked for."""
+    file, note = common_dir / "nexus" / _NOTES / random_hex(8), RefChangeNote()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:  # the change itself tells why nothing can be written here
+        yield note
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield note
+    finally:
+        if not note.is_kept:
+            file.unlink(missing_ok=True)
+        os.close(fd)
+
+
+def break_locks_of_killed(common_dir: Path) -> None:
+    """Break the locks that a killed change of refs of ours left, those on refs that are never written again, too."""
+    notes = list(_notes_of_dead(common_dir))
+    for lock in find_locks(common_dir) if notes else []:
+        made = time.time() - lock.seconds
+        if lock.ours and any(since - _YOUNG <= made <= since + _LONGEST_CHANGE for since, _ in notes):
+            with contextlib.suppress(OSError):
+                outwait_left_lock(common_dir, lock.path)
+    for _, note in notes:
+        with contextlib.suppress(OSError):
+            note.unlink(missing_ok=True)
+
+
+def _is_left_by_ours(common_dir: Path, made: float) -> bool:
+    """True if a process that changed refs was killed shortly before, or while, a lock was made."""
+    return any(since - _YOUNG <= made <= since + _LONGEST_CHANGE for since, _ in _notes_of_dead(common_dir))
+
+
+def _notes_of_dead(common_dir: Path) -> Iterator[tuple[float, Path]]:
+    """Yield the notes of changes whose process is gone, with their times."""
+    for file in (common_dir / "nexus" / _NOTES).glob("*"):
+        with contextlib.suppress(OSError):
+            fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield os.fstat(fd).st_mtime, file
+            finally:
+                os.close(fd)
+
+
+def delete_refs(git_dir: Path, refs: Mapping[str, str]) -> None:
+    """Delete refs that are at the given commits; one that moved meanwhile keeps all of them. Raises: RefLocked, …."""
+    orders = "".join(f"delete {ref} {oid}\n" for ref, oid in refs.items())
+    if not orders:
+        return
+    done = run_on_refs("update-ref", "--no-deref", "--stdin", git_dir=git_dir, stdin=orders.encode())
+    if done.returncode != 0 and b"but expected" not in done.stderr:
+        raise _ref_error(git_dir, "update-ref", done.stderr)
+
+
+def run_on_refs(*argv: str, git_dir: Path, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """Run a git command that changes refs; break locks of ours that a dead process left, and run it again.
+
+    Waits a moment for a lock that is only just there.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        with noted_ref_change(git_dir) as note:
+            done = run_git(*argv, git_dir=git_dir, stdin=stdin)
+            note.note_end(done)
+        if done.returncode == 0 or not is_lock_held(done.stderr) or time.monotonic() > deadline:
+            return done
+        if not break_named_locks(git_dir, done.stderr):
+            time.sleep(0.1)
+
+
+def change_refs(*argv: str, git_dir: Path, stdin: bytes = b"") -> None:
+    """Call `run_on_refs`. Raises: RefLocked, which names the lock and what to do, and GitFailed."""
+    done = run_on_refs(*argv, git_dir=git_dir, stdin=stdin)
+    if done.returncode != 0:
+        raise _ref_error(git_dir, argv[0], done.stderr)
+
+
+def _ref_error(git_dir: Path, word: str, stderr: bytes) -> GitFailed | RefLocked:
+    """Return the error for a failed change of refs; it names the lock that is in the way, if one is."""
+    locks = [look_at_lock(git_dir, Path(os.fsdecode(raw))) for raw in _NAMED.findall(stderr)]
+    for lock in locks:
+        if lock is not None:
+            return locked_error(lock)
+    return GitFailed(f"git {word} failed: {git_error_line(stderr)}{_why_no_folder(stderr)}", hint=UNMOVED)
+
+
+def _why_no_folder(stderr: bytes) -> str:
+    """Return the system's reason where git says only that it could not make the folder of a ref."""
+    for raw in _NO_FOLDER.findall(stderr):
+        try:
+            os.makedirs(os.path.dirname(raw), exist_ok=True)  # noqa: PTH103, PTH120 - bytes
+        except OSError as exc:
+            return f": {exc.strerror}"
+    return ""
+
+
+def lock_hint(common_dir: Path, stderr: bytes) -> str:
+    """Return the hint for the lock that git's error output names; for a young lock, that it will go away."""
+    for raw in _NAMED.findall(stderr):
+        path = Path(os.fsdecode(raw))
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _YOUNG and (lock := look_at_lock(common_dir, path)) is not None:
+                return f"{lock.name} is there since {int(lock.seconds)} s{_by(lock)}: {what_to_do(lock)}"
+    return "run the command again"
+
+
+def what_to_do(lock: LockFile) -> str:
+    """Return the hint for a lock."""
+    if lock.holder:
+        return "let that process end, then run the command again"
+    return f"if no git runs here, it was left by a killed one: rm '{lock.path}'"
+
+
+def locked_error(lock: LockFile) -> RefLocked:
+    """Return the error that names a lock and what to do."""
+    return RefLocked(f"{lock.name} is there since {int(lock.seconds)} s{_by(lock)}", hint=what_to_do(lock))
+
+
+def _by(lock: LockFile) -> str:
+    return f", perhaps of {lock.holder}" if lock.holder else ""
+
+
+def _is_ours(common_dir: Path, name: str) -> bool:
+    worktree = _RUN_LOCK.fullmatch(name)
+    if worktree is not None:
+        return (common_dir / "worktrees" / worktree[1] / "nexus" / "run").exists()
+    return _OURS.match(name) is not None
+
+
+def _holders(common_dir: Path, lock: Path) -> Iterator[str]:
+    """Yield the living processes that may hold a lock: those that have it open, and gits at work in this repository."""
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            name = (process / "comm").read_text(errors="replace").strip()
+            writes = name.startswith("git") and name != "git-nexus" and _READERS.isdisjoint(words)
+            if (writes and _is_near(process, words, common_dir)) or _has_open(process, lock):
+                yield f"{name} ({process.name})"
+
+
+def _is_near(process: Path, words: list[bytes], common_dir: Path) -> bool:
+    """Return True if a git process may work in this repository; one with an unknown folder may."""
+    top = common_dir.resolve()
+    given = [word.partition(b"=")[2] for word in words if word.startswith(b"--git-dir=")]
+    if given:
+        return Path(os.fsdecode(given[0])).resolve().is_relative_to(top)
+    try:
+        place = (process / "cwd").readlink()
+    except PermissionError:
+        return True
+    places = [top.parent if top.name == ".git" else top]
+    for link in (top / "worktrees").glob("*/gitdir"):
+        places.append(Path(link.read_text(errors="surrogateescape").strip()).parent)
+    return b"-C" in words or any(place.is_relative_to(one) for one in places)
+
+
+def _has_open(process: Path, lock: Path) -> bool:
+    try:
+        numbers = os.listdir(process / "fd")
+    except OSError:
+        return False
+    for number in numbers:
+        with contextlib.suppress(OSError):
+            if (process / "fd" / number).readlink() == lock:
+                return True
+    return False

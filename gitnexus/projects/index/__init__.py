@@ -1,0 +1,1 @@
+"""The index of tasks in all projects: word lists and postings, refreshed when a project changed."""

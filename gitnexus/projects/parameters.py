@@ -1,0 +1,43 @@
+"""The parameters of each tool about projects and the graph of their tasks."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from gitnexus.backlog.model import Status
+from gitnexus.base.parameters import Fraction, Number, Parameters
+from gitnexus.projects.search_json import Method
+
+Ref = Annotated[str, Field(description="T12, or my-api:T12 for a task of another project.")]
+Scope = Annotated[
+    str, Field(description="all projects that may be read, current, or the name of one; all if not said.")
+]
+Limit = Annotated[Number, Field(description="How many at most, up to 1000; 20 if not said.")]
+
+
+class ProjectShowParameters(Parameters):
+    name: str = Field(description="Its name, an alias, 4 to 12 digits of its hash, or . for this one.")
+
+
+class TaskDepsParameters(Parameters):
+    ref: Ref
+
+
+class TaskDiscoverParameters(Parameters):
+    ref: Ref
+    method: Method | None = Field(None, description="What tasks are compared by; auto if not said.")
+    scope: Scope | None = None
+    threshold: Fraction | None = Field(
+        None, description="The least score, from 0 to 1; 0.6 if not said, 0 for hierarchy."
+    )
+    limit: Limit | None = None
+    context: bool | None = Field(None, description="Let the words of parents count too, half a level.")
+
+
+class TaskSearchParameters(Parameters):
+    query: str | None = Field(None, description="Words; none are needed where an id, a status or a label is said.")
+    scope: Scope | None = None
+    id: str | None = Field(None, description="This id: T12, *:T12, my-api:T12; * within it stands for anything.")
+    status: Status | None = Field(None, description="Only these.")
+    label: str | None = Field(None, description="Only those that have it.")
+    limit: Limit | None = None

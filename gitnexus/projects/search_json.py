@@ -1,0 +1,91 @@
+"""Answers task searches as JSON for commands and tools: related tasks, and tasks that contain words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from gitnexus.base.errors import BadUsage
+from gitnexus.projects.discovery import RelatedQuery, find_related_tasks, rank_answers
+from gitnexus.projects.finding import TaskFilter, find_tasks, search_result
+from gitnexus.projects.graph_refresh import Progress, with_network
+from gitnexus.projects.network import TaskNetwork
+from gitnexus.projects.operations import Operation
+from gitnexus.projects.resolve import LocatedTask
+from gitnexus.projects.standpoint import Standpoint
+
+Method = Literal["auto", "labels", "description", "files", "hierarchy"]
+METHODS = get_args(Method)
+LEAST = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class RelationQuery:
+    """What counts as related; without a threshold, 0.6, and whatever there is for hierarchy."""
+
+    method: str = "auto"
+    scope: str = "all"
+    threshold: float | None = None
+    limit: int = 20
+    context: bool = False
+
+    @property
+    def least(self) -> float:
+        """The least score."""
+        return self.threshold if self.threshold is not None else 0.0 if self.method == "hierarchy" else LEAST
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is searched for; `id` may name a project and hold *."""
+
+    words: str = ""
+    scope: str = "all"
+    id: str = ""
+    statuses: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    limit: int = 20
+
+
+def discover_tasks(
+    standpoint: Standpoint, located: LocatedTask, relation: RelationQuery, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Return the tasks that are related to one. Raises: NotFound, ProjectNotFound, PermissionDenied."""
+    within = _scope_filter(standpoint, relation.scope)
+
+    def look(network: TaskNetwork) -> list[dict[str, Any]]:
+        answer = find_related_tasks(
+            network.index, network.row(located), RelatedQuery(relation.method, relation.least, relation.context)
+        )
+        return rank_answers(answer, network.names, lambda one: network.may_read(one) and within(one), relation.limit)
+
+    results = with_network(standpoint, look, progress)
+    return {"taskId": located.task_id, "ref": located.ref, "project": located.project.name, "method": relation.method,
+            "results": results}  # fmt: skip
+
+
+def search_tasks(standpoint: Standpoint, sought: SearchQuery, progress: Progress | None = None) -> dict[str, Any]:
+    """Return the tasks that hold every word, the best first. Raises: BadUsage, ProjectNotFound, PermissionDenied."""
+    words = sought.words.strip()
+    if not (words or sought.id or sought.statuses or sought.labels):
+        raise BadUsage("say what to search for", hint="words, or an id, a status or a label")
+    name, _, wanted = sought.id.rpartition(":")
+    within = _scope_filter(standpoint, sought.scope if name in ("", "*") else "current" if name == "." else name)
+
+    def look(network: TaskNetwork) -> dict[str, Any]:
+        names = {one: name for one, name in network.names.items() if network.may_read(one) and within(one)}
+        asked = TaskFilter(names, sought.statuses, frozenset(sought.labels), wanted)
+        rows, total = find_tasks(network.index, words, asked, sought.limit)
+        told = {"results": [search_result(score, row, names) for score, row in rows], "total": total}
+        left_out = [one for one in network.left_out() if one["project"] in names.values()]
+        return {**told, **({"unreadable": left_out} if left_out else {})}
+
+    return with_network(standpoint, look, progress)
+
+
+def _scope_filter(standpoint: Standpoint, scope: str) -> Callable[[str], bool]:
+    """Return which projects a scope means. Raises: ProjectNotFound, PermissionDenied, NotFound."""
+    if scope == "all":
+        return lambda project: True
+    wanted = standpoint.find("." if scope == "current" else scope)
+    standpoint.require_permission(Operation.SEARCH, wanted)
+    return lambda project: project == wanted.hash

@@ -1,0 +1,112 @@
+"""Changes the models in the user's own settings: add, remove, use; and makes one small call. Keys are never stored."""
+
+import copy
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.prompts.settings import ROLES, SECTION, ModelEndpoint, PromptSettings, check_endpoint
+from gitnexus.prompts.wire import ModelConnection
+
+NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
+MODEL = "model"
+_QUESTION = "Answer with the one word: ready"
+
+
+class Provider(NamedTuple):
+    """Where a provider serves its models, and the variable that its key usually stands in."""
+
+    url: str
+    key_env: str = ""
+    example: str = ""
+
+
+# All of these speak chat completions; what each address is, is in the documents of its owner.
+PROVIDERS: dict[str, Provider] = {
+    "ollama": Provider("http://127.0.0.1:11434/v1", "", "qwen3:8b"),
+    "llama.cpp": Provider("http://127.0.0.1:8080/v1", "", "default"),
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5-mini"),
+    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
+    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "gemini-2.5-flash"),
+    "other": Provider(""),
+}
+
+
+class CallResult(NamedTuple):
+    """What one small call gave: the text, its tokens and its cost in USD, None where nobody knows."""
+
+    said: str
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+
+
+def add_model(settings: dict[str, Any], name: str, endpoint: ModelEndpoint) -> dict[str, Any]:
+    """Return the user's settings with one more model. Raises: Invalid."""
+    if not NAME.fullmatch(name):
+        raise Invalid(
+            f"{name[:40]!r} cannot be the name of a model", hint="a letter, then a-z, 0-9, . _ and -; at most 40"
+        )
+    check_endpoint(endpoint, f"the model {name}")
+    found = copy.deepcopy(settings)
+    kept = ModelEndpoint().plain()
+    plain = {key: value for key, value in endpoint.plain().items() if kept.get(key) != value}
+    found.setdefault(SECTION, {}).setdefault("models", {})[name] = plain
+    return found
+
+
+def remove_model(settings: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the user's settings without a model, and the roles that used it. Raises: NotFound."""
+    _require_model(settings, name)
+    found = copy.deepcopy(settings)
+    del found[SECTION]["models"][name]
+    used = found[SECTION].get("use", {})
+    roles = [role for role, model in used.items() if model == name]
+    for role in roles:
+        del used[role]
+        found.get("workflow", {}).get("specialists", {}).pop(role, None)
+    return found, roles
+
+
+def use_model(settings: dict[str, Any], name: str, roles: Sequence[str]) -> dict[str, Any]:
+    """Return the user's settings in which some roles ask a model. Raises: NotFound."""
+    _require_model(settings, name)
+    found = copy.deepcopy(settings)
+    for role in roles:
+        found[SECTION].setdefault("use", {})[role] = name
+        found.setdefault("workflow", {}).setdefault("specialists", {})[role] = MODEL
+    return found
+
+
+def free_roles(settings: dict[str, Any]) -> list[str]:
+    """Return the roles that nothing is set for: rules do their work."""
+    given = settings.get("workflow", {}).get("specialists", {})
+    return [role for role in ROLES if given.get(role, "embedded") in ("", "embedded")]
+
+
+def find_model(settings: PromptSettings, name: str) -> ModelEndpoint:
+    """Return a model by its name. Raises: NotFound."""
+    if name not in settings.models:
+        there = ", ".join(settings.models) or "none"
+        raise NotFound(f"there is no model {name[:40]!r}", hint=f"there is: {there}; git nexus model add sets one up")
+    return settings.models[name]
+
+
+def call_model(endpoint: ModelEndpoint) -> CallResult:
+    """Ask a model for one word. Raises: Failed, with the reason."""
+    connection = ModelConnection(endpoint)
+    connection.ask([{"role": "user", "content": _QUESTION}])
+    cost = None
+    if connection.tokens_in is not None:
+        cost = endpoint.cost(connection.tokens_in, connection.tokens_out or 0)
+    return CallResult(connection.said, connection.tokens_in, connection.tokens_out, cost)
+
+
+def _require_model(settings: dict[str, Any], name: str) -> None:
+    models = settings.get(SECTION, {}).get("models", {})
+    if name not in models:
+        there = ", ".join(models) or "none"
+        raise NotFound(
+            f"your settings have no model {name[:40]!r}", hint=f"there is: {there}; git nexus model add sets one up"
+        )

@@ -1,0 +1,1 @@
+"""Actions of a run: proposed, approved or denied, executed and committed."""

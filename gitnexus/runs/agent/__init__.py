@@ -1,0 +1,1 @@
+"""Runs an agent's process in a run: starts it, limits its spending, and answers its requests."""

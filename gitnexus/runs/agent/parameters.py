@@ -1,0 +1,66 @@
+"""The parameters of the tools that only the agent of a run has."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from gitnexus.base.parameters import Number, Parameters
+from gitnexus.gateway.parameters import RepoReadFileParameters
+from gitnexus.policy.model import Network
+from gitnexus.runs.agent.tools import MOST_PATIENCE
+
+Summary = Annotated[str, Field(description="What it is for, in a line. Shown to the approver, and not trusted.")]
+Patience = Annotated[
+    Number,
+    Field(
+        description="How many seconds to wait for a person if one has to answer, at most "
+        f"{MOST_PATIENCE}; none if not said."
+    ),
+]
+
+
+class ProposePatchParameters(Parameters):
+    patch: str = Field(description="The diff, as git writes it.")
+    summary: Summary | None = None
+    replaces: str | None = Field(
+        None, description="A patch of yours that waits, such as a2: it is given up for this one."
+    )
+    wait: Patience | None = None
+
+
+class ProposeCommandParameters(Parameters):
+    argv: list[str] = Field(description="The program and its arguments, each as it is.")
+    cwd: str | None = Field(None, description="The folder to run in, from the top of the worktree.")
+    env: dict[str, str] | None = Field(None, description="Variables to set, by names that are allowed.")
+    stdin: str | None = Field(None, description="What it reads.")
+    seconds: Number | None = Field(None, description="When to end it; the policy's own limit holds if it is lower.")
+    network: Network | None = Field(None, description="What it may reach; none if not said.")
+    summary: Summary | None = None
+    wait: Patience | None = None
+
+
+class HandoffParameters(Parameters):
+    to: str = Field(description="An agent by its name, such as claude, or a role that your own program takes on.")
+    message: str = Field(description="What it has to do and to know: its prompt.")
+    summary: Summary | None = None
+    wait: Patience | None = None
+
+
+class RunAskParameters(Parameters):
+    question: str = Field(description="The question, in full.")
+    wait: Patience | None = None
+
+
+class RunReadParameters(RepoReadFileParameters):
+    path: str | None = Field(  # type: ignore[assignment]
+        None, description="The file or the folder, from the top of the repository."
+    )
+
+
+class RunStatusParameters(Parameters):
+    id: str | None = Field(None, description="One action or question, such as a2 or q1; all if not said.")
+
+
+class RunWaitParameters(Parameters):
+    id: str = Field(description="The action or the question, such as a2 or q1.")
+    wait: Patience | None = None

@@ -1,0 +1,1 @@
+"""Cleans up finished runs without losing work."""

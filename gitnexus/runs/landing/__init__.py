@@ -1,0 +1,1 @@
+"""Lands a run's commits on a branch, verifies commits, and creates pull requests."""

@@ -1,0 +1,1 @@
+"""Carries out a workflow in a run."""

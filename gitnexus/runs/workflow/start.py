@@ -1,0 +1,106 @@
+"""Starts a run of a workflow, and reads its progress and pending questions.
+
+Surfaces use `route_prompt`, `start_workflow`, `drive_run`, `events_after` and `pending_answers`, and answer, approve
+and deny as for every run.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gitnexus.base.errors import DeniedByPolicy
+from gitnexus.base.text import one_line
+from gitnexus.events.model import Event
+from gitnexus.policy.in_force import read_policy_in_force
+from gitnexus.policy.model import Mode
+from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.preflight import require_startable_agents
+from gitnexus.runs.start import RunRequest, start_run
+from gitnexus.runs.workflow.backends import refuse_missing_model
+from gitnexus.runs.workflow.routing import workflow_settings
+from gitnexus.state import State
+from gitnexus.workflow.definition import (
+    MODEL,
+    WorkflowDefinition,
+    WorkflowNode,
+    check_workflow,
+    make_node,
+    run_from_workflow,
+)
+from gitnexus.workflow.progress import WorkflowProgress
+
+
+class PendingAnswer(NamedTuple):
+    """What a workflow waits for: the name of a question or action, its node, and the text."""
+
+    name: str
+    kind: str
+    node: str
+    text: str
+
+
+def start_workflow(
+    state: State, definition: WorkflowDefinition, title: str = "", *, base: str = "HEAD", mode: Mode | None = None,
+    task: str = "",
+) -> OpenRun:  # fmt: skip
+    """Start a run of a workflow; `drive_run` continues it. Raises: NexusError, before anything is created."""
+    definition = check_workflow(_with_backends(state, definition), "the workflow")
+    _refuse_editing_agents(state, definition)
+    require_startable_agents(state, run_from_workflow(definition))
+    refuse_missing_model(state, [one.type for one in definition.nodes if one.adapter == MODEL])
+    return start_run(state, workflow_request(definition, title, base=base, mode=mode, task=task))
+
+
+def workflow_request(
+    definition: WorkflowDefinition, title: str = "", *, base: str = "HEAD", mode: Mode | None = None, task: str = ""
+) -> RunRequest:
+    """Return the run request for a workflow."""
+    # Of a prompt with a patch, use the first line.
+    first = next((line for line in definition.prompt.split("\n") if line.strip()), definition.name)
+    return RunRequest(definition, one_line(title or first.strip(), 200), base, mode, task)
+
+
+def events_after(run: OpenRun, after: int = 0) -> Iterator[Event]:
+    """Yield the events of a run after a sequence number. Raises: NotFound, VerificationFailed."""
+    return (event for event in run.events() if event.seq > after)
+
+
+def pending_answers(run: OpenRun) -> list[PendingAnswer]:
+    """Return what a workflow waits for a person to answer, in log order. Raises: NexusError."""
+    progress, view = progress_from_events(run.events()), run.view()
+    found = [
+        PendingAnswer(name, "question", progress.questions.get(name, ""), text) for name, text in view.questions.items()
+    ]
+    for name, one in view.actions.items():
+        if one.status in ("waiting", "unknown", "proposed"):
+            found.append(PendingAnswer(name, one.kind, one.node, one.summary))
+    return found
+
+
+def progress_from_events(events: Iterable[Event]) -> WorkflowProgress:
+    """Return a workflow's progress from its events."""
+    progress = WorkflowProgress()
+    progress.fold(events)
+    return progress
+
+
+def _with_backends(state: State, definition: WorkflowDefinition) -> WorkflowDefinition:
+    """Return the workflow with configured backends for nodes that name none. Raises: Invalid."""
+    backed = workflow_settings(state).specialist_adapters()
+
+    def named(one: WorkflowNode) -> WorkflowNode:
+        agent = "" if one.adapter or one.type == "command" else backed.get(one.specialist, "")
+        return one.changed(adapter=agent, way=make_node(one.id, one.type, adapter=agent).way) if agent else one
+
+    return definition.changed(nodes=tuple(map(named, definition.nodes)))
+
+
+def _refuse_editing_agents(state: State, definition: WorkflowDefinition) -> None:
+    """Raise an error for editing agents if the policy only allows proposals. Raises: DeniedByPolicy."""
+    if read_policy_in_force(state).compiled.way != "proposer":
+        return
+    for one in run_from_workflow(definition).nodes:
+        if one.adapter in ("command", "aider") and one.way == "contained":
+            raise DeniedByPolicy(
+                f"the policy has agents work as proposer, and {one.id} ({one.adapter}) cannot",
+                hint="give the node to another agent, or to embedded",
+            )

@@ -1,0 +1,1 @@
+"""Exchanges state, run logs and branches with other clones through a git remote or a bundle."""

@@ -1,0 +1,32 @@
+"""What a sync did, as JSON and in words."""
+
+from typing import TYPE_CHECKING
+
+from gitnexus.base.text import one_line
+
+if TYPE_CHECKING:
+    from gitnexus.sync.sync import SyncResult
+
+
+def sync_result_as_json(done: "SyncResult", dry_run: bool) -> dict[str, object]:
+    """Return what a sync did, as JSON."""
+    return {
+        "remote": done.remote, "pulled": done.pulled, "pushed": done.pushed, "notes": done.said, "held": done.held,
+        "conflicts": done.beside, "commit": done.commit, "joined": done.joined, "dryRun": dry_run,
+    }  # fmt: skip
+
+
+def format_sync_result(done: "SyncResult", dry_run: bool) -> str:
+    """Return what a sync did, in words."""
+    would = "Would take" if dry_run else "Took"
+    lines = []
+    if done.pulled:
+        lines.append(f"{would} from {done.remote}: {', '.join(done.pulled)}")
+    if done.pushed:
+        give = "Would give" if dry_run else "Gave"
+        lines.append(f"{give} to {done.remote}: {', '.join(done.pushed)}")
+    if not lines:
+        lines.append(f"Nothing new between here and {done.remote}.")
+    lines += [f"  {one_line(text, 300)}" for text in done.said]
+    lines += [f"  not taken: {one_line(path, 80)}: {one_line(why, 200)}" for path, why in done.held.items()]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""The queue of runs on a git remote, and the workers that execute them."""

@@ -1,0 +1,85 @@
+"""Defines what the engine needs from its surroundings: an event log, artifacts, specialists, and a gate for actions."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from gitnexus.events.artifacts import ArtifactRef
+from gitnexus.events.log import EventDraft
+from gitnexus.events.model import Event
+from gitnexus.prompts.model import Action, Blocked
+from gitnexus.workflow.budget import CountedPlan
+from gitnexus.workflow.definition import WorkflowNode
+from gitnexus.workflow.packing import BatchLimits, PackedPlan
+from gitnexus.workflow.specialist import WorkOrder, WorkResult
+
+
+class PlanReplacement(NamedTuple):
+    """A plan that replaces another one."""
+
+    old: str
+    new: str
+    plan: bytes
+
+
+class NodeAction(NamedTuple):
+    """One action of a node that needs an approval: an executor's action, a plan change, or a handoff.
+
+    A handoff has a `receiver` and a `message`; `tree` is what an agent left in the worktree.
+    """
+
+    kind: str
+    summary: str
+    action: Action | None = None
+    change: PlanReplacement | None = None
+    blocked: Blocked | None = None
+    receiver: str = ""
+    message: str = ""
+
+
+class Stage(Protocol):
+    """One run as its engine sees it. Only `call` is used from several threads."""
+
+    def events(self, after: int) -> Iterable[Event]:
+        """Return the events after a sequence number."""
+
+    def write(self, drafts: Sequence[EventDraft]) -> list[Event]:
+        """Append events; they are durable when this returns."""
+
+    def keep(self, name: str, data: bytes) -> ArtifactRef:
+        """Store an artifact."""
+
+    def read(self, digest: str) -> bytes:
+        """Return an artifact."""
+
+    def handoff_of(self, action: str) -> tuple[str, str]:
+        """Return the receiver and the message of a handoff."""
+
+    def call(self, order: WorkOrder) -> WorkResult:
+        """Call a specialist with the pack and the view of the order. Raises: UnusableAnswer, NexusError."""
+
+    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
+        """Propose an action and carry it out if allowed; return why the proposal is invalid, empty if it is valid."""
+
+    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+        """Run commands on the tree that a patch makes; return which one failed and its last lines, empty if none."""
+
+    def retry(self, why: str) -> str:
+        """Return what to tell the specialist that tries a step again, empty if it does not."""
+
+    def settle(self, action: str) -> None:
+        """Continue an unfinished action: carry it out, or ask about it."""
+
+    def ask(self, question: str, text: str) -> None:
+        """Ask the user a node's question if one is present; otherwise it is answered later."""
+
+    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
+        """Return what is unexpected about an action for a step that names these files, empty if nothing is."""
+
+    def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:
+        """Return the rest of a plan in batches, computed from the current files."""
+
+    def show(self, node: str, text: str) -> None:
+        """Show progress to whoever watches."""
+
+    def on_completed(self, node: WorkflowNode) -> None:
+        """Store what is kept beyond the run, now that a node is completed."""

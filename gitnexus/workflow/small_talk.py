@@ -1,0 +1,56 @@
+"""Answers what is no request: greetings and thanks get a reply, half a sentence gets a question back. Pure."""
+
+import re
+
+from gitnexus.base.text import one_line
+from gitnexus.workflow.rules import parse_request, prose_of_prompt
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_GREETINGS = frozenset("hello hi hey hallo moin servus howdy greetings".split())
+_THANKS = frozenset("thanks thank thx danke cheers merci".split())
+_FAREWELLS = frozenset("bye goodbye tschüss ciao".split())
+_NODS = frozenset(
+    "ok okay k yes no yep nope sure cool nice great perfect good ja nein gut hm hmm lol test ping".split()
+)
+_BESIDE = frozenset(
+    "there you all everyone so very much a lot again team nexus git good morning evening afternoon day night guten tag "
+    "morgen abend vielen dank well done for that it the help this".split()
+)
+_ABOUT = re.compile(
+    r"(?:how are you|how do you do|how's it going|wie geht(?:'s| es dir)?|what'?s up)\W*", re.IGNORECASE
+)
+_WHO = re.compile(r"(?:who|what) are you\W*|what can you do\W*|wer bist du\W*|was kannst du\W*|help\W*", re.IGNORECASE)
+_HOW = 'ask about this repository, as in git nexus run "What does load_config do?", or say what is to be changed'
+_MOST_WORDS = 2
+
+
+def reply_to_small_talk(prompt: str) -> str:
+    """Return the reply to a prompt that asks for no work, empty if it asks for some."""
+    text = prompt.strip()
+    if _ABOUT.fullmatch(text):
+        return f"Fine, thank you. You can {_HOW}."
+    if _WHO.fullmatch(text):
+        return f"git nexus: agents work in worktrees of their own, and you approve what they do. You can {_HOW}."
+    words = [word.lower() for word in _WORD.findall(text)]
+    if not words or len(words) > 6:
+        return "" if words else f"There is nothing in it to work on. You can {_HOW}."
+    known = _GREETINGS | _THANKS | _FAREWELLS | _NODS
+    if not set(words) & known or not set(words) <= known | _BESIDE:
+        return _ask_back(text, words)
+    if set(words) & _THANKS:
+        return "You are welcome."
+    if set(words) & _FAREWELLS:
+        return "Goodbye."
+    if set(words) & _GREETINGS:
+        return f"Hello. You can {_HOW}."
+    return f"Nothing waits for that here. You can {_HOW}."
+
+
+def _ask_back(text: str, words: list[str]) -> str:
+    """Return a question about one or two words that say neither what is asked nor what is to be done."""
+    # A reference to a task, a file or code, and a name of a workflow, are requests of their own.
+    if len(words) > _MOST_WORDS or re.search(r"[`/\\_:#@\d.]", text.rstrip(".!?")) or text.endswith("?"):
+        return ""
+    if parse_request(prose_of_prompt(text)).cues:
+        return ""
+    return f"What about “{one_line(text, 60)}”? You can {_HOW}."

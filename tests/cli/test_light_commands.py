@@ -1,0 +1,85 @@
+"""Hooks and plain commands load neither pydantic nor pygit2: importing them takes longer than the whole command."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HEAVY = ("pydantic", "pygit2", "mcp", "textual")
+# One process that has imported nothing of ours but the table of commands; each command runs in a fork of it.
+_SCRIPT = """
+import json, os, sys
+from gitnexus.main import main
+
+for argv, text in json.loads(sys.argv[1]):
+    child = os.fork()
+    if child:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    told = os.dup(1)
+    read, write = os.pipe()
+    os.write(write, text.encode())
+    os.close(write)
+    os.dup2(read, 0)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.argv = ["git-nexus", *argv]
+    leave = os._exit
+
+    def tell_and_leave(status):
+        os.write(told, f"{[name for name in HEAVY if name in sys.modules]} ".encode())
+        leave(status)
+
+    os._exit = tell_and_leave  # hooks leave by it
+    try:
+        main()
+    except SystemExit as exc:
+        tell_and_leave(exc.code or 0)
+    tell_and_leave(0)
+"""
+
+
+def harness_event(project: Path, event: str, name: str, **fields: object) -> tuple[list[str], str]:
+    payload = {"session_id": "s", "cwd": str(project), "hook_event_name": name, "tool_use_id": "t1", **fields}
+    return ["hook", "harness", "claude-code", event], json.dumps(payload)
+
+
+def run_in_forks(project: Path, calls: list[tuple[list[str], str]]) -> list[str]:
+    code = f"HEAVY = {HEAVY!r}\n{_SCRIPT}"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    argv = [sys.executable, "-c", code, json.dumps(calls)]
+    done = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=True, env=env)
+    return [f"{call[0]}: {line}" for call, line in zip(calls, done.stdout.splitlines(), strict=True)]
+
+
+def test_plain_commands_load_no_heavy_library(project: Path) -> None:
+    plain = (["init"], ["status"], ["log"], ["hooks", "status"], ["task", "add", "x"], ["task", "list"],
+             ["task", "show", "T1"], ["agents"])  # fmt: skip
+
+    told = run_in_forks(project, [(list(argv), "") for argv in plain])
+
+    assert told == [f"{list(argv)}: [] 0" for argv in plain]
+
+
+def test_the_doctor_and_a_run_of_a_command_load_no_heavy_library(project: Path) -> None:
+    told = run_in_forks(project, [(["doctor"], ""), (["run", "--", "true"], "")])
+
+    assert [line.rpartition(" ")[0] for line in told] == ["['doctor']: []", "['run', '--', 'true']: []"]
+
+
+def test_hooks_load_no_heavy_library(project: Path) -> None:
+    edit = {"file_path": "a.txt", "old_string": "a", "new_string": "b"}
+    given: dict[str, object] = {"tool_name": "Edit", "tool_input": edit}
+    calls = [
+        harness_event(project, "session_start", "SessionStart", source="startup"),
+        harness_event(project, "user_message", "UserPromptSubmit", prompt="look at the parser"),
+        harness_event(project, "pre_tool_use", "PreToolUse", **given),
+        harness_event(project, "post_tool_use", "PostToolUse", **given, tool_response={}),
+        harness_event(project, "session_end", "SessionEnd", reason="other"),
+        (["hook", "--full", "post-checkout", "0", "0", "1"], ""),
+        (["hook", "--full", "pre-commit"], ""),
+    ]
+
+    told = run_in_forks(project, calls)
+
+    assert told == [f"{argv}: [] 0" for argv, _ in calls]

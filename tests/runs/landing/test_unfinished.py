@@ -1,0 +1,107 @@
+"""A landing that was killed inside the user's git is undone by the next one, and what the user did since stays."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitnexus.git import discover
+from gitnexus.runs.landing.unfinished import LandingNote, noted_landing
+from tests.conftest import Nexus, run_git
+from tests.runs.scene import RUN, RunScene, commit_file, tree_of
+from tests.waiting import age_lock
+
+
+@pytest.fixture
+def run(project: Path) -> RunScene:
+    commit_file(project, "long.txt", "one\ntwo\n")
+    made = RunScene(project)
+    made.commit({"long.txt": "one\ntwo\nthree\n", "new/made.txt": "made\n", "readme.txt": None})
+    return made.end()
+
+
+def leave_note(run: RunScene) -> None:
+    """Leave the note that a landing keeps while git is at work."""
+    repo = discover(run.project)
+    head = run_git(run.project, "rev-parse", "HEAD").strip()
+    note = LandingNote(run=RUN, head=head, target=run.tip, result=tree_of(run.project, run.tip))
+    file = run.project / ".git" / "nexus" / "landing.json"
+    with noted_landing(repo, run.project, note):
+        kept = file.read_bytes()
+    file.write_bytes(kept)
+
+
+def landed_whole(run: RunScene, nexus: Nexus, *argv: str) -> bool:
+    nexus.ok("land", RUN, *argv)
+    clean = run_git(run.project, "status", "--porcelain") == ""
+    files = sorted(path.name for path in run.project.iterdir() if path.name[0] != ".")
+    return clean and files == ["long.txt", "new"] and (run.project / "new/made.txt").read_text() == "made\n"
+
+
+def test_a_merge_of_ours_that_was_not_committed_is_begun_again(run: RunScene, nexus: Nexus) -> None:
+    leave_note(run)
+    run_git(run.project, "merge", "-q", "--no-ff", "--no-commit", run.tip)
+
+    assert landed_whole(run, nexus)
+
+
+@pytest.mark.parametrize("way", ["--merge", "--squash"])
+def test_files_that_a_killed_git_wrote_are_no_uncommitted_work(run: RunScene, nexus: Nexus, way: str) -> None:
+    leave_note(run)
+    (run.project / "new").mkdir()
+    (run.project / "new/made.txt").write_text("ma")  # as far as it came
+    (run.project / "long.txt").write_text("one\ntwo\nthree\n")
+    (run.project / "readme.txt").unlink()
+    (run.project / ".git/index.lock").write_bytes(b"")
+    age_lock(run.project / ".git/index.lock")
+
+    assert landed_whole(run, nexus, way)
+
+
+def test_what_the_user_wrote_since_stays_and_is_named(run: RunScene, nexus: Nexus) -> None:
+    leave_note(run)
+    (run.project / "long.txt").write_text("mine\n")
+
+    refused = nexus("land", RUN)
+
+    assert (refused.returncode, (run.project / "long.txt").read_text()) == (23, "mine\n")
+    assert "uncommitted work is in the way: long.txt" in refused.stderr
+
+
+def test_a_merge_of_the_user_is_never_taken_back(run: RunScene, nexus: Nexus) -> None:
+    run_git(run.project, "merge", "-q", "--no-ff", "--no-commit", run.tip)
+
+    refused = nexus("land", RUN)
+
+    assert "a merge is under way in this checkout" in refused.stderr
+    assert (run.project / ".git/MERGE_HEAD").read_text().strip() == run.tip
+
+
+def test_a_note_whose_landing_was_done_is_forgotten(run: RunScene, nexus: Nexus) -> None:
+    leave_note(run)
+    nexus.ok("land", RUN)
+    (run.project / "long.txt").write_text("one\ntwo\nthree\n!\n")
+
+    nexus.ok("land", RUN)
+
+    assert (run.project / "long.txt").read_text() == "one\ntwo\nthree\n!\n"
+    assert not (run.project / ".git/nexus/landing.json").exists()
+
+
+def test_the_git_that_git_nexus_was_typed_to_is_not_taken_for_another_at_work(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from gitnexus.runs.landing.unfinished import _is_git_writing; "
+        "from gitnexus.git import discover; "
+        "sys.exit(_is_git_writing(Path.cwd(), discover(Path.cwd())))"
+    )
+    run_git(tmp_path, "init", "-q")
+    script = tmp_path / "git-nexus"
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{code}'\n")
+    script.chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+    typed = subprocess.run(["git", "nexus", "land", "x"], cwd=tmp_path, env=env, check=False)
+
+    assert typed.returncode == 0

@@ -1,0 +1,40 @@
+"""A run whose folder is gone goes on from its ref, through every command about it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Nexus, run_git
+from tests.runs.live import approved, begun, folder, record
+
+
+@pytest.mark.parametrize("command", ["resume", "approve", "deny", "review", "diff", "replay"])
+def test_a_waiting_run_whose_folder_is_gone_goes_on_from_its_ref(nexus: Nexus, project: Path, command: str) -> None:
+    run = begun(nexus)
+    forget_folder(project, run)
+
+    nexus(command, run, *(["--unseen"] if command == "approve" else []))
+    if command not in ("approve", "deny"):
+        nexus.ok("approve", run, "--unseen")
+
+    assert record(project, run)["status"] == ("failed" if command == "deny" else "completed")
+    nexus.ok("replay", run, "--verify")
+    if command != "deny":
+        assert f"{run} is on main" in nexus.ok("land", run)
+
+
+@pytest.mark.parametrize("command", ["land", "replay"])
+def test_a_completed_run_whose_folder_is_gone_is_landed_and_told(nexus: Nexus, project: Path, command: str) -> None:
+    run = approved(nexus)
+    forget_folder(project, run)
+
+    nexus.ok(command, run, *(["--verify"] if command == "replay" else []))
+
+    assert f"{run}" in nexus.ok("land", run)
+    assert run_git(project, "show", "HEAD:readme.txt").endswith("more\n")
+
+
+def forget_folder(project: Path, run: str) -> None:
+    """Remove the folder with a run's log, as a lost disk or a careless hand does."""
+    shutil.rmtree(folder(project, run))

@@ -1,0 +1,88 @@
+"""A model that is told what did not hold: one card for what does, every attempt in the log and in `metrics`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Nexus, run_git, trust
+from tests.prompts.stub import served
+
+PROOF = ["grep", "-q", "^total = 2$", "code.txt"]
+
+
+def _answer(old: str, new: str) -> dict[str, Any]:
+    block = f"code.txt\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+    actions = [
+        {"kind": "patch", "summary": f"make it {new}", "diff": block},
+        {"kind": "command", "summary": "prove it", "argv": PROOF},
+    ]
+    return {"status": "done", "summary": f"it is {new}", "actions": actions}
+
+
+def _set_model(project: Path, url: str) -> None:
+    (project / "code.txt").write_text("first line\ntotal = 1\nlast line\n")
+    run_git(project, "add", "-A")
+    run_git(project, "commit", "-qm", "begin")
+    endpoint = {"url": url, "model": "m", "seconds": 20}
+    settings = {"workflow": {"specialists": {"executor": "model"}}, "prompts": {"endpoint": endpoint}}
+    (project / ".nexus" / "settings.json").write_text(json.dumps(settings))
+    (project / ".nexus" / "policy.md").write_text('---\nversion: 1\nallow:\n  - run: ["grep", "**"]\n---\n')
+    trust(project)
+
+
+@pytest.mark.slow
+def test_wrong_form_no_fit_failed_test_and_right_are_one_card_one_yes_and_four_attempts(
+    nexus: Nexus, project: Path
+) -> None:
+    right = _answer("total = 1", "total = 2")
+    with served({"status": "done"}, _answer("sum = 1", "sum = 2"), _answer("total = 1", "total = 3"), right) as stub:
+        _set_model(project, stub.url)
+        told = json.loads(nexus("run", "/exec correct the total in code.txt", "--json").stdout)
+        run = told["run"]["id"]
+        nexus.ok("approve", "--unseen", run)
+        done = json.loads(nexus.ok("resume", run, "--json"))
+
+    assert [(one["kind"], one["status"]) for one in told["actions"]] == [("patch", "waiting")]
+    assert done["run"]["status"] == "completed"
+    assert run_git(project, "show", f"nexus/{run}:code.txt") == "first line\ntotal = 2\nlast line\n"
+    assert len(stub.asked) == 4
+    assert "2: total = 1" in stub.prompts[2]
+    assert "grep -q" in stub.prompts[3]
+    assert "fails with status 1" in stub.prompts[3]
+    row = next(one for one in json.loads(nexus.ok("metrics", "--json"))["metrics"] if one["adapter"] == "model")
+    assert (row["steps"], row["retries"]) == (1, 3)  # four attempts
+    assert (row["schema"]["invalid"], row["patches"]["applied"], row["patches"]["failed"]) == (1, 1, 1)
+    assert nexus("replay", run, "--verify").returncode == 0
+
+
+@pytest.mark.slow
+def test_out_of_tries_it_asks_and_resume_tries_again(nexus: Nexus, project: Path) -> None:
+    bad, right = _answer("total = 1", "total = 3"), _answer("total = 1", "total = 2")
+    with served(bad, bad, bad, bad, right) as stub:
+        _set_model(project, stub.url)
+        told = json.loads(nexus("run", "/exec correct the total in code.txt", "--json").stdout)
+        asked = len(stub.asked)
+        again = json.loads(nexus("resume", told["run"]["id"], "--json").stdout)
+
+    assert asked == 4, told
+    assert told["actions"] == []
+    assert told["questions"][0]["text"].startswith("no result that holds after 4 tries. The last one: with this change")
+    assert [(one["kind"], one["status"]) for one in again["actions"]] == [("patch", "waiting")]
+
+
+@pytest.mark.slow
+def test_a_plan_whose_steps_wait_in_a_circle_goes_back_to_the_planner(nexus: Nexus, project: Path) -> None:
+    circle = [{"id": "S1", "title": "a", "depends": ["S2"]}, {"id": "S2", "title": "b", "depends": ["S1"]}]
+    right = [{"id": "S1", "title": "a"}, {"id": "S2", "title": "b", "depends": ["S1"]}]
+    with served({"goal": "g", "steps": circle}, {"goal": "g", "steps": right}) as stub:
+        _set_model(project, stub.url)
+        settings = project / ".nexus" / "settings.json"
+        settings.write_text(settings.read_text().replace('"executor"', '"planner"'))
+        trust(project)
+        told = json.loads(nexus("run", "/plan the total in code.txt", "--json").stdout)
+
+    assert told["run"]["status"] == "completed"
+    assert len(stub.asked) == 2
+    assert "steps wait for each other in a circle: S1 → S2 → S1" in stub.prompts[1]

@@ -1,0 +1,75 @@
+"""Two clones that decide otherwise about one action before they meet."""
+
+import json
+
+import pytest
+
+from tests.conftest import Nexus
+from tests.sync.two import Clone
+
+
+@pytest.mark.parametrize("no", ["deny", pytest.param("cancel", marks=pytest.mark.slow)])
+def test_a_yes_here_and_a_no_there_are_told_in_both_and_the_no_holds_until_somebody_settles_it(
+    ada: Clone, bob: Clone, no: str
+) -> None:
+    here, there = Nexus(ada.place), Nexus(bob.place)
+    run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
+    ada.sync()
+    bob.sync()
+    there.ok(no, run)
+    bob.sync()
+    here.ok("approve", run, "--unseen")
+
+    told_here = ada.sync().said
+    told_there = bob.sync().said
+
+    assert [f"a1 of {run} is approved here by" in line for line in told_here] == [True]
+    assert any(f"a1 of {run} is {'denied' if no == 'deny' else 'cancelled'} here by" in line for line in told_there)
+    for nexus in (here, there):
+        assert "decision.contradicted" in nexus.ok("replay", run, "--json")
+    refused = here("land", run)
+    assert (refused.returncode, "settles it" in refused.stderr) == (23, True)
+    if no == "deny":
+        here.ok("approve", run, "a1")
+        assert f"{run} is on main" in here.ok("land", run)
+    else:
+        here.ok("deny", run, "a1")
+        assert "failed" in here("land", run).stderr
+
+
+def test_a_no_that_was_put_away_and_a_yes_that_landed_elsewhere_are_told_in_both(ada: Clone, bob: Clone) -> None:
+    here, there = Nexus(ada.place), Nexus(bob.place)
+    run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
+    ada.sync()
+    bob.sync()
+    here.ok("deny", run)
+    here.ok("clean", run)
+    there.ok("approve", run, "--unseen")
+    there.ok("land", run)
+
+    for clone in (bob, ada, bob, ada, bob):
+        clone.sync()
+
+    for nexus in (here, there):
+        (row,) = json.loads(nexus.ok("runs", "--all", "--json"))["runs"]
+        assert row["disputed"] is True
+        assert "decision.contradicted" in nexus.ok("replay", run, "--json")
+    assert ada.tree == bob.tree
+    assert ada.sync().pushed == bob.sync().pushed == []
+
+
+def test_a_run_approved_in_two_clones_and_landed_in_the_other_comes_to_rest(ada: Clone, bob: Clone) -> None:
+    here, there = Nexus(ada.place), Nexus(bob.place)
+    run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
+    ada.sync()
+    bob.sync()
+    here.ok("approve", run, "--unseen")
+    there.ok("approve", run, "--unseen")
+    there.ok("land", run)
+
+    for clone in (ada, bob, ada, bob):
+        clone.sync()
+
+    assert ada.tree == bob.tree
+    assert ada.sync().pushed == bob.sync().pushed == ada.sync().pulled == []
+    assert json.loads(there.ok("runs", "--all", "--json"))["runs"][0]["status"] == "landed"

@@ -1,0 +1,139 @@
+"""Runs that are put away in one clone: no work is lost, and clean, sync and the server agree on what is there."""
+
+import json
+from pathlib import Path
+
+from tests.conftest import Nexus, run_git
+from tests.sync.two import Clone
+
+MAKE = ("run", "--", "sh", "-c", "echo made > made.txt")
+
+
+def completed(clone: Clone) -> str:
+    """Run a command and approve what it made; return the run."""
+    nexus = Nexus(clone.place)
+    run: str = json.loads(nexus("run", "--json", *MAKE[1:]).stdout)["run"]["id"]
+    nexus.ok("approve", run, "--unseen")
+    return run
+
+
+def refs(place: Path, *below: str) -> list[str]:
+    return run_git(place, "for-each-ref", "--format=%(refname)", *below).split()
+
+
+def of_run(place: Path, run: str) -> list[str]:
+    return [name for name in refs(place) if run in name]
+
+
+def test_the_pushed_copy_of_a_run_is_no_proof_that_its_work_is_elsewhere(ada: Clone) -> None:
+    nexus, run = Nexus(ada.place), completed(ada)
+    ada.sync()
+    run_git(ada.place, "fetch", "-q")
+    run_git(ada.place, "branch", f"nexus-state-runs/{run}", f"nexus/{run}")
+    assert f"refs/remotes/origin/nexus/{run}" in refs(ada.place)
+
+    told = nexus.ok("clean")
+
+    assert f"left as it is: it is not landed yet; git nexus land {run} brings it in, git nexus clean {run}" in told
+    assert f"refs/heads/nexus/{run}" in refs(ada.place)
+    assert f"{run} is on main" in nexus.ok("land", run)
+
+
+def test_the_log_of_a_run_that_was_put_away_can_be_read_in_every_clone(ada: Clone, bob: Clone) -> None:
+    run = completed(ada)
+    Nexus(ada.place).ok("clean", run)
+    ada.sync()
+    bob.sync()
+    nexus = Nexus(bob.place)
+
+    assert "completed" in nexus.ok("runs", "--all")
+    assert "run.finished" in nexus.ok("replay", run, "--json")
+    assert "made.txt" in nexus.ok("diff", run)
+    nexus.ok("replay", run, "--verify")
+    nexus.ok("artifacts", run)
+
+
+def test_what_one_put_away_comes_back_from_no_server_and_leaves_no_ref(ada: Clone, hub: Path) -> None:
+    run = completed(ada)
+    ada.sync()
+    Nexus(ada.place).ok("clean", run)
+
+    ada.sync()
+    last = ada.sync()
+
+    assert (last.pulled, last.pushed, last.said) == ([], [], [])
+    assert (of_run(hub, run), of_run(ada.place, run)) == ([], [f"refs/nexus/rescue/{run}"])
+
+
+def test_a_run_that_landed_in_another_clone_has_landed_in_the_one_that_began_it(ada: Clone, bob: Clone) -> None:
+    run = completed(ada)
+    ada.sync()
+    bob.sync()
+    Nexus(bob.place).ok("land", run, "--rebase")
+
+    for clone in (bob, ada, bob):
+        clone.sync()
+
+    for clone in (ada, bob):
+        (row,) = json.loads(Nexus(clone.place).ok("runs", "--all", "--json"))["runs"]
+        assert row["status"] == "landed"
+    Nexus(ada.place).ok("replay", run, "--verify")
+
+
+def test_a_run_that_landed_and_was_put_away_elsewhere_has_landed_here_too(ada: Clone, bob: Clone) -> None:
+    run = completed(ada)
+    ada.sync()
+    bob.sync()
+    Nexus(bob.place).ok("land", run, "--rebase")
+    Nexus(bob.place).ok("clean", run)
+
+    for clone in (bob, ada, bob):
+        clone.sync()
+
+    for clone in (ada, bob):
+        (row,) = json.loads(Nexus(clone.place).ok("runs", "--all", "--json"))["runs"]
+        assert row["status"] == "landed"
+    nexus = Nexus(ada.place)
+    nexus.ok("replay", run, "--verify")
+    nexus.ok("clean", run)
+    assert '"run.landed"' in nexus.ok("replay", run, "--json")
+    for clone in (ada, bob, ada, bob):
+        last = clone.sync()
+    assert (last.pulled, last.pushed, last.said) == ([], [], [])
+    assert of_run(ada.place, run) == [f"refs/nexus/rescue/{run}"]
+    assert '"run.landed"' in nexus.ok("replay", run, "--json")
+
+
+def test_a_run_that_was_approved_and_put_away_elsewhere_is_completed_in_the_clone_that_began_it(
+    ada: Clone, bob: Clone
+) -> None:
+    run = json.loads(Nexus(ada.place)("run", "--json", *MAKE[1:]).stdout)["run"]["id"]
+    ada.sync()
+    bob.sync()
+    Nexus(bob.place).ok("approve", run, "--unseen")
+    Nexus(bob.place).ok("clean", run)
+
+    for clone in (bob, ada, bob):
+        clone.sync()
+
+    for clone in (ada, bob):
+        (row,) = json.loads(Nexus(clone.place).ok("runs", "--all", "--json"))["runs"]
+        assert row["status"] == json.loads(clone.read(f"runs/{run}.json") or b"{}")["status"] == "completed"
+    assert ada.tree == bob.tree
+
+
+def test_a_run_that_was_put_away_and_then_landed_elsewhere_has_landed_in_both(ada: Clone, bob: Clone) -> None:
+    run = completed(ada)
+    Nexus(ada.place).ok("clean", run)
+    ada.sync()
+    bob.sync()
+    Nexus(bob.place).ok("land", run)
+
+    said = [line for clone in (bob, ada, bob) for line in clone.sync().said]
+
+    assert said == []
+    for clone in (ada, bob):
+        (row,) = json.loads(Nexus(clone.place).ok("runs", "--all", "--json"))["runs"]
+        assert (row["status"], row["claimed"]) == ("landed", False)
+        Nexus(clone.place).ok("replay", run, "--verify")
+    assert ada.tree == bob.tree

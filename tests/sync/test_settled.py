@@ -1,0 +1,78 @@
+"""What a person settled in one clone is settled in the other after they synced."""
+
+import json
+
+import pytest
+
+from tests.conftest import Nexus, run_git
+from tests.runs.live import events
+from tests.sync.two import Clone
+
+
+def test_a_yes_that_settles_it_travels_by_sync(ada: Clone, bob: Clone, disputed: str) -> None:
+    Nexus(ada.place).ok("approve", disputed, "a1")
+    ada.sync()
+    bob.sync()
+
+    settled = events(bob.place, disputed, "decision.settled")
+    assert [(body["action"], body["how"], body["by"]) for body in settled] == [("a1", "approved", "Test Person")]
+    assert ada.sync().said == bob.sync().said == []
+    assert len(events(ada.place, disputed, "decision.settled")) == 1
+
+
+def test_a_no_that_settles_it_travels_by_sync_and_keeps_it_from_landing(ada: Clone, bob: Clone, disputed: str) -> None:
+    Nexus(bob.place).ok("deny", disputed, "a1")
+    bob.sync()
+    ada.sync()
+
+    refused = Nexus(ada.place)("land", disputed)
+
+    assert (refused.returncode, f"{disputed} is failed" in refused.stderr) == (1, True), refused.stderr
+    assert [body["how"] for body in events(ada.place, disputed, "decision.settled")] == ["denied"]
+
+
+def test_two_that_settle_it_otherwise_at_once_leave_it_open_until_one_of_them_settles_it(
+    ada: Clone, bob: Clone, disputed: str
+) -> None:
+    Nexus(ada.place).ok("approve", disputed, "a1")
+    Nexus(bob.place).ok("deny", disputed, "a1")
+    ada.sync()
+
+    told = bob.sync().said
+
+    assert any(f"a1 of {disputed} is settled as denied here and as approved elsewhere" in line for line in told)
+    Nexus(bob.place).ok("deny", disputed, "a1")
+    bob.sync()
+    ada.sync()
+    ada.sync()
+    assert Nexus(ada.place)("land", disputed).returncode != 0
+
+
+@pytest.mark.parametrize("command", ["runs", "review", "pr"])
+def test_every_command_that_shows_a_run_shows_the_contradiction(
+    ada: Clone, bob: Clone, disputed: str, command: str
+) -> None:
+    for clone in (ada, bob):
+        nexus = Nexus(clone.place)
+        if command == "runs":
+            (row,) = json.loads(nexus.ok("runs", "--all", "--json"))["runs"]
+            assert row["disputed"] is True
+            assert "contradicted" in nexus.ok("runs", "--all")
+        elif command == "review":
+            shown = nexus("review", disputed)
+            assert "a1 is" in shown.stdout
+            assert "settles it" in shown.stdout
+            assert [*json.loads(nexus("review", disputed, "--json").stdout)["runs"][0]["disputed"]] == ["a1"]
+        else:
+            refused = nexus("pr", disputed, "--print")
+            assert (refused.returncode, "settles it" in refused.stderr) == (23, True)
+
+
+def test_the_logs_of_both_are_on_the_server(ada: Clone, bob: Clone, hub: object, disputed: str) -> None:
+    ref = f"refs/nexus/runs/{disputed}"
+    bob.sync()
+    ada.sync()
+
+    for clone in (ada, bob):
+        tip = run_git(clone.place, "rev-parse", ref).strip()
+        run_git(hub, "merge-base", "--is-ancestor", tip, ref)  # type: ignore[arg-type]
