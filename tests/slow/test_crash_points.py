@@ -1,8 +1,9 @@
 """Commands struck at every change of the file system, by kills, a full disk, errors and power cuts: the next call ends.
 
-CRASH_POINTS=sample, as in .ci/run, tries a few that the date chooses; `make slow` tries all, for about an hour.
+CRASH_POINTS=sample, as in .ci/run, tries a few that the date chooses; `make slow` tries all, for hours.
 """
 
+import faulthandler
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -62,6 +63,8 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stages]:
 def test_a_command_struck_at_any_change_is_finished_by_the_next_call(
     stages: Stages, scene: Scene, faults: tuple[Fault, ...]
 ) -> None:
+    # Each trial is bounded; all points of a command together may take longer than `make` waits for a test.
+    faulthandler.cancel_dump_traceback_later()
     prepared: dict[bool, Prepared] = {}
     wrong = []
     for fault, part in points(scene, faults):

@@ -3,6 +3,7 @@
 STORIES_SECONDS=3600 make slow FLAGS="-k stories" tells them for an hour; STORY="20261118 7" tells that one alone.
 """
 
+import faulthandler
 import os
 import random
 import shutil
@@ -25,6 +26,8 @@ STEPS = 40
 
 @pytest.mark.slow(seconds=SECONDS)
 def test_stories_of_clones_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    # Each command of a story is bounded; all of them together may take longer than `make` waits for a test.
+    faulthandler.cancel_dump_traceback_later()
     names = [os.environ["STORY"]] if os.environ.get("STORY") else []
     until, told = time.monotonic() + SECONDS, 0
     while names or (time.monotonic() < until and not os.environ.get("STORY")):
