@@ -34,27 +34,33 @@ def dependencies_json(
         row = network.row(located)
         found = network.dependencies(row)
         why = blocking_reasons(row, found)
-        waiting = {"dependents": network.dependents(row)} if both_ways else {}
-        return {**_task_fields(located), "dependencies": found, "blocked": bool(why) or row.status == "blocked",
-                "blockedBy": why, **waiting}  # fmt: skip
+        told = {**_task_fields(located), "dependencies": found, "blocked": bool(why) or row.status == "blocked",
+                "blockedBy": why}  # fmt: skip
+        return network.with_left_out({**told, "dependents": network.dependents(row)}) if both_ways else told
 
     return with_network(standpoint, look, progress)
 
 
 def dependents_json(standpoint: Standpoint, located: LocatedTask, progress: Progress | None = None) -> dict[str, Any]:
     """Return the tasks that depend on one. Raises: NotFound."""
-    found = with_network(standpoint, lambda network: network.dependents(network.row(located)), progress)
-    return {**_task_fields(located), "dependents": found}
+
+    def look(network: TaskNetwork) -> dict[str, Any]:
+        return network.with_left_out({**_task_fields(located), "dependents": network.dependents(network.row(located))})
+
+    return with_network(standpoint, look, progress)
 
 
 def blocking_json(
     standpoint: Standpoint, located: LocatedTask, progress: Progress | None = None, *, closed_too: bool = False
 ) -> dict[str, Any]:
     """Return all tasks that a task blocks. Raises: NotFound."""
-    found = with_network(
-        standpoint, lambda network: network.waiting_tasks(network.row(located), closed_too=closed_too), progress
-    )
-    return {"taskId": located.task_id, "ref": located.ref, "impact": len(found), "tasks": found}
+
+    def look(network: TaskNetwork) -> dict[str, Any]:
+        found = network.waiting_tasks(network.row(located), closed_too=closed_too)
+        told = {"taskId": located.task_id, "ref": located.ref, "impact": len(found), "tasks": found}
+        return network.with_left_out(told)
+
+    return with_network(standpoint, look, progress)
 
 
 def critical_path_json(
@@ -62,11 +68,20 @@ def critical_path_json(
 ) -> dict[str, Any]:
     """Return the longest chain of open tasks, of all or up to one. Raises: Cyclic, NotFound."""
 
-    def look(network: TaskNetwork) -> list[dict[str, Any]]:
-        return network.critical_path(network.row(located) if located else None, closed_too=closed_too)
+    def look(network: TaskNetwork) -> dict[str, Any]:
+        path = network.critical_path(network.row(located) if located else None, closed_too=closed_too)
+        return network.with_left_out({"length": len(path), "path": path})
 
-    path = with_network(standpoint, look, progress)
-    return {"length": len(path), "path": path}
+    return with_network(standpoint, look, progress)
+
+
+def orphans_json(standpoint: Standpoint, progress: Progress | None = None) -> dict[str, Any]:
+    """Return the dependencies that lead nowhere, each with the reason."""
+
+    def look(network: TaskNetwork) -> dict[str, Any]:
+        return network.with_left_out({"orphans": network.orphans, "total": len(network.orphans)})
+
+    return with_network(standpoint, look, progress)
 
 
 def dependents_elsewhere(start: Path, project: str, tasks: Iterable[str]) -> list[dict[str, Any]]:

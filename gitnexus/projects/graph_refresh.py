@@ -41,8 +41,8 @@ def reindex_projects(standpoint: Standpoint, progress: Progress | None, *, whole
         rebuilt = refresh_index(index, projects, progress)
         counts = index.counts()
         told = {"projects": counts["project"], "tasks": counts["task"], "edges": counts["edge"], "rebuilt": rebuilt}
-        left_out = TaskNetwork(index, projects, standpoint.current, {project.hash for project in projects}).left_out()
-        return {**told, **({"unreadable": left_out} if left_out else {})}
+        everything = {project.hash for project in projects}
+        return TaskNetwork(index, projects, standpoint.current, everything).with_left_out(told)
 
     return _use_index(look)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gitnexus.backlog.graph import Cyclic, find_cycles, longest_chain, reversed_edges
 from gitnexus.backlog.model import number_of_id
 from gitnexus.backlog.reference import parse_reference
-from gitnexus.base.errors import BadReference, NotFound
+from gitnexus.base.errors import BadReference, Invalid, NotFound
 from gitnexus.projects.index.model import IndexRow, TaskIndex
 from gitnexus.projects.model import Project
 from gitnexus.projects.resolve import LocatedTask
@@ -47,23 +47,35 @@ class TaskNetwork:
     def _unreadable(self) -> set[str]:
         return self.index.unreadable()
 
-    def left_out(self) -> list[dict[str, str]]:
-        """Return the projects that may be read and cannot be, with the reason: no answer holds their tasks."""
-        if not self._unreadable & self.readable:
-            return []
+    def with_left_out(
+        self, told: dict[str, Any], within: Callable[[str], bool] = lambda project: True
+    ) -> dict[str, Any]:
+        """Return an answer with the projects that may be read and cannot be, if any: it does not hold their tasks."""
+        hashes = self._unreadable & self.readable & self.projects.keys()
+        rows = sorted((self.projects[one] for one in hashes if within(one)), key=lambda row: row.name)
+        left_out = [{"project": row.name, "reason": self._why_unreadable(row)} for row in rows]
+        return {**told, "unreadable": left_out} if left_out else told
+
+    def _why_unreadable(self, project: Project) -> str:
         from gitnexus.projects.index.refresh import why_unreadable  # only where something is wrong
 
-        rows = [self.projects[one] for one in self._unreadable & self.readable & self.projects.keys()]
-        return [{"project": row.name, "reason": why_unreadable(row) or "it could not be read a moment ago"}
-                for row in sorted(rows, key=lambda row: row.name)]  # fmt: skip
+        return why_unreadable(project) or "it could not be read a moment ago"
 
     def may_read(self, project: str) -> bool:
         """True if the current project may see another's tasks."""
         return project in self.readable
 
     def row(self, located: LocatedTask) -> IndexRow:
-        """Return a task that was asked for. Raises: NotFound."""
+        """Return a task that was asked for. Raises: NotFound, Invalid where its project cannot be read."""
         found = self.index.task(located.project.hash, located.task)
+        if found is None and located.project.hash in self._unreadable:
+            why = self._why_unreadable(located.project)
+            raise Invalid(
+                f"{located.project.name} cannot be read: {why}",
+                hint="git nexus project show tells more",
+                fix=f"git nexus project show {located.project.name}",
+                context={"taskId": located.task_id, "ref": located.ref},
+            )
         if found is None:
             raise NotFound(
                 f"{located.project.name} has no task {located.task}",

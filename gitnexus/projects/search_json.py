@@ -52,15 +52,16 @@ def discover_tasks(
     """Return the tasks that are related to one. Raises: NotFound, ProjectNotFound, PermissionDenied."""
     within = _scope_filter(standpoint, relation.scope)
 
-    def look(network: TaskNetwork) -> list[dict[str, Any]]:
+    def look(network: TaskNetwork) -> dict[str, Any]:
         answer = find_related_tasks(
             network.index, network.row(located), RelatedQuery(relation.method, relation.least, relation.context)
         )
-        return rank_answers(answer, network.names, lambda one: network.may_read(one) and within(one), relation.limit)
+        results = rank_answers(answer, network.names, lambda one: network.may_read(one) and within(one), relation.limit)
+        told = {"taskId": located.task_id, "ref": located.ref, "project": located.project.name,
+                "method": relation.method, "results": results}  # fmt: skip
+        return network.with_left_out(told, within)
 
-    results = with_network(standpoint, look, progress)
-    return {"taskId": located.task_id, "ref": located.ref, "project": located.project.name, "method": relation.method,
-            "results": results}  # fmt: skip
+    return with_network(standpoint, look, progress)
 
 
 def search_tasks(standpoint: Standpoint, sought: SearchQuery, progress: Progress | None = None) -> dict[str, Any]:
@@ -76,8 +77,7 @@ def search_tasks(standpoint: Standpoint, sought: SearchQuery, progress: Progress
         asked = TaskFilter(names, sought.statuses, frozenset(sought.labels), wanted)
         rows, total = find_tasks(network.index, words, asked, sought.limit)
         told = {"results": [search_result(score, row, names) for score, row in rows], "total": total}
-        left_out = [one for one in network.left_out() if one["project"] in names.values()]
-        return {**told, **({"unreadable": left_out} if left_out else {})}
+        return network.with_left_out(told, within)
 
     return with_network(standpoint, look, progress)
 

@@ -117,10 +117,24 @@ def test_a_project_whose_file_does_not_parse_is_named(project: Path, nexus: Nexu
     nexus.ok("register", str(other), "--name", "other")
     file.write_text('{"tasks": [')
 
-    found, index = nexus("search", "one"), nexus("index")
+    nexus.ok("task", "add", "mine")
+    everywhere = (
+        "search one",
+        "index",
+        "dependents T1",
+        "blocking T1",
+        "critical-path",
+        "orphans",
+        "graph",
+        "discover T1",
+    )
 
-    for told in (found.stderr, index.stderr):
-        assert f"left out: other cannot be read: {file} is not valid JSON" in told
-    assert asked(nexus, "search", "one")["unreadable"][0]["project"] == "other"
+    for line in everywhere:
+        told = nexus(*line.split())
+        assert f"left out: other cannot be read: {file} is not valid JSON" in told.stderr, line
+        assert asked(nexus, *line.split())["unreadable"][0]["project"] == "other", line
+    for line in ("deps", "dependents", "blocking", "critical-path", "discover", "show", "query"):
+        refused = nexus(line, "other:T1")
+        assert (refused.returncode, "is not valid JSON" in refused.stderr) == (6, True), line
     assert f"other cannot be read: {file}" in nexus("doctor").stdout
     assert run_git(project, "status", "--porcelain", "--", ".cleo") == ""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cli.graph.output import format_task_rows, progress_reporter
+from gitnexus.cli.graph.output import format_task_rows, print_left_out, progress_reporter
 from gitnexus.projects import graph_json
 from gitnexus.projects.operations import Operation
 from gitnexus.ui.commands import NexusCommand
@@ -23,6 +23,7 @@ def show_blocked_tasks(standpoint: "Standpoint", ref: str, closed_too: bool) -> 
     """Show all tasks that a task blocks, directly or through others; a completed task blocks none."""
     at = graph_json.locate_readable_task(standpoint, ref, Operation.DEPENDENTS)
     told = graph_json.blocking_json(standpoint, at, progress_reporter(), closed_too=closed_too)
+    print_left_out(told)
     head = f"{at.ref} holds up {count_of(told['impact'], 'task' if closed_too else 'open task')}"
     text = f"{head}\n{format_task_rows(told['tasks'])}" if told["tasks"] else f"{at.ref} holds up nothing."
     print_answer(told, text, at.project.described)

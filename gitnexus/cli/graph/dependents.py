@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cli.graph.output import format_task_rows, progress_reporter
+from gitnexus.cli.graph.output import format_task_rows, print_left_out, progress_reporter
 from gitnexus.projects import graph_json
 from gitnexus.projects.operations import Operation
 from gitnexus.ui.commands import NexusCommand
@@ -28,4 +28,5 @@ def show_dependents(standpoint: "Standpoint", ref: str, _everywhere: bool) -> No
     """Show the tasks that wait for one, in all projects that may be read."""
     at = graph_json.locate_readable_task(standpoint, ref, Operation.DEPENDENTS)
     told = graph_json.dependents_json(standpoint, at, progress_reporter())
+    print_left_out(told)
     print_answer(told, format_task_rows(told["dependents"]) or f"Nothing waits for {at.ref}.", at.project.described)

@@ -6,7 +6,7 @@ import click
 
 from gitnexus.base.text import one_line
 from gitnexus.cli.graph.options import SCOPE_HELP
-from gitnexus.cli.graph.output import progress_reporter
+from gitnexus.cli.graph.output import print_left_out, progress_reporter
 from gitnexus.projects.graph_json import locate_readable_task
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.search_json import RelationQuery, discover_tasks
@@ -35,6 +35,7 @@ def discover_related_tasks(
     at = locate_readable_task(standpoint, ref, Operation.DISCOVER)
     relation = RelationQuery(method, scope, threshold, limit, context)
     told = discover_tasks(standpoint, at, relation, progress_reporter())
+    print_left_out(told)
     rows = [
         [f"{one['score']:.2f}", one["ref"], one_line(one["title"], 60), one_line(one["reason"], 60)]
         for one in told["results"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from gitnexus.base.files import replace_file
-from gitnexus.cli.graph.output import progress_reporter
+from gitnexus.cli.graph.output import print_left_out, progress_reporter
 from gitnexus.projects import graph_render
 from gitnexus.projects.graph_refresh import with_network
 from gitnexus.projects.operations import Operation
@@ -29,8 +29,13 @@ def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | N
         project = standpoint.find(name) if name else None
         if project is not None:
             standpoint.require_permission(Operation.GRAPH, project)
-        picture = with_network(standpoint, lambda network: network.build_picture(project), progress_reporter())
-        told = picture.plain()
+        picture, left_out = with_network(
+            standpoint,
+            lambda network: (network.build_picture(project), network.with_left_out({})),
+            progress_reporter(),
+        )
+        print_left_out(left_out)
+        told = {**picture.plain(), **left_out}
         text = {"dot": graph_render.render_dot, "mermaid": graph_render.render_mermaid}.get(
             form, lambda p: graph_render.render_tree(p, _screen_height())
         )(picture)
