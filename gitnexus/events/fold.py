@@ -112,7 +112,7 @@ def _is_waiting(action: Mapping[str, Any]) -> bool:
 
 
 def _on_workflow_started(run: _ViewBuilder, event: Event) -> None:
-    names = ("run", "definition", "task", "agent", "base", "branch")
+    names = ("run", "definition", "task", "agent", "base", "branch", "policy")
     run.run |= {name: event.body[name] for name in names if name in event.body} | {"started": event.time}
 
 

@@ -37,9 +37,9 @@ def _parse_fields(words: str) -> dict[str, str]:
 KINDS: Mapping[str, EventKind] = {
     "workflow.started": _event_kind(
         "A run begins; always the first event, and only that. `onto` is the branch checked out then, `backlog` the "
-        "task of the backlog that it is for.",
+        "task of the backlog that it is for, `policy` the digest of the rules then in force.",
         "run definition:hash",
-        "task:text workflow agent project base:hash branch onto backlog",
+        "task:text workflow agent project base:hash branch onto backlog policy:hash",
     ),
     "run.resumed": _event_kind(
         "A stopped run is continued; `lost` are steps whose files are gone, to be done again.",

@@ -1,7 +1,7 @@
 """Reads the user's policy file and the project's, compiles the policy in force, and edits either file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -30,6 +30,8 @@ class PolicyInForce:
     project: Policy
     trusted: bool
     has_project: bool
+    # The blob id of the project's file, "" without one: tells whose edit changed the policy.
+    project_oid: str = ""
 
     @property
     def ignored(self) -> tuple[PolicyRule, ...]:
@@ -47,7 +49,8 @@ def read_policy_in_force(state: State) -> PolicyInForce:
     snapshot = state.latest()
     mine, theirs = _read_user_policy(), snapshot.read(FILE)
     signed = theirs is not None and SignedFiles(snapshot, state.repo.common_dir).trust_of(FILE, theirs).trusted
-    return _compile_texts(mine, str(user_policy_file()), theirs, signed, is_bypass_enabled())
+    found = _compile_texts(mine, str(user_policy_file()), theirs, signed, is_bypass_enabled())
+    return replace(found, project_oid=snapshot.oid(FILE) or "")
 
 
 @lru_cache(maxsize=4)

@@ -41,6 +41,7 @@ from gitnexus.runs.log_signatures import Stretch, log_signer, stretches_of
 from gitnexus.runs.logs import kept_log
 from gitnexus.runs.model import Run
 from gitnexus.runs.origin import is_foreign, mark_log_signed, origin_clone_mark, origin_file, read_agreement, signs_log
+from gitnexus.runs.policy_changes import log_policy_change
 from gitnexus.runs.store import read_run
 from gitnexus.sandbox.callers import remove_left_folders
 from gitnexus.state import State
@@ -274,7 +275,8 @@ class OpenRun(RunLocks):
         return read_policy_in_force(self.state).compiled
 
     def make_recorder(self, gatekeeper: Gatekeeper, actor: str, node: str = "") -> Recorder:
-        """Return the recorder that logs the gate's decisions."""
+        """Return the recorder that logs the gate's decisions, after it logged that the policy changed, if it did."""
+        log_policy_change(self.log, self.view().policy, gatekeeper.here, self.state)
         return Recorder(self.log, gatekeeper, actor, node)
 
     def patch_id(self, request: PatchRequest) -> str:

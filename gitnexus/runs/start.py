@@ -22,6 +22,7 @@ from gitnexus.redaction.stored import redact_text
 from gitnexus.runs.ids import new_run_id
 from gitnexus.runs.model import Run
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.policy_changes import note_policy
 from gitnexus.runs.storable import storable_definition
 from gitnexus.runs.store import run_ids, write_run
 from gitnexus.state import State
@@ -70,17 +71,23 @@ def create_run(state: State, run: Run, definition: "RunDefinition | WorkflowDefi
     make_private_folder(open_run.folder)
     open_run.write_definition(definition)
     open_run.record_origin_clone()
+    policy = read_policy_in_force(state)
     body = {"run": run.id, "definition": run.definition, "task": shorten_text(run.title), "agent": run.agent,
             "project": project_id_of(state.snapshot) or "unknown", "base": run.base, "branch": run.branch,
+            "policy": note_policy(open_run.folder, policy),
             **({} if isinstance(definition, RunDefinition) else {"workflow": definition.name}),
             # For a clone that gets the log without the record.
             **{name: shorten_text(word, LONGEST_NAME)
                for name, word in (("onto", run.onto), ("backlog", run.task)) if word}}  # fmt: skip
     open_run.log.append("workflow.started", "user", body)
     write_run(state, run, f"runs: begin {run.id}")
-    policy = read_policy_in_force(state).compiled
     open_run.stamps = add_worktree(
-        state.repo, open_run.worktree_path, open_run.branch, run.base, run.id, lambda: probe_sandbox_early(policy)
+        state.repo,
+        open_run.worktree_path,
+        open_run.branch,
+        run.base,
+        run.id,
+        lambda: probe_sandbox_early(policy.compiled),
     )
     return open_run
 

@@ -36,6 +36,7 @@ from gitnexus.redaction.stored import holds_secret, known_secret_values
 from gitnexus.runs.actions.ask import MOST_WAITING
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.open_run import SESSION, OpenRun
+from gitnexus.runs.policy_changes import note_policy
 from gitnexus.runs.record import refresh_run_record
 from gitnexus.runs.start import reserve_run_id
 from gitnexus.runs.store import read_run, run_ids, write_run
@@ -225,9 +226,9 @@ def _find_session_run(state: State, event: HarnessEvent, location: ProjectLocati
 def _create_session_run(state: State, event: HarnessEvent, location: ProjectLocation) -> OpenRun:
     from gitnexus.policy.in_force import read_policy_in_force
 
-    policy = read_policy_in_force(state).compiled
+    policy = read_policy_in_force(state)
     definition = RunDefinition(
-        name=event.harness, nodes=(RunNode(id="session", adapter=event.harness),), mode=policy.mode
+        name=event.harness, nodes=(RunNode(id="session", adapter=event.harness),), mode=policy.compiled.mode
     )
     snapshot = state.required()
     run = Run(
@@ -244,7 +245,8 @@ def _create_session_run(state: State, event: HarnessEvent, location: ProjectLoca
     replace_file(open_run.folder / SESSION, json_document({"folder": location.top, "harness": event.harness}), 0o600)
     open_run.write_definition(definition)
     body = {"run": run.id, "definition": run.definition, "task": shorten_text(run.title), "agent": run.agent,
-            "project": project_id_of(snapshot) or "unknown"}  # fmt: skip
+            "project": project_id_of(snapshot) or "unknown",
+            "policy": note_policy(open_run.folder, policy)}  # fmt: skip
     open_run.log.append_many(
         [EventDraft("workflow.started", "nexus", {**body, **({"base": run.base} if run.base else {})})]
     )

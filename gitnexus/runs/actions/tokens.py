@@ -9,6 +9,7 @@ from gitnexus.policy.request import request_digest
 from gitnexus.policy.tokens import TokenClaims, check_token, verify_token
 from gitnexus.runs.actions.propose import GATE, JudgedRequest
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.policy_changes import log_policy_change
 
 
 def issue_action_token(
@@ -17,6 +18,7 @@ def issue_action_token(
     """Sign a token for a judged action, store it as an artifact and log the approval with its scope."""
     of = request_digest(found.request)
     gatekeeper = run.make_gatekeeper(found.action)
+    log_policy_change(run.log, run.view().policy, gatekeeper.here, run.state)
     token = gatekeeper.approve_request(found.request, of, scope, unseen=unseen)
     # Store the token before logging the approval: after a kill it is there to continue with.
     kept = run.artifacts.write(f"approval-{found.action}", token.encode(), exact=True)
