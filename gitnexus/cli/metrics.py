@@ -51,6 +51,7 @@ def show_metrics(nexus: "Nexus", since: str | None, svg: str | None) -> None:
         {
             "since": clock.format_timestamp(begin) if begin else None,
             "metrics": rows,
+            "kinds": [{**who._asdict(), **tally_as_json(tally)} for who, tally in found.work.items()],
             "total": tally_as_json(found.total),
             "unreadable": list(found.unreadable),
             "svg": str(drawn) if drawn else None,

@@ -130,10 +130,12 @@ def _on_node_started(run: _ViewBuilder, event: Event) -> None:
     if before and before["status"] == "completed":
         run.mark_odd(event, f"{body['node']} began again after it was completed")
     attempts = before["attempts"] + 1 if before else 1
-    session = before.get("session", "") if before else ""
+    adapter = body.get("adapter", "")
+    # A session is of one program: who takes over from another does not continue it.
+    session = before.get("session", "") if before and before.get("adapter", "") == adapter else ""
     run.nodes[body["node"]] = {
         "status": "started", "agent": body.get("agent", ""), "attempts": attempts, "session": session,
-        "sandbox": body.get("sandbox", ""),
+        "sandbox": body.get("sandbox", ""), "adapter": adapter,
     }  # fmt: skip
 
 

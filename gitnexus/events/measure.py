@@ -21,7 +21,15 @@ class MeasuredWorker(NamedTuple):
     adapter: str
 
 
-_NOBODY = MeasuredWorker("unknown", "unknown")
+class MeasuredWork(NamedTuple):
+    """A worker at one kind of task: the type of the node, "" for an agent that was started without a workflow."""
+
+    agent: str
+    adapter: str
+    kind: str = ""
+
+
+_NOBODY = MeasuredWork("unknown", "unknown")
 
 
 @dataclass(slots=True)
@@ -66,6 +74,7 @@ class RunMeasure(NamedTuple):
     started: str
     workers: dict[MeasuredWorker, WorkerTally]
     unreadable: int
+    work: dict[MeasuredWork, WorkerTally]
 
 
 def measure_run(raw: bytes, claimed: frozenset[int] = frozenset()) -> RunMeasure:
@@ -106,21 +115,21 @@ class _RunCounter:
 
     run: str = ""
     started: str = ""
-    first: MeasuredWorker = _NOBODY
-    now: MeasuredWorker | None = None
-    nodes: dict[str, tuple[MeasuredWorker, str]] = field(default_factory=dict)
-    actions: dict[str, tuple[MeasuredWorker, str]] = field(default_factory=dict)
+    first: MeasuredWork = _NOBODY
+    now: MeasuredWork | None = None
+    nodes: dict[str, tuple[MeasuredWork, str]] = field(default_factory=dict)
+    actions: dict[str, tuple[MeasuredWork, str]] = field(default_factory=dict)
     # Whose action it is, by node, and the nodes of which steps of a plan were told.
     asking: dict[str, str] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     judged: set[tuple[str, str]] = field(default_factory=set)
-    tests: dict[MeasuredWorker, bool] = field(default_factory=dict)
-    patched: MeasuredWorker | None = None
+    tests: dict[MeasuredWork, bool] = field(default_factory=dict)
+    patched: MeasuredWork | None = None
     over: bool | None = None
-    counts: dict[MeasuredWorker, WorkerTally] = field(default_factory=dict)
+    counts: dict[MeasuredWork, WorkerTally] = field(default_factory=dict)
     unreadable: int = 0
 
-    def of(self, worker: MeasuredWorker | None = None) -> WorkerTally:
+    def of(self, worker: MeasuredWork | None = None) -> WorkerTally:
         """Return the tally of a worker, by default of the current one."""
         return self.counts.setdefault(worker or self.now or self.first, WorkerTally())
 
@@ -144,10 +153,13 @@ class _RunCounter:
             tally.broken += not passed
         if self.run and not self.counts:
             self.of(self.first)
-        for tally in self.counts.values():
+        workers: dict[MeasuredWorker, WorkerTally] = {}
+        for work, tally in self.counts.items():
+            workers.setdefault(MeasuredWorker(work.agent, work.adapter), WorkerTally()).add(tally)
+        for tally in (*self.counts.values(), *workers.values()):
             tally.runs = 1
             tally.completed, tally.failed = int(self.over is True), int(self.over is False)
-        return RunMeasure(self.run, self.started, self.counts, self.unreadable)
+        return RunMeasure(self.run, self.started, workers, self.unreadable, self.counts)
 
 
 def _refuse_line(_run: _RunCounter, _body: Mapping[str, Any]) -> None:
@@ -158,7 +170,7 @@ def _refuse_line(_run: _RunCounter, _body: Mapping[str, Any]) -> None:
 def _on_workflow_started(run: _RunCounter, body: Mapping[str, Any]) -> None:
     run.run = str(body["run"])
     name = str(body.get("agent") or "unknown")
-    run.first = MeasuredWorker(name, name)
+    run.first = MeasuredWork(name, name)
 
 
 def _on_run_resumed(run: _RunCounter, _body: Mapping[str, Any]) -> None:
@@ -167,13 +179,15 @@ def _on_run_resumed(run: _RunCounter, _body: Mapping[str, Any]) -> None:
 
 def _on_node_started(run: _RunCounter, body: Mapping[str, Any]) -> None:
     agent = str(body.get("agent") or run.first.agent)
-    run.now = MeasuredWorker(agent, str(body.get("adapter") or agent))
+    run.now = MeasuredWork(agent, str(body.get("adapter") or agent), str(body.get("op") or ""))
     before = run.nodes.get(body["node"])
     run.nodes[body["node"]] = (run.now, "started")
     tally = run.of(run.now)
-    tally.steps += before is None
+    # Who takes over from another begins; that is no retry of theirs.
+    fresh = before is None or before[0] != run.now
+    tally.steps += fresh
     # Who asked, by a question or by an action, and was answered goes on; that is no retry.
-    tally.retries += before is not None and before[1] not in ("blocked", "answered")
+    tally.retries += before is not None and not fresh and before[1] not in ("blocked", "answered")
 
 
 def _node_status_setter(status: str) -> "_Step":

@@ -12,7 +12,7 @@ ActionStatus = Literal["proposed", "waiting", "approved", "denied", "executed", 
 
 
 class NodeView(Record):
-    """A node: its status, number of attempts, why it is blocked, its agent's session, and its sandbox."""
+    """A node: its status, number of attempts, why it is blocked, its agent's session and adapter, and its sandbox."""
 
     status: NodeStatus
     agent: str = ""
@@ -20,6 +20,7 @@ class NodeView(Record):
     why: str = ""
     session: str = ""
     sandbox: str = ""
+    adapter: str = ""
 
 
 class ActionView(Record):

@@ -1,14 +1,14 @@
 """Computes agent metrics of a project from the logs of all its runs."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitnexus.base import clock
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
-from gitnexus.events.measure import MeasuredWorker, RunMeasure, WorkerTally, measure_run
+from gitnexus.events.measure import MeasuredWork, MeasuredWorker, RunMeasure, WorkerTally, measure_run
 from gitnexus.gateway.recorder import run_folder
 from gitnexus.runs.claimed_decisions import claimed_events
 from gitnexus.runs.logs import iterate_logs
@@ -25,6 +25,8 @@ class Metrics:
     workers: dict[MeasuredWorker, WorkerTally]
     total: WorkerTally
     unreadable: tuple[str, ...]
+    # The same by kind of task: the type of the node.
+    work: dict[MeasuredWork, WorkerTally] = field(default_factory=dict)
 
 
 def collect_metrics(state: State, since: datetime | None = None) -> Metrics:
@@ -44,8 +46,11 @@ def collect_metrics(state: State, since: datetime | None = None) -> Metrics:
 def sum_measures(found: list[RunMeasure], unreadable: list[str]) -> Metrics:
     """Return the sums of many runs."""
     workers: dict[MeasuredWorker, WorkerTally] = {}
+    work: dict[MeasuredWork, WorkerTally] = {}
     total = WorkerTally()
     for one in found:
+        for kind, tally in one.work.items():
+            work.setdefault(kind, WorkerTally()).add(tally)
         run = WorkerTally()
         for worker, tally in one.workers.items():
             workers.setdefault(worker, WorkerTally()).add(tally)
@@ -54,7 +59,7 @@ def sum_measures(found: list[RunMeasure], unreadable: list[str]) -> Metrics:
         run.runs, run.completed, run.failed = 1, min(run.completed, 1), min(run.failed, 1)
         total.add(run)
     ordered = sorted(workers.items(), key=lambda row: (-row[1].runs, row[0]))
-    return Metrics(dict(ordered), total, tuple(unreadable))
+    return Metrics(dict(ordered), total, tuple(unreadable), dict(sorted(work.items())))
 
 
 def parse_since(text: str, now: datetime) -> datetime:

@@ -34,6 +34,9 @@ def format_proposal_card(proposal: "WorkflowProposal", *, offer: bool = True) ->
         ["Why", one_line(proposal.why, 300)],
     ]
     head += [["No model", one_line(f"{proposal.fallback}; the rules chose", 300)]] if proposal.fallback else []
+    for at, choice in enumerate(proposal.agents):
+        line = f"{choice.node} by {choice.agent}: {choice.why}"
+        head.append(["Agents" if at == 0 else "", one_line(line, 300)])
     tail = [["Budgets", _format_budgets(definition.budgets)], ["Hash", workflow_hash(definition)]]
     for at, other in enumerate(proposal.alternatives):
         tail.append(["Or" if at == 0 else "", f"{one_line(other.name, 60)}: {one_line(other.about, 120)}"])

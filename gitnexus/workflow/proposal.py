@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from gitnexus.base.record import Record
+from gitnexus.workflow.choosing import AgentChoice
 from gitnexus.workflow.definition import WorkflowDefinition, workflow_hash
 
 # Below this a prompt is ambiguous, and the card shows what else could be meant.
@@ -34,6 +35,8 @@ class WorkflowProposal(Record):
     why: str
     alternatives: tuple[WorkflowAlternative, ...] = ()
     fallback: str = ""
+    # Who was chosen of several for a node, and why.
+    agents: tuple[AgentChoice, ...] = ()
 
     @property
     def is_ambiguous(self) -> bool:
@@ -52,4 +55,4 @@ class WorkflowProposal(Record):
         plain = self.plain()
         return {
             key: plain[key] for key in ("source", "confidence", "why", "alternatives", "fallback") if plain[key] != ""
-        }
+        } | ({"agents": plain["agents"]} if self.agents else {})

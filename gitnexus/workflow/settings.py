@@ -10,9 +10,11 @@ from gitnexus.adapters.table import ADAPTERS
 from gitnexus.base.errors import Invalid
 from gitnexus.base.record import Record
 from gitnexus.workflow.budget import CostWeights
+from gitnexus.workflow.choosing import AgentCandidate
 from gitnexus.workflow.definition import BACKINGS, Specialist, WorkflowBudgets
 
 SECTION = "workflow"
+_MOST_AGENTS = 10
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 
@@ -34,24 +36,28 @@ class WorkflowSettings(Record):
     specialists: dict[str, str] = field(default_factory=dict)
     weights: CostWeights = field(default_factory=CostWeights)
     budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
+    # Not a key of the file: the whole list of a role for which several agents are set; `specialists` has the first.
+    lists: dict[str, tuple[AgentCandidate, ...]] = field(default_factory=dict)
 
     def specialist_adapters(self) -> dict[Specialist, str]:
-        """Return the adapter of each specialist that has one."""
+        """Return the adapter of each specialist that has exactly one; of several one is chosen for each node."""
         names: tuple[Specialist, ...] = ("researcher", "planner", "executor")
-        return {name: self.specialists[name] for name in names if self.specialists.get(name)}
+        return {name: self.specialists[name] for name in names if self.specialists.get(name) and name not in self.lists}
 
 
 def parse_workflow_settings(value: Any) -> WorkflowSettings:
     """Return the validated settings. Raises: Invalid, naming the error."""
     where = f"settings.json: {SECTION}"
-    found = WorkflowSettings.from_value(value, where)
+    value, lists = _split_agent_lists(value, where)
+    found = WorkflowSettings.from_value(value, where).changed(lists=lists)
     for name, adapter in found.specialists.items():
         if name not in ("researcher", "planner", "executor"):
             raise Invalid(f"{where}: specialists: {name[:40]} is none", hint="researcher, planner or executor")
         there = (*BACKINGS, *(one for one in ADAPTERS if one != "command"))
-        if adapter and adapter not in there:
-            raise Invalid(f"{where}: specialists: {name}: {adapter[:40]!r} cannot back one",
-                          hint=f"there are {', '.join(there)}")  # fmt: skip
+        for one in [adapter, *(candidate.agent for candidate in lists.get(name, ()))]:
+            if one and one not in there:
+                raise Invalid(f"{where}: specialists: {name}: {one[:40]!r} cannot back one",
+                              hint=f"there are {', '.join(there)}")  # fmt: skip
     for key, number in {**found.weights.plain(), **found.budgets.plain()}.items():
         if not 0 <= number <= 10**9:
             raise Invalid(f"{where}: {key} should be between 0 and 1,000,000,000")
@@ -59,6 +65,32 @@ def parse_workflow_settings(value: Any) -> WorkflowSettings:
         raise Invalid(f"{where}: budgets: parallel should be at least 1")
     _check_router_settings(found.router, f"{where}: router")
     return found
+
+
+def _split_agent_lists(value: Any, where: str) -> tuple[Any, dict[str, tuple[AgentCandidate, ...]]]:
+    """Return the section with the first agent in place of each list, and the lists. Raises: Invalid."""
+    given = value.get("specialists") if isinstance(value, dict) else None
+    if isinstance(value, dict) and "lists" in value:
+        raise Invalid(f"{where}: lists is not known", hint="write a list of agents under specialists")
+    if not isinstance(given, dict):
+        return value, {}
+    firsts, lists = dict(given), {}
+    for name, rows in given.items():
+        if not isinstance(rows, list):
+            continue
+        place = f"{where}: specialists: {name}"
+        if not 0 < len(rows) <= _MOST_AGENTS:
+            raise Invalid(f"{place}: a list has 1 to {_MOST_AGENTS} agents")
+        found = [
+            AgentCandidate.from_value({"agent": row} if isinstance(row, str) else row, f"{place}[{at}]")
+            for at, row in enumerate(rows)
+        ]
+        if len({one.agent for one in found}) < len(found) or not all(one.agent for one in found):
+            raise Invalid(f"{place}: each agent stands in the list once, by its name")
+        firsts[name] = found[0].agent
+        if len(found) > 1:
+            lists[name] = tuple(found)
+    return {**value, "specialists": firsts}, lists
 
 
 def _check_router_settings(router: RouterSettings, where: str) -> None:

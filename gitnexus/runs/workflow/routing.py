@@ -4,6 +4,7 @@ from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid
 from gitnexus.policy.in_force import read_policy_in_force
 from gitnexus.runs.store import read_all_runs
+from gitnexus.runs.workflow.agents import choose_agents
 from gitnexus.state import State
 from gitnexus.state.settings import FILE, loosening_keys_in, settings_section
 from gitnexus.workflow.budget import CountedPlan, parse_counted_plan
@@ -39,7 +40,10 @@ def known_for_routing(state: State) -> RoutingInputs:
 
 def route_prompt(state: State, prompt: str, *, model: bool = True) -> WorkflowProposal:
     """Return the workflow proposed for a prompt; runs nothing. Raises: Invalid, NotFound."""
-    return propose_workflow(prompt, known_for_routing(state), model=model)
+    known = known_for_routing(state)
+    found = propose_workflow(prompt, known, model=model)
+    definition, agents = choose_agents(state, found.definition, known.settings)
+    return found.changed(definition=definition, agents=agents) if agents else found
 
 
 def unsigned_workflow_keys(state: State) -> list[str]:

@@ -5,7 +5,8 @@ Event log, artifacts, specialists, approvals, progress output.
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from gitnexus.adapters.protocol import AgentEvent
@@ -33,8 +34,9 @@ from gitnexus.runs.workflow import actions
 from gitnexus.runs.workflow.agent_node import answer_by_agent, run_agent_node
 from gitnexus.runs.workflow.context import with_context_pack
 from gitnexus.runs.workflow.proofs import prove_patch
-from gitnexus.runs.workflow.routing import file_sizes_at
+from gitnexus.runs.workflow.routing import file_sizes_at, workflow_settings
 from gitnexus.runs.workflow.specialists import opened_view_at, specialist_for_node
+from gitnexus.runs.workflow.takeover import next_agents, work_or_take_over
 from gitnexus.workflow.budget import CostWeights, CountedPlan, files_matching
 from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine_protocol import NodeAction
@@ -58,6 +60,8 @@ class LiveStage:
     weights: CostWeights
     asking: Ask | None = None
     at_completion: Callable[[WorkflowNode], None] = lambda node: None
+    # Agents that were found to be down, with the reason: they are not asked again.
+    down: dict[str, str] = field(default_factory=dict)
 
     def events(self, after: int) -> Iterable[Event]:
         """Return the events after a given one."""
@@ -83,6 +87,14 @@ class LiveStage:
         """Run a specialist. Raises: Unfit, NexusError."""
         if order.node.type == "command":
             return run_agent_node(self.run, order, self.look, self.network)
+        settings = workflow_settings(self.run.state)
+        if not next_agents(order.node, settings, {}):
+            return self._call_agent(order)
+        # A log of its own: several calls run in parallel.
+        own = OpenRun(self.run.state, self.run.record)
+        return work_or_take_over(own, order, settings, self.down, self._call_agent, partial(self.show, order.node.id))
+
+    def _call_agent(self, order: WorkOrder) -> WorkResult:
         tip = branch_tip(self.run)
         # Opened again: several calls run in parallel, and each needs its own object reader.
         with contextlib.closing(open_state(self.run.repo)) as state:

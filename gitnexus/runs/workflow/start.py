@@ -15,6 +15,7 @@ from gitnexus.policy.model import Mode
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.preflight import require_startable_agents
 from gitnexus.runs.start import RunRequest, start_run
+from gitnexus.runs.workflow.agents import choose_agents
 from gitnexus.runs.workflow.backends import refuse_missing_model
 from gitnexus.runs.workflow.routing import workflow_settings
 from gitnexus.state import State
@@ -85,13 +86,14 @@ def progress_from_events(events: Iterable[Event]) -> WorkflowProgress:
 
 def _with_backends(state: State, definition: WorkflowDefinition) -> WorkflowDefinition:
     """Return the workflow with configured backends for nodes that name none. Raises: Invalid."""
-    backed = workflow_settings(state).specialist_adapters()
+    settings = workflow_settings(state)
+    backed = settings.specialist_adapters()
 
     def named(one: WorkflowNode) -> WorkflowNode:
         agent = "" if one.adapter or one.type == "command" else backed.get(one.specialist, "")
         return one.changed(adapter=agent, way=make_node(one.id, one.type, adapter=agent).way) if agent else one
 
-    return definition.changed(nodes=tuple(map(named, definition.nodes)))
+    return choose_agents(state, definition.changed(nodes=tuple(map(named, definition.nodes))), settings)[0]
 
 
 def _refuse_editing_agents(state: State, definition: WorkflowDefinition) -> None:
