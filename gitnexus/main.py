@@ -1,7 +1,10 @@
 """The command table, strings only: `git nexus -h` imports no command."""
 
 import gc
+import os
 import sys
+
+from gitnexus.base import shim
 
 # section, name, where it is, one line
 COMMANDS: tuple[tuple[str, str, str, str], ...] = (
@@ -166,10 +169,6 @@ def main() -> None:
 
 
 def _leave_for_the_shim(arguments: list[str]) -> None:
-    import os
-
-    from gitnexus.base import shim
-
     os.execv("/bin/sh", ["sh", shim.shim_source_path(), *arguments])  # noqa: S606 - no shell string: a script and its arguments
 
 
@@ -185,8 +184,6 @@ def _harness_hook(arguments: list[str]) -> int:
 
 def _leave_with(status: int) -> None:
     """Leave at once: to take the interpreter apart costs a process that lives 30 ms a tenth of them."""
-    import os
-
     try:
         sys.stdout.flush()
         sys.stderr.flush()

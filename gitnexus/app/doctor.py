@@ -8,23 +8,36 @@ from pathlib import Path
 
 from gitnexus.app.doctor_finding import DoctorFinding
 from gitnexus.app.doctor_state import REPAIR_HINT, UNREPAIRED_HINT, check_locks, check_state_ref, report_repair
+from gitnexus.app.harness_doctor import summarize_harnesses
 from gitnexus.app.rescue import mend_state
 from gitnexus.app.status import has_landing_note
+from gitnexus.backlog.elsewhere import NoForeignTasks
+from gitnexus.backlog.graph import find_cycles
+from gitnexus.backlog.next import waiting_edges
+from gitnexus.backlog.store import tasks_in_snapshot
 from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
 from gitnexus.catalog import open_catalog
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.hookmanagers import hook_advice
 from gitnexus.git.maintenance import GIT_PACKS_AT, estimate_loose_objects, is_maintenance_off
+from gitnexus.memory.model import parse_memory_settings
+from gitnexus.policy.in_force import read_policy_in_force
+from gitnexus.policy.trust_check import check_trust, restore_approvers
 from gitnexus.projects import read_registry
 from gitnexus.projects.grants import read_written_permissions
+from gitnexus.projects.index.refresh import why_unreadable
 from gitnexus.projects.model import real_path
 from gitnexus.projects.open_state import open_state
+from gitnexus.projects.signed_permissions import list_unsigned_permissions
+from gitnexus.runs.setup_rules import parse_run_settings as run_settings_of
+from gitnexus.sandbox.levels import WORDS, available_levels, choose_level, gaps_of_level
 from gitnexus.state import STATE_REF, State
 from gitnexus.state.disk import TEMPORARY
 from gitnexus.state.home import close_folders_to_others, folders_open_to_others, home_repository, open_home
 from gitnexus.state.intake import find_leftover_files, own_projection, settle_hand_edits
 from gitnexus.state.layout import CONFLICTS, OTHER
+from gitnexus.state.settings import SECTIONS, settings_section, unknown_sections
 
 _OLDEST_GIT = (2, 34)
 _MOST_TOLD = 20
@@ -214,10 +227,6 @@ def _met(state: State, _fix: bool) -> Iterator[DoctorFinding]:
 def _backlog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     if not state.exists or not state.latest().files("backlog"):
         return
-    from gitnexus.backlog.elsewhere import NoForeignTasks  # only where there is one
-    from gitnexus.backlog.graph import find_cycles
-    from gitnexus.backlog.next import waiting_edges
-    from gitnexus.backlog.store import tasks_in_snapshot
 
     tasks = tasks_in_snapshot(state.latest())
     rings = find_cycles(waiting_edges([task for task in tasks if task.is_open], NoForeignTasks()))
@@ -244,7 +253,6 @@ def _registry(state: State, _fix: bool) -> Iterator[DoctorFinding]:
         read_written_permissions(home.snapshot)
     finally:
         home.close()
-    from gitnexus.projects.signed_permissions import list_unsigned_permissions  # keys and signatures: only here
 
     for name, why in list_unsigned_permissions().items():
         yield DoctorFinding("registry", "warning", f"{name} is not in force: {why}", "git nexus policy trust")
@@ -252,7 +260,6 @@ def _registry(state: State, _fix: bool) -> Iterator[DoctorFinding]:
         yield DoctorFinding("registry", "warning", "this project is not registered", "git nexus init --name NAME")
     else:
         yield DoctorFinding("registry", "ok", f"registered as {row.name}")
-    from gitnexus.projects.index.refresh import why_unreadable  # reads other projects: only here
 
     others = [other for other in registry.projects_by_name() if other != row and os.path.lexists(other.path)]
     told = ((other, why_unreadable(other)) for other in others)
@@ -281,9 +288,6 @@ def _catalog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _settings(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    from gitnexus.memory.model import parse_memory_settings
-    from gitnexus.runs.setup_rules import parse_run_settings as run_settings_of
-    from gitnexus.state.settings import SECTIONS, settings_section, unknown_sections
     from gitnexus.workflow.settings import parse_workflow_settings as workflow_settings_of
 
     snapshot = state.latest()
@@ -318,7 +322,6 @@ def _macros(state: State, _fix: bool) -> Iterator[DoctorFinding]:
 def _approvals(state: State, fix: bool) -> Iterator[DoctorFinding]:
     if not state.exists:
         return
-    from gitnexus.policy.trust_check import check_trust, restore_approvers  # only here and where something is signed
 
     if fix and restore_approvers(state):
         yield DoctorFinding("approvers", "fixed", "the list of approvers is back as this machine last saw it")
@@ -329,10 +332,6 @@ def _approvals(state: State, fix: bool) -> Iterator[DoctorFinding]:
 def _sandbox(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     if not state.exists:
         return
-    from gitnexus.policy.in_force import (
-        read_policy_in_force,  # these two only here: each level is tried by running something
-    )
-    from gitnexus.sandbox.levels import WORDS, available_levels, choose_level, gaps_of_level
 
     policy = read_policy_in_force(state).compiled
     if policy.mode == "bypass":
@@ -359,7 +358,6 @@ def _home(_state: State, fix: bool) -> Iterator[DoctorFinding]:
 def _harnesses(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     if state.repo.worktree is None:
         return
-    from gitnexus.app.harness_doctor import summarize_harnesses  # reads what programs have in the home: only here
 
     yield from summarize_harnesses(state.repo.worktree)
 

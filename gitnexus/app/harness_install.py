@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gitnexus import __version__
 from gitnexus.app.catalog import CatalogInForce, open_catalog_at
+from gitnexus.app.tools import TOOLS
 from gitnexus.base.errors import BadUsage, Failed, NexusError, NotFound
 from gitnexus.base.files import expand_home
 from gitnexus.catalog import open_catalog
@@ -302,8 +303,6 @@ def _worktree_root(start: Path) -> Path | None:
 
 
 def _install_kit(location: InstallLocation, row: HarnessProgram, call: tuple[str, ...]) -> InstallContext:
-    from gitnexus.app.tools import TOOLS
-
     harness = HARNESSES.get(row.id, HARNESSES["git-nexus"])
     here = location.catalog()
     return InstallContext(

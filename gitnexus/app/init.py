@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitnexus.backlog.store import FOLDER
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
@@ -88,7 +89,6 @@ def offers_import(state: State) -> list[str]:
     if state.repo.worktree is None or not (state.repo.worktree / ".cleo").is_dir():
         return []
     from gitnexus.backlog import cleo
-    from gitnexus.backlog.store import FOLDER
 
     if state.snapshot.oids(FOLDER) or not cleo.is_cleo_folder(state.repo.worktree):
         return []

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitnexus.app.salvage import Salvage
+from gitnexus.backlog.store import task_id_at
+from gitnexus.backlog.tombstone import Tombstone
 from gitnexus.base.clock import format_timestamp, utc_now
 from gitnexus.base.errors import NexusError
 from gitnexus.base.randomness import random_hex
@@ -146,9 +148,6 @@ def _message(done: Mended) -> str:
 
 def _without(lost: Sequence[str]) -> dict[str, Content]:
     """Return what replaces lost files: for a task its number, which is never reused."""
-    from gitnexus.backlog.store import task_id_at  # only where something is lost
-    from gitnexus.backlog.tombstone import Tombstone
-
     left: dict[str, Content] = {}
     for path in lost:
         task = task_id_at(path)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gitnexus.app.sandbox_level import describe_sandbox_level
 from gitnexus.base.clock import time_from_seconds
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.cycle.plan import plan_status
@@ -151,8 +152,6 @@ def _mode_in_force(nexus: Nexus, snapshot: Snapshot) -> str:
 
 
 def _sandbox_level(nexus: Nexus) -> str:
-    from gitnexus.app.sandbox_level import describe_sandbox_level
-
     try:
         return describe_sandbox_level(nexus.state)
     except NexusError as exc:

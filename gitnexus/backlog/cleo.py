@@ -1,5 +1,6 @@
 """Reads the tasks of a CLEO project, a folder with `.cleo/todo.json`. Never writes there."""
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Mapping
@@ -98,8 +99,6 @@ def read_cleo_tasks(place: Path) -> Tasks:
 
 def cleo_content_hash(place: Path) -> str:
     """Return what identifies a CLEO folder's files, whenever they were written. Raises: Invalid."""
-    import hashlib  # 3 ms, and most folders are none of CLEO's
-
     held = [_read_bytes(place / FOLDER / name) for name in (TODO, ARCHIVE)]
     return "sha256 " + " ".join(hashlib.sha256(raw).hexdigest() if raw is not None else "none" for raw in held)
 

@@ -1,5 +1,6 @@
 """Renders CLEO's files with changed tasks laid over the current content, so that only changed fields differ."""
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence, Set
@@ -120,8 +121,6 @@ def _change_stamps(document: CleoDocument, rows: list[Any], now: datetime) -> di
 
 
 def _rows_checksum(rows: list[Any]) -> str:
-    import hashlib
-
     line = json.dumps(rows, ensure_ascii=False, separators=(",", ":")) + "\n"
     return hashlib.sha256(line.encode()).hexdigest()[:16]
 

@@ -1,5 +1,6 @@
 """Imports the tasks of CLEO's files in one commit, field by field, so that no local change is lost."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -149,6 +150,4 @@ def _said(row: Row) -> dict[str, Any]:
 
 def _stable_uid(task: BacklogTask) -> str:
     """Return the same for every clone that takes the same file over."""
-    import hashlib
-
     return hashlib.sha256(f"{task.id}\n{task.created_at}".encode()).hexdigest()[:16]

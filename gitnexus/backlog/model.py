@@ -5,6 +5,7 @@ record keeps the JSON value it was read from, and only changed fields are laid o
 """
 
 import contextlib
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
@@ -174,8 +175,6 @@ def _references(value: Any) -> tuple[str, ...] | None:
 
 
 def _as_text(value: Any) -> str:
-    import json  # only for who wrote something else than a reference
-
     return value if type(value) is str else json.dumps(value)
 
 

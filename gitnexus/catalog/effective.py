@@ -1,6 +1,7 @@
 """Computes what a role is denied in a project: its catalog entry plus the settings, which can only add restrictions."""
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from gitnexus.base.errors import Invalid
@@ -63,7 +64,5 @@ def _why_not_added(role: str, given: str, catalog: Catalog) -> str:
 
 
 def _suggest_name(word: str, names: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
     close = get_close_matches(word, list(names), n=1)
     return f" (did you mean {close[0]}?)" if close else ""

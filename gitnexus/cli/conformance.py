@@ -1,5 +1,6 @@
 """`git nexus conformance`: do the tools keep the contract, seen from outside?"""
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING
 
@@ -7,8 +8,9 @@ import click
 
 from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
+from gitnexus.conformance.coverage import compute_coverage, read_schemas
 from gitnexus.conformance.load import LoadedFixture, fixtures_home, load_fixtures
-from gitnexus.conformance.mcpserver import McpTransport
+from gitnexus.conformance.mcpserver import McpTransport, list_tool_parameters
 from gitnexus.conformance.run import FixtureResult, run_fixtures
 from gitnexus.conformance.toolcommand import ToolTransport
 from gitnexus.ui.commands import NexusCommand, current_invocation
@@ -68,12 +70,6 @@ def _choose_transports(name: str) -> "list[Transport]":
 def _coverage_shares(
     loaded: "Sequence[LoadedFixture]", results: "Sequence[FixtureResult]"
 ) -> "tuple[CoverageShare, ...]":
-    import asyncio
-
-    from gitnexus.conformance.coverage import compute_coverage, read_schemas
-    from gitnexus.conformance.load import fixtures_home
-    from gitnexus.conformance.mcpserver import list_tool_parameters
-
     fixtures = [one.fixture for one in loaded if one.fixture is not None]
     return compute_coverage(
         fixtures, results, asyncio.run(list_tool_parameters()), read_schemas(fixtures_home() / "schemas")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from gitnexus.base import clock
-from gitnexus.base.files import expand_home
+from gitnexus.base.errors import Failed
+from gitnexus.base.files import expand_home, replace_file
 from gitnexus.base.text import one_line
 from gitnexus.runs.metrics import Metrics, collect_metrics, parse_since, tally_as_json
+from gitnexus.ui.bars import BarGroup, render_bar_chart
 from gitnexus.ui.commands import NexusCommand, current_invocation
 from gitnexus.ui.output import count_of, print_answer, print_note, start_folder, with_nexus
 
@@ -155,10 +157,6 @@ ROWS: "tuple[tuple[str, Callable[[WorkerTally], str]], ...]" = (
 
 
 def _write_chart(found: "Metrics", file: Path) -> Path:
-    from gitnexus.base.errors import Failed
-    from gitnexus.base.files import replace_file
-    from gitnexus.ui.bars import BarGroup, render_bar_chart
-
     names = (
         ("outputs keep form", "valid", "invalid"),
         ("patches apply", "applied", "unfit"),

@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
+from gitnexus.app.tools import TOOLS, ToolSession, call_session_tool
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid, NexusError
+from gitnexus.projects.open_project import open_nexus
+from gitnexus.projects.open_session import open_session
 from gitnexus.ui.approval_prompt import is_person_at_terminal, person_at_terminal
 from gitnexus.ui.commands import NexusCommand, current_invocation
 from gitnexus.ui.output import start_folder
@@ -46,8 +49,6 @@ def _call_tool(place: Path, name: str, params: str | None) -> dict[str, Any]:
         raise Invalid("the parameters should be a JSON object")
     if "." in name:
         return _call_through_gateway(place, name, given)
-    from gitnexus.app.tools import ToolSession, call_session_tool
-    from gitnexus.projects.open_session import open_session
 
     session = open_session(place, os.environ.get("NEXUS_HARNESS"))
     try:
@@ -57,7 +58,6 @@ def _call_tool(place: Path, name: str, params: str | None) -> dict[str, Any]:
 
 
 def _format_tools() -> str:
-    from gitnexus.app.tools import TOOLS
     from gitnexus.gateway.table import TOOLS as GATEWAY
 
     rows = [*TOOLS.values(), *GATEWAY.values()]
@@ -68,7 +68,6 @@ def _format_tools() -> str:
 def _call_through_gateway(place: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
     from gitnexus.gateway.assemble import terminal_tool_context
     from gitnexus.gateway.table import call_tool
-    from gitnexus.projects.open_project import open_nexus
 
     nexus = open_nexus(place)
     try:

@@ -1,5 +1,6 @@
 """The doc graph: documents by path and id, the order of phases, and the resolution of references."""
 
+import difflib
 import posixpath
 import re
 from collections.abc import Callable, Collection
@@ -180,6 +181,4 @@ def _read_paper(files: DocumentFiles, path: str) -> StatePaper:
 
 
 def _closest_name(word: str, names: Collection[str]) -> str:
-    import difflib  # only for who mistyped
-
     return next(iter(difflib.get_close_matches(word, list(names), n=1, cutoff=0.6)), "")

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import get_args
 
 from gitnexus.base.errors import BadUsage, DeniedByPolicy
+from gitnexus.gateway.tool_context import denying_rule
 from gitnexus.git import Repo
+from gitnexus.git.private import private_git
+from gitnexus.git.revisions import resolve_head
 from gitnexus.policy.compiled_rules import make_read_check
 from gitnexus.policy.gate import BatchUsage, GateContext, decide_request
 from gitnexus.policy.in_force import PolicyInForce
@@ -84,9 +87,6 @@ def _command(state: State, asked: Asked, cwd: Path) -> CommandRequest:
 def _patch(repo: Repo, state: State, in_force: PolicyInForce, asked: Asked, patch: bytes) -> Explained:
     # Gateway and private git: only needed for a patch.
     from gitnexus.gateway.patching import PatchRefused, check_patch, make_patch_request
-    from gitnexus.gateway.tool_context import denying_rule
-    from gitnexus.git.private import private_git
-    from gitnexus.git.revisions import resolve_head
 
     rule_on = partial(denying_rule, make_read_check(in_force.compiled))
     try:

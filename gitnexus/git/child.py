@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitnexus.base.errors import Failed, NexusError
+from gitnexus.base.text import one_line
 
 # Nothing that an agent can write into a repository may make our own git run a program or see other objects:
 # no hooks, no fsmonitor, no check of signatures, no replace refs, no lazy fetch, no prompts.
@@ -94,8 +95,6 @@ def run_git_or_raise(*argv: str, git_dir: Path | None = None, cwd: Path | None =
 
 def git_error_line(stderr: bytes) -> str:
     """Return git's error message as one plain line."""
-    from gitnexus.base.text import one_line
-
     text = stderr.decode("utf-8", "replace").strip()
     first = text.splitlines()[0] if text else "no reason given"
     return one_line(first.removeprefix("fatal: ").removeprefix("error: "), 300)

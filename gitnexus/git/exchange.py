@@ -15,6 +15,7 @@ from gitnexus.base.text import one_line
 from gitnexus.git.checkout import mend_worktree_heads
 from gitnexus.git.child import GitFailed, clean_environment, git_error_line, is_lock_held
 from gitnexus.git.discovery import Repo
+from gitnexus.git.locks import break_server_locks, noted_ref_change
 
 # How people choose their transport and their config; a hook's GIT_DIR and GIT_INDEX_FILE are not among them.
 _TRANSPORT = (
@@ -111,7 +112,6 @@ def push_ref_updates(
     leases = [f"--force-with-lease={one.ref}:{one.expected}" for one in orders if one.expected is not None]
     specs = [f"{one.new or ''}:{one.ref}" for one in orders]
     argv = [*_PUSH, *(["--atomic"] if atomic else []), *leases, "--", remote, *specs]
-    from gitnexus.git.locks import break_server_locks, noted_ref_change  # only for a push
 
     with noted_ref_change(repo.common_dir) as note:  # a push also moves the remote's branches as they are known here
         done = _run_transfer(repo, argv)

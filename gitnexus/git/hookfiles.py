@@ -6,6 +6,8 @@ Hooks of others are never moved, copied or renamed, and `core.hooksPath` is neve
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +16,7 @@ from pathlib import Path
 from gitnexus.base import blocks, shim
 from gitnexus.base.files import expand_home, replace_file
 from gitnexus.git import config
-from gitnexus.git.child import run_git, run_git_or_raise
+from gitnexus.git.child import clean_environment, run_git, run_git_or_raise
 from gitnexus.git.discovery import Repo
 from gitnexus.git.hookmanagers import hook_advice, hook_manager_of, lasting_advice, manager_config_with_hook
 
@@ -210,7 +212,6 @@ def program_path() -> str:
     started = Path(sys.argv[0])
     if started.name == "git-nexus" and started.is_absolute() and os.access(started, os.X_OK):
         return str(started)
-    import shutil
 
     beside = Path(sys.executable).with_name("git-nexus")
     return str(beside) if beside.exists() else shutil.which("git-nexus") or "git-nexus"
@@ -225,10 +226,6 @@ def _read_hook_text(path: Path) -> str | None:
 
 def probe_shim(repo: Repo) -> bool:
     """Return True if the installed shim runs to its end and the program it would start exists."""
-    import subprocess
-
-    from gitnexus.git.child import clean_environment
-
     env = clean_environment({"GIT_DIR": str(repo.git_dir)})
     asked = subprocess.run([str(shim_file(repo)), "probe"], env=env, cwd=repo.folder, capture_output=True, check=False)
     return asked.returncode == 0 and asked.stdout.strip() != b""

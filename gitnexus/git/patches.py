@@ -11,6 +11,7 @@ from gitnexus.git import binaryparts, patchtext
 from gitnexus.git.child import git_error_line
 from gitnexus.git.commits import tree_of_commit
 from gitnexus.git.discovery import Repo
+from gitnexus.git.objects import blob_id
 from gitnexus.git.patchtext import LARGEST_BINARY
 from gitnexus.git.private import PrivateGit, private_git
 from gitnexus.git.tree_diff import (
@@ -206,8 +207,6 @@ def _mark_revealing_rows(
     rows: tuple[TreeChange, ...], unseen: Iterable[TreeEntry], visible: set[str], git: PrivateGit
 ) -> tuple[TreeChange, ...]:
     """Mark each row that would copy the content of a hidden file into a file of another name."""
-    from gitnexus.git.objects import blob_id
-
     empty = blob_id(b"", git.object_format)
     secret = {entry.oid: entry.path for entry in unseen if entry.oid not in visible and entry.oid != empty}
     return tuple(replace(row, reveals=secret.get(row.new_blob, "")) if secret else row for row in rows)

@@ -5,6 +5,7 @@ ids. Unlike `git patch-id`, whitespace counts and no configuration has an influe
 """
 
 import contextlib
+import hashlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -35,8 +36,6 @@ class PatchIds:
 
     def of(self, old: str, new: str) -> str:
         """Return the id of the change from one tree to another, empty if nothing differs. Raises: GitFailed."""
-        import hashlib  # 6 ms, and most commands name no patch
-
         if not (_TREE.fullmatch(old) and _TREE.fullmatch(new)):
             raise Invalid("a change is named by two whole ids of trees")
         if old == new:

@@ -3,6 +3,7 @@
 Nothing here decides which files a patch changes: only trees do. Misreading a text here can only cause a refusal.
 """
 
+import base64
 import re
 import zlib
 
@@ -73,8 +74,6 @@ def _claimed_size(found: re.Match[bytes], body: list[bytes]) -> int:
 
 def _delta_result_size(body: list[bytes]) -> int:
     """Return the result size that a delta claims: a few bytes of delta can ask for terabytes."""
-    import base64  # only a patch with a delta pays
-
     packed = b""
     for line in body:
         try:

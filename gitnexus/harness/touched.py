@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitnexus.harness.model import HarnessEvent
+from gitnexus.harness.writers import files_written_by_command
 
 # By harness and tool, the fields that hold a path. A test holds them against the catalog's table of tools.
 PATHS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -77,7 +78,6 @@ def by_shell(event: HarnessEvent, worktree: str, since: int | None = None) -> li
     call = parse_tool_call(event.harness, event.tool, event.given, event.cwd or worktree)
     if not isinstance(call, ShellCall) or call.dialect != "sh" or call.typed:
         return []
-    from gitnexus.harness.writers import files_written_by_command
     from gitnexus.policy import shell
     from gitnexus.policy.parts import parts_of_commands
     from gitnexus.policy.programs import inner_text, only_looks

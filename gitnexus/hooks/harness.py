@@ -3,12 +3,16 @@
 This must be fast, because it runs after every tool call. Each handler imports what it needs.
 """
 
+import json
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
+from gitnexus.base.errors import Invalid
 from gitnexus.harness.model import EVENTS, GATE_SECONDS, OTHER_SECONDS, Event, HookAnswer, HookOutput
+from gitnexus.harness.speech.table import load_harness_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +68,6 @@ def run_harness_hook(args: list[str]) -> int:
 
 
 def _answer_event(harness: str, event: Event) -> HookOutput:
-    from gitnexus.harness.speech.table import load_harness_protocol
-
     speech = load_harness_protocol(harness)
     told = _parse_payload(speech, event, sys.stdin.buffer.read(_LARGEST + 1))
     answer = _call_handler(told)
@@ -75,8 +77,6 @@ def _answer_event(harness: str, event: Event) -> HookOutput:
 
 
 def _parse_payload(speech: "HarnessProtocol", event: Event, raw: bytes) -> "HarnessEvent":
-    from gitnexus.base.errors import Invalid
-
     if len(raw) > _LARGEST:
         raise Invalid(f"what the program sent is larger than {_LARGEST // 2**20} MiB")
     payload = _parse_strict_json(raw) if event == _GATE else _parse_lenient_json(raw)
@@ -94,10 +94,6 @@ def _parse_strict_json(raw: bytes) -> object:
 
 def _parse_lenient_json(raw: bytes) -> object:
     """The answer of a tool may hold anything; what is only written down is taken as it can be."""
-    import json
-
-    from gitnexus.base.errors import Invalid
-
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as exc:
@@ -105,8 +101,6 @@ def _parse_lenient_json(raw: bytes) -> object:
 
 
 def _call_handler(told: "HarnessEvent") -> HookAnswer:
-    from importlib import import_module
-
     module, _, name = _HANDLERS[told.event].partition(":")
     handler: Callable[[HarnessEvent], HookAnswer] = getattr(import_module(module), name)
     return handler(told)

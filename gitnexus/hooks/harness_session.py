@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from gitnexus.git import discover
 from gitnexus.harness.begin import begin_session
 from gitnexus.harness.model import MOST_CONTEXT, HarnessEvent, HookAnswer
 from gitnexus.harness.session_files import SessionFiles, find_session_files
+from gitnexus.projects.open_state import open_state
 
 
 def handle_session_start(event: HarnessEvent) -> HookAnswer:
@@ -27,9 +29,6 @@ def handle_session_start(event: HarnessEvent) -> HookAnswer:
 
 def _describe_waiting_runs(files: SessionFiles) -> str:
     """Return in a line what runs of this project wait for."""
-    from gitnexus.git import discover
-    from gitnexus.projects.open_state import open_state
-
     state = open_state(discover(Path(files.location.top)))
     try:
         if not state.exists or not state.latest().names("runs"):

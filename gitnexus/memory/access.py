@@ -16,6 +16,7 @@ from gitnexus.git.worktrees import list_worktrees
 from gitnexus.memory.accesslog import LOCK, LOG, SINCE, with_reads_added
 from gitnexus.memory.model import AccessLogRow, NoteUse
 from gitnexus.memory.notes import FOLDER, Notes
+from gitnexus.state import disk
 from gitnexus.state.layout import SESSION_FOLDER
 
 _HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -77,8 +78,6 @@ def read_note_uses(notes: Notes) -> dict[str, NoteUse]:
 
 
 def _read_access_logs(folder: Path) -> list[bytes]:
-    from gitnexus.state import disk
-
     try:
         with disk.open_folder(folder, [SESSION_FOLDER]):
             harnesses = sorted(row.name for row in (folder / SESSION_FOLDER).iterdir())

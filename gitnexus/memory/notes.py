@@ -1,5 +1,6 @@
 """Opens the notes of one project: the only module that knows the paths of notes, rules and context."""
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -126,7 +127,5 @@ def _decode_text(raw: bytes) -> str:
 
 
 def _closest_name(name: str, names: list[str]) -> str | None:
-    import difflib  # only for who mistyped
-
     found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return found[0] if found else None

@@ -1,6 +1,7 @@
 """The approvers of a project: parses and verifies the chain of signed entries, adds and revokes keys."""
 
 import dataclasses
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,8 +43,6 @@ class ApproverEntry(Record):
 
     def digest(self) -> str:
         """Return the digest of this entry, signature included."""
-        import hashlib  # 6 ms: not on import
-
         return hashlib.sha256(canonical_json(self.plain())).hexdigest()
 
 

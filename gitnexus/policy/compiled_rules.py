@@ -18,6 +18,7 @@ from gitnexus.policy.model import (
     Verdict,
     Way,
 )
+from gitnexus.policy.paths import enters_git, why_path_odd
 from gitnexus.policy.patterns import ArgvPattern, NarrowMatcher, WideMatcher, is_literal
 from gitnexus.policy.programs import program_name, unwrap_command
 from gitnexus.policy.rules import BatchBudget, Policy, PolicyRule, SandboxLevel, Unplanned
@@ -230,7 +231,6 @@ def _smaller_budget(mine: BatchBudget | None, theirs: BatchBudget | None, truste
 def why_unreadable(policy: CompiledPolicy, path: str) -> str | None:
     """Return the rule that denies reading `path`, including history and search, or None."""
     from gitnexus.policy.builtin import secret_pattern_for
-    from gitnexus.policy.paths import enters_git, why_path_odd
 
     if why_path_odd(path) or enters_git(path):
         return "builtin.path"

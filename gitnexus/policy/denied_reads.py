@@ -16,6 +16,9 @@ from typing import NamedTuple
 from gitnexus.base.errors import NexusError
 from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
+from gitnexus.git import discover
+from gitnexus.git.child import run_git as git_run
+from gitnexus.git.worktrees import list_worktrees
 from gitnexus.policy.compiled_rules import CompiledPolicy
 from gitnexus.policy.gitreads import paths_shown_by, shows_files
 from gitnexus.policy.globs import GlobTarget, expand_braces, glob_targets, widen_classes
@@ -160,8 +163,6 @@ class DeniedReads:
 
     def _in_history(self) -> DeniedFile | None:
         """Return a denied file that was committed once and is not on disk now. Such an answer is not cached."""
-        from gitnexus.git.child import run_git as git_run  # only if there is none on disk
-
         self.is_lasting = False
         for rule in self._rules:
             specs = [spec for pattern in rule.patterns for spec in _pathspecs(pattern)]
@@ -222,9 +223,6 @@ class DeniedReads:
 
 def worktrees_of(top: str) -> tuple[str, ...]:
     """Return the tops of all worktrees of the repository that one belongs to."""
-    from gitnexus.git import discover  # only needed with such a rule
-    from gitnexus.git.worktrees import list_worktrees
-
     try:
         return tuple(os.path.realpath(one.path) for one in list_worktrees(discover(Path(top))))
     except (NexusError, OSError):

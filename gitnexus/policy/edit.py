@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from gitnexus.base.errors import Failed, NotFound
+from gitnexus.base.errors import Failed, Invalid, NotFound
 from gitnexus.policy.model import Mode, Verdict
 from gitnexus.policy.rules import FILE, VERSION, Layer, Policy, PolicyRule, find_front_matter, parse_policy, parse_rule
 
@@ -84,8 +84,6 @@ def _without_id(rule: PolicyRule) -> PolicyRule:
 
 
 def _read_back(raw: bytes, layer: Layer, where: str) -> Policy:
-    from gitnexus.base.errors import Invalid
-
     try:
         return parse_policy(raw, layer, where)
     except Invalid as exc:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from gitnexus.base import files
-from gitnexus.base.errors import DeniedByPolicy, Invalid, NotFound
+from gitnexus.base.errors import Conflict, DeniedByPolicy, Invalid, NotFound
 from gitnexus.policy import edit
 from gitnexus.policy.compiled_rules import CompiledPolicy, compile_policy
 from gitnexus.policy.model import Mode, Verdict
@@ -111,7 +111,6 @@ def set_mode(state: State, layer: Layer, mode: Mode) -> None:
 
 def replace_text(state: State, layer: Layer, before: bytes, after: bytes) -> None:
     """Replace a policy file by its edited text. Raises: Invalid, Conflict if the file is no longer `before`."""
-    from gitnexus.base.errors import Conflict
 
     def replaced(raw: bytes, where: str) -> tuple[bytes, None]:
         if raw != before:

@@ -1,6 +1,7 @@
 """The approver's key: creates, reads, encrypts and signs with it, and verifies signatures of any approver."""
 
 import contextlib
+import hashlib
 import os
 import shlex
 import stat
@@ -40,8 +41,6 @@ class Signer(Protocol):
 
 def key_id(public: str) -> str:
     """Return the id of a public key, which is a digest. Raises: Invalid."""
-    import hashlib  # 6 ms, and most commands use no key
-
     word, raw = _split_public_key(public)
     if word == OURS:
         return "nx:" + encode_base64(hashlib.sha256(b"git-nexus ed25519\0" + raw).digest())

@@ -5,6 +5,7 @@ anchor was truncated: then every token issued until now is void.
 """
 
 import contextlib
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitnexus.base.canonical import canonical_json, json_document, parse_json
-from gitnexus.base.clock import unix_milliseconds
+from gitnexus.base.clock import unix_milliseconds, utc_now
 from gitnexus.base.errors import Busy, Failed, Invalid, VerificationFailed
 from gitnexus.base.files import make_private_folder
 from gitnexus.base.randomness import random_hex
@@ -50,8 +51,6 @@ class LedgerLine(Record):
         return json_document(self.plain())
 
     def digest(self) -> str:
-        import hashlib  # 6 ms, and most commands spend nothing
-
         return hashlib.sha256(self.bytes()).hexdigest()
 
 
@@ -97,8 +96,6 @@ class Ledger:
 
         Raises: VerificationFailed, Busy.
         """
-        from gitnexus.base.clock import utc_now
-
         with self._hold_lock():
             _refuse_spent_token(self._load_or_start(utc_now()), claims)
 

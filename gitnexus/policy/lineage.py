@@ -1,5 +1,6 @@
 """Tracks which commits used which approval along a line of history: an approval proves its change once. Pure."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -79,8 +80,6 @@ class Lineage:
 
 def approval_key(approval: str) -> bytes:
     """Return a key of a token's claims, which have one encoding; its signature may have several."""
-    import hashlib  # 6 ms, and most commands look at no token
-
     return hashlib.blake2b(
         approval.split(".")[1].encode() if approval.count(".") == 2 else b"", digest_size=16
     ).digest()

@@ -1,5 +1,6 @@
 """Gets the passphrase of an encrypted approver key from a file, an askpass program or the terminal."""
 
+import getpass
 import os
 import subprocess
 from functools import cache
@@ -35,7 +36,6 @@ def ask_passphrase(prompt: str) -> bytes:
             "the approver key is encrypted, and there is no terminal to ask for its passphrase",
             hint=f"name a file that holds it in {FILE}, or a program that asks in {ASKPASS[0]}",
         ) from exc
-    import getpass  # only here: most keys are not encrypted
 
     return getpass.getpass(prompt).encode()
 

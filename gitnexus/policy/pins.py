@@ -5,6 +5,7 @@ shortened chain is an error until a person trusts it again.
 """
 
 import contextlib
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import datetime
@@ -175,8 +176,6 @@ def _pins_folder() -> Path:
 
 
 def _project_file(project: str) -> Path:
-    import hashlib  # 6 ms: not on import
-
     return _pins_folder() / "projects" / f"{hashlib.sha256(project.encode()).hexdigest()[:32]}.json"
 
 

@@ -3,12 +3,11 @@
 By its path, as its content can change.
 """
 
+import hashlib
 import os
 from pathlib import Path
 
 
 def repository_key(common_dir: Path) -> str:
     """Return a stable key for a repository on this machine, whatever its content."""
-    import hashlib  # 6 ms, and most commands do not need it
-
     return hashlib.sha256(os.fsencode(common_dir.resolve())).hexdigest()[:32]

@@ -5,6 +5,7 @@ everything that went into the check, so that a short command need not verify aga
 """
 
 import contextlib
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from gitnexus.base.errors import Invalid, NexusError, VerificationFailed
 from gitnexus.base.files import replace_file
 from gitnexus.base.record import Record
 from gitnexus.base.text import one_line
+from gitnexus.git import GitFailed
 from gitnexus.policy.encoding import decode_base64, encode_base64
 from gitnexus.policy.pins import Pin, advance_pin, note_signature_time, read_pin, refuse_other_project
 from gitnexus.state import Snapshot
@@ -224,8 +226,6 @@ def sign_files(
 
 def content_digest(raw: bytes) -> str:
     """Return the digest of a content."""
-    import hashlib  # 6 ms: not on import
-
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
@@ -239,8 +239,6 @@ def _message_to_sign(project: str, path: str, entry: FileSignature) -> bytes:
 
 
 def _content_if_signed(snapshot: Snapshot, entry: FileSignature) -> bytes | None:
-    from gitnexus.git import GitFailed
-
     if not _OID.fullmatch(entry.blob):  # it is passed to git: only an id is valid
         return None
     try:

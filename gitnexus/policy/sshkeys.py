@@ -5,7 +5,9 @@ Signs and verifies with ssh-keygen, including ssh-agent and hardware keys.
 
 import base64
 import binascii
+import hashlib
 import subprocess
+import tempfile
 from pathlib import Path
 
 from gitnexus.base.errors import Failed, Invalid, VerificationFailed
@@ -43,8 +45,6 @@ class SshSigner:
 
     def sign(self, message: bytes) -> bytes:
         """Return the SSHSIG blob over `message`. Raises: Failed."""
-        import tempfile  # 8 ms, and only needed to sign or verify
-
         with tempfile.TemporaryDirectory(prefix="nexus-sign-") as place:
             key = self._file
             if key is None:
@@ -63,7 +63,6 @@ def verify_ssh_signature(public: str, message: bytes, signature: bytes) -> None:
     """Raise an error unless `signature` is an SSHSIG of the key over `message`. Raises: VerificationFailed, Failed."""
     if len(signature) > _LARGEST or not signature.startswith(b"SSHSIG"):
         raise VerificationFailed("the signature is no SSH signature")
-    import tempfile
 
     with tempfile.TemporaryDirectory(prefix="nexus-verify-") as place:
         allowed, held = Path(place, "allowed"), Path(place, "signature")
@@ -85,8 +84,6 @@ def normalize_ssh_key(text: str) -> str:
 
 def fingerprint(blob: bytes) -> str:
     """Return the fingerprint as `ssh-keygen -l` prints it, for people to compare."""
-    import hashlib  # 6 ms, and most commands use no key
-
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
 
 

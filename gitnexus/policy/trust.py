@@ -9,7 +9,7 @@ from gitnexus.git import Repo, blob_id
 from gitnexus.git.config import user_config_value
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approver
-from gitnexus.policy.keys import Signer, make_own_key, own_signer
+from gitnexus.policy.keys import Signer, keys_folder, make_own_key, own_signer
 from gitnexus.policy.pins import goes_on_from, newest_signature_times, pins_of_project, read_pin, write_pin
 from gitnexus.policy.seen import format_root
 from gitnexus.policy.signed import FILE, POLICY, SignedFiles, content_digest, sign_files
@@ -70,7 +70,6 @@ def signer_for_init(repo: Repo) -> tuple[Signer, str | None]:
         ) from exc
     if not made:
         return own, None
-    from gitnexus.policy.keys import keys_folder
 
     return own, f"made your approver key in {keys_folder()}; keep a copy where only you can read it"
 

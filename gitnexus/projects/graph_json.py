@@ -10,6 +10,7 @@ from gitnexus.backlog.reference import parse_reference
 from gitnexus.base.errors import Invalid, NexusError
 from gitnexus.projects.graph_refresh import Progress, with_network
 from gitnexus.projects.network import TaskNetwork, blocking_reasons
+from gitnexus.projects.open_registry import open_standpoint
 from gitnexus.projects.operations import Operation
 from gitnexus.projects.resolve import LocatedTask
 from gitnexus.projects.standpoint import Standpoint
@@ -90,7 +91,6 @@ def dependents_elsewhere(start: Path, project: str, tasks: Iterable[str]) -> lis
     Each has `ready`: true where nothing that it waits for is open. Without other projects this costs a look at the
     registry; where that, or the index, cannot be had, nothing is known and nothing returned.
     """
-    from gitnexus.projects.open_registry import open_standpoint
 
     def look(network: TaskNetwork) -> list[dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+import unicodedata
 from pathlib import Path
 
 from gitnexus.base.errors import Invalid
@@ -80,8 +81,6 @@ def require_name(word: str, what: str = "name") -> str:
 
 def usable_name(text: str) -> str:
     """Return a name that can be referred to and is as near to a text as can be: Österreich is Osterreich."""
-    import unicodedata  # only for who needs a proposal
-
     plain = "".join(ch for ch in unicodedata.normalize("NFKD", text) if not unicodedata.combining(ch))
     return re.sub(r"[^A-Za-z0-9_-]+", "-", plain).strip("-")[:64].strip("-") or "project"
 

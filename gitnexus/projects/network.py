@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gitnexus.backlog.graph import Cyclic, find_cycles, longest_chain, reversed_edges
+from gitnexus.backlog.graph import Cyclic, find_cycles, longest_chain, reversed_edges, topological_order
 from gitnexus.backlog.model import number_of_id
 from gitnexus.backlog.reference import parse_reference
 from gitnexus.base.errors import BadReference, Invalid, NotFound
 from gitnexus.projects.index.model import IndexRow, TaskIndex
+from gitnexus.projects.index.refresh import why_unreadable
 from gitnexus.projects.model import Project
 from gitnexus.projects.resolve import LocatedTask
 
@@ -57,8 +58,6 @@ class TaskNetwork:
         return {**told, "unreadable": left_out} if left_out else told
 
     def _why_unreadable(self, project: Project) -> str:
-        from gitnexus.projects.index.refresh import why_unreadable  # only where something is wrong
-
         return why_unreadable(project) or "it could not be read a moment ago"
 
     def may_read(self, project: str) -> bool:
@@ -292,8 +291,6 @@ def _reachable_edges(edges: Mapping[str, list[str]], start: str) -> dict[str, li
 
 def _longest_chain_to(edges: Mapping[str, list[str]], end: str, order: Callable[[str], Any]) -> list[str]:
     """Return the longest chain that ends with a task; everything in `edges` is on a way to it."""
-    from gitnexus.backlog.graph import topological_order
-
     length: dict[str, int] = {}
     before: dict[str, str | None] = {}
     for key in topological_order(edges):

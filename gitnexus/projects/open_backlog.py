@@ -8,14 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitnexus.backlog import Backlog, StateBacklog
+from gitnexus.backlog import Backlog, StateBacklog, cleo
+from gitnexus.backlog.binding import rebound
 from gitnexus.backlog.claimant import Claimant, agent_claimant, person_claimant
+from gitnexus.backlog.cleo import CleoFolder
 from gitnexus.backlog.elsewhere import ForeignTask
 from gitnexus.backlog.reference import TaskReference, parse_single_reference
+from gitnexus.backlog.store import NoBacklog
 from gitnexus.base.errors import Failed, NexusError, NotFound
 from gitnexus.git import Repo
 from gitnexus.projects.model import real_path
 from gitnexus.projects.open_project import Nexus, describe_project_at, open_nexus, own_names
+from gitnexus.projects.operations import Operation
+from gitnexus.projects.place import project_health
 from gitnexus.state import State
 
 if TYPE_CHECKING:
@@ -128,8 +133,6 @@ class OpenBacklog:
 
         Best effort: who could only look has had the answer.
         """
-        from gitnexus.backlog.binding import rebound
-
         with contextlib.suppress(NexusError, OSError):
             self.backlog.change(lambda tasks: rebound(tasks, refs, self.backlog.elsewhere))
 
@@ -140,8 +143,6 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
     Other projects are seen from `caller`, where that is another place: who reaches into a project sees no more by it,
     and GIT_DIR names the caller's.
     """
-    from gitnexus.backlog import cleo
-
     kept_by_cleo = cleo.nearest_cleo_folder(Path(real_path(place))) if place.is_dir() else None
     try:
         nexus = open_nexus(place, inherit=caller is None)
@@ -165,8 +166,6 @@ def task_of_a_run(start: Path, text: str) -> str:
 
     Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
     """
-    from gitnexus.projects.operations import Operation  # only who names another project pays
-
     with contextlib.closing(open_backlog(start)) as opened:
         there, task = opened.reach_task(text, Operation.RUN.value)
         return opened.name_task_of(there, there.backlog.tasks().task(task).id)
@@ -175,8 +174,6 @@ def task_of_a_run(start: Path, text: str) -> str:
 def open_other_backlog(start: Path, reference: TaskReference, operation: str) -> tuple[OpenBacklog, str]:
     """Return another project's backlog and the task. Raises: ProjectNotFound, AmbiguousName, PermissionDenied, …"""
     from gitnexus.projects.open_registry import open_standpoint  # the registry: only who names another project pays
-    from gitnexus.projects.operations import Operation
-    from gitnexus.projects.place import project_health
 
     standpoint = open_standpoint(start)
     try:
@@ -198,7 +195,6 @@ def open_other_backlog(start: Path, reference: TaskReference, operation: str) ->
 
 def open_outside(place: Path, why: NotFound) -> OpenBacklog:
     """Stand outside any project: tasks of others can be reached, as far as nobody's project may."""
-    from gitnexus.backlog.store import NoBacklog
 
     def nobody() -> dict[str, str]:
         raise why
@@ -217,6 +213,4 @@ def claimant_of(state: State) -> Callable[[], Claimant]:
 
 
 def _open_cleo_backlog(folder: Path) -> OpenBacklog:
-    from gitnexus.backlog.cleo import CleoFolder
-
     return OpenBacklog(CleoFolder(folder), lambda: describe_project_at(str(folder)), folder)

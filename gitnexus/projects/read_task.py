@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gitnexus.backlog.model import BacklogTask
+from gitnexus.backlog.store import tasks_in_snapshot
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.errors import Invalid, NotFound
 from gitnexus.base.record import StoredRecord
@@ -63,9 +65,6 @@ def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str
 
 def _others(snapshot: Snapshot, task: str, uid: str | None) -> list[str]:
     """Return the tasks of other numbers that have a `uid`, or that once had this number where none is given."""
-    from gitnexus.backlog.model import BacklogTask
-    from gitnexus.backlog.store import tasks_in_snapshot
-
     rows = (row for row in tasks_in_snapshot(snapshot) if isinstance(row, BacklogTask) and row.id != task)
     return [row.id for row in rows if (row.uid == uid if uid is not None else task in row.aliases)]
 

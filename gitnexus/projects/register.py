@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -162,8 +163,6 @@ def refuse_taken(registry: Registry, word: str, fix: str | None = None) -> None:
 
 def is_temporary(place: Path) -> bool:
     """True for a temporary folder, which is never registered automatically."""
-    import tempfile  # only init asks
-
     roots = {os.path.realpath(root) for root in (tempfile.gettempdir(), "/tmp", "/var/tmp")}  # noqa: S108
     return any(real_path(place).startswith(root + os.sep) for root in roots)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from gitnexus.backlog.reference import TaskReference
 from gitnexus.base.errors import AmbiguousName, Conflict, NotFound, ProjectNotFound
@@ -87,8 +88,6 @@ def _ambiguous_error(word: str, matches: Sequence[Project]) -> AmbiguousName:
 
 
 def _unknown_error(word: str, rows: Sequence[Project]) -> ProjectNotFound:
-    from difflib import get_close_matches  # only for who mistyped
-
     names = [row.name for row in rows]
     near = get_close_matches(word, [*names, *(alias for row in rows for alias in row.aliases)], n=3)
     return ProjectNotFound(

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from gitnexus.redaction.credentials import secret_assigned_values, secrets_in_file
+
 _SHORTEST = 8
 # Paths, switches, numbers and short words: hiding them would hide half of every log.
 _ORDINARY = r"(?i)(?:[/~.][\w./ ~-]*|[a-z]:\\.*|true|false|yes|no|none|null|on|off|-?[0-9.]{1,11}|[a-z]{1,11})"
@@ -30,15 +32,11 @@ class Values:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Values":
         """Return the values of the names that look secret, and the passwords of addresses under any name."""
-        from gitnexus.redaction.credentials import secret_assigned_values  # urllib and json: the git hooks do without
-
         return cls.of(secret_assigned_values(environment.items()))
 
     @classmethod
     def from_file(cls, name: str, text: str) -> "Values":
         """Return the secrets of a credential file: netrc, .env, ini, npmrc, pgpass, addresses, JSON, YAML, keys."""
-        from gitnexus.redaction.credentials import secrets_in_file  # as above
-
         return cls.of(secrets_in_file(name, text))
 
     def __or__(self, other: "Values") -> "Values":

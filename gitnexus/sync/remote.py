@@ -1,5 +1,6 @@
 """`Remote`: which git remote state is exchanged with, which refs, and their names there."""
 
+import hashlib
 import re
 from dataclasses import dataclass, replace
 
@@ -184,6 +185,4 @@ def _is_plain_name(name: str) -> bool:
 
 
 def _short_hash(text: str) -> str:
-    import hashlib
-
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]

@@ -27,6 +27,7 @@ from gitnexus.harness.call_files import paths_in_call, resolve_path
 from gitnexus.harness.calls import Call, PatchCall, ShellCall, WriteCall
 from gitnexus.harness.model import HarnessEvent, HookAnswer
 from gitnexus.harness.written_content import content_after_write
+from gitnexus.policy.in_force import read_policy_in_force
 from gitnexus.policy.ledger import Ledger
 from gitnexus.policy.model import CommandRequest, GateDecision, PatchRequest, PatchRow, Request
 from gitnexus.policy.request import request_digest
@@ -34,6 +35,7 @@ from gitnexus.policy.tokens import check_token
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import holds_secret, known_secret_values
 from gitnexus.runs.actions.ask import MOST_WAITING
+from gitnexus.runs.actions.commit import read_token
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.open_run import SESSION, OpenRun
 from gitnexus.runs.policy_changes import note_policy
@@ -139,8 +141,6 @@ def _answer_if_decided(run: OpenRun, event: HarnessEvent, request: Request) -> H
 
 def _spend_token(run: OpenRun, event: HarnessEvent, action: str, request: Request, of: str) -> None:
     """Spend the token of an approved call before the program executes it. Raises: VerificationFailed, NexusError."""
-    from gitnexus.runs.actions.commit import read_token
-
     gatekeeper = run.make_gatekeeper(action)
     ledger = Ledger(run.repo.common_dir)
     claims = check_token(
@@ -224,8 +224,6 @@ def _find_session_run(state: State, event: HarnessEvent, location: ProjectLocati
 
 
 def _create_session_run(state: State, event: HarnessEvent, location: ProjectLocation) -> OpenRun:
-    from gitnexus.policy.in_force import read_policy_in_force
-
     policy = read_policy_in_force(state)
     definition = RunDefinition(
         name=event.harness, nodes=(RunNode(id="session", adapter=event.harness),), mode=policy.compiled.mode

@@ -12,12 +12,15 @@ Tools and sandboxes cannot write to the user's home: whoever could, could take t
 import contextlib
 import json
 import os
+import re
 import sys
+from _blake2 import blake2b
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitnexus import __version__
 from gitnexus.git.git_folders import read_first_line
+from gitnexus.git.ls_tree_fast import list_tree_rows
 from gitnexus.state.locate import STATE_REF, ProjectLocation
 
 if TYPE_CHECKING:
@@ -120,8 +123,6 @@ class AnswerCache:
 
     def rows(self, tip: str, paths: tuple[str, ...]) -> str:
         """Return the tree entries of these files in a commit of the state; "" if unknown."""
-        from gitnexus.git.ls_tree_fast import list_tree_rows
-
         return list_tree_rows(self._common, tip, paths) if tip else ""
 
     def found(self, index: dict[str, Any], key: str) -> CachedAnswer | None:
@@ -220,8 +221,6 @@ class AnswerCache:
 
 
 def _holds_secret(entry: object) -> bool:
-    import re
-
     # The rules take 20 ms to load, and few paths and reasons have a long run of letters with a digit, or such a word.
     if not re.search(r"(?i)(?=[a-z_+/-]*[0-9])[a-z0-9_+-]{16}|passw|secret|token|key|://", json.dumps(entry)):
         return False
@@ -257,6 +256,5 @@ def _facts_still_hold(facts: Iterable[tuple[str, str, str]]) -> bool:
 
 def _hash_name(text: str) -> str:
     # Not from hashlib, which loads all of OpenSSL: a third of the time budget.
-    from _blake2 import blake2b
 
     return str(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=20).hexdigest())

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Literal
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import NexusError
 from gitnexus.harness.model import HarnessEvent
+from gitnexus.policy.command_folder import why_folder_matters
 from gitnexus.policy.fast_policy import render_fast_policy
 from gitnexus.policy.gate import GateContext, decide_request
 from gitnexus.policy.grants import ApprovalGrant
 from gitnexus.policy.in_force import PolicyInForce, read_policy_in_force
 from gitnexus.policy.model import CommandRequest, GateDecision, Request
+from gitnexus.policy.repo_key import repository_key
 from gitnexus.policy.rules import FILE
+from gitnexus.policy.signed import FILE as SIGNATURES
+from gitnexus.policy.signed import GUARDED
 from gitnexus.state import State
 from gitnexus.state.format import project_id_of
 from gitnexus.state.home import home_folder
@@ -87,17 +91,12 @@ class JudgeContext:
 
     def _why_folder_matters(self, request: CommandRequest) -> str:
         """Return why a command's folder is special, "" if it is not, and add the facts this depends on."""
-        from gitnexus.policy.command_folder import why_folder_matters  # only needed for commands
-
         why, paths = why_folder_matters(request.argv, request.cwd, self.location.top)
         self.note_folders(paths)
         return why
 
     def policy_sources(self) -> PolicySources:
         """Return the cache key of the policy."""
-        from gitnexus.policy.signed import FILE as SIGNATURES
-        from gitnexus.policy.signed import GUARDED
-
         snapshot, paths = self.state.snapshot, (*GUARDED, SIGNATURES, "approvers")
         kept = [snapshot.read(path) or b"" for path in paths]
         own = [Path(path).read_bytes() if Path(path).is_file() else b"" for path in self.files()]
@@ -107,8 +106,6 @@ class JudgeContext:
 
     def files(self) -> list[str]:
         """Return the user's own files that the policy depends on."""
-        from gitnexus.policy.repo_key import repository_key
-
         pin = home_folder() / "trust" / f"{repository_key(self.state.repo.common_dir)}.json"
         return [str(home_folder() / FILE), str(home_folder() / "settings.json"), str(pin)]
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from gitnexus.git.shape import why_git_may_obey
 from gitnexus.harness.call_files import file_mode, new_text, paths_in_call, text_after
 from gitnexus.harness.calls import ReadCall, ShellCall, WriteCall
+from gitnexus.harness.patchform import BEGIN
+from gitnexus.harness.writers import files_written_by_command
 from gitnexus.policy.fast_paths import is_readable, is_unread, line_that_allows
 from gitnexus.policy.word_paths import ANY_FILE
 from gitnexus.state.locate import ProjectLocation
@@ -56,7 +58,6 @@ def _answer_write(call: WriteCall, location: ProjectLocation, plain: dict[str, A
 
 def _answer_shell(call: ShellCall, location: ProjectLocation, plain: dict[str, Any]) -> CachedAnswer | None:
     """Return the first denial, or an allow answer if every command of a simple script is allowed."""
-    from gitnexus.harness.patchform import BEGIN
     from gitnexus.policy import shell
     from gitnexus.policy.programs import inner_text
 
@@ -127,7 +128,6 @@ def _may_reach_more_files(argv: "tuple[str, ...]") -> bool:
 def _answer_command(
     command: "shell.ShellCommand", cwd: str, location: ProjectLocation, plain: dict[str, Any]
 ) -> CachedAnswer | None:
-    from gitnexus.harness.writers import files_written_by_command
     from gitnexus.policy.fast_commands import quick_command_answer
 
     argv = command.argv

@@ -31,6 +31,7 @@ from gitnexus.toolgate.cache import (
     nexus_home,
     question_cache_key,
 )
+from gitnexus.toolgate.no_project import why_gate_shut
 
 # Folders below our home in which runs work.
 WORKTREES = "worktrees"
@@ -68,8 +69,6 @@ def answer_tool_call(event: HarnessEvent) -> HookAnswer:
 
 def _answer_without_project(event: HarnessEvent, cwd: str) -> HookAnswer:
     """Return the answer outside any project: no opinion, unless somebody relies on the gate there."""
-    from gitnexus.toolgate.no_project import why_gate_shut  # not needed inside a project
-
     reason = why_gate_shut(event.harness, cwd)
     return HookAnswer(verdict="deny", reason=reason) if reason else answer_no_opinion(event)
 

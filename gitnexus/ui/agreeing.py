@@ -4,6 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.runs.foreign_consent import (
+    agreement_hash,
+    definition_lines,
+    is_agreed,
+    record_agreement,
+    require_agreement,
+)
 from gitnexus.ui.approval_prompt import ask_line
 
 if TYPE_CHECKING:
@@ -15,14 +22,6 @@ def ask_for_agreement(run: "OpenRun", said: str, *, asks: bool) -> None:
 
     `said` is the hash that the person agrees to by a flag; without one they are asked, if `asks`: they are there.
     """
-    from gitnexus.runs.foreign_consent import (
-        agreement_hash,
-        definition_lines,
-        is_agreed,
-        record_agreement,
-        require_agreement,
-    )
-
     if said:
         record_agreement(run, said)
     if is_agreed(run):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import termios
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +12,7 @@ import click
 from gitnexus.base.text import one_line
 from gitnexus.policy.shown_cards import remember_shown
 from gitnexus.ui.card import draw_card, folded_parts
+from gitnexus.ui.paging import show_in_pager
 
 if TYPE_CHECKING:
     from gitnexus.gateway.assemble import AskPerson, RevealCard
@@ -128,8 +130,6 @@ def person_at_terminal() -> "AskPerson":
 
 def _show_whole_card(card: "Card", name: str) -> bool:
     """Show a card whole, to the terminal that asks: standard output may be a file. True if all of it was taken."""
-    from gitnexus.ui.paging import show_in_pager  # subprocess and threads: few look at all of a card
-
     text = "\n".join(draw_card(card, whole=True, name=name))
     if not sys.stdout.isatty():
         click.echo(text, err=True)
@@ -178,6 +178,4 @@ def ask_line(question: str) -> str | None:
 def _discard_typed_input() -> None:
     """Forget what was typed before the question was there: a held key answers nothing."""
     with contextlib.suppress(ImportError, OSError):
-        import termios
-
         termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from gitnexus.base.errors import NotFound
 from gitnexus.ui.commands import current_invocation
 from gitnexus.ui.output import print_note, start_folder
 from gitnexus.ui.standpoint import named_project, with_project_option
@@ -22,7 +23,6 @@ def with_backlog(command: "Callable[Concatenate[OpenBacklog, P], R]") -> Callabl
     """Open the backlog for a command, hand edits taken in, and give it the option --project."""
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
-        from gitnexus.base.errors import NotFound
         from gitnexus.projects.open_backlog import open_backlog
 
         place, word = start_folder(current_invocation(click.get_current_context())), named_project(in_project)

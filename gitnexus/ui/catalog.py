@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from gitnexus.app.catalog import open_catalog_at
 from gitnexus.ui.commands import current_invocation
 from gitnexus.ui.output import print_note, start_folder
 
@@ -20,8 +21,6 @@ def with_catalog(command: "Callable[Concatenate[CatalogInForce, P], R]") -> Call
     """Open the catalog for a command; there need not be a project, nor a repository."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        from gitnexus.app.catalog import open_catalog_at
-
         here = open_catalog_at(start_folder(current_invocation(click.get_current_context())))
         for line in here.notices:
             print_note(line)

@@ -8,7 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from gitnexus import __version__
+from gitnexus.base.text import one_line
 from gitnexus.base.typed import COMMAND
 
 Row = tuple[str, str, str, str]
@@ -160,8 +163,6 @@ class LazyGroup(NexusGroup):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Answer from the table: a TAB imports no command either."""
-        from click.shell_completion import CompletionItem
-
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
@@ -175,8 +176,6 @@ def unknown_command_message(ctx: click.Context, word: str, names: Sequence[str])
     """Return the sentence for a command that does not exist, with the nearest ones that do."""
     from difflib import get_close_matches
 
-    from gitnexus.base.text import one_line
-
     path = ctx.command_path
     near = get_close_matches(word, names, n=3, cutoff=0.6) or [name for name in names if name.startswith(word[:3])]
     sentence = f"{path}: '{one_line(word, 40)}' is not a command"
@@ -185,8 +184,6 @@ def unknown_command_message(ctx: click.Context, word: str, names: Sequence[str])
 
 def build_root_command(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyGroup:
     """Return the root command; `common` are those that its help tells of."""
-    from gitnexus import __version__
-
     group = LazyGroup(
         rows,
         common,

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.errors import NexusError
 from gitnexus.base.text import one_line
+from gitnexus.git.user_git import open_in_editor
 
 if TYPE_CHECKING:
     from gitnexus.runs.open_run import OpenRun
@@ -15,8 +17,6 @@ def edit_waiting_patch(run: "OpenRun", action: str, *, shows: str) -> str:
 
     `shows` says which secrets the card hides: an editor hides nothing, and that is recorded.
     """
-    from gitnexus.base.errors import NexusError
-    from gitnexus.git.user_git import open_in_editor
     from gitnexus.runs.actions.card import log_reveal
     from gitnexus.runs.actions.edit import propose_edited_patch, write_draft
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from gitnexus import __version__
 from gitnexus.base.errors import BadUsage, Failed, NexusError
 from gitnexus.base.files import make_private_folder
 from gitnexus.base.text import make_visible, one_line
@@ -85,7 +86,6 @@ def _error_from_bug(exc: BaseException, arguments: list[str]) -> NexusError:
 
 
 def _write_bug_log(exc: BaseException, arguments: list[str]) -> Path | None:
-    from gitnexus import __version__
     from gitnexus.base.clock import utc_now
     from gitnexus.redaction import mask
     from gitnexus.state.home import home_folder

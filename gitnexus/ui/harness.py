@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.app.harness_install import BEGIN, LAWLESS
 from gitnexus.base.text import make_visible, one_line
+from gitnexus.harness.model import EVENTS
+from gitnexus.harness.speech.table import NAMES, load_harness_protocol
 from gitnexus.ui.output import count_of, format_columns
 
 if TYPE_CHECKING:
@@ -96,9 +99,6 @@ def install_status_as_json(one: "InstallStatus") -> dict[str, Any]:
 
 def events_of_harness(harness: str) -> list[dict[str, Any]]:
     """Return the eight events, what the program calls each, and what is done where it has none or tells otherwise."""
-    from gitnexus.harness.model import EVENTS
-    from gitnexus.harness.speech.table import NAMES, load_harness_protocol
-
     if harness not in NAMES:
         return [{"event": event, "names": [], "instead": "nothing: it has no hooks of ours"} for event in EVENTS]
     speech = load_harness_protocol(harness)
@@ -114,8 +114,6 @@ def events_of_harness(harness: str) -> list[dict[str, Any]]:
 
 def format_install_status(one: "InstallStatus") -> str:
     """Return how a program stands for a person."""
-    from gitnexus.app.harness_install import BEGIN, LAWLESS
-
     how = {
         "no": click.style("not installed", dim=True),
         "yes": click.style("installed", fg="green"),

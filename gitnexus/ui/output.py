@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from gitnexus.app import open_nexus
 from gitnexus.base.files import expand_home
 from gitnexus.base.text import one_line
 from gitnexus.ui.commands import CommandInvocation, current_invocation
@@ -68,8 +69,6 @@ def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
     """Give a command the open project of the folder it is called in, hand edits taken in."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        from gitnexus.app import open_nexus
-
         nexus = open_nexus(start_folder(current_invocation(click.get_current_context())))
         try:
             for line in nexus.notices:

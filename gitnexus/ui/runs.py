@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.base.errors import Conflict, NexusError
 from gitnexus.base.text import one_line
+from gitnexus.policy.shown_cards import was_shown
 from gitnexus.ui.approval_prompt import ask_about_card, is_started_by_agent
 from gitnexus.ui.card import draw_card
 from gitnexus.ui.edit_patch import edit_waiting_patch
@@ -38,8 +40,6 @@ def print_agent_message(said: "AgentEvent") -> None:
 
 def review_action(run: "OpenRun", action: str) -> bool:
     """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
-    from gitnexus.base.errors import Conflict
-    from gitnexus.policy.shown_cards import was_shown
     from gitnexus.runs.actions.approve import approve_action, deny_action, execute_if_allowed
     from gitnexus.runs.actions.card import action_card
     from gitnexus.runs.actions.rebase import rebase_waiting_patch
@@ -210,7 +210,6 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
 
 def _left_out(run: "OpenRun") -> list[dict[str, str]]:
     """Return what lies in the worktree and fits into no patch, with the patch that it is missing in."""
-    from gitnexus.base.errors import NexusError
     from gitnexus.runs.actions.propose import left_out
 
     with contextlib.suppress(NexusError):
@@ -220,8 +219,6 @@ def _left_out(run: "OpenRun") -> list[dict[str, str]]:
 
 def _written_papers(run: "OpenRun") -> list[str]:
     """Return what a workflow wrote down for people; a run of one agent writes no papers."""
-    from gitnexus.base.errors import NexusError
-
     with contextlib.suppress(NexusError):
         if run.workflow() is not None:
             from gitnexus.runs.workflow.papers import papers_of_run
@@ -261,8 +258,6 @@ def _format_sandbox_levels(view: "RunView") -> str:
 
 
 def _is_in_bypass_mode(run: "OpenRun") -> bool:
-    from gitnexus.base.errors import NexusError
-
     with contextlib.suppress(NexusError):  # a definition that was changed is told by who goes on with it
         return run.mode == "bypass"
     return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from gitnexus.projects.open_session import open_session
 from gitnexus.ui.commands import current_invocation
 from gitnexus.ui.output import start_folder
 
@@ -21,8 +22,6 @@ def with_session(command: "Callable[Concatenate[OpenSession, P], R]") -> Callabl
     """Open the session for a command; the repository need not be initialised."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        from gitnexus.projects.open_session import open_session
-
         place = start_folder(current_invocation(click.get_current_context()))
         session = open_session(place, os.environ.get("NEXUS_HARNESS"))
         try:

@@ -1,5 +1,10 @@
 """Shows the difference that is about to be signed, and asks the user for confirmation."""
 
+import contextlib
+import difflib
+import os
+import sys
+import termios
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -7,6 +12,7 @@ import click
 
 from gitnexus.base.errors import BadUsage
 from gitnexus.base.text import make_visible
+from gitnexus.policy.passphrase import ASKPASS, FILE, ask_passphrase, read_passphrase
 from gitnexus.ui.commands import can_person_answer, current_invocation
 
 if TYPE_CHECKING:
@@ -15,8 +21,6 @@ if TYPE_CHECKING:
 
 def diff_to_sign(path: str, before: bytes | None, after: bytes) -> str:
     """Return the whole difference between what was signed last and what is there, as text."""
-    import difflib  # 5 ms, and only who signs needs it
-
     old, new = (raw.decode("utf-8", "backslashreplace").split("\n") for raw in (before or b"", after))
     lines = difflib.unified_diff(old, new, "signed" if before is not None else "nothing signed yet", path, lineterm="")
     return "\n".join(lines)
@@ -41,10 +45,6 @@ def require_confirmation(question: str, meant: Sequence[str], given: Sequence[st
 
 def ask_new_passphrase() -> bytes:
     """Return a passphrase for a key, typed twice at a terminal, or from where it is kept. Raises: BadUsage, Failed."""
-    import os
-
-    from gitnexus.policy.passphrase import ASKPASS, FILE, ask_passphrase, read_passphrase
-
     if any(os.environ.get(name) for name in (FILE, *ASKPASS)):
         first = second = read_passphrase("New passphrase of your approver key: ")
     else:
@@ -78,9 +78,5 @@ def can_ask_person() -> bool:
 
 def _discard_typed_input() -> None:
     """What was typed ahead was no answer to this question."""
-    import contextlib
-    import sys
-    import termios
-
     with contextlib.suppress(termios.error, OSError, ValueError):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -7,6 +7,7 @@ import click
 from gitnexus.base.argvtext import escape_word
 from gitnexus.base.text import frame_text, make_visible, one_line
 from gitnexus.ui.output import format_columns
+from gitnexus.workflow.graph import parallel_waves
 
 if TYPE_CHECKING:
     from gitnexus.prompts.model import ResearchBundle
@@ -68,8 +69,6 @@ def format_proposal_card(proposal: "WorkflowProposal", *, offer: bool = True) ->
 
 def format_workflow_nodes(definition: "WorkflowDefinition") -> str:
     """Return the nodes one a row; those with one number may work side by side."""
-    from gitnexus.workflow.graph import parallel_waves
-
     by_id = {one.id: one for one in definition.nodes}
     rows = [["", "node", "work", "who", "after", "makes"]]
     for number, group in enumerate(parallel_waves(list(by_id), definition.edges, definition.budgets.parallel), 1):

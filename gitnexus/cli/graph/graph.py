@@ -1,5 +1,6 @@
 """`git nexus graph`: the graph as a tree, DOT, Mermaid or JSON."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -49,6 +50,4 @@ def draw_graph(ctx: click.Context, name: str | None, form: str, output: Path | N
 
 
 def _screen_height() -> int:
-    import shutil
-
     return max(10, shutil.get_terminal_size().lines - 4) if sys.stdout.isatty() else 10_000

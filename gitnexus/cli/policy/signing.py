@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from gitnexus.base.errors import NexusError
 from gitnexus.ui.output import print_note
+from gitnexus.ui.trust import ask_to_sign, can_ask_person
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -14,7 +15,6 @@ def offer_to_sign(nexus: "Nexus", layer: str) -> None:
     if layer != "project":
         return
     from gitnexus.policy.trust import files_to_sign, sign_guarded_files
-    from gitnexus.ui.trust import ask_to_sign, can_ask_person
 
     files = files_to_sign(nexus.state)
     if not files:

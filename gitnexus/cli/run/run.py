@@ -11,13 +11,14 @@ from gitnexus.adapters.table import find_adapter
 from gitnexus.base.errors import Invalid
 from gitnexus.cli.run.interruption import interruptible_run
 from gitnexus.cli.run.questions import ask_person
+from gitnexus.git import remotes
 from gitnexus.runs.agent.run import refuse_unaskable_agent
 from gitnexus.runs.drive import drive_run
 from gitnexus.runs.preflight import allowed_way
 from gitnexus.runs.start import RunRequest
 from gitnexus.ui.approval_prompt import is_person_at_terminal
-from gitnexus.ui.commands import NexusCommand
-from gitnexus.ui.output import print_answer, print_note, with_nexus
+from gitnexus.ui.commands import NexusCommand, current_invocation
+from gitnexus.ui.output import print_answer, print_note, start_folder, with_nexus
 from gitnexus.ui.runs import exit_with_run_status, format_run_summary, print_agent_message, review_action, run_as_json
 from gitnexus.workflow.run_definition import RunBudgets, RunDefinition, definition_from_command, definition_from_prompt
 
@@ -172,8 +173,6 @@ def _queue_run(
 
 def _is_prompt_text(nexus: "Nexus", text: str, *, alone: bool) -> bool:
     """True if what stands after --queue is no remote but the prompt: `alone`, there is no other that it could be."""
-    from gitnexus.git import remotes
-
     if text in remotes.remote_names(nexus.repo) or (nexus.repo.folder / text).exists():
         return False
     return len(text.split()) > 1 or (alone and not any(mark in text for mark in "/:"))
@@ -213,8 +212,6 @@ def _build_workflow_request(
 ) -> "RunRequest | None":
     from gitnexus.cli.run.workflow_choice import choose_workflow
     from gitnexus.runs.workflow.start import workflow_request
-    from gitnexus.ui.commands import current_invocation
-    from gitnexus.ui.output import start_folder
 
     if ctx.meta[_COMMAND] is not None:
         raise click.UsageError("A command after -- is a run of its own, without --workflow.")

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -188,8 +189,6 @@ def _just_now(folder: Path) -> bool:
 
 def _task_version(task: BacklogTask) -> str:
     """Return what changes whenever a task of CLEO's does: its file has none for each."""
-    import hashlib
-
     return hashlib.sha256(repr(_index_entry(task, "")).encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 

@@ -12,12 +12,18 @@ from gitnexus.base.errors import Failed, Invalid, NexusError
 from gitnexus.base.text import visible_bytes
 from gitnexus.events.kinds import shorten_text
 from gitnexus.gateway.assemble import AskPerson
+from gitnexus.gateway.card import Card, build_card
 from gitnexus.git.private import PrivateGit
 from gitnexus.policy.word_paths import assumed_program_path
 from gitnexus.redaction.result import Reveal
 from gitnexus.runs.command_rules import command_request, judge_named_command, refuse_ruled_command
 from gitnexus.runs.model import Run
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.sandbox.environment import command_environment
+from gitnexus.sandbox.levels import best_level
+from gitnexus.sandbox.program import resolve_program
+from gitnexus.sandbox.run import run_in_sandbox
+from gitnexus.sandbox.spec import SandboxSpec
 from gitnexus.state import State
 from gitnexus.state.format import project_id_of
 from gitnexus.state.settings import settings_section
@@ -40,12 +46,6 @@ def run_check_sandboxed(git: PrivateGit, tree: str, argv: tuple[str, ...]) -> No
 
     Raises: Failed, DeniedByPolicy.
     """
-    from gitnexus.sandbox.environment import command_environment  # only needed with checks
-    from gitnexus.sandbox.levels import best_level
-    from gitnexus.sandbox.program import resolve_program
-    from gitnexus.sandbox.run import run_in_sandbox
-    from gitnexus.sandbox.spec import SandboxSpec
-
     with tempfile.TemporaryDirectory(prefix="git-nexus-check-") as name:
         place = str(Path(name).resolve())
         git.must("read-tree", tree)
@@ -72,8 +72,6 @@ def refuse_ruled_check(run: OpenRun, argv: tuple[str, ...], ask: AskPerson | Non
     request = command_request(project, run.record.id, argv, place, assumed_program_path(argv[0]), "none", "L3")
 
     def confirm(words: str) -> bool:
-        from gitnexus.gateway.card import Card, build_card  # 20 ms: only imported when asking
-
         decision = judge_named_command(request, gatekeeper.here.compiled, gatekeeper.mode, gatekeeper.around)
 
         def card(reveal: Reveal | None = None) -> Card:

@@ -1,5 +1,6 @@
 """Proves which commits were approved, from the commits and the approvers' keys. Pure; git access is passed in."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -65,8 +66,6 @@ def verify_commits(commits: Iterable[CommitToVerify], tools: VerificationTools) 
 
 def merge_request_digest(run: str, parents: Sequence[str], tree: str) -> str:
     """Return the digest by which a token approves one merge: its parents and its tree."""
-    import hashlib  # 6 ms, and most commands sign nothing
-
     return f"sha256:{hashlib.sha256(chr(0).join(('merge', run, *parents, tree)).encode()).hexdigest()}"
 
 
