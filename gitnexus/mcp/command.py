@@ -17,9 +17,9 @@ from gitnexus.ui.output import start_folder, with_pygit2
 def mcp(ctx: click.Context, harness: str | None, run_id: str | None, node: str) -> None:
     """Serve the tools to an agent over stdio (Model Context Protocol).
 
-    The project is what a request names, else $NEXUS_PROJECT, else the first root of the client that lies in a git
-    repository where it can be asked, else the folder it is started in. Works in a repository that was never
-    initialised: the first write makes what it needs.
+    The project is the one that a request names, else $NEXUS_PROJECT, else the client's first root in a git repository
+    (if the client can be asked for roots), else the current folder. Works in a repository without `git nexus init`: the
+    first write creates what it needs.
     """
     if run_id is not None:
         from gitnexus.mcp.runserver import serve_run

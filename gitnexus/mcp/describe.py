@@ -10,7 +10,7 @@ PREFIX = "nx_"
 
 
 def describe_tool(tool: Tool[Any], prefix: str = PREFIX) -> types.Tool:
-    """Return a tool as a client lists it."""
+    """Return a tool in the form in which a client lists it."""
     return types.Tool(
         name=prefix + tool.name,
         description=tool.words,

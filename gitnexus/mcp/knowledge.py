@@ -15,7 +15,7 @@ _JSON, _MARKDOWN = "application/json", "text/markdown"
 
 
 def list_knowledge_resources(run: ToolSession) -> list[types.Resource]:
-    """Return everything there is to read now; that counts as no read."""
+    """Return every resource; this does not count as a read."""
     found = [
         types.Resource(uri=_SCHEME + name, name=name, description=words, mime_type=_JSON)
         for name, words in _SESSION.items()
@@ -29,7 +29,7 @@ def list_knowledge_resources(run: ToolSession) -> list[types.Resource]:
 
 
 def read_knowledge_resource(run: ToolSession, uri: str) -> types.TextResourceContents:
-    """Return one resource; the read of a note is counted, and the note is fenced. Raises: NotFound."""
+    """Return one resource. A note is fenced, and its read is counted. Raises: NotFound."""
     name = uri.removeprefix(_SCHEME)
     if name in _SESSION:
         record = run.session.plan() if name == "plan" else run.session.tasks()

@@ -24,7 +24,7 @@ _WHOLE_NUMBER = re.compile(r"-?\d{1,15}")
 
 
 async def serve_lines(server: Server[Any]) -> None:
-    """Serve standard input and output until the client goes away."""
+    """Serve standard input and output until the client closes them."""
     await _LineTransport(_take_over_stdin()).serve(server)
 
 
@@ -39,7 +39,7 @@ class _LineTransport:
             await server.run(reader, writer, server.create_initialization_options())
 
     async def _iterate_messages(self) -> AsyncIterator[str]:
-        """Yield the lines that are messages, and answer the others."""
+        """Yield the lines that are valid messages, and answer the others."""
         with os.fdopen(self._number, "rb") as source:
             while line := await to_thread.run_sync(source.readline, LONGEST_LINE, abandon_on_cancel=True):
                 refusal = None
@@ -59,7 +59,7 @@ class _LineTransport:
 
 
 def refusal_for_line(line: str) -> types.JSONRPCError | None:
-    """Return what a line is answered that is no message of the protocol, None for one that is, or is empty."""
+    """Return the answer to a line that is not a message of the protocol; None for a valid or empty line."""
     if not line.strip():
         return None
     try:
@@ -79,7 +79,7 @@ def refusal_for_line(line: str) -> types.JSONRPCError | None:
 
 
 def find_request_id(line: str) -> int | str | None:
-    """Return the id that a request gives at its top, also where the rest of it cannot be read; else None."""
+    """Return the id of a request, also if the rest of it cannot be parsed; else None."""
     depth, before = 0, ("", "")
     for found in _TOKEN.finditer(line):
         piece = found[0]
@@ -105,7 +105,7 @@ def _error_message(request: int | str | None, code: int, words: str) -> types.JS
 
 
 def _take_over_stdin() -> int:
-    """Return standard input under another number, and leave nothing to read in its place for what we start."""
+    """Return standard input under another descriptor, so that child processes inherit an empty one."""
     found = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)

@@ -1,6 +1,6 @@
 """Finds the project that a server works for: once, at the first call, or from the `_meta` of each request.
 
-Up to revision 2025-11-25 a client can be asked for its folders; from 2026-07-28 on clients are asked nothing.
+Up to revision 2025-11-25 a client can be asked for its folders; from 2026-07-28 on, clients are not asked.
 """
 
 import os
@@ -31,7 +31,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class ServedProject:
-    """The project that the tools work in, opened when it is first needed."""
+    """The project that the tools work in, opened on first use."""
 
     def __init__(self, start: Path, harness: str | None) -> None:
         self._start = start
@@ -39,8 +39,11 @@ class ServedProject:
         self._sessions: dict[str, ToolSession] = {}
 
     async def tool_session(self, asked: Context) -> ToolSession:
-        """Return the session of the project that a request names, else of NEXUS_PROJECT, else of the client's first
-        root in a repository if the client can be asked for roots, else of the folder. Raises: NexusError."""
+        """Return the session of the project for a request. Raises: NexusError.
+
+        That is the project that the request names, else NEXUS_PROJECT, else the client's first root in a repository if
+        the client can be asked for roots, else that of the current folder.
+        """
         named = _named(asked)
         if named not in self._sessions:
             repo = self._called(named) if named else await self._find_repository(asked.session)
@@ -50,7 +53,7 @@ class ServedProject:
         return self._sessions[named]
 
     async def catalog(self, asked: Context) -> Catalog:
-        """Return the catalog of the project as it is now, or the one for no project. Raises: Invalid."""
+        """Return the current catalog of the project, or the one for no project. Raises: Invalid."""
         try:
             state = (await self.tool_session(asked)).session.state
         except NexusError:
