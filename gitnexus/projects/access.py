@@ -17,7 +17,7 @@ from gitnexus.state import Change, Snapshot, State
 
 @dataclass(frozen=True, slots=True)
 class AccessRequest:
-    """What the current project (None: outside any) wants to do to another."""
+    """An operation that the current project (None: outside of all projects) requests on another project."""
 
     operation: Operation
     caller: Project | None
@@ -27,7 +27,7 @@ class AccessRequest:
 
     @property
     def is_internal(self) -> bool:
-        """True for a project's work on itself, which needs no permission."""
+        """Return True if a project works on its own data, which needs no permission."""
         return self.caller is not None and self.caller.hash == self.target.hash
 
 
@@ -41,7 +41,7 @@ class AccessVerdict:
 
     @property
     def allowed(self) -> bool:
-        """True if the level held covers what the operation needs."""
+        """Return True if the level held covers the level that the operation needs."""
         return self.held.covers(self.request.operation.needs)
 
 

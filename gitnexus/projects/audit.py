@@ -44,7 +44,7 @@ class AuditPage:
 
 
 def files_with_line(snapshot: Snapshot, line: AuditLine, now: datetime) -> dict[str, bytes | None]:
-    """Return the files to write to append one audit line."""
+    """Return the files to write in order to append one audit line."""
     month = format_timestamp(now)[:7]
     parts = [name for name in snapshot.names(FOLDER) if name.startswith(f"{month}.")]
     name = parts[-1] if parts else _part_name(month, 1)

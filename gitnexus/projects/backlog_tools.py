@@ -57,9 +57,9 @@ def _run_elsewhere(
 def _effects_of_closing(
     tool: Tool[Backlog], given: Mapping[str, Any], answer: dict[str, Any], there: OpenBacklog, start: Path | None = None
 ) -> dict[str, list[str]]:
-    """Return which tasks the closing of one made ready or left waiting, those of other projects too.
+    """Return the tasks that became ready, or wait in vain, because a task was closed; those of other projects too.
 
-    `start` is where the caller stands, if that is another project: what is named there is named with its project.
+    If `start` belongs to another project (the caller's), each task is named with its project.
     """
     closes = tool.name == "backlog_update" and given.get("status") in _CLOSING
     if tool.name != "backlog_complete" and not closes:
@@ -71,6 +71,6 @@ def _effects_of_closing(
 
 
 def _reference_seen_there(repo: Repo, text: str) -> str:
-    """Return a reference as the other project must store it: a bare id means one of ours."""
+    """Return a reference as the other project must store it: a bare id gets the name of this project."""
     reference = parse_single_reference(text)
     return f"{describe_project(repo)['name']}:{reference.task}" if reference.project is None else text

@@ -1,4 +1,4 @@
-"""Names the tasks that the end of others made ready, or leaves waiting for good, in this project and in others."""
+"""Lists the tasks that become ready, or can never start, once given tasks are done or cancelled; in all projects."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from gitnexus.projects.open_backlog import OpenBacklog
 def name_tasks_after_closing(
     there: OpenBacklog, closed: list[BacklogTask], start: Path | None = None, *, everywhere: bool = True
 ) -> list[str]:
-    """Return the tasks that can be started now that tasks of `there` are done, or that wait for cancelled ones in vain.
+    """Return the tasks that can start now that tasks of `there` are done, or that wait for a cancelled task in vain.
 
-    `start` is where the caller stands, if that is another project: then all are named with their project. Tasks of
-    other projects are those that may be read from there.
+    If `start` belongs to another project (the caller's), each task is named with its project. Of other projects, only
+    tasks that the caller may read are returned.
     """
     done = closed[0].status == "done"
     if done:

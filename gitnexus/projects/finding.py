@@ -25,7 +25,7 @@ def fold_text(text: str) -> str:
 
 
 def query_patterns(query: str) -> list[str]:
-    """Return the words of a query as patterns: * stands for anything, ? for one character. Raises: BadUsage."""
+    """Return the words of a query as patterns: `*` matches any text, `?` one character. Raises: BadUsage."""
     words = fold_text(query).split()
     if not any(re.search(r"[^*?]", word) for word in words):
         raise BadUsage("say what to search for", hint="a word, or part of one with *")
@@ -33,7 +33,7 @@ def query_patterns(query: str) -> list[str]:
 
 
 def glob_anywhere(word: str) -> str:
-    """Return a word as a GLOB pattern that finds it anywhere; brackets are only brackets."""
+    """Return a word as a GLOB pattern that matches anywhere in a text; brackets are matched literally."""
     return f"*{word.replace('[', '[[]')}*"
 
 
@@ -91,7 +91,7 @@ def search_result(score: float, row: IndexRow, names: Mapping[str, str]) -> dict
 
 
 def _score_text(text: str, tests: list["_Test"]) -> float:
-    """A whole word counts double a part of one; the id counts most, then title, labels, description."""
+    """Return the score of a task: a whole word counts double; the id counts most, then title, labels, description."""
     id_, title, labels, description = text.split("\n", 3)
     total = 0.0
     for test in tests:
@@ -107,10 +107,10 @@ def _score_text(text: str, tests: list["_Test"]) -> float:
 
 
 class _Test:
-    """A word of a query: whether a text holds it, holds it by itself, or is just that.
+    """Tests whether a text contains one word of a query, contains it as a whole word, or equals it.
 
-    What stands between stars is looked for one after the other, each at the first place there is: no text and no number
-    of stars makes that go back. Within a field a star does not reach over a blank.
+    The pieces between two stars are searched one after the other, each at its first possible position, so no text and
+    no number of stars causes backtracking. Within a field, a star does not match a space.
     """
 
     def __init__(self, word: str) -> None:
@@ -140,7 +140,7 @@ class _Test:
         return any(map(self._in_order, text.split()))
 
     def _is(self, text: str) -> bool:
-        """True if a text is what the word stands for, from its first character to its last."""
+        """Return True if the whole text matches the word."""
         pieces, at, end = self._pieces, 0, len(text)
         if self._first and pieces:
             found = pieces[0].match(text)
@@ -167,7 +167,7 @@ def _piece(part: str) -> str:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield what a person would call the words of a text: without the marks around them, and part by part."""
+    """Yield the words of a text without the punctuation around them, and the parts of compound words."""
     for token in text.split():
         yield token.strip(".,;:!?()[]{}<>'\"`")
         yield from re.findall(r"\w+", token)

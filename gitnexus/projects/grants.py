@@ -17,22 +17,22 @@ def trust_nobody(_snapshot: Snapshot, _raw: bytes) -> bool:
 
 
 def read_permissions(snapshot: Snapshot, trusts: Trusts = trust_nobody) -> Permissions:
-    """Return the permissions that count: as they are written if they are signed, else what they take away.
+    """Return the permissions in force: as written if they are signed, else only what they take away.
 
-    Raises: Invalid, and leaves the file as it is: then everything external is denied.
+    Raises: Invalid for a file that cannot be parsed. It is left unchanged, and every external access is denied.
     """
     permissions = read_written_permissions(snapshot)
     return permissions if is_in_force(snapshot, trusts) else tighten_permissions(permissions)
 
 
 def is_in_force(snapshot: Snapshot, trusts: Trusts) -> bool:
-    """True if the permissions count as they are written; a signature is only asked for where they give something."""
+    """Return True if the permissions apply as written. A signature is needed only where they give a permission."""
     permissions = read_written_permissions(snapshot)
     return tighten_permissions(permissions) == permissions or trusts(snapshot, snapshot.read(PERMISSIONS) or b"")
 
 
 def read_written_permissions(snapshot: Snapshot) -> Permissions:
-    """Return the permissions as they are written, signed or not; the defaults if there are none. Raises: Invalid."""
+    """Return the permissions as written, signed or not; the defaults if there is no file. Raises: Invalid."""
     permissions = read_record(snapshot, PERMISSIONS, Permissions)
     if permissions is None:
         return Permissions()
@@ -41,5 +41,5 @@ def read_written_permissions(snapshot: Snapshot) -> Permissions:
 
 
 def permissions_file(before: Permissions, after: Permissions) -> dict[str, bytes | None]:
-    """Return what to write for changed permissions, nothing if they did not change."""
+    """Return the file to write for changed permissions, empty if nothing changed."""
     return {} if after == before else {PERMISSIONS: with_schema(after, "permissions")}

@@ -86,10 +86,10 @@ def orphans_json(standpoint: Standpoint, progress: Progress | None = None) -> di
 
 
 def dependents_elsewhere(start: Path, project: str, tasks: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the tasks of other projects that depend on some of one (its hash), as who stands at `start` may see.
+    """Return the tasks of other projects that depend on tasks of one project (its hash), as far as `start` may read.
 
-    Each has `ready`: true where nothing that it waits for is open. Without other projects this costs a look at the
-    registry; where that, or the index, cannot be had, nothing is known and nothing returned.
+    Each has `ready`: true if nothing that it waits for is open. Without other projects this costs one read of the
+    registry. If the registry or the index cannot be read, the result is empty.
     """
 
     def look(network: TaskNetwork) -> list[dict[str, Any]]:

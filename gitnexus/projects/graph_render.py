@@ -14,7 +14,7 @@ _MARKS = {"done": "✓", "cancelled": "✗", "active": "▸", "blocked": "■", 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A task in a picture; `external` if it belongs to another project than the one drawn."""
+    """A task in a picture; `external` if it belongs to a project other than the one drawn."""
 
     key: str
     ref: str
@@ -30,7 +30,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """Nodes and edges (from what waits to what it waits for), each in its order."""
+    """Nodes, and edges from a task to the task that it waits for; both sorted."""
 
     name: str
     nodes: tuple[GraphNode, ...]
@@ -39,11 +39,11 @@ class GraphPicture:
 
     @property
     def spans(self) -> bool:
-        """True if it shows several projects on equal terms, so that an id alone says nothing."""
+        """Return True if it shows several projects equally, so that an id alone is ambiguous."""
         return len({node.project for node in self.nodes if not node.external}) > 1
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the picture as JSON."""
         told = {
             node.key: {
                 "id": node.key,
@@ -64,7 +64,7 @@ class GraphPicture:
 
 
 def render_dot(picture: GraphPicture) -> str:
-    """Return it for Graphviz."""
+    """Return the picture in the DOT language of Graphviz."""
     outside = {node.key for node in picture.nodes if node.external}
     lines = [f"digraph {_quote_dot('nexus_' + picture.name)} {{", "    rankdir=LR;"]
     for node in picture.nodes:
@@ -81,7 +81,7 @@ def render_dot(picture: GraphPicture) -> str:
 
 
 def render_mermaid(picture: GraphPicture) -> str:
-    """Return it for Mermaid."""
+    """Return the picture as a Mermaid flowchart."""
     names = {node.key: f"n{at}" for at, node in enumerate(picture.nodes)}
     outside = {node.key for node in picture.nodes if node.external}
     lines = ["graph LR"]
@@ -98,7 +98,7 @@ def render_mermaid(picture: GraphPicture) -> str:
 
 
 def render_tree(picture: GraphPicture, most: int) -> str:
-    """Return it as a person reads it: what nothing waits for at the left, what it waits for below it."""
+    """Return the picture as a text tree: tasks that nothing waits for at the left, their dependencies below them."""
     nodes = {node.key: node for node in picture.nodes}
     below: dict[str, list[str]] = {}
     waited: set[str] = set()
@@ -139,7 +139,7 @@ def _node_line(node: GraphNode, *, whole: bool) -> str:
 
 
 def _lines(node: GraphNode) -> list[str]:
-    """Return what stands on a node among several projects: whose it is and its state, then the title in short lines."""
+    """Return the lines of a node's label among several projects: project and status, then the wrapped title."""
     return [f"{node.ref} - {node.status}", *textwrap.wrap(one_line(node.title, 200), _WIDTH)]
 
 
@@ -159,7 +159,7 @@ def make_picture(
     edges: Sequence[tuple[str, str]],
     cycles: Sequence[Sequence[str]] = (),
 ) -> GraphPicture:
-    """Return a picture in its one order."""
+    """Return a picture with sorted nodes and edges."""
     order = sorted(nodes.values(), key=lambda node: (node.external, node.project, _task_number(node.id), node.key))
     return GraphPicture(
         name,

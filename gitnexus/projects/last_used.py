@@ -35,7 +35,7 @@ def note_projects_used(home: State, projects: Iterable[Project], now: datetime) 
 
 
 def with_last_use(registry: Registry, hashes: Iterable[str], now: datetime) -> Registry:
-    """Return the registry with the time of last use of some projects. Pure."""
+    """Return the registry with a new time of last use for some projects. Pure."""
     for key in hashes:
         row = registry.projects.get(key)
         if row is not None and _is_stale(row, now):

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class Level(Enum):
-    """What one project may do to another."""
+    """The permission of one project on another."""
 
     NONE = "none"
     READ = "read"
@@ -12,7 +12,7 @@ class Level(Enum):
     EXECUTE = "execute"
 
     def covers(self, needed: "Level") -> bool:
-        """True if who holds this may do what needs `needed`."""
+        """Return True if this level includes `needed`."""
         return _ORDER[self] >= _ORDER[needed]
 
 

@@ -13,7 +13,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Project(StoredRecord):
-    """One row: where the project is and what it is called. `id` is the same in every clone."""
+    """One row: where the project is, and its name. `id` is the same in every clone."""
 
     hash: str
     path: str
@@ -23,7 +23,7 @@ class Project(StoredRecord):
     id: str | None = None
 
     def described(self) -> dict[str, str]:
-        """Return the project for an envelope."""
+        """Return the project's fields for the JSON envelope."""
         return {"name": self.name, "hash": self.hash, "path": self.path}
 
 
@@ -39,7 +39,7 @@ class Registry(StoredRecord):
         return next((project for project in self.projects.values() if project.path == path), None)
 
     def owner(self, word: str) -> Project | None:
-        """Return the project that has `word` as its name or alias: one namespace."""
+        """Return the project with the name or alias `word`; names and aliases share one namespace."""
         return next((p for p in self.projects.values() if word == p.name or word in p.aliases), None)
 
     def projects_by_name(self) -> list[Project]:
@@ -47,11 +47,11 @@ class Registry(StoredRecord):
         return sorted(self.projects.values(), key=lambda project: (project.name, project.hash))
 
     def without(self, gone: str) -> "Registry":
-        """Return the registry without the project of a hash."""
+        """Return the registry without the project with this hash."""
         return self.changed(projects={key: row for key, row in self.projects.items() if key != gone})
 
     def with_row(self, row: Project) -> "Registry":
-        """Return the registry with a row put in or replaced."""
+        """Return the registry with a row added or replaced."""
         return self.changed(projects={**self.projects, row.hash: row})
 
 
@@ -63,12 +63,12 @@ def hash_of(path: str) -> str:
 
 
 def real_path(place: Path) -> str:
-    """Return the path that a project is known by."""
+    """Return the path under which a project is registered."""
     return os.path.realpath(place)
 
 
 def require_name(word: str, what: str = "name") -> str:
-    """Return a name that can be referred to. Raises: Invalid."""
+    """Return the name if references can use it. Raises: Invalid."""
     if not NAME.fullmatch(word) or word.startswith("-"):
         raise Invalid(
             f"{word!r} cannot be a project's {what}",
@@ -80,12 +80,12 @@ def require_name(word: str, what: str = "name") -> str:
 
 
 def usable_name(text: str) -> str:
-    """Return a name that can be referred to and is as near to a text as can be: Österreich is Osterreich."""
+    """Return the closest name that references can use: Österreich becomes Osterreich."""
     plain = "".join(ch for ch in unicodedata.normalize("NFKD", text) if not unicodedata.combining(ch))
     return re.sub(r"[^A-Za-z0-9_-]+", "-", plain).strip("-")[:64].strip("-") or "project"
 
 
 def default_name(place: Path) -> str:
-    """Return the folder's name with every other character replaced."""
+    """Return the folder's name with every character that is not allowed replaced."""
     folder = place.name.removesuffix(".git") or place.name
     return re.sub(r"[^A-Za-z0-9_-]", "-", folder)[:64] or "project"

@@ -1,4 +1,4 @@
-"""The graph of all projects as one caller sees it: who waits for whom, and what may be told of it."""
+"""The graph of all projects as one caller may see it: which tasks wait for which."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -36,7 +36,7 @@ class TaskNetwork:
 
     @cached_property
     def _owners(self) -> dict[str, str]:
-        """Every name and alias, with the project that it means; a name counts before an alias."""
+        """Every name and alias with its project; a name takes precedence over an alias."""
         owners: dict[str, str] = {}
         for project in self.projects.values():
             for alias in project.aliases:
@@ -87,10 +87,10 @@ class TaskNetwork:
         return self.index.once()
 
     def target(self, project: str, name: str, id_: str, uid: str = "") -> tuple[str, str] | str:
-        """Return what a dependency means as (project, id), or why it means nothing.
+        """Return the project and id that a dependency refers to, or why it refers to nothing.
 
-        Outside its own project that is the task with the `uid`; where none is noted, the one with the number, unless
-        another one had it before.
+        In another project that is the task with the recorded `uid`; without one, the task with the number, unless
+        another task had that number before.
         """
         try:
             parse_reference(f"{name}:{id_}" if name else id_)
@@ -118,7 +118,7 @@ class TaskNetwork:
         return owner, found or id_
 
     def dependencies(self, row: IndexRow) -> list[dict[str, Any]]:
-        """Return what a task depends on, each with its status, or with the reason why it is not known."""
+        """Return the dependencies of a task, each with its status or with the reason why that is unknown."""
         return [self._dependency_json(row, name, id_, uid) for name, id_, uid in self.index.depends(row)]
 
     def _dependency_json(self, row: IndexRow, name: str, id_: str, uid: str) -> dict[str, Any]:
@@ -139,14 +139,14 @@ class TaskNetwork:
         return {**plain, "title": found.title, "status": found.status, "location": location}
 
     def dependents(self, row: IndexRow) -> list[dict[str, Any]]:
-        """Return the tasks that wait for one, of all projects that may be read."""
+        """Return the tasks that wait for a task, of all readable projects."""
         project = self.projects[row.project]
         names = [name for name in (project.name, *project.aliases) if self._owners.get(name) == project.hash]
         found = [one for one in self.index.dependents(row, names) if self.may_read(one.project)]
         return [self.task_as_json(one, row.project) for one in sorted(found, key=self._row_order)]
 
     def task_as_json(self, row: IndexRow, seen_from: str | None = None) -> dict[str, Any]:
-        """Return a task for an answer."""
+        """Return a task as JSON."""
         plain = {"taskId": row.key, "ref": f"{self.names[row.project]}:{row.id}", "project": self.names[row.project],
                  "title": row.title, "status": row.status}  # fmt: skip
         return plain if seen_from is None else {
@@ -157,7 +157,7 @@ class TaskNetwork:
 
     @cached_property
     def tasks(self) -> dict[str, tuple[str, str]]:
-        """Every task that may be read, as hash:id with title and status."""
+        """Return every readable task, as hash:id with title and status."""
         return {
             f"{project}:{id_}": (title, status)
             for project, id_, title, status in self.index.statuses()
@@ -191,12 +191,12 @@ class TaskNetwork:
 
     @property
     def edges(self) -> dict[str, list[str]]:
-        """Every dependency between tasks that may be read: a task and what it waits for."""
+        """Return every dependency between readable tasks, as the task and the one that it waits for."""
         return self._links[0]
 
     @property
     def orphans(self) -> list[dict[str, str]]:
-        """Dependencies that lead nowhere, with the reason."""
+        """Return the dependencies that refer to nothing, with the reason."""
         return self._links[1]
 
     def _ref_of_key(self, key: str) -> str:
@@ -204,9 +204,9 @@ class TaskNetwork:
         return f"{self.names[project]}:{id_}"
 
     def waiting_tasks(self, row: IndexRow, *, closed_too: bool = False) -> list[dict[str, Any]]:
-        """Return the open tasks that wait for one, directly or through others, the nearest first.
+        """Return the open tasks that wait for a task, directly or indirectly, the nearest first.
 
-        What is done blocks nothing. `closed_too` counts tasks of every status, this one too.
+        A task that is done blocks nothing. With `closed_too`, tasks of every status count, including the given one.
         """
         waiting = reversed_edges(self.edges) if closed_too or row.status != "done" else {}
         seen, order = {row.key}, [row.key]
@@ -218,9 +218,9 @@ class TaskNetwork:
         return [self._task_json(key) for key in order[1:]]
 
     def critical_path(self, row: IndexRow | None, *, closed_too: bool = False) -> list[dict[str, Any]]:
-        """Return the longest chain of open tasks, each waiting for the one before; of all, or that ends with one.
+        """Return the longest chain of open tasks in which each waits for the one before; of all, or up to one task.
 
-        `closed_too` counts tasks of every status. Raises: Cyclic, naming the circle as people write it.
+        `closed_too` includes tasks of every status. Raises: Cyclic, naming the tasks of the cycle.
         """
         wanted = {key for key, (_, status) in self.tasks.items() if closed_too or status in _OPEN}
         edges = {key: [t for t in self.edges.get(key, ()) if t in wanted] for key in wanted}
@@ -237,11 +237,11 @@ class TaskNetwork:
         return [self._task_json(key) for key in chain]
 
     def find_cycles(self) -> list[list[str]]:
-        """Return the tasks that wait for each other in a circle."""
+        """Return the tasks that wait for each other in a cycle."""
         return find_cycles(self.edges)
 
     def build_picture(self, project: Project | None) -> "GraphPicture":
-        """Return the graph of one project with what it touches outside, or of all."""
+        """Return the graph of one project with the tasks that it touches outside, or of all projects."""
         from gitnexus.projects.graph_render import make_picture  # a lookup draws nothing
 
         mine = project.hash if project else None
@@ -269,7 +269,7 @@ class TaskNetwork:
 
 
 def blocking_reasons(row: IndexRow, dependencies: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what keeps a task from being started: every dependency that is not done, or not known."""
+    """Return the reasons why a task cannot start: every dependency that is not done or not known."""
     if row.status not in _OPEN:
         return []
     return [_describe_dependency(one) for one in dependencies if one["status"] != "done"]
@@ -290,7 +290,7 @@ def _reachable_edges(edges: Mapping[str, list[str]], start: str) -> dict[str, li
 
 
 def _longest_chain_to(edges: Mapping[str, list[str]], end: str, order: Callable[[str], Any]) -> list[str]:
-    """Return the longest chain that ends with a task; everything in `edges` is on a way to it."""
+    """Return the longest chain that ends with a task; every edge in `edges` is on a path to it."""
     length: dict[str, int] = {}
     before: dict[str, str | None] = {}
     for key in topological_order(edges):

@@ -1,4 +1,4 @@
-"""Open the backlog of this project (on the state ref, or where CLEO keeps it) or, where permitted, of another one."""
+"""Opens the backlog of this project (on the state ref or in CLEO's folder) or, where permitted, of another project."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ProjectNames:
-    """Knows the names of a project, and whom to ask about others when it comes to that: who stands at `caller`."""
+    """The names of a project, and its view of other projects; that view is opened only when it is needed."""
 
     def __init__(self, repo: Repo, caller: Path | None = None) -> None:
         self._repo = repo
@@ -49,7 +49,7 @@ class ProjectNames:
         return found
 
     def close(self) -> None:
-        """Let go of git."""
+        """Release git resources."""
         if self._others is not None:
             self._others.close()
 
@@ -68,7 +68,7 @@ class ProjectNames:
 
 @dataclass
 class OpenBacklog:
-    """What a command about tasks works with."""
+    """The backlog that a command about tasks works with."""
 
     backlog: Backlog
     describe: Callable[[], dict[str, str]]
@@ -78,11 +78,11 @@ class OpenBacklog:
 
     @cached_property
     def project(self) -> dict[str, str]:
-        """The project for an envelope: name, hash and path."""
+        """The project's fields for the JSON envelope: name, hash and path."""
         return self.describe()
 
     def named(self, plain: dict[str, object]) -> dict[str, object]:
-        """Return a task for JSON, saying whose it is."""
+        """Return a task as JSON, with the name of its project."""
         project, task_id = self.project, plain["id"]
         whose = {"taskId": f"{project['hash']}:{task_id}", "ref": f"{project['name']}:{task_id}"}
         return {**plain, **whose, "project": project["name"]}
@@ -95,18 +95,21 @@ class OpenBacklog:
         raise Failed(f"{text} is a task of another project", hint="run this command there")
 
     def seen_from(self, other: "OpenBacklog", text: str) -> str:
-        """Return a reference that was given here as another project must store it: a bare id means one of ours."""
+        """Return a reference given in this project as another project must store it: a bare id gets this project's
+        name.
+        """
         reference = parse_single_reference(text)
         if other is self or reference.project is not None:
             return text
         return f"{self.project['name']}:{reference.task}"
 
     def name_task_of(self, other: "OpenBacklog", task_id: str) -> str:
-        """Return how people here call a task of `other`."""
+        """Return the name under which this project refers to a task of `other`."""
         return task_id if other is self else f"{other.project['name']}:{task_id}"
 
     def reach_task(self, text: str, operation: str) -> "tuple[OpenBacklog, str]":
-        """Return the backlog that a reference leads to and the id there, once the operation is permitted and audited.
+        """Return the backlog that a reference leads to, and the id there, after the operation was permitted and
+        audited.
 
         Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
         """
@@ -118,7 +121,7 @@ class OpenBacklog:
         return found, task
 
     def close(self) -> None:
-        """Let go of git, here and wherever this reached."""
+        """Release git resources of this and of all other opened projects."""
         for other in self.others:
             other.close()
         if isinstance(self.backlog.elsewhere, ProjectNames):
@@ -129,19 +132,20 @@ class OpenBacklog:
             self.nexus.close()
 
     def _keep_bindings(self, refs: set[str]) -> None:
-        """Note which tasks of other projects were found by their numbers alone, so that they are meant from now on.
+        """Store the `uid` of tasks of other projects that were found by number only, so that the reference stays with
+        them.
 
-        Best effort: who could only look has had the answer.
+        Best effort: a caller who cannot write has its answer already.
         """
         with contextlib.suppress(NexusError, OSError):
             self.backlog.change(lambda tasks: rebound(tasks, refs, self.backlog.elsewhere))
 
 
 def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
-    """Open the backlog of the nearest project, hand edits taken in. Raises: NotFound.
+    """Open the backlog of the nearest project, including edits made by hand in `.nexus/`. Raises: NotFound.
 
-    Other projects are seen from `caller`, where that is another place: who reaches into a project sees no more by it,
-    and GIT_DIR names the caller's.
+    `caller` is where other projects are seen from, if that is another place: reaching into a project must not widen
+    what the caller may read, and GIT_DIR names the caller's repository.
     """
     kept_by_cleo = cleo.nearest_cleo_folder(Path(real_path(place))) if place.is_dir() else None
     try:
@@ -162,7 +166,7 @@ def open_backlog(place: Path, caller: Path | None = None) -> OpenBacklog:
 
 
 def task_of_a_run(start: Path, text: str) -> str:
-    """Return the task that a run is for as people here call it; it is there, and permitted.
+    """Return the reference of the task that a run is for, after checking that it exists and is permitted.
 
     Raises: BadReference, Invalid, ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
     """
@@ -194,7 +198,7 @@ def open_other_backlog(start: Path, reference: TaskReference, operation: str) ->
 
 
 def open_outside(place: Path, why: NotFound) -> OpenBacklog:
-    """Stand outside any project: tasks of others can be reached, as far as nobody's project may."""
+    """Return a backlog for a caller outside of all projects; it reaches tasks of projects that permit this."""
 
     def nobody() -> dict[str, str]:
         raise why
@@ -203,7 +207,7 @@ def open_outside(place: Path, why: NotFound) -> OpenBacklog:
 
 
 def claimant_of(state: State) -> Callable[[], Claimant]:
-    """Return who claims: the agent that NEXUS_AGENT names, else the person whom git names."""
+    """Return the identity for claims: the agent in NEXUS_AGENT, else the person in git's config."""
 
     def who() -> Claimant:
         name = os.environ.get("NEXUS_AGENT")

@@ -1,4 +1,4 @@
-"""An open project: its repository, its state, and what was noticed on the way in."""
+"""Opens a project for a command: its repository, its state, and notices about `.nexus/`."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,7 @@ from gitnexus.state.intake import SettleResult, settle_hand_edits
 
 @dataclass
 class Nexus:
-    """What a command works with. Closing it lets go of git."""
+    """The open project that a command works with; close it to release git resources."""
 
     state: State
     settled: SettleResult = field(default_factory=SettleResult)
@@ -26,32 +26,32 @@ class Nexus:
 
     @property
     def repo(self) -> Repo:
-        """The repository as seen from where the command was called."""
+        """The repository, seen from the folder in which the command was called."""
         return self.state.repo
 
     @cached_property
     def registered(self) -> Project | None:
-        """This project's row in the registry; None also where the registry cannot be read."""
+        """This project's row in the registry; None also if the registry cannot be read."""
         return registry_row_at(self.repo)
 
     def described(self) -> dict[str, str]:
-        """Return the project for an envelope."""
+        """Return the project's fields for the JSON envelope."""
         return _describe_repo(self.repo, self.registered)
 
     @property
     def notices(self) -> list[str]:
-        """What a person should hear about `.nexus/`, a line each."""
+        """Notices about `.nexus/` for the user, one line each."""
         return settle_notices(self.settled)
 
     def close(self) -> None:
-        """Let go of git; after a change, pack loose objects where they pile up."""
+        """Release git resources; after a change, pack loose objects if there are many."""
         if self.state.snapshot.commit != self.opened_at:
             pack_if_many(self.repo)
         self.state.close()
 
 
 def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
-    """Open the project at `place` and take in what was edited by hand; `inherit` as in `discover`. Raises: NotFound."""
+    """Open the project at `place` and take in edits made by hand; `inherit` as in `discover`. Raises: NotFound."""
     repo = discover(place, inherit=inherit)
     state = open_state(repo)
     try:
@@ -73,7 +73,7 @@ def open_nexus(place: Path, *, inherit: bool = True) -> Nexus:
 
 
 def settle_or_postpone(state: State) -> SettleResult:
-    """Settle, but let one who only reads go on where nothing can be written now."""
+    """Take in edits made by hand; if nothing can be written now, postpone that, so that a reader can continue."""
     try:
         return settle_hand_edits(state)
     except (Busy, GitFailed, OSError) as exc:
@@ -82,22 +82,22 @@ def settle_or_postpone(state: State) -> SettleResult:
 
 
 def describe_project(repo: Repo) -> dict[str, str]:
-    """Return the project of a repository for an envelope, initialised or not."""
+    """Return a repository's project for the JSON envelope, initialised or not."""
     return _describe_repo(repo, registry_row_at(repo))
 
 
 def describe_project_at(path: str) -> dict[str, str]:
-    """Return the project at a real path for an envelope."""
+    """Return the project at a real path for the JSON envelope."""
     return _project_fields(path, _registry_row(path))
 
 
 def registry_row_at(repo: Repo) -> Project | None:
-    """Return a repository's row in the registry; None also where the registry cannot be read."""
+    """Return a repository's row in the registry; None also if the registry cannot be read."""
     return _registry_row(real_path(repo.main_folder))
 
 
 def own_names(repo: Repo) -> frozenset[str]:
-    """Return the words that name this project: registered, or by its folder as long as no other one is called so."""
+    """Return the names of this project: the registered ones, or its folder's name if no other project has it."""
     path = real_path(repo.main_folder)
     registry = _read_registry_or_empty()
     row = registry.at(path)
@@ -112,7 +112,7 @@ def _registry_row(path: str) -> Project | None:
 
 
 def _read_registry_or_empty() -> Registry:
-    """Return the registry, an empty one where it cannot be read: that does not stop work on the own project."""
+    """Return the registry, empty if it cannot be read: that must not stop work on this project."""
     home = open_home()
     if home is None:
         return Registry()
@@ -148,7 +148,7 @@ def lost_tip(state: State) -> str | None:
 
 
 def settle_notices(settled: SettleResult) -> list[str]:
-    """Return what happened to `.nexus/` in sentences."""
+    """Return sentences that say what happened to `.nexus/`."""
     said = []
     if settled.tracked:
         return [".nexus/ is tracked on this branch: its files are left alone, state is read from refs/nexus/state"]

@@ -1,4 +1,4 @@
-"""The standpoint of a command: which project is the current one, and whether reads are audited."""
+"""Determines the current project of a command among all projects, and whether reads of others are audited."""
 
 import contextlib
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from gitnexus.state.settings import settings_section, user_settings_section
 
 
 def open_standpoint(start: Path, word: str | None = None) -> Standpoint:
-    """Stand in the project that `start` lies in, or in the one that `word` names: a name, or a folder.
+    """Return the standpoint of the project that contains `start`, or of the one that `word` (name or folder) names.
 
     Raises: ProjectNotFound, AmbiguousName, NotFound.
     """
@@ -25,7 +25,7 @@ def open_standpoint(start: Path, word: str | None = None) -> Standpoint:
 
 
 def take_in_edits(standpoint: Standpoint) -> list[str]:
-    """Take in what was edited by hand in the current project; tell what was."""
+    """Take in edits made by hand in the current project; return notices about them."""
     here = standpoint.here
     if here is None or here.repo is None:
         return []
@@ -55,7 +55,7 @@ def choose_project(start: Path, word: str) -> ProjectPlace:
 
 
 def _audit_reads(project_place: ProjectPlace | None) -> Callable[[], bool]:
-    """Return a look at the settings. Either of user and project can ask for it, neither can take it back."""
+    """Return a function that reads the setting. User and project can each turn auditing on; neither can turn it off."""
 
     def asked() -> bool:
         if _is_set(user_settings_section("audit")):

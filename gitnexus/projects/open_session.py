@@ -1,4 +1,4 @@
-"""The session of a worktree, opened for a command."""
+"""Opens the session of a worktree for a command."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from gitnexus.projects.open_state import open_state
 
 
 class OpenSession(Session):
-    """A session that knows which project it belongs to."""
+    """A session together with its project."""
 
     def described(self) -> dict[str, str]:
-        """Return the project for an envelope."""
+        """Return the project's fields for the JSON envelope."""
         return describe_project(self.repo)
 
 

@@ -1,4 +1,6 @@
-"""What each room makes of a file that somebody edited below its folder, and the state opened with it."""
+"""Opens the project state and registers, per top-level folder of the state ref, the validator for hand edits in
+`.nexus/`.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +24,7 @@ def _keep_memory_edit(path: str, mine: bytes | None, theirs: bytes | None) -> by
 
 
 def _refuse_hand_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
-    """What signs others in must not be what anybody can type: git nexus writes it itself."""
+    """Refuse edits of the approver list made by hand: only git nexus writes it."""
     raise Invalid("it holds signatures, and git nexus writes it itself; git nexus approver and policy trust change it")
 
 
@@ -41,7 +43,7 @@ def _trusts_settings(snapshot: Snapshot, raw: bytes, common_dir: Path) -> bool:
 
 
 def open_state(place: Path | Repo) -> State:
-    """Return the state at `place`; hand edits are judged by the room that they concern."""
+    """Return the state at `place`, with the validators of all rooms for edits made by hand."""
     state = State.open(place)
     state.keepers = KEEPERS
     state.trusts = lambda snapshot, raw: _trusts_settings(snapshot, raw, state.repo.common_dir)

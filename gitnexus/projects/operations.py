@@ -1,4 +1,4 @@
-"""What a project can do to another, and the level that each of these needs: the one table."""
+"""Table of the operations that one project can do on another, and the permission level of each."""
 
 from enum import Enum
 
@@ -7,7 +7,7 @@ from gitnexus.projects.levels import Level
 
 
 class Operation(Enum):
-    """Every verb that reaches into another project, by the words of its command."""
+    """The operations on another project, named like their command."""
 
     SHOW = "show"
     QUERY = "query"
@@ -28,14 +28,14 @@ class Operation(Enum):
 
     @property
     def needs(self) -> Level:
-        """The level that the current project must hold on the other."""
+        """The level that the current project needs on the other one."""
         return NEEDS[self]
 
     @property
     def command(self) -> str:
-        """The command as refusals and the audit name it: the one that was typed, with the option if it is about that.
+        """The command that denials and the audit name: the one that the user typed, with the option if that matters.
 
-        An agent's tools and programs that serve others are typed by nobody: then it is the command of the operation.
+        For tools of agents and long-running servers, where nobody typed it, it is the command of the operation.
         """
         typed = COMMAND.get()
         serves = typed in ("", "mcp", "tool", "chat", "web", "worker") or typed.startswith("hook")

@@ -1,4 +1,4 @@
-"""What the backlog asks about other projects, answered from the registry, the permissions and their own state."""
+"""Answers the backlog's questions about other projects from the registry, the permissions and their state."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from gitnexus.projects.standpoint import Standpoint
 
 
 class OtherProjects:
-    """Tasks of other projects, as the current one may see them; each project is opened when it is first asked about."""
+    """Tasks of other projects that the current one may read; each project is opened on first use."""
 
     def __init__(self, start: Path) -> None:
         self._start = start
@@ -23,7 +23,7 @@ class OtherProjects:
 
     @property
     def standpoint(self) -> Standpoint:
-        """Where this is asked from."""
+        """The standpoint of the project that asks."""
         if self._standpoint is None:
             from gitnexus.projects.open_registry import open_standpoint
 
@@ -31,12 +31,12 @@ class OtherProjects:
         return self._standpoint
 
     def own(self, project: str) -> bool:
-        """True if this word is a name of the current project."""
+        """Return True if this word is a name of the current project."""
         current = self.standpoint.current
         return current is not None and project in (current.name, *current.aliases)
 
     def admit_reference(self, reference: TaskReference) -> str:
-        """Return how a dependency on that task is stored: by the project's own name.
+        """Return the form in which a dependency on that task is stored: with the project's own name.
 
         Raises: ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
         """
@@ -56,7 +56,7 @@ class OtherProjects:
         return at.ref
 
     def seen(self, reference: TaskReference, uid: str | None = None) -> ForeignTask:
-        """Return what is known of that task, of the one with this `uid` where that is known; never raises."""
+        """Return what is known about a task, found by its `uid` where that is recorded; never raises."""
         text = str(reference)
         if (text, uid) not in self._seen:
             self._seen[text, uid] = self._look_up(reference, text, uid)
@@ -78,7 +78,7 @@ class OtherProjects:
         return self.standpoint.locate(reference)
 
     def close(self) -> None:
-        """Let go of git."""
+        """Release git resources."""
         if self._standpoint is not None:
             self._standpoint.close()
             self._standpoint = None

@@ -1,4 +1,4 @@
-"""The projects as one sees them from the current one: how they are, and what may be done to them."""
+"""Lists registered projects with their health and the permissions of the current project on them."""
 
 from typing import Literal
 
@@ -26,12 +26,12 @@ class ProjectOverview(Record):
 
 
 def list_project_views(standpoint: Standpoint) -> list[ProjectOverview]:
-    """Return every registered project: the registry belongs to the person, not to a project. Raises: Invalid."""
+    """Return every registered project; a person may list all of them. Raises: Invalid."""
     return [project_view(standpoint, row) for row in standpoint.registry.projects_by_name()]
 
 
 def list_readable_views(standpoint: Standpoint) -> list[ProjectOverview]:
-    """Return the projects that the current one may read: what an agent gets. Raises: Invalid."""
+    """Return the projects that the current one may read, which is what an agent gets. Raises: Invalid."""
     return [project_view(standpoint, row) for row in standpoint.readable()]
 
 
@@ -43,7 +43,7 @@ def show_project(standpoint: Standpoint, word: str) -> ProjectOverview:
 
 
 def project_view(standpoint: Standpoint, row: Project) -> ProjectOverview:
-    """Return a row with what the disk and the permissions say about it."""
+    """Return a row of the registry with the project's health and permission level."""
     how, place = project_health(row)
     return ProjectOverview(
         hash=row.hash,

@@ -1,4 +1,4 @@
-"""Permissions between projects: who holds what on whom, and how that changes. Pure."""
+"""Permissions between projects: which level each project has on another, and changes of them. Pure."""
 
 import re
 
@@ -10,7 +10,7 @@ _HASH = re.compile(r"[0-9a-f]{12}")
 
 
 class ProjectGrant(StoredRecord):
-    """One entry: what the project `from` may do to the project `to`."""
+    """One entry: the level of the project `from` on the project `to`."""
 
     from_: str
     to: str
@@ -19,7 +19,7 @@ class ProjectGrant(StoredRecord):
 
 
 class Permissions(StoredRecord):
-    """The whole file."""
+    """The whole permissions file."""
 
     version: str = "1.0.0"
     default_permission: Level = Level.READ
@@ -27,9 +27,9 @@ class Permissions(StoredRecord):
 
 
 def check_permissions(permissions: Permissions, where: str) -> Permissions:
-    """Return permissions whose entries can be told apart. Raises: Invalid.
+    """Return the permissions if each pair has one entry at most. Raises: Invalid.
 
-    An entry that names no hash would never count, so a `none` written that way would silently be none at all.
+    An entry without a hash would never match, so a `none` written that way would have no effect.
     """
     for at, grant in enumerate(permissions.project_relationships):
         if not (_HASH.fullmatch(grant.from_) and _HASH.fullmatch(grant.to)):
@@ -38,7 +38,7 @@ def check_permissions(permissions: Permissions, where: str) -> Permissions:
 
 
 def level_held(permissions: Permissions, caller: str | None, target: str) -> Level:
-    """Return what the project `caller` holds on `target`, both by hash; None is a caller in no registered project."""
+    """Return the level of the project `caller` on `target`, both by hash; None is a caller outside of all projects."""
     if caller == target:
         return Level.EXECUTE
     if caller is None:
@@ -51,7 +51,7 @@ def level_held(permissions: Permissions, caller: str | None, target: str) -> Lev
 
 
 def tighten_permissions(permissions: Permissions) -> Permissions:
-    """Return what counts of permissions that nobody signed: they may take away, and give no more than reading."""
+    """Return the part of unsigned permissions that applies: they may take levels away, and give `read` at most."""
     rows = tuple(
         row if Level.READ.covers(row.permission) else row.changed(permission=Level.READ)
         for row in permissions.project_relationships
@@ -62,7 +62,7 @@ def tighten_permissions(permissions: Permissions) -> Permissions:
 
 
 def with_grant(permissions: Permissions, grant: ProjectGrant) -> Permissions:
-    """Return the permissions with one entry for the pair: this one."""
+    """Return the permissions with this entry as the only one for its pair."""
     pair = (grant.from_, grant.to)
     if [row for row in permissions.project_relationships if (row.from_, row.to) == pair] == [grant]:
         return permissions
@@ -71,19 +71,19 @@ def with_grant(permissions: Permissions, grant: ProjectGrant) -> Permissions:
 
 
 def without_grant(permissions: Permissions, caller: str, target: str) -> Permissions:
-    """Return the permissions without any entry for the pair: the default counts again."""
+    """Return the permissions without an entry for the pair, so that the default applies again."""
     rest = tuple(row for row in permissions.project_relationships if (row.from_, row.to) != (caller, target))
     return permissions.changed(project_relationships=rest)
 
 
 def without_projects(permissions: Permissions, gone: frozenset[str]) -> Permissions:
-    """Return the permissions without any entry that names a project that goes."""
+    """Return the permissions without any entry that names a removed project."""
     rest = tuple(row for row in permissions.project_relationships if not gone & {row.from_, row.to})
     return permissions.changed(project_relationships=rest)
 
 
 def with_moved_project(permissions: Permissions, old: str, new: str) -> Permissions:
-    """Return the permissions with a project known by its new hash; whatever named the new hash before is gone."""
+    """Return the permissions with a project under its new hash; older entries for the new hash are dropped."""
     if old == new:
         return permissions
     names = {old: new}

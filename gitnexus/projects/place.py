@@ -25,7 +25,7 @@ class ProjectPlace:
     repo: Repo | None = None
 
     def as_project(self) -> Project:
-        """Return the row that an unregistered project would have by default."""
+        """Return the row that this project would have by default if it were registered."""
         return Project(hash=hash_of(self.path), path=self.path, name=default_name(Path(self.path)))
 
     def read_project_id(self) -> str | None:
@@ -88,7 +88,7 @@ def _has_state(repo: Repo) -> bool:
 
 
 def _repository_at(folder: Path) -> Repo | None:
-    """Return the repository whose top is `folder`; git is asked only where one can be."""
+    """Return the repository whose top is `folder`; git is started only if there can be one."""
     bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir()
     if not bare and not os.path.lexists(folder / ".git"):
         return None

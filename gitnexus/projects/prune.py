@@ -37,9 +37,9 @@ class PruneResult:
 def prune_projects(
     home: State, now: datetime, *, older_than: int | None, dry_run: bool, here: str | None
 ) -> PruneResult:
-    """Take out what is missing or no longer a project, and if asked what nobody used for `older_than` days.
+    """Remove missing projects and, if `older_than` is given, those that were not used for that many days.
 
-    `here` is the hash of the current project, which is in use. Raises: Invalid, and nothing changes.
+    `here` is the hash of the current project, which is never removed. Raises: Invalid, and nothing changes.
     """
     # Looked at before the lock is held, for that starts git. What changes meanwhile stays.
     candidates = [(row, project_health(row)[0]) for row in read_registry(home.latest()).projects_by_name()]

@@ -20,7 +20,7 @@ class FoundTask:
     task: TaskGlimpse
 
     def plain(self) -> dict[str, Any]:
-        """Return the task's fields with the project that answered; ours win over fields of the same name."""
+        """Return the task's fields with those of its project, which win over fields of the same name."""
         return {
             **self.task.plain(),
             "taskId": self.at.task_id,
@@ -31,14 +31,14 @@ class FoundTask:
 
 @dataclass(frozen=True, slots=True)
 class FoundTasks:
-    """The tasks found, and the projects that could not answer, with the reason."""
+    """The tasks found, and the projects that could not be read, with the reason."""
 
     found: tuple[FoundTask, ...]
     skipped: tuple[tuple[Project, str], ...] = ()
 
 
 def query_tasks(standpoint: Standpoint, reference: TaskReference, read: Reader = read_task) -> FoundTasks:
-    """Return every task that a reference means. Raises: as `one`."""
+    """Return every task that a reference matches. Raises: as `query_one_task`."""
     if reference.is_everywhere:
         return query_all_projects(standpoint, reference.task, read)
     return FoundTasks((query_one_task(standpoint, reference, read=read),))
@@ -47,7 +47,7 @@ def query_tasks(standpoint: Standpoint, reference: TaskReference, read: Reader =
 def query_one_task(
     standpoint: Standpoint, reference: TaskReference, operation: Operation = Operation.QUERY, read: Reader = read_task
 ) -> FoundTask:
-    """Return the task that a reference to one project means.
+    """Return the task that a reference to one project names.
 
     Raises: ProjectNotFound, AmbiguousName, PermissionDenied, NotFound.
     """
@@ -60,7 +60,7 @@ def query_one_task(
 
 
 def query_all_projects(standpoint: Standpoint, task: str, read: Reader = read_task) -> FoundTasks:
-    """Return a task id in every project that may be read and has it. Raises: NotFound if none has."""
+    """Return the task with an id from every readable project that has it. Raises: NotFound if none has."""
     found: list[FoundTask] = []
     skipped: list[tuple[Project, str]] = []
     projects = standpoint.readable()

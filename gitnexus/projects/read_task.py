@@ -32,7 +32,7 @@ Reader = Callable[[Project, str], TaskGlimpse | None]
 
 
 def read_task(project: Project, task: str) -> TaskGlimpse | None:
-    """Return a task of a project, None if it has no such task. Raises: NotFound where the project is gone."""
+    """Return a task of a project, None if it has no such task. Raises: NotFound if the project is missing."""
     repo = _repo_of(project)
     if repo is None:
         return _read_from_folder(Path(project.path), task)
@@ -41,10 +41,11 @@ def read_task(project: Project, task: str) -> TaskGlimpse | None:
 
 
 def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str:
-    """Return the task of a project that a stored reference means, or why there is none in words.
+    """Return the task of a project that a stored reference means, or a sentence that says why there is none.
 
-    That is the one with the `uid`, whatever its number is. Where none is noted it is the one with the number, unless
-    another had that before. Raises: NotFound where the project is gone, Invalid for what does not parse.
+    That is the task with the recorded `uid`, whatever its number is. Without a `uid` it is the task with the number,
+    unless another task had that number before. Raises: NotFound if the project is missing, Invalid for a task that
+    cannot be parsed.
     """
     repo = _repo_of(project)
     if repo is None:  # CLEO gives no number to another task
@@ -64,13 +65,13 @@ def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str
 
 
 def _others(snapshot: Snapshot, task: str, uid: str | None) -> list[str]:
-    """Return the tasks of other numbers that have a `uid`, or that once had this number where none is given."""
+    """Return the tasks of other numbers with this `uid` or, without one, those that once had this number."""
     rows = (row for row in tasks_in_snapshot(snapshot) if isinstance(row, BacklogTask) and row.id != task)
     return [row.id for row in rows if (row.uid == uid if uid is not None else task in row.aliases)]
 
 
 def _repo_of(project: Project) -> Repo | None:
-    """Return the repository of a project, None for a folder that CLEO keeps. Raises: NotFound where it is gone."""
+    """Return the repository of a project, None for a CLEO folder. Raises: NotFound if the project is missing."""
     how, place = project_health(project)
     if place is None:
         raise NotFound(
@@ -115,7 +116,7 @@ def _parse_json(raw: bytes, where: str) -> Any:
 
 
 def _parse_glimpse(value: Any, where: str) -> TaskGlimpse:
-    """Return a task, a title or status of the wrong kind left out: such files exist in the wild."""
+    """Return a task without a title or status of the wrong type: such files exist."""
     if isinstance(value, dict):
         texts = ("title", "status", "uid")
         value = {name: held for name, held in value.items() if name not in texts or isinstance(held, str)}

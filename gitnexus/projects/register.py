@@ -39,19 +39,19 @@ class RegisteredProject:
 
 
 def register_project(home: State, request: RegisterRequest, now: datetime) -> RegisteredProject:
-    """Register a project, or bring its row up to date. Raises: Invalid, HashCollision."""
+    """Register a project, or update its row. Raises: Invalid, HashCollision."""
     return transact_keeping_signature(home, lambda snapshot: registration_change(snapshot, request, now, again=True))
 
 
 def add_project(home: State, request: RegisterRequest, now: datetime) -> RegisteredProject:
-    """Register a project that is not there yet. Raises: Duplicate, Invalid, HashCollision."""
+    """Register a project that is not registered yet. Raises: Duplicate, Invalid, HashCollision."""
     return transact_keeping_signature(home, lambda snapshot: registration_change(snapshot, request, now, again=False))
 
 
 def registration_change(
     snapshot: Snapshot, request: RegisterRequest, now: datetime, *, again: bool
 ) -> Change[RegisteredProject]:
-    """Return what registering would write. A project that moved keeps its names and its permissions."""
+    """Return the files that a registration would write. A moved project keeps its names and permissions."""
     registry = read_registry(snapshot)
     there = registry.at(request.path)
     if there is not None and not again:
@@ -73,9 +73,9 @@ def registration_change(
 def with_project(
     registry: Registry, request: RegisterRequest, before: Project | None, moment: str, *, free_name: bool
 ) -> tuple[Registry, Project]:
-    """Return the registry with the project, whose row was `before`. Raises: Invalid for a name that is taken.
+    """Return the registry with the project, whose row was `before`. Raises: Invalid for a name in use.
 
-    `free_name` finds another where the folder's name is taken and none was asked for.
+    `free_name` chooses another name if the folder's name is in use and the caller gave none.
     """
     rest = registry.without(before.hash) if before else registry
     taken = rest.projects.get(hash_of(request.path))
@@ -102,7 +102,7 @@ def with_project(
 
 
 def unregister_project(home: State, path: str, now: datetime) -> Project | None:
-    """Take the project at a real path out, with every permission that names it; None if it was not there."""
+    """Remove the project at a real path and every permission that names it; return None if it was not registered."""
 
     def decide(snapshot: Snapshot) -> Change[Project | None]:
         registry = read_registry(snapshot)
@@ -115,7 +115,7 @@ def unregister_project(home: State, path: str, now: datetime) -> Project | None:
 
 
 def removal_files(snapshot: Snapshot, gone: list[Project], now: datetime) -> dict[str, bytes | None]:
-    """Return what to write so that rows go, and with them every permission that names one. Raises: Invalid."""
+    """Return the files to write to remove rows and every permission that names them. Raises: Invalid."""
     registry = after = read_registry(snapshot)
     for row in gone:
         after = after.without(row.hash)
@@ -168,7 +168,7 @@ def is_temporary(place: Path) -> bool:
 
 
 def _find_moved_row(registry: Registry, request: RegisterRequest) -> Project | None:
-    """Return the row of this project at a place where it no longer is."""
+    """Return the row of this project under a path where it no longer is."""
     for row in registry.projects.values():
         if request.project_id and row.id == request.project_id and not Path(row.path).exists():
             return row
@@ -200,7 +200,7 @@ def _free_command(registry: Registry, request: RegisterRequest) -> str:
 
 
 def _hashed(registry: Registry, word: str) -> Project | None:
-    """Return the project whose hash begins with a word that could be meant so: its name would hide that project."""
+    """Return a project whose hash begins with this word: a name equal to the word would hide that project."""
     if not HASH_PREFIX.fullmatch(word):
         return None
     return next((row for row in registry.projects.values() if row.hash.startswith(word)), None)

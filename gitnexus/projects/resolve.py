@@ -16,19 +16,19 @@ _LIST = {"action": "List registered projects", "command": "git nexus project lis
 
 @dataclass(frozen=True, slots=True)
 class LocatedTask:
-    """A task of a project; whether it exists is another question."""
+    """A reference to a task of a project, which may not exist."""
 
     project: Project
     task: str
 
     @property
     def task_id(self) -> str:
-        """The task, named so that every project means the same: hash:T1."""
+        """The reference in a form with the same meaning in every project: hash:T1."""
         return f"{self.project.hash}:{self.task}"
 
     @property
     def ref(self) -> str:
-        """The task as people write it: name:T1."""
+        """The reference as people write it: name:T1."""
         return f"{self.project.name}:{self.task}"
 
 
@@ -48,7 +48,7 @@ def find_project(registry: Registry, word: str) -> Project:
 
 
 def require_row(registry: Registry, project: Project) -> Project:
-    """Return the row of a project as it is now. Raises: Conflict if somebody took it out meanwhile."""
+    """Return the current row of a project. Raises: Conflict if it was removed meanwhile."""
     row = registry.projects.get(project.hash)
     if row is None:
         raise Conflict(f"{project.name} was unregistered meanwhile", hint="run the command again")
@@ -56,14 +56,14 @@ def require_row(registry: Registry, project: Project) -> Project:
 
 
 def locate_task(registry: Registry, current: Project | None, reference: TaskReference) -> LocatedTask:
-    """Return where a reference to one project leads. Raises: ProjectNotFound, AmbiguousName, NotFound."""
+    """Return the project and task of a reference to one project. Raises: ProjectNotFound, AmbiguousName, NotFound."""
     if not reference.is_current:
         return LocatedTask(find_project(registry, reference.project or ""), reference.task)
     return LocatedTask(require_current(current), reference.task)
 
 
 def require_current(current: Project | None) -> Project:
-    """Return the current project. Raises: NotFound outside any."""
+    """Return the current project. Raises: NotFound outside of all projects."""
     if current is None:
         raise NotFound(
             "not in a project",

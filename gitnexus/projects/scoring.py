@@ -21,7 +21,7 @@ STOP_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Every component, and the boost of the hierarchy."""
+    """Every score of a pair of tasks, and the boost for a shared hierarchy."""
 
     labels: float = 0.0
     description: float = 0.0
@@ -29,11 +29,11 @@ class Scores:
     boost: float = 0.0
 
     def best_base(self) -> str:
-        """Return the base that is highest; among equals labels before description before files."""
+        """Return the method with the highest score; on a tie labels, then description, then files."""
         return max(BASES, key=lambda name: (getattr(self, name), -BASES.index(name)))
 
     def by(self, method: str) -> float:
-        """Return the score that a method gives."""
+        """Return the score of a method."""
         if method == "auto":
             return min(1.0, max(self.labels, self.description, self.files) + self.boost)
         if method == "hierarchy":
@@ -42,7 +42,7 @@ class Scores:
         return found
 
     def plain(self) -> dict[str, float]:
-        """Return the components, two decimals each."""
+        """Return the scores, rounded to two decimals."""
         return {
             "labels": round(self.labels, 2),
             "description": round(self.description, 2),
@@ -52,25 +52,25 @@ class Scores:
 
 
 def telling_words(title: str, description: str) -> frozenset[str]:
-    """Return the telling words of a task; letters that are not ASCII separate."""
+    """Return the words of a task without stop words; non-ASCII letters separate words."""
     return frozenset(_WORD.findall(f"{title} {description}".lower())) - STOP_WORDS
 
 
 def jaccard_similarity(one: Set[str], other: Set[str]) -> float:
-    """Return how much of both is shared, 0 for nothing at all."""
+    """Return the shared part of the union of two sets, 0 if both are empty."""
     together = len(one | other)
     return len(one & other) / together if together else 0.0
 
 
 def similarity_by_weight(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """Return the same for words that count differently."""
+    """Return the shared part of the union by the weights of the words."""
     keys = one.keys() | other.keys()
     most = sum(max(one.get(key, 0.0), other.get(key, 0.0)) for key in keys)
     return sum(min(one.get(key, 0.0), other.get(key, 0.0)) for key in keys) / most if most else 0.0
 
 
 def hierarchy_boost(mine: tuple[str, ...], theirs: tuple[str, ...], *, one_project: bool) -> float:
-    """Return what shared ancestors add; `mine` and `theirs` are the ancestors, the parent first."""
+    """Return the boost for shared ancestors; `mine` and `theirs` list the ancestors, the parent first."""
     if not one_project or not mine or not theirs:
         return 0.0
     if mine[0] == theirs[0]:

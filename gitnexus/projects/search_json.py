@@ -20,7 +20,7 @@ LEAST = 0.6
 
 @dataclass(frozen=True, slots=True)
 class RelationQuery:
-    """What counts as related; without a threshold, 0.6, and whatever there is for hierarchy."""
+    """The parameters of a search for related tasks; the default threshold is 0.6, for hierarchy 0."""
 
     method: str = "auto"
     scope: str = "all"
@@ -30,13 +30,13 @@ class RelationQuery:
 
     @property
     def least(self) -> float:
-        """The least score."""
+        """The threshold."""
         return self.threshold if self.threshold is not None else 0.0 if self.method == "hierarchy" else LEAST
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is searched for; `id` may name a project and hold *."""
+    """The parameters of a search; `id` may name a project and contain `*`."""
 
     words: str = ""
     scope: str = "all"
@@ -49,7 +49,7 @@ class SearchQuery:
 def discover_tasks(
     standpoint: Standpoint, located: LocatedTask, relation: RelationQuery, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Return the tasks that are related to one. Raises: NotFound, ProjectNotFound, PermissionDenied."""
+    """Return the tasks related to one. Raises: NotFound, ProjectNotFound, PermissionDenied."""
     within = _scope_filter(standpoint, relation.scope)
 
     def look(network: TaskNetwork) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def discover_tasks(
 
 
 def search_tasks(standpoint: Standpoint, sought: SearchQuery, progress: Progress | None = None) -> dict[str, Any]:
-    """Return the tasks that hold every word, the best first. Raises: BadUsage, ProjectNotFound, PermissionDenied."""
+    """Return the tasks that contain every word, best first. Raises: BadUsage, ProjectNotFound, PermissionDenied."""
     words = sought.words.strip()
     if not (words or sought.id or sought.statuses or sought.labels):
         raise BadUsage("say what to search for", hint="words, or an id, a status or a label")
@@ -83,7 +83,7 @@ def search_tasks(standpoint: Standpoint, sought: SearchQuery, progress: Progress
 
 
 def _scope_filter(standpoint: Standpoint, scope: str) -> Callable[[str], bool]:
-    """Return which projects a scope means. Raises: ProjectNotFound, PermissionDenied, NotFound."""
+    """Return the projects of a scope. Raises: ProjectNotFound, PermissionDenied, NotFound."""
     if scope == "all":
         return lambda project: True
     wanted = standpoint.find("." if scope == "current" else scope)

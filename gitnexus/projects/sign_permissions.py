@@ -17,11 +17,11 @@ _DEADLINE = 30.0
 
 
 class _Meanwhile(Exception):
-    """What was signed is no longer what would be written."""
+    """The content that was signed differs from what would be written now."""
 
 
 def transact_keeping_signature(home: State, decide: Callable[[Snapshot], Change[T]]) -> T:
-    """Do what `decide` wants. Permissions that counted before count afterwards, as far as the key is at hand.
+    """Run the transaction of `decide`. Permissions that were in force stay signed, if the key is available.
 
     Raises: Busy, and whatever `decide` raises.
     """
@@ -29,7 +29,7 @@ def transact_keeping_signature(home: State, decide: Callable[[Snapshot], Change[
 
 
 def transact_with_signature(home: State, decide: Callable[[Snapshot], Change[T]]) -> T:
-    """The same for who changes permissions on purpose: with a signature or not at all.
+    """Run a transaction that changes permissions on purpose: it is signed, or nothing is written.
 
     Raises: VerificationFailed for permissions that somebody else wrote, Failed without a key, Busy.
     """

@@ -21,28 +21,28 @@ NAME = f"{PERMISSIONS} of the home repository"
 
 
 def guard_home(home: State) -> State:
-    """Return the home state with the one who signs its permissions and knows their signatures."""
+    """Return the home state with a signer and a verifier for its permissions."""
     home.trusts = lambda snapshot, raw: not _why_untrusted(home, snapshot, raw)
     home.signs = lambda snapshot, raw: _make_signatures(home, snapshot, raw)
     return home
 
 
 def list_unsigned_permissions() -> dict[str, str]:
-    """Return the permissions of the home by their name with the reason, if they do not count as they are written."""
+    """Return the home's permissions file with the reason, if it does not apply as written."""
     with _open_guarded_home() as home:
         found = _waiting_permissions(home) if home is not None else None
         return {NAME: found.why} if found is not None else {}
 
 
 def permissions_to_sign() -> list[UntrustedFile]:
-    """Return the permissions of the home, if they wait for a signature. Raises: Invalid."""
+    """Return the home's permissions if they need a signature. Raises: Invalid."""
     with _open_guarded_home() as home:
         found = _waiting_permissions(home) if home is not None else None
         return [found] if found is not None else []
 
 
 def sign_home_permissions(file: UntrustedFile) -> str:
-    """Sign exactly this content and return the key's id. A person with a new key becomes the home's approver anew.
+    """Sign exactly this content and return the key's id. With a new key, the user becomes the home's approver again.
 
     Raises: NotFound, Conflict, Failed, VerificationFailed.
     """
@@ -80,7 +80,7 @@ def _waiting_permissions(home: State) -> UntrustedFile | None:
 
 
 def _why_untrusted(home: State, snapshot: Snapshot, raw: bytes) -> str:
-    """Return why these bytes do not count, nothing if they do."""
+    """Return why these bytes do not count, empty if they do."""
     common_dir = home.repo.common_dir
     with contextlib.suppress(NexusError):
         if read_pin(common_dir) is None and snapshot.read(chain.FILE) is not None:
@@ -100,7 +100,7 @@ def _sign_file(snapshot: Snapshot, raw: bytes, signer: Signer, before: bytes | N
 
 
 def _settle_approver(home: State, signer: Signer, *, anew: bool = False) -> None:
-    """Make sure that the home's approver is this key. Raises: VerificationFailed if it is another, unless `anew`."""
+    """Make this key the home's approver. Raises: VerificationFailed if it is another key, unless `anew`."""
     common_dir, snapshot = home.repo.common_dir, home.required()
     view = SignedFiles(snapshot, common_dir)
     if snapshot.read(chain.FILE) is not None:

@@ -32,9 +32,10 @@ class Standpoint:
         audit_reads: Callable[[], bool] = lambda: False,
         guarded: Callable[[State], State] = lambda home: home,
     ) -> None:
-        """`here` is the current project, None outside any; `audit_reads` is asked when another one is read.
+        """`here` is the current project, None outside of all projects; `audit_reads` is called when another one is
+        read.
 
-        `guarded` gives the home state, once it is opened, the one who signs permissions and knows signatures.
+        `guarded` adds the signer and the verifier for permissions to the home state when it is opened.
         """
         self.here = here
         self.clock = clock
@@ -53,7 +54,7 @@ class Standpoint:
 
     @property
     def registry(self) -> Registry:
-        """The registry as it is now. Raises: Invalid."""
+        """The current registry. Raises: Invalid."""
         snapshot = self._latest_snapshot()
         if snapshot is not None and self._registry[0] != snapshot.commit:
             self._registry = (snapshot.commit, read_registry(snapshot))
@@ -61,20 +62,20 @@ class Standpoint:
 
     @property
     def permissions(self) -> Permissions:
-        """The permissions as they are now. Raises: Invalid."""
+        """The current permissions. Raises: Invalid."""
         snapshot = self._latest_snapshot()
         if snapshot is not None and self._permissions[0] != snapshot.commit:
             self._permissions = (snapshot.commit, read_permissions(snapshot, self.home.trusts))
         return self._permissions[1]
 
     def permissions_count(self) -> bool:
-        """True if the permissions are signed, or give nothing that would have to be. Raises: Invalid."""
+        """Return True if the permissions are signed or give nothing that needs a signature. Raises: Invalid."""
         snapshot = self._latest_snapshot()
         return snapshot is None or is_in_force(snapshot, self.home.trusts)
 
     @property
     def current(self) -> Project | None:
-        """The current project: its row, or the one it would have where it is not registered."""
+        """The current project: its row, or the default row if it is not registered."""
         if self.here is None:
             return None
         try:
@@ -83,11 +84,11 @@ class Standpoint:
             return self.here.as_project()  # a registry that does not parse does not stop work on the own project
 
     def find(self, word: str) -> Project:
-        """Return the project that a name, an alias, a hash prefix or `.` names. Raises: ProjectNotFound, …"""
+        """Return the project that a name, alias, hash prefix or `.` denotes. Raises: ProjectNotFound, …"""
         return require_current(self.current) if word == "." else find_project(self.registry, word)
 
     def find_registered(self, word: str) -> Project:
-        """The same for who needs a row of the registry. Raises: ProjectNotFound, AmbiguousName."""
+        """Return the registered project that a word denotes. Raises: ProjectNotFound, AmbiguousName."""
         project = self.find(word)
         if not self.is_registered(project):
             raise ProjectNotFound(
@@ -103,18 +104,18 @@ class Standpoint:
         return locate_task(Registry() if reference.is_current else self.registry, self.current, reference)
 
     def is_registered(self, project: Project) -> bool:
-        """True if the registry has a row of it."""
+        """Return True if the registry has a row of the project."""
         try:
             return project.hash in self.registry.projects
         except Invalid:
             return False
 
     def level(self, target: Project) -> Level:
-        """Return what the current project holds on another; `none` where the permissions cannot be read."""
+        """Return the current project's level on another; `none` if the permissions cannot be read."""
         return self._levels_held([target])[0]
 
     def readable(self) -> list[Project]:
-        """Return the projects that the current one may read, itself among them, by name."""
+        """Return the projects that the current one may read, including itself, by name."""
         rows = self.registry.projects_by_name()
         current = self.current
         if current is not None and current.hash not in self.registry.projects:
@@ -123,15 +124,15 @@ class Standpoint:
         return [row for row, level in zip(rows, levels, strict=True) if level.covers(Level.READ)]
 
     def require_permission(self, operation: Operation, target: Project, task: str | None = None) -> None:
-        """Let the current project do `operation` to `target`, or refuse; written down before it happens.
+        """Raise an error unless `operation` on `target` is permitted; the audit line is written first.
 
-        Raises: PermissionDenied; Failed for what is permitted and cannot be audited.
+        Raises: PermissionDenied; Failed if a permitted operation cannot be audited.
         """
         self.permit_operation(operation, [target], task)
         self.touch([target])
 
     def permit_operation(self, operation: Operation, targets: Sequence[Project], task: str | None = None) -> None:
-        """The same for several projects at once; who asks tells `touch` which of them answered."""
+        """Do the same for several projects at once; the caller reports those that answered to `touch`."""
         caller = self.current
         registered = caller is not None and self.is_registered(caller)
         requests = [access.AccessRequest(operation, caller, target, task, registered) for target in targets]
@@ -147,12 +148,12 @@ class Standpoint:
             note_projects_used(self.home, known, self.clock())
 
     def name_of(self, key: str) -> str:
-        """Return the name of a project by its hash; the hash itself of one that is no longer registered."""
+        """Return a project's name by its hash; the hash itself if it is no longer registered."""
         row = self.registry.projects.get(key)
         return row.name if row else key
 
     def broken_permissions(self) -> str | None:
-        """Return why the permissions cannot be read, None if they can."""
+        """Return the reason why the permissions cannot be read, None if they can."""
         try:
             _ = self.permissions
         except Invalid as exc:
@@ -160,12 +161,12 @@ class Standpoint:
         return None
 
     def read_audit_page(self, limit: int) -> audit.AuditPage:
-        """Return the newest lines of the audit."""
+        """Return the newest audit lines."""
         snapshot = self._latest_snapshot()
         return audit.AuditPage() if snapshot is None else audit.read_audit(snapshot, limit)
 
     def described(self) -> dict[str, str] | None:
-        """Return the current project for an envelope, None outside any."""
+        """Return the current project for the JSON envelope, None outside of all projects."""
         current = self.current
         return current.described() if current else None
 

@@ -16,7 +16,7 @@ R = TypeVar("R", bound=StoredRecord)
 
 
 def read_registry(snapshot: Snapshot) -> Registry:
-    """Return the registry of the home state, empty if there is none. Raises: Invalid, and leaves it as it is."""
+    """Return the registry of the home state, empty if there is none. Raises: Invalid; the file stays unchanged."""
     registry = read_record(snapshot, REGISTRY, Registry)
     if registry is None:
         return Registry()
@@ -30,7 +30,7 @@ def read_registry(snapshot: Snapshot) -> Registry:
 
 
 def registry_file(before: Registry, after: Registry, now: datetime) -> dict[str, bytes | None]:
-    """Return what to write for a changed registry, nothing for one that did not change."""
+    """Return the file to write for a changed registry, empty if nothing changed."""
     return (
         {}
         if after == before
@@ -39,12 +39,12 @@ def registry_file(before: Registry, after: Registry, now: datetime) -> dict[str,
 
 
 def with_schema(record: StoredRecord, name: str) -> bytes:
-    """Return a file of the home state with the `$schema` that the specification gives it."""
+    """Return a file of the home state with its `$schema` from the specification."""
     return record.changed(unknown={**record.unknown, "$schema": f"./schemas/nexus-{name}.schema.json"}).to_bytes()
 
 
 def read_record(snapshot: Snapshot, path: str, kind: type[R]) -> R | None:
-    """Return the record in a file of the home state, None if nothing is there. Raises: Invalid."""
+    """Return the record in a file of the home state, None if there is no file. Raises: Invalid."""
     raw = snapshot.read(path)
     if raw is not None:
         return kind.from_bytes(raw, home_file_name(path))
@@ -54,16 +54,16 @@ def read_record(snapshot: Snapshot, path: str, kind: type[R]) -> R | None:
 
 
 def check_version(path: str, version: str) -> None:
-    """Refuse a file of a form that a newer git nexus brought. Raises: Invalid."""
+    """Raise an error for a file in a format of a newer git nexus. Raises: Invalid."""
     if version.partition(".")[0] != _MAJOR:
         raise unusable_file_error(path, f"its version is {version[:20]!r}, and this git nexus knows {_MAJOR}")
 
 
 def home_file_name(path: str) -> str:
-    """Return a file of the home state as messages name it."""
+    """Return the name of a file of the home state for messages."""
     return f"{path} of the home repository"
 
 
 def unusable_file_error(path: str, why: str) -> Invalid:
-    """Return the error for a file that is left as it is."""
+    """Return the error for a file that cannot be used and is left unchanged."""
     return Invalid(f"{home_file_name(path)} cannot be used: {why}", hint="it is left as it is; repair it by hand")

@@ -82,7 +82,7 @@ def _create_schema(db: sqlite3.Connection) -> None:
 
 
 def is_whole(path: Path) -> bool:
-    """False for a file that is cut off or is no index at all; SQLite would notice only where it happens to read."""
+    """Return False for a truncated file or one that is not an index. SQLite would notice only on reading that page."""
     try:
         with path.open("rb") as handle:
             head = handle.read(100)
@@ -99,7 +99,7 @@ def is_whole(path: Path) -> bool:
 
 
 def remove_index_file(path: Path) -> None:
-    """Delete the index, and what a killed process left beside it."""
+    """Delete the index, and the temporary files that a killed process left beside it."""
     for name in (path, path.with_name(f"{path.name}-journal")):
         with contextlib.suppress(FileNotFoundError):
             name.unlink()

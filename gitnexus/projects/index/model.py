@@ -21,9 +21,9 @@ from gitnexus.projects.scoring import telling_words
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A task as a fragment is made of; `depends` is as it was written, `version` changes whenever the task does.
+    """The indexed data of a task; `depends` is as written, `version` changes whenever the task does.
 
-    `uids` tells of each dependency which task it means, whatever number that has now; empty where none is noted.
+    `uids` has the `uid` of the task that each dependency means, whatever its number is now; empty if unknown.
     """
 
     id: str
@@ -44,7 +44,7 @@ class IndexEntry:
 
 @dataclass(frozen=True)
 class IndexRow:
-    """A task as the index knows it; `project` is the hash."""
+    """A task as stored in the index; `project` is the hash."""
 
     n: int
     project: str
@@ -91,7 +91,7 @@ _COLUMNS = "task.n, project.hash, task.id, title, status, priority, type, parent
 
 
 class TaskIndex:
-    """An open index. Whoever finds it broken throws it away: `with_index` makes it anew."""
+    """An open index. Code that finds it broken deletes the file; `with_index` creates a new one."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -99,7 +99,7 @@ class TaskIndex:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
-        """Hold the index for a change: all of it or nothing."""
+        """Run a change of the index as one SQLite transaction."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -112,7 +112,7 @@ class TaskIndex:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """See one state of the index, whatever others change meanwhile."""
+        """Read one consistent state of the index, whatever other processes change meanwhile."""
         self._db.execute("BEGIN")
         try:
             yield
@@ -120,7 +120,7 @@ class TaskIndex:
             self._db.execute("COMMIT")
 
     def contents(self) -> dict[str, tuple[str, str]]:
-        """Return each indexed project's content id, and what was looked at to know it."""
+        """Return each indexed project's content id, and the value that was compared to detect changes."""
         return {
             hash_: (content, seen)
             for hash_, content, seen in self._db.execute("SELECT hash, content, seen FROM project")
@@ -133,7 +133,7 @@ class TaskIndex:
     def replace(
         self, project: str, content: str, seen: str, entries: Iterable[IndexEntry], fold: Callable[[str], str]
     ) -> None:
-        """Put a project's fragment in place of the one before; answers that were kept are forgotten."""
+        """Replace a project's fragment, and drop all cached answers."""
         self.drop([project])
         self.update(project, content, seen, entries, (), fold)
 
@@ -153,7 +153,7 @@ class TaskIndex:
         gone: Iterable[str],
         fold: Callable[[str], str],
     ) -> None:
-        """Put tasks into a project's fragment or in place of what they were, and take out those that are gone."""
+        """Add, replace and remove tasks in a project's fragment."""
         found = {entry.id: entry for entry in entries}
         self._db.execute(
             "INSERT INTO project (hash, content, seen) VALUES (?, ?, ?) "
@@ -198,11 +198,11 @@ class TaskIndex:
                 self._db.execute("DELETE FROM edge WHERE task = ?", found)
 
     def note_seen(self, project: str, seen: str) -> None:
-        """Note what was looked at to know that a project's content is unchanged."""
+        """Record that a project's content is unchanged, with the value that was compared."""
         self._db.execute("UPDATE project SET seen = ? WHERE hash = ?", (seen, project))
 
     def drop(self, projects: Iterable[str]) -> None:
-        """Forget projects, and every answer that was kept."""
+        """Remove projects, and drop all cached answers."""
         for project in projects:
             found = self._db.execute("SELECT n FROM project WHERE hash = ?", (project,)).fetchone()
             if found:
@@ -217,7 +217,7 @@ class TaskIndex:
         self._db.execute("DELETE FROM project WHERE n = ?", (n,))
 
     def rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[IndexRow]:
-        """Yield tasks. `where` is ours, never a caller's words."""
+        """Yield tasks. `where` is SQL of this module, never text of a caller."""
         for found in self._db.execute(f"SELECT {_COLUMNS} FROM task JOIN project ON project.n = task.project {where}",  # noqa: S608
                                       values):  # fmt: skip
             yield IndexRow(*found)
@@ -227,7 +227,7 @@ class TaskIndex:
         return next(self.rows("WHERE project.hash = ? AND task.id = ?", (project, id_)), None)
 
     def tasks(self, numbers: Iterable[int]) -> list[IndexRow]:
-        """Return tasks by their number in the index."""
+        """Return tasks by their row number in the index."""
         wanted = list(numbers)
         found: list[IndexRow] = []
         for at in range(0, len(wanted), 500):
@@ -236,13 +236,16 @@ class TaskIndex:
         return found
 
     def depends(self, row: IndexRow) -> list[tuple[str, str, str]]:
-        """Return what a task depends on as (name, id, uid), the name empty within its own project."""
+        """Return the dependencies of a task as (name, id, uid); the name is empty within its own project."""
         found = self._db.execute("SELECT name, id, uid FROM edge WHERE task = ? ORDER BY place", (row.n,))
         return [("" if name.startswith("#") else name, id_, uid) for name, id_, uid in found]
 
     def dependents(self, row: IndexRow, names: Sequence[str]) -> list[IndexRow]:
-        """Return the tasks that depend on one: in its project by id, elsewhere by its `uid` or, where none is noted,
-        by id and one of the project's names."""
+        """Return the tasks that depend on one task.
+
+        In its own project they are found by id; elsewhere by its `uid` or, if none is recorded, by id and one of the
+        project's names.
+        """
         uid = self._db.execute("SELECT uid FROM task WHERE n = ?", (row.n,)).fetchone()[0]
         marks = ",".join("?" * (len(names) + 1))
         by_id = f"SELECT task FROM edge WHERE id = ? AND name IN ({marks}) AND uid IN ('', ?)"  # noqa: S608 - only question marks
@@ -251,7 +254,7 @@ class TaskIndex:
         return list(self.rows(f"WHERE task.n IN ({by_id} UNION {by_uid})", (row.id, *named, uid, uid, *named)))
 
     def edges(self) -> Iterator[tuple[str, str, str, str, str]]:
-        """Yield every dependency as (project, id, name, id of what it depends on, its `uid` where that is noted)."""
+        """Yield every dependency as (project, id, name, id of the dependency, its `uid` if recorded)."""
         for project, id_, name, other, uid in self._db.execute(
             "SELECT project.hash, task.id, edge.name, edge.id, edge.uid FROM edge JOIN task ON task.n = edge.task "
             "JOIN project ON project.n = task.project ORDER BY edge.task, edge.place"
@@ -266,7 +269,7 @@ class TaskIndex:
         return dict(found.fetchall())
 
     def once(self) -> dict[tuple[str, str], list[str]]:
-        """Return the tasks that have another number now, by project and the number that each had before."""
+        """Return the tasks that have a new number, by project and former number."""
         found: dict[tuple[str, str], list[str]] = {}
         for project, id_, aliases in self._db.execute(
             "SELECT project.hash, task.id, aliases FROM task JOIN project ON project.n = task.project "
@@ -283,7 +286,7 @@ class TaskIndex:
         )
 
     def sharing(self, kind: int, some: Iterable[str], least: float) -> set[int]:
-        """Return the numbers of the tasks that may share `least` of both their words and these; some may be gone."""
+        """Return the row numbers of tasks that may share `least` of both their words and these; some may be deleted."""
         return self._words.sharing(kind, some, least)
 
     def holding(
@@ -300,19 +303,19 @@ class TaskIndex:
             yield n, projects[project], id_, labels, text
 
     def counts(self) -> Mapping[str, int]:
-        """Return how much there is."""
+        """Return the number of projects, tasks and dependencies."""
         names = ("project", "task", "edge")
         return {name: self._db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in names}  # noqa: S608
 
     def answer(self, project: str, id_: str, asked: str) -> Any:
-        """Return an answer that was kept since the last change of any project, None if there is none."""
+        """Return the cached answer to a query, None if there is none since the last change of any project."""
         found = self._db.execute(
             "SELECT answer FROM relation WHERE project = ? AND id = ? AND asked = ?", (project, id_, asked)
         ).fetchone()
         return json.loads(found[0]) if found else None
 
     def keep(self, project: str, id_: str, asked: str, answer: Any) -> None:
-        """Keep an answer, empty ones too, until a project changes."""
+        """Cache an answer, empty ones too, until a project changes."""
         with contextlib.suppress(sqlite3.OperationalError):  # somebody else is writing: then it is not kept
             self._db.execute(
                 "INSERT OR REPLACE INTO relation VALUES (?, ?, ?, ?)", (project, id_, asked, json.dumps(answer))
@@ -320,7 +323,7 @@ class TaskIndex:
 
 
 def _own_name(project: str) -> str:
-    """Return how a project names itself in its edges; no name of a project begins so."""
+    """Return the name by which a project refers to itself in its edges; no project name begins like this."""
     return f"#{project}"
 
 

@@ -12,7 +12,7 @@ BYTES = 8  # of one mark
 
 
 class PostingLists:
-    """The marks of tasks by kind and word."""
+    """The row numbers of tasks (marks) by kind and word."""
 
     def __init__(self) -> None:
         self._kinds: dict[int, defaultdict[str, list[int]]] = {
@@ -21,31 +21,31 @@ class PostingLists:
         self.count = 0
 
     def add(self, kind: int, words: Collection[str], task: int) -> None:
-        """Note that a task has exactly these words."""
+        """Record the exact set of words of a task."""
         mark, lists = task << _SHIFT | len(words), self._kinds[kind]
         self.count += len(words)
         for word in words:
             lists[word].append(mark)
 
     def rows(self) -> Iterator[tuple[int, str, bytes]]:
-        """Yield every kind and word with its marks as they are kept, in the order in which they are kept."""
+        """Yield every kind and word with its packed marks, in storage order."""
         for kind, lists in self._kinds.items():
             for word in sorted(lists):
                 yield kind, word, pack_marks(lists[word])
 
 
 def pack_marks(marks: Iterable[int]) -> bytes:
-    """Return marks as they are kept."""
+    """Return marks in their packed form."""
     return array("Q", marks).tobytes()
 
 
 def unpack_marks(raw: bytes) -> "array[int]":
-    """Return the marks that were kept."""
+    """Return the marks in a packed list."""
     return array("Q", raw)
 
 
 def count_marks(lists: Iterable[bytes]) -> Mapping[int, int]:
-    """Return for each mark in how many of the lists it stands."""
+    """Return for each mark the number of lists that contain it."""
     found: Counter[int] = Counter()
     for raw in lists:
         found.update(unpack_marks(raw))
@@ -53,5 +53,5 @@ def count_marks(lists: Iterable[bytes]) -> Mapping[int, int]:
 
 
 def split_mark(mark: int) -> tuple[int, int]:
-    """Return a mark's task, and how many words it has."""
+    """Return a mark's task and its number of words."""
     return mark >> _SHIFT, mark & _SIZE

@@ -27,7 +27,7 @@ _TICK = 100_000_000  # nanoseconds; the clock of a file system goes by hundredth
 def refresh_index(
     index: TaskIndex, projects: Sequence[Project], progress: Callable[[int, int, str], None] | None = None
 ) -> list[str]:
-    """Make the index answer for exactly these projects; return the names of those that were read anew."""
+    """Make the index contain exactly these projects; return the names of those that were read again."""
     known = index.contents()
     stale = [project for project in projects if known.get(project.hash, ("", ""))[1] != _project_glance(project)]
     gone = known.keys() - {project.hash for project in projects}
@@ -48,7 +48,7 @@ def refresh_index(
 
 @contextlib.contextmanager
 def _no_collector() -> Iterator[None]:
-    """Reading makes very many small values and no circles of them; to look for circles takes a tenth of the time."""
+    """Disable the garbage collector: reading creates many small objects without cycles, and scanning costs 10 %."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -76,7 +76,7 @@ def _refresh_project(index: TaskIndex, project: Project, known: tuple[str, str] 
 
 
 def _refresh_from_cleo(index: TaskIndex, project: Project, folder: Path, known: str | None, glance: str) -> bool:
-    """Read the files if their bytes are others than those that are known; return False if they are not."""
+    """Read the files if their bytes changed; return False if they did not."""
     content = cleo_content_hash(folder)
     seen = f"{glance} just now" if _just_now(folder) else glance  # then the next look reads the bytes again
     if content == known:
@@ -90,7 +90,7 @@ def _refresh_from_cleo(index: TaskIndex, project: Project, folder: Path, known: 
 
 
 def _refresh_from_state(index: TaskIndex, project: Project, repo: Repo, known: str | None, glance: str) -> bool:
-    """Read the tasks whose blobs are not those that are known; return False if none changed."""
+    """Read the tasks whose blobs changed; return False if none did."""
     state = open_project_state(repo)
     try:
         snapshot = state.snapshot
@@ -114,7 +114,7 @@ def _refresh_from_state(index: TaskIndex, project: Project, repo: Repo, known: s
 
 
 def why_unreadable(project: Project) -> str:
-    """Return in words why a project's tasks cannot be read, empty if they can."""
+    """Return the reason why a project's tasks cannot be read, empty if they can."""
     how, place = project_health(project)
     if place is None:
         return f"{project.path} is {how}"
@@ -130,7 +130,7 @@ def why_unreadable(project: Project) -> str:
 
 
 def _project_glance(project: Project) -> str:
-    """Return what changes whenever a project's tasks do, from one or two files: the tip of its state ref, or a stat."""
+    """Return a value that changes whenever a project's tasks do: the tip of its state ref, or a file's stat."""
     tip = _state_tip(f"{project.path}/.git")  # the usual case is one small file: every command looks at every project
     if tip:
         return tip
@@ -159,7 +159,7 @@ def _state_tip(common: str) -> str:
 
 
 def _common_folder(place: str) -> str:
-    """Return where git keeps the refs of a worktree, "" if its `.git` cannot be read."""
+    """Return the folder with a worktree's refs, "" if its `.git` cannot be read."""
     try:
         return read_git_folders(place)[1]
     except OSError:
@@ -179,7 +179,7 @@ def _stat_key(path: str) -> str:
 
 
 def _just_now(folder: Path) -> bool:
-    """True if a file was written so lately that another write of as many bytes might have the same time."""
+    """Return True if a file was written so recently that a second write of the same size could have the same time."""
     for name in (TODO, ARCHIVE):
         with contextlib.suppress(OSError):
             if abs(time.time_ns() - os.stat(folder / FOLDER / name).st_ctime_ns) < _TICK:
@@ -188,7 +188,7 @@ def _just_now(folder: Path) -> bool:
 
 
 def _task_version(task: BacklogTask) -> str:
-    """Return what changes whenever a task of CLEO's does: its file has none for each."""
+    """Return a value that changes whenever a CLEO task does; CLEO's file has no version for each task."""
     return hashlib.sha256(repr(_index_entry(task, "")).encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 

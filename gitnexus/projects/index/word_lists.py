@@ -1,7 +1,7 @@
 """Stores the word lists of the index, and finds tasks that share words without reading a task.
 
-There is one list per word over all projects. New tasks are noted beside it, and the number of a deleted task stays:
-numbers are never reused, so it finds nothing. After many additions all lists are rebuilt.
+There is one list per word for all projects. New tasks are stored in a second table, and the number of a deleted task
+stays in its lists: numbers are never reused, so it matches nothing. After many additions all lists are rebuilt.
 """
 
 import json
@@ -18,19 +18,19 @@ _BESIDE, _BESIDE_A_TASK = 50_000, 5
 
 
 class WordLists:
-    """Who has which word, in the tables `word` and `fresh`; what is added counts once it is published."""
+    """The tasks of each word, in the tables `word` and `fresh`; additions count once they are published."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
         self.forget()
 
     def forget(self) -> None:
-        """Let go of what was added and not published."""
+        """Discard the additions that were not published."""
         self._arriving = PostingLists()
         self.add = self._arriving.add
 
     def publish(self) -> None:
-        """Write what was added: as the lists themselves if there are none, else beside them."""
+        """Write the additions: as the lists themselves if there are none yet, else to the second table."""
         arriving = self._arriving
         self.forget()
         if self._db.execute("SELECT 1 FROM word LIMIT 1").fetchone() is None:
@@ -41,16 +41,16 @@ class WordLists:
             self._append_lists(arriving)
 
     def clear(self) -> None:
-        """Forget every list: no task is left."""
+        """Delete all lists."""
         self._db.execute("DELETE FROM word")
         self._db.execute("DELETE FROM fresh")
 
     def sharing(self, kind: int, some: Iterable[str], least: float) -> set[int]:
         """Return the tasks that may share `least` of both their words and these.
 
-        Words that very many tasks have are looked up only if there are not enough others: two sets that share at least
-        a part t of their union share one of any n - ceil(t·n) + 1 words of the first. What was not looked up counts as
-        shared, so nothing is missed.
+        Very frequent words are looked up only if the rare ones do not suffice: two sets that share at least a part t of
+        their union share one of any n - ceil(t·n) + 1 words of the first. Words that are not looked up count as shared,
+        so no task is missed.
         """
         by_frequency = sorted((self._word_frequency(kind, word), word) for word in some)
         size, part = len(by_frequency), max(least, 1e-9)
