@@ -26,7 +26,7 @@ Out = TypeVar("Out", bound=Form)
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[Out]):
-    """A checked answer, and what it took. Tokens are None where the server does not tell, the cost without a price."""
+    """A checked answer with its cost. Tokens are None if the server does not report them, the cost without a price."""
 
     output: Out
     via: str
@@ -41,7 +41,7 @@ class Reply(Generic[Out]):
 
 @dataclass(frozen=True)
 class Prompter:
-    """Asks models as the settings say. `values` are secrets that this machine knows; they never leave it."""
+    """Asks models according to the settings. `values` are known secrets of this machine; they are never sent."""
 
     settings: PromptSettings
     files: Mapping[str, str] = field(default_factory=builtin_prompt_files)
@@ -49,12 +49,12 @@ class Prompter:
     sleep: Callable[[float], None] = time.sleep
 
     def call(self, name: str, given: Mapping[str, Any] | Form, form: type[Out], *, feedback: str = "") -> Reply[Out]:
-        """Return what a model answers, as a `form`, which is the function's output.
+        """Return the answer of a model as a `form`, the output document of the function.
 
-        `feedback` says what was wrong with an answer before, by who judges more than its form.
+        `feedback` says what a caller, who checks more than the form, found wrong with an earlier answer.
 
-        An answer that cannot be used is told to the model with the reason, a server that is busy is asked again, both
-        as often as `retries` says. Raises: Invalid, NotFound, Failed.
+        An unusable answer is sent back to the model with the reason, and a busy server is asked again, each `retries`
+        times at most. Raises: Invalid, NotFound, Failed.
         """
         function = function_named(name)
         if function.output is not form:
@@ -91,7 +91,7 @@ class Prompter:
         )
 
     def _framed_inputs(self, function: PromptFunction, given: Mapping[str, Any] | Form) -> dict[str, str]:
-        """Return the inputs as they may leave: without secrets, and framed. Raises: Invalid."""
+        """Return the inputs as they are sent: without secrets, and framed. Raises: Invalid."""
         plain = function.given(given)
         texts: dict[str, str] = {name: str(value) for name, value in vars(plain).items()}
         if sum(len(text) for text in texts.values()) > LARGEST_INPUT:
@@ -111,7 +111,7 @@ class Prompter:
 
 
 def frame_input(name: str, text: str) -> str:
-    """Return an input between two lines that it cannot hold; controls are spelled out."""
+    """Return an input between two delimiter lines that it cannot contain; control characters are spelled out."""
     body = make_visible(text).strip("\n")
     mark = fence_mark_for([body])
     return f"<<< {mark} {name}\n{body or '(nothing)'}\n>>> {mark}"

@@ -29,7 +29,7 @@ _ARGUMENT = {"patch": "diff", "command": "argv", "handoff": "receiver"}
 
 @dataclass(frozen=True, slots=True)
 class PromptFunction:
-    """One function. `about` is for people; `check` refuses what has the form and makes no sense."""
+    """One function. `about` describes it for people; `check` refuses a well-formed answer that makes no sense."""
 
     name: str
     file: str
@@ -39,12 +39,12 @@ class PromptFunction:
     check: Callable[[Any], None]
 
     def given(self, value: Mapping[str, Any] | Form) -> Form:
-        """Return what goes in. Raises: Invalid."""
+        """Return the validated input. Raises: Invalid."""
         plain = value.plain() if isinstance(value, Form) else value
         return self.inputs.from_value(dict(plain), self.name)
 
     def answer(self, value: Any) -> Form:
-        """Return what came out, checked. Raises: Invalid, in words that a model can mend it by."""
+        """Return the checked output. Raises: Invalid, worded so that a model can correct it."""
         found = self.output.from_value(_without_null_fields(value), "the answer")
         self.check(found)
         return found
@@ -58,7 +58,7 @@ def function_named(name: str) -> PromptFunction:
 
 
 def _without_null_fields(value: Any) -> Any:
-    """Return a value without fields that are null: what is not said is not there."""
+    """Return a value without fields that are null: they count as missing."""
     if isinstance(value, dict):
         return {key: _without_null_fields(item) for key, item in value.items() if item is not None}
     return [_without_null_fields(item) for item in value] if isinstance(value, list) else value
@@ -133,7 +133,7 @@ def _check_action(action: Action) -> None:
 
 
 def _accept_any_patch(_found: Patch) -> None:
-    """A patch is judged by who applies it."""
+    """Accept any patch: the caller that applies it checks it."""
 
 
 FUNCTIONS: dict[str, PromptFunction] = {

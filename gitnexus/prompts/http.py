@@ -15,7 +15,7 @@ _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "U
 
 
 class RetryLater(Failed):
-    """The server may succeed in a moment; `after` is how many seconds it asked for."""
+    """The server may succeed later; `after` is the number of seconds that it asked to wait."""
 
     def __init__(self, message: str, after: float = 0) -> None:
         super().__init__(message)

@@ -14,7 +14,7 @@ from gitnexus.state.settings import FILE, PROJECT_FILE, loosening_keys_in, setti
 
 
 class PromptFiles(NamedTuple):
-    """The files in force; which of them are the project's; and which do not count, with the reason."""
+    """The prompt files in force, which of them are the project's, and which do not count, with the reason."""
 
     files: dict[str, str]
     own: tuple[str, ...]
@@ -22,7 +22,7 @@ class PromptFiles(NamedTuple):
 
 
 def open_prompter(state: State, via: Via | None = None) -> Prompter:
-    """Return what asks models in this project. Raises: Invalid."""
+    """Return the `Prompter` of this project. Raises: Invalid."""
     settings = read_prompt_settings(state)
     return Prompter(
         settings.changed(via=via) if via else settings, read_prompt_files(state).files, known_secret_values()
@@ -45,7 +45,7 @@ def _all_keys(value: Any) -> Iterator[str]:
 
 
 def read_prompt_files(state: State) -> PromptFiles:
-    """Return the words of the functions: ours, and the project's where an approver signed them. Raises: Invalid."""
+    """Return the prompt files: the built-in ones, and the project's if an approver signed them. Raises: Invalid."""
     snapshot = state.required()
     names = [name for name in snapshot.names(FOLDER) if name.endswith(".baml")]
     if not names:
@@ -67,7 +67,7 @@ def read_prompt_files(state: State) -> PromptFiles:
 
 
 def unsigned_prompt_keys(state: State) -> list[str]:
-    """Return the keys of the project's settings about prompts that wait for a signature."""
+    """Return the keys of the project's prompt settings that need a signature."""
     raw = state.required().read(FILE)
     if raw is None or state.trusts(state.required(), raw):
         return []

@@ -14,21 +14,21 @@ _LARGEST = 64 * 1024
 
 
 def keyring_command(account: str) -> tuple[str, ...]:
-    """Return the command that prints a key of the system's keyring."""
+    """Return the command that prints a key from the system's keyring."""
     if sys.platform == "darwin":
         return ("security", "find-generic-password", "-s", SERVICE, "-a", account, "-w")
     return ("secret-tool", "lookup", "service", SERVICE, "account", account)
 
 
 def keyring_store_command(account: str) -> tuple[str, ...]:
-    """Return the command that a person types to put a key into the keyring; it asks for the key itself."""
+    """Return the command with which a user stores a key in the keyring; it prompts for the key."""
     if sys.platform == "darwin":
         return ("security", "add-generic-password", "-s", SERVICE, "-a", account, "-w")
     return ("secret-tool", "store", f"--label={SERVICE}", "service", SERVICE, "account", account)
 
 
 def read_key(key_env: str, key_command: Sequence[str], keyring: str) -> str:
-    """Return the key, empty if no place is named. Raises: Failed where there is none, or nothing that is a key."""
+    """Return the key, empty if no source is named. Raises: Failed if there is no key, or no usable one."""
     if key_env:
         found, where = os.environ.get(key_env, "").strip(), key_env
         if not found:

@@ -1,4 +1,4 @@
-"""The documents that go into and come out of each prompt function. Field names are those that the prompts use."""
+"""The input and output documents of each prompt function. Their fields have the names that the prompts use."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,20 +12,20 @@ Risk = Annotated[int, Field(ge=0, le=3)]
 
 
 class Form(Document):
-    """A document whose fields are called the same in JSON, as models are told."""
+    """A document whose field names are the same in JSON, as in the prompts."""
 
     model_config = ConfigDict(alias_generator=None)
 
 
 class RouteInput(Form):
-    """A request of a person, and what is known about the project."""
+    """A request of the user, and what is known about the project."""
 
     prompt: str
     project_state: str = ""
 
 
 class RoutedNode(Form):
-    """One step of a workflow; `uses` are ids of steps before it."""
+    """One step of a workflow; `uses` has ids of earlier steps."""
 
     id: str
     type: Literal["research", "plan", "plan_patch", "exec", "review"]
@@ -34,7 +34,7 @@ class RoutedNode(Form):
 
 
 class RoutedWorkflow(Form):
-    """Which steps, how sure (0 to 100), and why in one sentence; `alternatives` are other ways to go, in words."""
+    """The steps, a confidence from 0 to 100, and the reason as a sentence; `alternatives` describes other workflows."""
 
     nodes: Many[RoutedNode]
     confidence: Percent
@@ -43,14 +43,14 @@ class RoutedWorkflow(Form):
 
 
 class ResearchInput(Form):
-    """A question, and a pack to answer it from."""
+    """A question, and a pack with material to answer it."""
 
     question: str
     context: str = ""
 
 
 class Claim(Form):
-    """Something that is so, and the references that show it."""
+    """A statement, and the references that support it."""
 
     text: str
     citations: Many[str]
@@ -58,7 +58,7 @@ class Claim(Form):
 
 
 class ResearchBundle(Form):
-    """What was found out, what follows for a plan, and what is still open."""
+    """The findings, their consequences for a plan, and the open questions."""
 
     question: str
     summary: str
@@ -68,7 +68,7 @@ class ResearchBundle(Form):
 
 
 class MakePlanInput(Form):
-    """What is to be reached, and packs of the agenda, of research and of the repository."""
+    """The goal, and packs of the agenda, of research and of the repository."""
 
     goal: str
     agenda: str = ""
@@ -77,7 +77,7 @@ class MakePlanInput(Form):
 
 
 class StepContext(Form):
-    """What a step is to be shown: references to documents, paths, words to search for, commands to look at."""
+    """The context of a step: references to documents, paths, search words, commands whose output matters."""
 
     docs: Many[str] = ()
     paths: Many[str] = ()
@@ -86,14 +86,14 @@ class StepContext(Form):
 
 
 class StepCall(Form):
-    """Which prompt function carries a step out, and with what."""
+    """The prompt function that carries out a step, and its inputs."""
 
     fn: str
     inputs: dict[str, str] = Field(default_factory=dict)
 
 
 class PlanStep(Form):
-    """One step: what it touches, how it is checked, how risky it is (0 to 3), and what must be known first."""
+    """One step: files it touches, how it is checked, its risk (0 to 3), and what must be known first."""
 
     id: str
     title: str
@@ -108,7 +108,7 @@ class PlanStep(Form):
 
 
 class Plan(Form):
-    """Steps in their order, and questions for a person."""
+    """The steps in order, and questions for the user."""
 
     goal: str
     steps: Many[PlanStep]
@@ -116,7 +116,7 @@ class Plan(Form):
 
 
 class PlanPatchInput(Form):
-    """A plan, what is new, and what stands in the way."""
+    """A plan, new facts, and the obstacle."""
 
     plan: str
     new_constraints: str = ""
@@ -124,7 +124,7 @@ class PlanPatchInput(Form):
 
 
 class StepChange(Form):
-    """One change: `step` is the one that is replaced, split or removed, or the one after which `steps` are added."""
+    """One change: `step` is replaced, split or removed, or is the step after which `steps` are added."""
 
     op: Literal["add", "replace", "remove", "split"]
     step: str
@@ -133,14 +133,14 @@ class StepChange(Form):
 
 
 class PlanChanges(Form):
-    """What changes in a plan, in its order."""
+    """The changes of a plan, in order."""
 
     summary: str
     changes: Many[StepChange]
 
 
 class ExecStepInput(Form):
-    """A plan, the step to do, and a pack for it."""
+    """A plan, the step to carry out, and a pack for it."""
 
     plan: str
     step_id: str
@@ -148,7 +148,7 @@ class ExecStepInput(Form):
 
 
 class Action(Form):
-    """Something to be done by others, after a person or the policy said yes: a patch, a command or a handoff."""
+    """A patch, command or handoff for others to carry out after the user or the policy approves it."""
 
     kind: Literal["patch", "command", "handoff"]
     summary: str
@@ -159,7 +159,7 @@ class Action(Form):
 
 
 class Blocked(Form):
-    """Why a step cannot be done now, and what might help."""
+    """The reason why a step cannot be carried out now, and what might help."""
 
     kind: Literal["needs_research", "needs_plan_patch", "needs_user_input"]
     question: str
@@ -167,7 +167,7 @@ class Blocked(Form):
 
 
 class ExecResult(Form):
-    """What is proposed for a step; or, if it is blocked, by what."""
+    """The proposed actions for a step, or the reason why it is blocked."""
 
     status: Literal["done", "blocked"]
     summary: str
@@ -176,14 +176,14 @@ class ExecResult(Form):
 
 
 class AgendaPatchInput(Form):
-    """What a run did, and the agenda and phase as they are."""
+    """The result of a run, and the current agenda and phase."""
 
     run_summary: str
     agenda: str = ""
 
 
 class Patch(Form):
-    """A unified diff of the agenda and its phases; empty if nothing is to change."""
+    """A unified diff of the agenda and its phases; empty if nothing changes."""
 
     summary: str
     diff: str = ""

@@ -15,7 +15,7 @@ _QUESTION = "Answer with the one word: ready"
 
 
 class Provider(NamedTuple):
-    """Where a provider serves its models, and the variable that its key usually stands in."""
+    """The address of a provider's models, and the usual variable for its key."""
 
     url: str
     key_env: str = ""
@@ -34,7 +34,7 @@ PROVIDERS: dict[str, Provider] = {
 
 
 class CallResult(NamedTuple):
-    """What one small call gave: the text, its tokens and its cost in USD, None where nobody knows."""
+    """The result of one small call: the text, its tokens and its cost in USD, None if unknown."""
 
     said: str
     tokens_in: int | None
@@ -43,7 +43,7 @@ class CallResult(NamedTuple):
 
 
 def add_model(settings: dict[str, Any], name: str, endpoint: ModelEndpoint) -> dict[str, Any]:
-    """Return the user's settings with one more model. Raises: Invalid."""
+    """Return the user's settings with an additional model. Raises: Invalid."""
     if not NAME.fullmatch(name):
         raise Invalid(
             f"{name[:40]!r} cannot be the name of a model", hint="a letter, then a-z, 0-9, . _ and -; at most 40"
@@ -70,7 +70,7 @@ def remove_model(settings: dict[str, Any], name: str) -> tuple[dict[str, Any], l
 
 
 def use_model(settings: dict[str, Any], name: str, roles: Sequence[str]) -> dict[str, Any]:
-    """Return the user's settings in which some roles ask a model. Raises: NotFound."""
+    """Return the user's settings with a model for some roles. Raises: NotFound."""
     _require_model(settings, name)
     found = copy.deepcopy(settings)
     for role in roles:
@@ -80,7 +80,7 @@ def use_model(settings: dict[str, Any], name: str, roles: Sequence[str]) -> dict
 
 
 def free_roles(settings: dict[str, Any]) -> list[str]:
-    """Return the roles that nothing is set for: rules do their work."""
+    """Return the roles without a model, which work by rule."""
     given = settings.get("workflow", {}).get("specialists", {})
     return [role for role in ROLES if given.get(role, "embedded") in ("", "embedded")]
 
@@ -94,7 +94,7 @@ def find_model(settings: PromptSettings, name: str) -> ModelEndpoint:
 
 
 def call_model(endpoint: ModelEndpoint) -> CallResult:
-    """Ask a model for one word. Raises: Failed, with the reason."""
+    """Ask a model for one word, to test it. Raises: Failed, with the reason."""
     connection = ModelConnection(endpoint)
     connection.ask([{"role": "user", "content": _QUESTION}])
     cost = None

@@ -12,7 +12,7 @@ from gitnexus.prompts.wire import ModelConnection
 
 @dataclass(frozen=True, slots=True)
 class PromptQuestion:
-    """A function, the files that its words stand in, and its inputs, framed and without secrets."""
+    """A function, the prompt files that define it, and its inputs, framed and without secrets."""
 
     function: PromptFunction
     files: Mapping[str, str]
@@ -20,12 +20,12 @@ class PromptQuestion:
 
 
 class AskingWay(Protocol):
-    """One way of asking. Whether the value is right is not its concern: that is looked at above, for all alike."""
+    """A client library. It does not check the value of an answer: the caller does that for every library."""
 
     name: str
 
     def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
-        """Return the JSON value that the model answered. Raises: UnusableReply, RetryLater, Failed, Invalid."""
+        """Return the JSON value of the model's answer. Raises: UnusableReply, RetryLater, Failed, Invalid."""
 
 
 def missing_library_error(extra: str, library: str) -> Failed:

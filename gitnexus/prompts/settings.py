@@ -31,7 +31,7 @@ ROLE_OF_FUNCTION = {
 class ModelEndpoint(Document):
     """An OpenAI-compatible server, up to `/v1`; prices are USD for a million tokens.
 
-    The key is in the variable `key_env`, in what `key_command` prints, or in the system's keyring under the account
+    The key is in the variable `key_env`, in the output of `key_command`, or in the system's keyring under the account
     `keyring`.
     """
 
@@ -47,11 +47,11 @@ class ModelEndpoint(Document):
 
     @property
     def is_loopback(self) -> bool:
-        """True if it is of this machine."""
+        """Return True if the server is on this machine."""
         return urlsplit(self.url).hostname in _LOOPBACK
 
     def key(self) -> str:
-        """Return the key, empty if none is named. Raises: Failed where it cannot be read."""
+        """Return the key, empty if none is named. Raises: Failed if it cannot be read."""
         return read_key(self.key_env, self.key_command, self.keyring)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
@@ -62,7 +62,7 @@ class ModelEndpoint(Document):
 
 
 class PromptSettings(Document):
-    """All of the part. `use` says which of the `models` a role asks; `functions` give a function its own endpoint."""
+    """The whole section. `use` assigns `models` to roles; `functions` gives a function its own endpoint."""
 
     via: Via = "baml"
     retries: int = 2
@@ -72,7 +72,7 @@ class PromptSettings(Document):
     functions: dict[str, ModelEndpoint] = Field(default_factory=dict)
 
     def endpoint_of(self, name: str) -> ModelEndpoint:
-        """Return where a function is asked. Raises: Failed where nobody said."""
+        """Return the endpoint of a function. Raises: Failed if the settings name none."""
         role = ROLE_OF_FUNCTION.get(name, "")
         used = self.models.get(self.use.get(role, ""), self.endpoint)
         found = self.functions.get(name, used)
@@ -84,7 +84,7 @@ class PromptSettings(Document):
 
 
 def parse_prompt_settings(value: Any) -> PromptSettings:
-    """Return the checked settings. Raises: Invalid, naming what is wrong."""
+    """Return the checked settings. Raises: Invalid, naming the error."""
     where = f"settings.json: {SECTION}"
     found = PromptSettings.from_value(value, where)
     if not 0 <= found.retries <= MOST_RETRIES:
@@ -111,7 +111,7 @@ def parse_prompt_settings(value: Any) -> PromptSettings:
 
 
 def check_endpoint(one: ModelEndpoint, where: str) -> None:
-    """Refuse an endpoint to which no prompt should go. Raises: Invalid."""
+    """Refuse an endpoint to which no prompt may be sent. Raises: Invalid."""
     if not one.url:
         return
     try:

@@ -21,7 +21,7 @@ _REASON = re.compile(r'reason: "((?:[^"\\]|\\.)*)"')
 
 
 class ViaBaml:
-    """baml-py, without generated code: files become a runtime, and plain values come out."""
+    """baml-py without generated code: builds a runtime from the files, and returns plain values."""
 
     name = "baml"
 
@@ -65,7 +65,7 @@ def _silence_baml_log() -> None:
 
 @cache
 def _baml_runtime(files: tuple[tuple[str, str], ...]) -> "BamlRuntime":
-    """Return the runtime of some files, with the classes of all answers. Raises: Invalid."""
+    """Return a runtime for the files, with the classes of all answers. Raises: Invalid."""
     from baml_py import BamlRuntime
     from baml_py.baml_py import BamlError
 
@@ -78,7 +78,7 @@ def _baml_runtime(files: tuple[tuple[str, str], ...]) -> "BamlRuntime":
 
 
 def render_baml_types() -> str:
-    """Return the classes that all answers are made of, as BAML."""
+    """Return the classes of all answers, as BAML."""
     classes: dict[str, str] = {}
     for function in FUNCTIONS.values():
         schema = json_schema_body(function.output)
@@ -112,7 +112,7 @@ def _baml_type(schema: dict[str, Any]) -> str:
 
 
 def _reason_of_error(exc: Exception) -> str:
-    """Return what BAML says, without its own insides: the innermost reasons where it tells any."""
+    """Return BAML's reason for an error without its internals: the innermost reasons, if it gives any."""
     text = " ".join(str(exc).partition("Stack backtrace")[0].split())
     reasons = [found for found in _REASON.findall(text) if not found.startswith("Failed while parsing")]
     return one_line("; ".join(dict.fromkeys(reasons)) or text, 600)

@@ -19,7 +19,7 @@ _FORM = "Answer with one JSON object that fits this JSON Schema, and with nothin
 
 
 class ViaPydanticAi:
-    """pydantic-ai with its OpenAI client, over our wire."""
+    """pydantic-ai with its OpenAI client, over our own HTTP connection."""
 
     name = "pydantic-ai"
 
@@ -84,7 +84,7 @@ async def _ask_agent(name: str, schema: dict[str, Any], turns: list[dict[str, st
 
 
 def _make_http_client(wire: ModelConnection, trouble: list[NexusError]) -> "AsyncClient":
-    """Return an HTTP client that reaches nothing but the wire."""
+    """Return an HTTP client that sends everything through our own connection."""
     import httpx2
 
     class Over(httpx2.AsyncBaseTransport):

@@ -12,7 +12,7 @@ LARGEST = 2 * 2**20
 
 
 class UnusableReply(Failed):
-    """The model answered, and the answer cannot be used: told to the model, who may mend it. `said` is its text."""
+    """The model's answer cannot be used. The model gets the reason and may correct it; `said` is its text."""
 
     def __init__(self, message: str, said: str = "") -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class UnusableReply(Failed):
 
 
 class ModelConnection:
-    """A server, and the tokens that it says were used; None as long as it never said."""
+    """A server, and the token counts that it reported; None as long as it reported none."""
 
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self.endpoint = endpoint
@@ -30,7 +30,7 @@ class ModelConnection:
         self._key = endpoint.key()
 
     def ask(self, messages: list[dict[str, Any]]) -> bytes:
-        """Return the whole body of an answer that holds a text. Raises: UnusableReply, RetryLater, Failed."""
+        """Return the whole body of an answer that contains a text. Raises: UnusableReply, RetryLater, Failed."""
         self.said = ""
         raw = post_json(
             f"{self.endpoint.url.rstrip('/')}/chat/completions",
@@ -44,7 +44,7 @@ class ModelConnection:
         return raw
 
     def _text_of_answer(self, raw: bytes) -> str:
-        """Return the text that the model wrote, and count what it used."""
+        """Return the text that the model wrote, and add up its token usage."""
         try:
             value = parse_json(raw)
             choice = value["choices"][0]
@@ -73,7 +73,7 @@ class ModelConnection:
 
 
 def is_unfinished_json(text: str) -> bool:
-    """True if an object is opened and not closed. Lenient readers close it themselves, and lose its end in silence."""
+    """Return True if an object is opened and not closed. Lenient parsers close it silently and lose its end."""
     depth, quoted, escaped = 0, False, False
     for ch in text[max(text.find("{"), 0) :]:
         if escaped:

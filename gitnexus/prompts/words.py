@@ -22,13 +22,13 @@ _FORM = "ctx.output_format"
 
 @cache
 def builtin_prompt_files() -> dict[str, str]:
-    """Return our own files by name."""
+    """Return the built-in files by name."""
     folder = Path(__file__).parent / FOLDER
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
 def overlay_prompt_files(given: Mapping[str, bytes]) -> dict[str, str]:
-    """Return our files with a project's in their place. Raises: Invalid."""
+    """Return the built-in files with a project's files in their place. Raises: Invalid."""
     files = dict(builtin_prompt_files())
     for name, raw in given.items():
         where = f".nexus/{FOLDER}/{name}"
@@ -47,7 +47,7 @@ def overlay_prompt_files(given: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def prompt_template(files: Mapping[str, str], function: PromptFunction) -> str:
-    """Return the template of a function. Raises: Invalid where the file has none, or it lacks an input."""
+    """Return the template of a function. Raises: Invalid if the file has none, or if it lacks an input."""
     where = f"{function.file}: {function.name}"
     found = re.search(
         rf"^function\s+{function.name}\s*\(([^)]*)\)\s*->\s*(\w+)\s*\{{", files[function.file], re.MULTILINE
@@ -75,9 +75,9 @@ def prompt_template(files: Mapping[str, str], function: PromptFunction) -> str:
 def render_messages(
     files: Mapping[str, str], function: PromptFunction, args: Mapping[str, str], form: str
 ) -> list[dict[str, str]]:
-    """Return the prompt as messages, without BAML: only names, roles and the form may stand in its braces.
+    """Return the prompt as messages, without BAML: its braces may contain only input names, roles and the form.
 
-    Raises: Invalid for what only BAML understands.
+    Raises: Invalid for a template that only BAML can render.
     """
     text = prompt_template(files, function)
     if "{%" in text or "{#" in text:
