@@ -13,7 +13,7 @@ __all__ = ["Notes"]
 
 
 def __getattr__(name: str) -> Any:
-    """The notes are imported by who opens them: a hook after every tool only counts that one was read."""
+    """Import the notes on first use: a hook after every tool call only counts a read."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from gitnexus.memory.notes import Notes

@@ -23,7 +23,7 @@ _HARNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def count_note_read(notes: Notes, name: str) -> str | None:
-    """Note that a note was read through us; return why that could not be noted. Nobody is kept from reading by it."""
+    """Count one read of a note by a tool; return the reason if that failed. A failure never prevents the read."""
     try:
         record_note_reads(notes, [name])
     except NexusError as exc:
@@ -34,7 +34,7 @@ def count_note_read(notes: Notes, name: str) -> str | None:
 
 
 def record_note_reads(notes: Notes, names: Sequence[str], *, by_hook: bool = False) -> None:
-    """Note that these notes were read just now; a hook that tells it proves that the harness is observed.
+    """Count reads of these notes now. A call by a hook shows that reads in the harness are observed.
 
     Raises: NexusError, OSError.
     """
@@ -52,7 +52,7 @@ def record_note_reads(notes: Notes, names: Sequence[str], *, by_hook: bool = Fal
 
 
 def reads_observed_since(notes: Notes) -> datetime | None:
-    """Return since when the hooks of this harness tell of reads in this worktree, None if they never did."""
+    """Return the time since which this harness reports reads in this worktree, None if it never did."""
     local = notes.local
     if local is None or not _HARNESS.fullmatch(local.harness):
         return None
@@ -64,7 +64,7 @@ def reads_observed_since(notes: Notes) -> datetime | None:
 
 
 def read_note_uses(notes: Notes) -> dict[str, NoteUse]:
-    """Return what is known of every note's use: all harnesses of all worktrees of this repository, summed."""
+    """Return the use of every note, summed over all harnesses and worktrees of this repository."""
     found: dict[str, NoteUse] = {}
     for worktree in list_worktrees(notes.state.repo):
         folder = worktree.path / ".nexus"

@@ -15,7 +15,7 @@ _TEXTS = ("path", "last_accessed_ts", "last_agent")
 
 
 def with_reads_added(raw: bytes, paths: Sequence[str], moment: str, reader: str) -> bytes:
-    """Return the log with one more read of each path; lines that are not ours to read are kept as they are."""
+    """Return the log with one more read of each path; lines that cannot be parsed are kept unchanged."""
     lines = raw.split(b"\n")
     rows = {row["path"]: (at, row) for at, row in enumerate(map(_parse_log_row, lines)) if row is not None}
     for path in paths:

@@ -31,7 +31,7 @@ _RULE_WORDS = re.compile(r"^\W*(always|never|do not|don't|must not|everyone must
 
 @dataclass(frozen=True, slots=True)
 class NoteDraft:
-    """What somebody wants to keep."""
+    """The text to store, and its name, if one is given."""
 
     text: str
     name: str = ""
@@ -42,7 +42,7 @@ class NoteDraft:
 
 @dataclass(frozen=True, slots=True)
 class AddNoteResult:
-    """What came of it."""
+    """The stored note, and whether it is new or was extended."""
 
     note: Note
     action: Literal["created", "extended", "known"]
@@ -51,7 +51,7 @@ class AddNoteResult:
 
 
 def add_note(notes: Notes, draft: NoteDraft) -> AddNoteResult:
-    """Keep a note, as one commit. Raises: Invalid, Duplicate."""
+    """Store a note, as one commit. Raises: Invalid, Duplicate."""
     notes.latest()
     settings, day = notes.settings, f"{notes.clock():%Y-%m-%d}"
 
@@ -74,7 +74,7 @@ def add_note(notes: Notes, draft: NoteDraft) -> AddNoteResult:
 
 
 def compute_kept_note(known: list[Note], draft: NoteDraft, settings: MemorySettings, day: str) -> AddNoteResult:
-    """Return the note that keeps the draft: a new one, or one of its category that it overlaps, extended."""
+    """Return the note that contains the draft: a new one, or an overlapping one of its category, extended."""
     text = _require_clean_text(draft.text)
     name = _choose_name(draft, text, settings)
     if not draft.here:
@@ -96,7 +96,7 @@ def compute_kept_note(known: list[Note], draft: NoteDraft, settings: MemorySetti
 
 
 def with_text_appended(before: str, more: str, day: str) -> str:
-    """Return a note with more text under the heading of the day; unchanged if it says so already."""
+    """Return a note with the text added under today's heading; unchanged if it contains the text already."""
     body = _without_title(more)
     if body in before:
         return before
@@ -145,7 +145,7 @@ def _choose_name(draft: NoteDraft, text: str, settings: MemorySettings) -> str:
 
 
 def _refuse_rule_or_context(name: str, text: str, settings: MemorySettings) -> None:
-    """Point elsewhere what should outlive every gc."""
+    """Refuse a text that no gc may ever delete, and name the command that stores it."""
     topic = frozenset(topic_of_name(name, settings.prefixes).split())
     first = next((line for line in _without_title(text).splitlines() if line.strip()), "")
     # What was observed or comes from outside may well begin with "never": it is a fact, not a wish.

@@ -1,7 +1,7 @@
 """Reads and increments how often a note was changed: `rev` in its front matter, a Lamport counter.
 
-Whoever changes a note has read it and adds one; no wall clock is used. A note without a count, as people and other
-programs write them, has 0.
+A writer adds one to the count that it read; no wall clock is used. A note without a count, as people and other programs
+write them, has 0.
 """
 
 import re
@@ -16,7 +16,7 @@ _ANY_REV = re.compile(rb"^rev[ \t]*:", re.MULTILINE)
 
 
 class _Cut(NamedTuple):
-    """A note where its front matter ends: what stands before it, its lines, the rest."""
+    """A note split at its front matter: the text before it, its lines, and the rest."""
 
     before: bytes
     front: bytes
@@ -35,7 +35,7 @@ def _cut_front_matter(raw: bytes) -> _Cut | None:
 
 
 def split_front_matter(raw: bytes) -> tuple[bytes, bytes]:
-    """Return the front matter of a note without its fences, and what follows; nothing and all where there is none."""
+    """Return the front matter of a note without its fences, and the text below; without front matter, "" and all."""
     cut = _cut_front_matter(raw)
     return (b"", raw) if cut is None else (cut.front, cut.after.partition(b"\n")[2])
 
@@ -47,7 +47,7 @@ def rev_of_note(raw: bytes) -> int:
 
 
 def without_rev(raw: bytes) -> bytes:
-    """Return a note as its writers know it, without the count."""
+    """Return a note without its count, as its authors see it."""
     cut = _cut_front_matter(raw)
     found = _REV.search(cut.front) if cut else None
     if cut is None or found is None:
@@ -57,7 +57,7 @@ def without_rev(raw: bytes) -> bytes:
 
 
 def with_rev(raw: bytes, rev: int) -> bytes:
-    """Return a note with another count; one whose own `rev` is no number keeps that, and is not counted."""
+    """Return a note with another count; a note whose own `rev` is not a number keeps it and is not counted."""
     plain = without_rev(raw)
     cut = _cut_front_matter(plain)
     if rev == 0 or (cut and _ANY_REV.search(cut.front)):
@@ -69,12 +69,12 @@ def with_rev(raw: bytes, rev: int) -> bytes:
 
 
 def with_next_rev(before: bytes, after: bytes) -> bytes:
-    """Return a note as it is written over another: one beyond both."""
+    """Return a note as it is written over another: its count is one higher than both."""
     return with_rev(after, max(rev_of_note(before), rev_of_note(after)) + 1)
 
 
 def accept_note_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
-    """Return what the ref should hold for a note that was edited: a change is counted, a new one taken as it is."""
+    """Return the content of the ref for an edited note: a change is counted, a new note is stored unchanged."""
     if mine is None or theirs is None or not path.endswith(".md"):
         return mine
     return with_next_rev(theirs, mine)

@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class DuplicatePair:
-    """Two notes about the same: `other` would go into `into`."""
+    """Two notes on the same topic: `other` would be merged into `into`."""
 
     into: Note
     other: Note
@@ -28,7 +28,7 @@ class DuplicatePair:
 
 @dataclass(frozen=True, slots=True)
 class ForgetResult:
-    """What a gc did."""
+    """The deleted and merged notes, and the commit."""
 
     commit: str | None
     deleted: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class ForgetResult:
 def assess_all_notes(
     notes: Notes, limits: GcThresholds | None = None, since: datetime = _EPOCH
 ) -> list[NoteAssessment]:
-    """Return where every note stands, by name; what was before `since` nobody observed, and counts as use then."""
+    """Return the assessment of every note, by name; before `since` no reads were observed, so that counts as use."""
     snapshot = notes.latest()
     limits = limits or notes.settings.looked_at  # settings that break a rule are told, whether or not there are notes
     closed, today = [cycle.at for cycle in notes.closed()], notes.clock()
@@ -50,7 +50,7 @@ def assess_all_notes(
 
 
 def find_duplicates(notes: Notes, but: Sequence[str] = ()) -> list[DuplicatePair]:
-    """Return near-duplicates that could be merged; the note that is read more, then the older name, stays."""
+    """Return near-duplicates that could be merged; the note that is read more stays, or else the older name."""
     settings = notes.settings
     kept = [note for note in read_all_notes(notes.latest()) if note.name not in but]
     used = read_note_uses(notes)
@@ -62,7 +62,7 @@ def find_duplicates(notes: Notes, but: Sequence[str] = ()) -> list[DuplicatePair
 
 
 def still_candidates(notes: Notes, rows: Sequence[NoteAssessment]) -> list[NoteAssessment]:
-    """Return those of the candidates that are candidates now: a person may have thought for an hour."""
+    """Return those of the candidates that are still candidates: the user may have taken an hour to answer."""
     now = {row.note: row for row in assess_all_notes(notes) if row.is_candidate}
     return [now[row.note] for row in rows if row.note in now]
 
@@ -70,7 +70,7 @@ def still_candidates(notes: Notes, rows: Sequence[NoteAssessment]) -> list[NoteA
 def forget_notes(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequence[DuplicatePair] = ()) -> ForgetResult:
     """Delete notes, each with its reason, and merge pairs, all in one commit.
 
-    Raises: NotFound, Invalid if one of a pair changed since it was looked at.
+    Raises: NotFound, Invalid if a note of a pair changed meanwhile.
     """
     notes.latest()
     day = f"{notes.clock():%Y-%m-%d}"
@@ -100,7 +100,7 @@ def forget_notes(notes: Notes, delete: Sequence[tuple[str, str]], merge: Sequenc
 
 
 def format_forget_message(delete: Sequence[tuple[str, str]], merge: Sequence[DuplicatePair], before: str) -> str:
-    """Return the commit message: every file, the reason, and the command that brings it back."""
+    """Return the commit message: every file, the reason, and the command that restores it."""
     rows = [(name, why or "asked for") for name, why in delete]
     rows += [(pair.other.name, f"merged into {pair.into.name}") for pair in merge]
     what = f"memory: forget {rows[0][0]}" if len(rows) == 1 else f"memory: forget {len(rows)} notes"
@@ -112,10 +112,10 @@ def format_forget_message(delete: Sequence[tuple[str, str]], merge: Sequence[Dup
 
 
 def forget_automatically(notes: Notes, can_observe: Callable[[str], bool]) -> ForgetResult | None:
-    """Forget what every set signal speaks against, if the project asked for that; None if it did not.
+    """Delete the notes for which every configured signal holds, if the project's settings ask for it; else return None.
 
-    A harness that cannot observe reads, or never did here, knows nothing of use, so it never does; and what it began to
-    observe yesterday is not unused for a year.
+    A harness that cannot report reads, or never did here, never deletes. One that began to report them yesterday does
+    not know which notes were unused for a year.
     """
     settings, since = notes.settings, reads_observed_since(notes)
     if not settings.gc.automatic or notes.local is None or since is None or not can_observe(notes.local.harness):

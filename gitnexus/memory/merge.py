@@ -8,7 +8,7 @@ from gitnexus.state import Change, Snapshot
 
 
 def merge_note_into(notes: Notes, into: str, other: str) -> Note:
-    """Put the note `other` into the note `into`, as one commit. Raises: NotFound, BadUsage."""
+    """Merge the note `other` into the note `into`, as one commit. Raises: NotFound, BadUsage."""
     notes.latest()
     day = f"{notes.clock():%Y-%m-%d}"
 
@@ -27,7 +27,7 @@ def merge_note_into(notes: Notes, into: str, other: str) -> Note:
 
 
 def merged_note_text(into: Note, other: Note, day: str) -> str:
-    """Return the text of both: what `other` says more, under the heading of the day, with where it is from."""
+    """Return both texts: the additional text of `other` goes under today's heading, with its origin."""
     title, _, rest = other.text.strip("\n").partition("\n")
     body = rest.strip("\n") if title.startswith("# ") else other.text.strip("\n")
     if not body or body in into.text:

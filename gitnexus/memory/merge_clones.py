@@ -22,7 +22,7 @@ _FOLDER = "memory/"
 
 
 class MergedNote(NamedTuple):
-    """One note of two; `beside` is the version that found no place for all it says, with the reason."""
+    """The merge of two versions; `beside` is a version whose text did not all fit into it, with the reason."""
 
     text: bytes
     beside: bytes | None = None
@@ -30,7 +30,7 @@ class MergedNote(NamedTuple):
 
 
 def merge_note_files(meeting: MergeContext, paths: Sequence[str]) -> MergedFiles:
-    """Return what our notes become; rules and context are plain texts, which nobody counts."""
+    """Return the merged files. Rules and context are plain text without a count."""
     done = MergedFiles()
     for path in paths:
         base, mine, theirs = meeting.contents(path) if path.endswith(".md") else (None, None, None)
@@ -52,7 +52,7 @@ def merge_note_files(meeting: MergeContext, paths: Sequence[str]) -> MergedFiles
 
 
 def merge_note_versions(path: str, base: bytes, mine: bytes, theirs: bytes) -> MergedNote:
-    """Return a note with both sides' changes, the same whoever of the two asks. Raises: Unmergeable."""
+    """Return a note with both sides' changes; the order of the sides does not matter. Raises: Unmergeable."""
     was, own, other = (parse_note_parts(side) for side in (base, mine, theirs))
     ahead = (rev_of_note(mine), mine) > (rev_of_note(theirs), theirs)
     fields = {}
@@ -91,7 +91,7 @@ def _merge_field(was: bytes | None, own: bytes | None, other: bytes | None, ahea
 
 
 def _merge_sections(was: NoteParts, own: NoteParts, other: NoteParts, ahead: bool) -> tuple[bytes, list[str]]:
-    """Return the text section by section, and the sections of which only one side's words could stay."""
+    """Return the merged text, and the sections of which only one side's text could be kept."""
     sides = [side.sections() for side in (was, own, other)]
     out, clashes = [], []
     for heading in {**sides[0], **_sorted_names(sides[1], sides[2])}:

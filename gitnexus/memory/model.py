@@ -18,7 +18,7 @@ _NEEDED = 3
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A Markdown file below `memory/`; the name is without `.md`, the text without its count."""
+    """A Markdown file below `memory/`; the name is without `.md`, the text without the count."""
 
     name: str
     text: str
@@ -34,7 +34,7 @@ class Note:
 
 
 class AccessLogRow(StoredRecord):
-    """A line of `memory-access.jsonl`: how often a file was read, and by whom last."""
+    """A line of `memory-access.jsonl`: how often a file was read, and who read it last."""
 
     _camel_case: ClassVar[bool] = False
 
@@ -46,7 +46,7 @@ class AccessLogRow(StoredRecord):
 
 
 class GcThresholds(Record):
-    """From when on a note counts as unused; None is not looked at."""
+    """The limits from which a note counts as unused; None disables a limit."""
 
     days_since_access: int | None = None
     cycles_since_access: int | None = None
@@ -55,13 +55,13 @@ class GcThresholds(Record):
 
 
 class GcSettings(GcThresholds):
-    """How notes are forgotten."""
+    """How unused notes are deleted."""
 
     automatic: bool = False
 
 
 class MemorySettings(Record):
-    """The part `memory` of settings.json."""
+    """The `memory` section of the settings."""
 
     categories: tuple[str, ...] = ()
     overlap: float = 0.5
@@ -69,12 +69,12 @@ class MemorySettings(Record):
 
     @property
     def prefixes(self) -> tuple[str, ...]:
-        """The categories that a name may begin with."""
+        """The category prefixes that a name may have."""
         return (*CATEGORIES, *self.categories)
 
     @property
     def looked_at(self) -> GcThresholds:
-        """What a person is shown: the thresholds that are set, with ours for the usual three."""
+        """The thresholds for a report: those that are set, and our defaults for the usual three."""
         given = {name: value for name, value in vars(self.gc).items() if name != "automatic" and value is not None}
         return GcThresholds(**{**_USUAL, **given})
 
@@ -83,7 +83,7 @@ _USUAL = {"days_since_access": 90, "cycles_since_access": 10, "accesses_at_most"
 
 
 def parse_memory_settings(value: dict[str, Any]) -> MemorySettings:
-    """Return the checked settings. Raises: Invalid, naming what is wrong."""
+    """Return the checked settings. Raises: Invalid, naming the error."""
     found = MemorySettings.from_value(value, "settings.json: memory")
     for name in found.categories:
         if not name.isascii() or not name.isalnum() or not name.islower():
@@ -104,7 +104,7 @@ def parse_memory_settings(value: dict[str, Any]) -> MemorySettings:
 
 @dataclass(frozen=True, slots=True)
 class ClosedCycle:
-    """What the room of cycles tells this one: when a cycle was closed, and what it was about."""
+    """When a cycle was closed, and its topic. The room `cycle` provides it."""
 
     at: datetime
     name: str
@@ -114,7 +114,7 @@ class ClosedCycle:
 
 @dataclass(frozen=True, slots=True)
 class NoteUse:
-    """What is known of a note's use, over all harnesses and worktrees of this repository."""
+    """The use of a note, over all harnesses and worktrees of this repository."""
 
     count: int = 0
     last: datetime | None = None
@@ -123,7 +123,7 @@ class NoteUse:
 
 @dataclass(frozen=True, slots=True)
 class NoteTimes:
-    """When a note was made, and when it last changed."""
+    """When a note was created, and when it last changed."""
 
     made: datetime
     changed: datetime

@@ -27,7 +27,7 @@ _WORDS_AT_MOST = 4
 
 
 def require_note_name(name: str, prefixes: Sequence[str]) -> str:
-    """Return a note's name without `.md`. Raises: Invalid, with a name that would do."""
+    """Return a note's name without `.md`. Raises: Invalid, with a valid suggestion."""
     plain = name.strip().removeprefix("memory/").removesuffix(".md")
     temporal = _TEMPORAL.search(plain)
     fits = _RULE.match(plain) and len(plain) <= _LONGEST and not plain.endswith("-")
@@ -49,7 +49,7 @@ def require_note_name(name: str, prefixes: Sequence[str]) -> str:
 
 
 def suggest_name(text: str, prefixes: Sequence[str] = ()) -> str:
-    """Return a name that the rule allows, made of what is left of `text`; empty if nothing is."""
+    """Return a valid name made from `text`; empty if no valid characters remain."""
     folded = unicodedata.normalize("NFKD", _TEMPORAL.sub(" ", text)).encode("ascii", "ignore").decode().lower()
     words = [word for word in re.findall(r"[a-z0-9]+", folded) if not word.isdigit()]
     telling = [word for word in words if word not in _SMALL] or words
@@ -59,7 +59,7 @@ def suggest_name(text: str, prefixes: Sequence[str] = ()) -> str:
 
 
 def category_of_name(name: str, prefixes: Sequence[str]) -> str | None:
-    """Return the category that a name begins with, or None."""
+    """Return the category prefix of a name, or None."""
     first, dash, rest = name.partition("-")
     return first if dash and rest and first in prefixes else None
 

@@ -28,7 +28,7 @@ class NoteChange:
 
 
 def iterate_note_changes(state: State, snapshot: Snapshot, path: str = FOLDER) -> Iterator[NoteChange]:
-    """Yield what happened to a file or folder, the newest first."""
+    """Yield the changes of a file or folder, the newest first."""
     if snapshot.commit is None:
         return
     asked = ("log", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-show-signature", "--no-color", "--root", "-m",
@@ -45,7 +45,7 @@ def iterate_note_changes(state: State, snapshot: Snapshot, path: str = FOLDER) -
 
 
 def read_note_times(state: State, snapshot: Snapshot) -> dict[str, NoteTimes]:
-    """Return when each note was made and last changed."""
+    """Return when each note was created and last changed."""
     found: dict[str, NoteTimes] = {}
     for step in iterate_note_changes(state, snapshot):
         name = step.path.removeprefix(f"{FOLDER}/").removesuffix(".md")
@@ -55,7 +55,7 @@ def read_note_times(state: State, snapshot: Snapshot) -> dict[str, NoteTimes]:
 
 
 def changes_of_note(state: State, snapshot: Snapshot, name: str) -> list[NoteChange]:
-    """Return what happened to one note, the newest first. Raises: NotFound."""
+    """Return the changes of one note, the newest first. Raises: NotFound."""
     plain = name.strip().removeprefix(f"{FOLDER}/").removesuffix(".md")
     found = list(iterate_note_changes(state, snapshot, f"{FOLDER}/{plain}.md")) if plain else []
     if not found:

@@ -14,7 +14,7 @@ _BLOCK = re.compile(rb"[^:\n]+:[ \t]*\r?\n((?:[ \t]*- [^\n]*\n?)+)")
 
 @dataclass(frozen=True, slots=True)
 class NoteParts:
-    """The fields as they are written, by name, and the text below them."""
+    """The front matter fields as written, by name, and the text below them."""
 
     fields: dict[bytes, bytes]
     text: bytes
@@ -25,9 +25,9 @@ class NoteParts:
         return with_rev((b"---\n" + front + b"---\n" if front else b"") + self.text, rev)
 
     def sections(self) -> dict[bytes, bytes]:
-        """Return the sections by their heading, what stands before the first under the empty one.
+        """Return the sections by heading; the text before the first heading has an empty one.
 
-        Raises: Unmergeable for a heading that stands twice.
+        Raises: Unmergeable for a heading that occurs twice.
         """
         found: dict[bytes, bytes] = {}
         at, heading = 0, b""
@@ -42,7 +42,7 @@ class NoteParts:
 
 
 def parse_note_parts(raw: bytes) -> NoteParts:
-    """Return a note in its parts, without its count. Raises: Unmergeable for a field that stands twice."""
+    """Return a note in parts, without its count. Raises: Unmergeable for a field that occurs twice."""
     front, text = split_front_matter(without_rev(raw))
     fields: dict[bytes, bytes] = {}
     name = b""
@@ -68,7 +68,7 @@ def parse_list_field(field: bytes | None) -> list[bytes] | None:
 
 
 def with_list_items(field: bytes, items: list[bytes]) -> bytes:
-    """Return a field that is a list with other items, written as it was."""
+    """Return a list field with other items, in the same notation."""
     name = field.partition(b":")[0]
     if _FLOW.fullmatch(field):
         return name + b": [" + b", ".join(items) + b"]\n"
@@ -76,7 +76,7 @@ def with_list_items(field: bytes, items: list[bytes]) -> bytes:
 
 
 def merge_appended_sections(before: bytes, one: bytes | None, other: bytes | None) -> bytes | None:
-    """Return a section to which both sides only added, with what either added; None where one did more than that."""
+    """Return a section to which both sides only added text, with both additions; None if a side did more than that."""
     if one is None or other is None or not one.startswith(before) or not other.startswith(before):
         return None
     rows: dict[bytes, tuple[bytes, int, bytes]] = {}

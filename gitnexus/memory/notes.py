@@ -21,7 +21,7 @@ FOLDERS = ("context", "rules")
 
 
 class Notes:
-    """What the verbs of this room work with."""
+    """The notes of a project, as the functions of this room use them."""
 
     def __init__(
         self,
@@ -33,9 +33,9 @@ class Notes:
         closed: Callable[[], Sequence[ClosedCycle]] = tuple,
         refuse_deletion: Callable[[Mapping[str, str]], None] = lambda notes: None,
     ) -> None:
-        """`reader` is who reads, `closed` tells the cycles that are closed.
+        """`reader` is the reading person or agent, `closed` returns the closed cycles.
 
-        `refuse_deletion` raises where these notes, by name with their text, may not be deleted for who asks.
+        `refuse_deletion` raises an error if the reader may not delete these notes, given by name with their text.
         """
         self.state = state
         self.reader = reader
@@ -47,11 +47,11 @@ class Notes:
 
     @cached_property
     def settings(self) -> MemorySettings:
-        """The settings of this room. Raises: Invalid."""
+        """The settings of this section. Raises: Invalid."""
         return parse_memory_settings(settings_section(self.state.latest(), "memory", self.state.trusts))
 
     def latest(self) -> Snapshot:
-        """Return the tip, hand edits taken in; an empty one where nobody ran init."""
+        """Return the tip of the state, hand edits included; an empty one if nobody ran init."""
         if self.state.latest().commit is not None:
             settle_hand_edits(self.state)
         self.__dict__.pop("settings", None)  # they may have been edited too
@@ -61,7 +61,7 @@ class Notes:
 def with_project_files(
     snapshot: Snapshot, files: Mapping[str, bytes | None], moment: datetime
 ) -> dict[str, bytes | None]:
-    """Return the files of a change, with what makes a project where nobody ran init: agents must not need that."""
+    """Return the files of a change, with those that create a project if nobody ran init: agents need no init."""
     return {**(new_state_files("project", moment) if snapshot.commit is None else {}), **files}
 
 
@@ -71,7 +71,7 @@ def read_all_notes(snapshot: Snapshot) -> list[Note]:
 
 
 def read_note(snapshot: Snapshot, name: str) -> Note:
-    """Return one note. Raises: NotFound, naming what is near."""
+    """Return one note. Raises: NotFound, with a similar name."""
     plain = name.strip().removeprefix(f"{FOLDER}/").removesuffix(".md")
     raw = snapshot.read(f"{FOLDER}/{plain}.md") if plain and "/" not in plain else None
     if raw is None:
@@ -84,12 +84,12 @@ def read_note(snapshot: Snapshot, name: str) -> Note:
 
 
 def with_new_text(before: Note, text: str) -> Note:
-    """Return a note with another text, counted as one change more."""
+    """Return a note with another text and the next count."""
     return Note(before.name, text, before.rev + 1)
 
 
 def note_file_bytes(note: Note) -> bytes:
-    """Return a note as its file holds it, with its count."""
+    """Return the content of a note's file, with its count."""
     return with_rev(encode_text(note.text), note.rev)
 
 
@@ -104,17 +104,17 @@ def read_text_folder(snapshot: Snapshot, folder: str) -> dict[str, str]:
 
 
 def encode_text(text: str) -> bytes:
-    """Return a text as it is stored: bytes that are no UTF-8, which somebody else wrote, come back as they were."""
+    """Return a text as stored; bytes of other authors that are not UTF-8 are restored unchanged."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def json_safe_text(text: str) -> str:
-    """Return a text that fits JSON."""
+    """Return a text that JSON can represent."""
     return encode_text(text).decode("utf-8", "replace")
 
 
 def require_valid_text(text: str) -> str:
-    """Return what somebody gave us, if it is text. Raises: Invalid."""
+    """Return the text that a caller gave if it is valid. Raises: Invalid."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:

@@ -15,7 +15,7 @@ _COMMON = 50
 
 
 class NoteGist:
-    """What of a note is compared."""
+    """The parts of a note that are compared."""
 
     __slots__ = ("body", "category", "topic")
 
@@ -26,7 +26,7 @@ class NoteGist:
 
 
 def note_similarity(one: NoteGist, other: NoteGist) -> float:
-    """Return 0 to 1; notes of different categories are never about the same thing."""
+    """Return 0 to 1; notes of different categories never overlap."""
     if one.category != other.category:
         return 0.0
     shared, less = one.topic & other.topic, min(len(one.topic), len(other.topic))
@@ -39,13 +39,13 @@ def note_similarity(one: NoteGist, other: NoteGist) -> float:
 
 
 def _name_different_things(one: NoteGist, other: NoteGist) -> bool:
-    """True if each name says a word that its own text uses and the other's does not: GitHub here, GitLab there."""
+    """Return True if each name has a word that its own text uses and the other does not, as in GitHub and GitLab."""
     mine, theirs = one.topic - other.topic, other.topic - one.topic
     return bool((mine & one.body) - other.body) and bool((theirs & other.body) - one.body)
 
 
 def nearest_note(new: Note, notes: Iterable[Note], prefixes: Sequence[str], least: float) -> Note | None:
-    """Return the note that `new` overlaps most, if by `least` or more; the first by name among equals."""
+    """Return the note that overlaps most with `new`, if by `least` or more; on a tie the first by name."""
     gist = NoteGist(new, prefixes)
     scored = [(note_similarity(gist, NoteGist(note, prefixes)), note) for note in notes]
     close = [(score, note) for score, note in scored if score >= least]
@@ -53,7 +53,7 @@ def nearest_note(new: Note, notes: Iterable[Note], prefixes: Sequence[str], leas
 
 
 def find_similar_pairs(notes: Sequence[Note], prefixes: Sequence[str], least: float) -> list[tuple[Note, Note, float]]:
-    """Return near-duplicates, the closest first; no note is in two of the pairs."""
+    """Return near-duplicates, the closest first; each note is in one pair at most."""
     gists = [NoteGist(note, prefixes) for note in notes]
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for at, gist in enumerate(gists):

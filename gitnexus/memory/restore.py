@@ -12,14 +12,15 @@ from gitnexus.state import Change, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What came back, and from where."""
+    """The restored notes, and the commit they come from."""
 
     names: tuple[str, ...]
     source: str
 
 
 def restore_notes(notes: Notes, name: str | None, commit: str | None) -> RestoreResult:
-    """Bring back a note as it was before it was deleted, or as it was at `commit`; without a name all that it deleted.
+    """Restore a note as it was before its deletion, or as it was at `commit`; without a name, all notes that it
+    deleted.
 
     Raises: BadUsage, NotFound, Duplicate.
     """
@@ -60,7 +61,7 @@ def _files_before_deletion(notes: Notes, snapshot: Snapshot, name: str) -> tuple
 
 
 def _files_at_commit(notes: Notes, snapshot: Snapshot, commit: str, name: str | None) -> dict[str, bytes]:
-    """Return the files of a commit: those that it deleted, or the one that was asked for."""
+    """Return the files to restore from a commit: all that it deleted, or the named one."""
     deleted: list[NoteChange] = [
         step for step in iterate_note_changes(notes.state, snapshot) if step.commit == commit and step.what == "deleted"
     ]

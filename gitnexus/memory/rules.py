@@ -35,7 +35,7 @@ def add_rule(notes: Notes, text: str, tag: str | None = None) -> tuple[str, str]
 
 
 def with_rule(before: str, rule: str, tag: str) -> str:
-    """Return a file of rules with one more. Raises: Duplicate."""
+    """Return a rules file with one more rule. Raises: Duplicate."""
     if any(_comparable_text(line) == _comparable_text(rule) for line in before.splitlines()):
         raise Duplicate(f"{FOLDER}/{tag}.md says that already")
     head = before.rstrip("\n") or f"# Rules: {tag}\n"
@@ -55,7 +55,7 @@ def require_rule_text(text: str) -> str:
 
 
 def require_tag_name(tag: str | None) -> str:
-    """Return the tag as a file's name. Raises: Invalid."""
+    """Return the tag as a file name. Raises: Invalid."""
     name = (tag or UNTAGGED).strip().lower()
     if not _TAG.fullmatch(name):
         raise Invalid(f"{name[:40]!r} cannot be a tag", hint="a tag is one word: letters, digits and dashes")
@@ -71,7 +71,7 @@ def rules_by_tag(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def read_rule_or_context(snapshot: Snapshot, folder: str, name: str) -> str:
-    """Return the text of a file of rules or context. Raises: NotFound."""
+    """Return the text of a rules or context file. Raises: NotFound."""
     files = read_text_folder(snapshot, folder)
     plain = name.strip().removeprefix(f"{folder}/").removesuffix(".md")
     if plain not in files:

@@ -17,7 +17,7 @@ _WHOLE = 3
 
 @dataclass(frozen=True, slots=True)
 class SearchableText:
-    """Something that can be found."""
+    """A text that a search can find."""
 
     kind: str
     name: str
@@ -27,7 +27,7 @@ class SearchableText:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """What was found, how well it fits, and the line that shows it."""
+    """A text that matches, its score, and a matching line."""
 
     text: SearchableText
     score: float
@@ -35,7 +35,7 @@ class SearchHit:
 
 
 def search_texts(query: str, texts: Iterable[SearchableText], limit: int = 10) -> list[SearchHit]:
-    """Return what fits the query best; every text that holds one of its words is considered."""
+    """Return the best matches of the query; every text that contains one of its words is considered."""
     terms = stems_of_query(query)
     pool = [(text, fold_text(f"{text.name}\n{text.title}"), fold_text(text.body)) for text in texts]
     if not terms or not pool:
@@ -55,9 +55,9 @@ def search_texts(query: str, texts: Iterable[SearchableText], limit: int = 10) -
 
 
 def count_term(term: str, text: str) -> int:
-    """Return how many words begin with a stem; one too short to be a stem must be the whole word.
+    """Return how many words begin with a stem; a word too short to be a stem must match completely.
 
-    By searching for the letters: a pattern that looks behind itself takes ten times as long.
+    It searches for the letters first: a regular expression with lookbehind takes ten times as long.
     """
     size, found = len(term), 0
     at = text.find(term)

@@ -9,7 +9,7 @@ from gitnexus.state import Snapshot
 
 
 def searchable_texts(snapshot: Snapshot, closed: Iterable[ClosedCycle]) -> Iterator[SearchableText]:
-    """Yield everything that is known."""
+    """Yield every searchable text."""
     for note in read_all_notes(snapshot):
         yield SearchableText("memory", note.name, _heading_of_text(note.text), note.text)
     for folder in FOLDERS:

@@ -19,7 +19,7 @@ _CUT = "\n… (cut here; nx_memory_read shows the whole)"
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text costs a model, rather too many than too few."""
+    """Return an estimate of a text's tokens, rather too high than too low."""
     return math.ceil(len(text.encode("utf-8", "replace")) / _LETTERS)
 
 
@@ -32,7 +32,7 @@ def parse_token_budget(text: str) -> int:
 
 
 def note_usefulness(row: NoteAssessment, today: datetime) -> float:
-    """Return how useful a note was: often read counts, long ago counts half every month."""
+    """Return the usefulness of a note: the number of its reads, halved for every month since the last."""
     touched = max(filter(None, (row.use.last, row.life.changed)))
     age = max(0.0, (today - touched).total_seconds() / 86_400)
     fresh: float = 0.5 ** (age / _HALF_LIFE)
@@ -40,14 +40,14 @@ def note_usefulness(row: NoteAssessment, today: datetime) -> float:
 
 
 def build_session_brief(notes: Notes, most: int) -> tuple[str, list[str], list[str]]:
-    """Return the text for a model, which notes are in it, and which were left out."""
+    """Return the text for a model, the notes in it, and the notes left out."""
     today = notes.clock()
     rows = sorted(assess_all_notes(notes), key=lambda row: (-note_usefulness(row, today), row.note.name))
     return fill_budget(rows, most)
 
 
 def fill_budget(rows: Sequence[NoteAssessment], most: int) -> tuple[str, list[str], list[str]]:
-    """Return as many whole notes, in their order, as the budget holds; the first is cut rather than left out."""
+    """Return as many whole notes, in order, as fit into the budget; the first note is cut if it does not fit."""
     text = LABEL
     chosen: list[str] = []
     for row in rows:

@@ -14,7 +14,7 @@ _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class NoteAssessment:
-    """A note with everything that gc goes by."""
+    """A note with everything that gc considers."""
 
     note: Note
     use: NoteUse
@@ -25,12 +25,12 @@ class NoteAssessment:
 
     @property
     def is_candidate(self) -> bool:
-        """True if a person should be asked about it."""
+        """Return True if gc should propose to delete it."""
         return len(self.signals) >= ENOUGH_TO_SHOW
 
     @property
     def why(self) -> str:
-        """The signals in words."""
+        """The reasons as text."""
         return ", ".join(self.signals.values())
 
 
@@ -43,7 +43,7 @@ def assess_note(
     today: datetime,
     since: datetime = _NEVER,
 ) -> NoteAssessment:
-    """Return where a note stands. A note that changed since it was read counts as used then."""
+    """Return the assessment of a note. A note that changed after its last read counts as used at the change."""
     touched = max(use.last or _NEVER, life.changed, since)
     days = max(0, (today - touched).days)
     cycles = sum(moment > touched for moment in closed)
@@ -61,6 +61,6 @@ def assess_note(
 
 
 def notes_to_forget(rows: Sequence[NoteAssessment], limits: GcThresholds) -> list[NoteAssessment]:
-    """Return the notes for which every signal that is set holds, if these are three or more."""
+    """Return the notes for which every configured signal holds, if at least three are configured."""
     needed = sum(value is not None for value in vars(limits).values())
     return [row for row in rows if needed >= ENOUGH_TO_FORGET and len(row.signals) == needed]

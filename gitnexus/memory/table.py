@@ -18,7 +18,7 @@ from gitnexus.memory.view import assessment_as_json, pair_as_json
 
 
 def store_note(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep a note, or extend the one that is about the same."""
+    """Store a note, or extend one on the same topic."""
     draft = NoteDraft(params["text"], params.get("name", ""), params.get("category"), params.get("new", False),
                   params.get("here", False))  # fmt: skip
     kept = add_note(notes, draft)
@@ -26,7 +26,7 @@ def store_note(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def show_note(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Read one note, and count that it was read."""
+    """Return one note, and count that as a read."""
     note = read_note(notes.latest(), params["name"])
     missed = count_note_read(notes, note.name)
     found = {"name": note.name, "label": LABEL, "text": fence_note(note.name, note.text)}
@@ -34,19 +34,19 @@ def show_note(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_notes(notes: Notes, _params: Mapping[str, Any]) -> dict[str, Any]:
-    """List the notes; this does not count as reading them."""
+    """List the notes; this does not count as a read."""
     return {"notes": [{"name": note.name, "size": note.size} for note in read_all_notes(notes.latest())]}
 
 
 def search_notes(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Search everything that is known; that counts as no read."""
+    """Search notes, rules, context and closed cycles; this does not count as a read."""
     hits = search_texts(params["query"], searchable_texts(notes.latest(), notes.closed()), params.get("limit", 10))
     rows = [{"kind": h.text.kind, "name": h.text.name, "score": h.score, "excerpt": h.excerpt} for h in hits]
     return {"label": LABEL, "results": rows, "total": len(rows)}
 
 
 def collect_unused_notes(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Show what could be forgotten; delete and merge only what is named and shown."""
+    """Show the notes that gc would delete; delete and merge only those that are named and were shown."""
     rows = [row for row in assess_all_notes(notes) if row.is_candidate]
     close = find_duplicates(notes, [row.note.name for row in rows])
     wanted, merges = set(params.get("delete", ())), set(params.get("merge", ()))
@@ -72,13 +72,13 @@ def collect_unused_notes(notes: Notes, params: Mapping[str, Any]) -> dict[str, A
 
 
 def restore_named_note(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Bring a forgotten note back."""
+    """Restore a deleted note."""
     back = restore_notes(notes, params["name"], params.get("from_commit"))
     return {"restored": list(back.names), "from": back.source}
 
 
 def store_rule(notes: Notes, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep a rule of the project."""
+    """Store a rule of the project."""
     tag, text = add_rule(notes, params["text"], params.get("tag"))
     return {"tag": tag, "rule": text, "path": f"rules/{tag}.md"}
 

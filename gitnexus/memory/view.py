@@ -9,7 +9,7 @@ from gitnexus.memory.signals import NoteAssessment
 
 
 def assessment_as_json(row: NoteAssessment) -> dict[str, Any]:
-    """Return where a note stands."""
+    """Return the assessment of a note."""
     return {
         "name": row.note.name,
         "size": row.note.size,
@@ -25,12 +25,12 @@ def assessment_as_json(row: NoteAssessment) -> dict[str, Any]:
 
 
 def pair_as_json(pair: DuplicatePair) -> dict[str, Any]:
-    """Return two notes that are about the same."""
+    """Return a pair of near-duplicates."""
     return {"into": pair.into.name, "from": pair.other.name, "score": round(pair.score, 2)}
 
 
 def change_as_json(step: NoteChange) -> dict[str, Any]:
-    """Return one step of a note's life."""
+    """Return one change of a note."""
     return {
         "commit": step.commit,
         "at": format_timestamp(step.at),

@@ -25,7 +25,7 @@ def fold_text(text: str) -> str:
 
 
 def stem_word(word: str) -> str:
-    """Return a folded word without its ending, if enough of it is left."""
+    """Return a folded word without its ending, if enough letters remain."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST + 1:
             return word[: -len(ending)]
@@ -33,13 +33,13 @@ def stem_word(word: str) -> str:
 
 
 def stems_of_text(text: str) -> frozenset[str]:
-    """Return the stems that tell one text from another."""
+    """Return the stems of a text without common words."""
     return frozenset(
         stem_word(word) for word in _WORD.findall(fold_text(text)) if len(word) >= _SHORTEST and word not in STOP
     )
 
 
 def stems_of_query(query: str) -> list[str]:
-    """Return the stems of a query, each once, in its order; the common words only if there are no others."""
+    """Return the stems of a query, each once, in order; common words only if there are no others."""
     words = list(dict.fromkeys(_WORD.findall(fold_text(query))))
     return list(dict.fromkeys(stem_word(word) for word in [w for w in words if w not in STOP] or words))
