@@ -15,13 +15,13 @@ from gitnexus.base.errors import BadReference
 
 
 def outward(task: BacklogTask) -> list[str]:
-    """Return the references of a task that name a project, each once."""
+    """Return the references of a task to other projects, each once."""
     named = (*task.depends, *(relation.task_id for relation in task.relates))
     return [ref for ref in dict.fromkeys(named) if ":" in ref]
 
 
 def bound(task: BacklogTask, elsewhere: ForeignTasks) -> BacklogTask:
-    """Return a task whose references to other projects have their numbers of now, and the `uid` of what they mean."""
+    """Return a task whose references to other projects have their current numbers, and the `uid` of each."""
     refs = outward(task)
     if not refs and not task.uids:
         return task
@@ -41,7 +41,7 @@ def bound(task: BacklogTask, elsewhere: ForeignTasks) -> BacklogTask:
 
 
 def rebound(tasks: Tasks, refs: Iterable[str], elsewhere: ForeignTasks) -> BacklogDecision[None]:
-    """Return the tasks that name one of `refs` without its `uid`, with it."""
+    """Return the tasks that refer to one of `refs` without its `uid`, with the `uid` added."""
     wanted = set(refs)
     found = [task for task in tasks if any(ref in wanted and ref not in (task.uids or {}) for ref in outward(task))]
     after = [(task, bound(task, elsewhere)) for task in found]

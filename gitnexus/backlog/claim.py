@@ -27,7 +27,7 @@ def claim_task(
     renew: bool = False,
     force: bool = False,
 ) -> BacklogTask:
-    """Claim a task, as whoever calls if nobody is named. Raises: Busy, Invalid, NotFound."""
+    """Claim a task, for the caller if nobody is named. Raises: Busy, Invalid, NotFound."""
     name, token = who or backlog.claimant(), randomness.random_hex(16)
     return backlog.change(
         lambda tasks: decide_claim(tasks, task_id, name, ttl, backlog.clock(), token, renew=renew, force=force)
@@ -35,7 +35,7 @@ def claim_task(
 
 
 def release_task(backlog: Backlog, task_id: str, who: Claimant | None = None, *, force: bool = False) -> BacklogTask:
-    """Let a task go. Raises: Busy, NotFound."""
+    """Release a claimed task. Raises: Busy, NotFound."""
     name = who or backlog.claimant()
     return backlog.change(lambda tasks: decide_release(tasks, task_id, name, backlog.clock(), force=force))
 
@@ -51,7 +51,7 @@ def decide_claim(
     renew: bool = False,
     force: bool = False,
 ) -> BacklogDecision[BacklogTask]:
-    """Return the task claimed until `ttl` from now. Raises: Busy while somebody else has it, Invalid, NotFound."""
+    """Return the task, claimed for `ttl` from now. Raises: Busy while somebody else has it, Invalid, NotFound."""
     task = tasks.task(task_id) if force and not renew else _claimed_as(tasks, task_id, who, None if renew else now)
     if not task.is_open:
         raise Invalid(f"{task.id} is {task.status}, there is nothing left to claim")
@@ -71,7 +71,7 @@ def decide_claim(
 def decide_release(
     tasks: Tasks, task_id: str, who: Claimant, now: datetime, *, force: bool = False
 ) -> BacklogDecision[BacklogTask]:
-    """Return the task free again. Raises: Busy if it is somebody else's, NotFound if nobody has it."""
+    """Return the task without its claim. Raises: Busy if somebody else has it, NotFound if it is not claimed."""
     task = _claimed_as(tasks, task_id, who)
     held = task.claim
     if held is None:
@@ -82,9 +82,9 @@ def decide_release(
 
 
 def _claimed_as(tasks: Tasks, task_id: str, who: Claimant, now: datetime | None = None) -> BacklogTask:
-    """Return the task that somebody claimed under an id: a sync may have given that to another meanwhile.
+    """Return the task that was claimed under an id; a sync may have renumbered it since.
 
-    With `now` a claim that has run out by then does not count.
+    With `now`, a claim that has expired by then does not count.
     """
 
     def is_theirs(task: BacklogTask | None) -> bool:

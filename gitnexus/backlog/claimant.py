@@ -7,15 +7,18 @@ from gitnexus.base.text import make_visible
 
 
 class Claimant(NamedTuple):
-    """A name. An agent's means one worker, so that it goes on with its own claim; a person's may stand in two
-    terminals at once, so that going on must be said."""
+    """The name of a person or agent.
+
+    An agent's name denotes one worker, which continues its own claim. A person may work in two terminals, so a person's
+    command must say that it continues the claim.
+    """
 
     name: str
     is_agent: bool
 
 
 def agent_claimant(name: str) -> Claimant:
-    """Return the agent of that name. Raises: Invalid."""
+    """Return the claimant for an agent's name. Raises: Invalid."""
     plain = name.strip()
     if not plain or len(plain) > 100 or make_visible(plain, keep="") != plain:
         raise Invalid(
@@ -25,5 +28,5 @@ def agent_claimant(name: str) -> Claimant:
 
 
 def person_claimant(name: str) -> Claimant:
-    """Return the person of that name."""
+    """Return the claimant for a person's name."""
     return Claimant(make_visible(name, keep="")[:100], is_agent=False)

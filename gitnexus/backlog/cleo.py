@@ -24,7 +24,7 @@ _LARGEST = 64 * 1024 * 1024
 
 
 class CleoDocument(NamedTuple):
-    """One of CLEO's files: its bytes, its value, and the key that its tasks stand under."""
+    """One of CLEO's files: its bytes, its value, and the key of its tasks."""
 
     raw: bytes
     value: Mapping[str, Any]
@@ -32,7 +32,7 @@ class CleoDocument(NamedTuple):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The tasks as they stand in the file."""
+        """The tasks as written in the file."""
         found: list[dict[str, Any]] = self.value[self.key]
         return found
 
@@ -42,7 +42,7 @@ class CleoDocument(NamedTuple):
 
 
 class CleoFolder(Backlog):
-    """The backlog of a folder that only CLEO keeps."""
+    """The backlog of a folder that only CLEO manages."""
 
     def __init__(
         self, place: Path, elsewhere: ForeignTasks | None = None, clock: Callable[[], datetime] = utc_now
@@ -61,7 +61,7 @@ class CleoFolder(Backlog):
 
 
 def is_cleo_folder(place: Path) -> bool:
-    """True if CLEO keeps tasks in this folder; links are not followed."""
+    """Return True if the folder has CLEO tasks; links are not followed."""
     try:
         kinds = os.lstat(place / FOLDER).st_mode, os.lstat(place / FOLDER / TODO).st_mode
     except OSError:
@@ -70,14 +70,14 @@ def is_cleo_folder(place: Path) -> bool:
 
 
 def nearest_cleo_folder(place: Path) -> Path | None:
-    """Return the nearest folder, this one or above it, in which CLEO keeps tasks."""
+    """Return the nearest folder with CLEO tasks, this one or one above it."""
     return next((folder for folder in (place, *place.parents) if is_cleo_folder(folder)), None)
 
 
 def read_cleo_tasks(place: Path) -> Tasks:
-    """Return the tasks of a CLEO folder, archived ones too; one that does not parse is told in `broken`.
+    """Return the tasks of a CLEO folder, archived ones too; tasks that cannot be parsed are listed in `broken`.
 
-    Raises: NotFound, Invalid for a file that does not parse.
+    Raises: NotFound, Invalid for a file that cannot be parsed.
     """
     found: dict[str, Row] = {}
     stray: dict[str, str] = {}
@@ -98,19 +98,19 @@ def read_cleo_tasks(place: Path) -> Tasks:
 
 
 def cleo_content_hash(place: Path) -> str:
-    """Return what identifies a CLEO folder's files, whenever they were written. Raises: Invalid."""
+    """Return a hash of a CLEO folder's content, without its times. Raises: Invalid."""
     held = [_read_bytes(place / FOLDER / name) for name in (TODO, ARCHIVE)]
     return "sha256 " + " ".join(hashlib.sha256(raw).hexdigest() if raw is not None else "none" for raw in held)
 
 
 def load_cleo_document(path: Path) -> CleoDocument | None:
-    """Return one of CLEO's files, None if it is not there; links are not followed. Raises: Invalid."""
+    """Return one of CLEO's files, None if it is missing; links are not followed. Raises: Invalid."""
     raw = _read_bytes(path)
     return None if raw is None else parse_cleo_document(raw, str(path), archive=path.name == ARCHIVE)
 
 
 def parse_cleo_document(raw: bytes, where: str, *, archive: bool = False) -> CleoDocument:
-    """Return the document in a file's bytes. Raises: Invalid for what is not a list of tasks, each id once."""
+    """Return the document in a file's bytes. Raises: Invalid unless it is a list of tasks with unique ids."""
     document = _parse_loosely(raw, where, archive=archive)
     seen: set[str] = set()
     for at, row in enumerate(document.rows):
@@ -149,12 +149,12 @@ def _parse_loosely(raw: bytes, where: str, *, archive: bool) -> CleoDocument:
 
 
 def tasks_of_document(document: CleoDocument) -> list[BacklogTask]:
-    """Return the tasks of a document, without fields that would pass for ours."""
+    """Return the tasks of a document without fields that have the name of one of ours."""
     return [BacklogTask.from_value(without_own_fields(row), document.key) for row in document.rows]
 
 
 def without_own_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task without the fields that are ours."""
+    """Return a task without the fields that only git nexus uses."""
     return {key: value for key, value in row.items() if key not in OURS}
 
 

@@ -18,7 +18,7 @@ SCHEMA_VERSION = "2.10.0"
 
 
 class CleoFileVersions(NamedTuple):
-    """A file as it is where it will be written (or was when it was last seen), and as it was when it was last seen."""
+    """A file as it is now (or was, when last read), and as it was when last read."""
 
     there: CleoDocument | None
     seen: CleoDocument | None
@@ -31,7 +31,7 @@ class CleoFileVersions(NamedTuple):
 def render_cleo_files(
     tasks: Tasks, todo: CleoFileVersions, archive: CleoFileVersions, project: str, now: datetime
 ) -> tuple[bytes, bytes | None]:
-    """Return the bytes of `todo.json`, and of the archive where there is one."""
+    """Return the content of `todo.json`, and of the archive if there is one."""
     listed = todo.document or parse_cleo_document(_new_todo_file(project, now), "a new file")
     in_list, archived = listed.by_id(), archive.document
     put_away = archived.by_id() if archived is not None else {}
@@ -44,7 +44,8 @@ def render_cleo_files(
 
 
 def refuse_losing_tasks(tasks: Tasks, layouts: Sequence[CleoFileVersions], *, own: bool) -> None:
-    """Refuse to write over what others added, changed or, in the project's `own` files, deleted since these were seen.
+    """Refuse to overwrite tasks that others added, changed or, in the project's `own` files, deleted since the last
+    read.
 
     Raises: Conflict.
     """
@@ -79,7 +80,7 @@ def refuse_losing_tasks(tasks: Tasks, layouts: Sequence[CleoFileVersions], *, ow
 def _render_with_tasks(
     document: CleoDocument, tasks: Sequence[BacklogTask], now: datetime, keep: Set[str] = frozenset()
 ) -> bytes:
-    """Return the document with these tasks: rows keep their place, fields their order, numbers their spelling."""
+    """Return the document with these tasks: rows keep their position, fields their order, numbers their notation."""
     wanted = {task.id: task for task in tasks}
     rows: list[Any] = []
     for row in document.rows:
@@ -94,7 +95,7 @@ def _render_with_tasks(
 
 
 def _cleo_row(task: BacklogTask, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task as CLEO knows it; a field of its own that happens to be called like one of ours stays as it is."""
+    """Return a task in CLEO's form; a field of CLEO with the name of one of ours keeps its value."""
     found = without_own_fields(task.plain())
     in_order = {key: found[key] for key in SCHEMA_ORDER if key in found}  # a record is sorted by letters
     return {**in_order, **found, **{key: row[key] for key in OURS if key in row}}
@@ -110,7 +111,7 @@ def _merge_values(old: Any, new: Any) -> Any:
 
 
 def _change_stamps(document: CleoDocument, rows: list[Any], now: datetime) -> dict[str, Any]:
-    """Return the fields that tell CLEO of a change: the time, and its checksum where it is one."""
+    """Return the fields by which CLEO detects a change: the time and, if there is one, its checksum."""
     found: dict[str, Any] = {}
     meta = document.value.get("_meta")
     if "lastUpdated" in document.value:
@@ -126,7 +127,7 @@ def _rows_checksum(rows: list[Any]) -> str:
 
 
 def _render_json(value: Any, like: bytes) -> bytes:
-    """Return JSON with the indent of the file it replaces."""
+    """Return JSON with the indentation of the file that it replaces."""
     found = re.match(rb"\s*\{\r?\n([ \t]+)", like)
     indent = found[1].decode() if found else None
     separators = (",", ": ") if found else (",", ":")

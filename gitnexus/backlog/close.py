@@ -14,14 +14,14 @@ from gitnexus.base.errors import Invalid
 
 
 def complete_task(backlog: Backlog, task_id: str, note: str | None = None) -> BacklogTask:
-    """Complete a task. Raises: Invalid with what is still open, NotFound."""
+    """Complete a task. Raises: Invalid, listing what is still open, NotFound."""
     return backlog.change(lambda tasks: decide_completion(tasks, task_id, backlog.clock(), backlog.elsewhere, note))
 
 
 def cancel_task(
     backlog: Backlog, task_id: str, reason: str | None = None, *, with_children: bool = False
 ) -> list[BacklogTask]:
-    """Cancel a task and return it, with what was cancelled below it. Raises: Invalid, NotFound."""
+    """Cancel a task; return it with the tasks below it that were cancelled too. Raises: Invalid, NotFound."""
     return backlog.change(
         lambda tasks: decide_cancellation(tasks, task_id, backlog.clock(), reason, with_children=with_children)
     )
@@ -30,7 +30,7 @@ def cancel_task(
 def decide_completion(
     tasks: Tasks, task_id: str, now: datetime, elsewhere: ForeignTasks, note: str | None = None
 ) -> BacklogDecision[BacklogTask]:
-    """Return the task done. Raises: Invalid with the list of what is open, NotFound."""
+    """Return the completed task. Raises: Invalid, listing what is still open, NotFound."""
     task = tasks.task(task_id)
     after = completed_task(task, tasks, now, elsewhere)
     if note:
@@ -40,7 +40,7 @@ def decide_completion(
 
 
 def completed_task(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: ForeignTasks) -> BacklogTask:
-    """Return a task done, itself if it is. Raises: Invalid with what is still open."""
+    """Return a completed copy of a task, or the task itself if it is done. Raises: Invalid, listing what is open."""
     if task.status == "done":
         return task
     if task.status == "cancelled":
@@ -63,7 +63,7 @@ def completed_task(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Fo
 def decide_cancellation(
     tasks: Tasks, task_id: str, now: datetime, reason: str | None = None, *, with_children: bool = False
 ) -> BacklogDecision[list[BacklogTask]]:
-    """Return the task cancelled, and with it what is open below if that is wanted. Raises: Invalid, NotFound."""
+    """Return the cancelled task and, if requested, the open tasks below it. Raises: Invalid, NotFound."""
     task = tasks.task(task_id)
     if task.status == "done":
         raise Invalid(f"{task.id} is done", hint=f"open it again: git nexus task update {task.id} --status pending")
@@ -81,13 +81,13 @@ def decide_cancellation(
 
 
 def with_open_status(task: BacklogTask, status: str, now: datetime) -> BacklogTask:
-    """Return a task in one of the open states, without the marks of its end."""
+    """Return a task with one of the open statuses, without the times of its end."""
     ended = {"completed_at": None, "cancelled_at": None, "cancellation_reason": None} if not task.is_open else {}
     return revised_task(task, now, status=status, **ended)
 
 
 def newly_ready_tasks(backlog: Backlog, task: BacklogTask) -> list[BacklogTask]:
-    """Return the tasks that can be started now that this one is done."""
+    """Return the tasks that can start now that this one is done."""
     tasks = backlog.tasks()
     around = {other.id: other for other in tasks.dependents(task.id)}
     parent = tasks.find(task.parent_id) if task.parent_id else None
@@ -97,7 +97,7 @@ def newly_ready_tasks(backlog: Backlog, task: BacklogTask) -> list[BacklogTask]:
 
 
 def stuck_dependents(tasks: Tasks, gone: list[BacklogTask]) -> list[BacklogTask]:
-    """Return the open tasks that depend on tasks which will never be done."""
+    """Return the open tasks that depend on cancelled ones."""
     ids = {task.id for task in gone}
     found = {other.id: other for one in gone for other in tasks.dependents(one.id)}
     return [other for other in found.values() if other.is_open and other.id not in ids]

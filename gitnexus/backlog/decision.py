@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class BacklogDecision(NamedTuple, Generic[T]):
-    """The records to write, the one reason for it, and what the caller gets back. No records: nothing is written."""
+    """The records to write, the reason for the commit, and the caller's result. Without records nothing is written."""
 
     records: "Sequence[BacklogTask | Tombstone]"
     why: str
@@ -25,6 +25,6 @@ class BacklogDecision(NamedTuple, Generic[T]):
 
 
 def revised_task(task: BacklogTask, now: datetime, **fields: Any) -> BacklogTask:
-    """Return a task with fields replaced, one step further on its own clock; itself if nothing is different."""
+    """Return a task with fields replaced and the next `rev`; the task itself if nothing differs."""
     after = task.changed(**fields)
     return task if after == task else after.changed(rev=task.rev + 1, updated_at=format_timestamp(now))

@@ -12,16 +12,17 @@ from gitnexus.base.errors import Invalid
 
 
 def delete_task(backlog: Backlog, task_id: str, *, force: bool = False) -> list[BacklogTask]:
-    """Delete a task and return those that let go of it. Raises: Invalid, NotFound."""
+    """Delete a task; return the tasks that no longer refer to it. Raises: Invalid, NotFound."""
     return backlog.change(lambda tasks: decide_deletion(tasks, task_id, backlog.clock(), force=force))
 
 
 def decide_deletion(
     tasks: Tasks, task_id: str, now: datetime, *, force: bool = False
 ) -> BacklogDecision[list[BacklogTask]]:
-    """Return the tombstone and the records that named the task. Raises: Invalid while tasks need it, NotFound.
+    """Return the tombstone and the records that referred to the task. Raises: Invalid while tasks need it, NotFound.
 
-    With `force` those let go of it in the same commit. Relations to it go in any case: nothing waits for them.
+    With `force`, dependencies on it are removed in the same commit. Relations to it are always removed: nothing waits
+    for them.
     """
     task = tasks.task(task_id)
     children, dependents = tasks.children(task.id), tasks.dependents(task.id)
@@ -43,7 +44,7 @@ def decide_deletion(
 
 
 def tombstone_for_task(task: BacklogTask, now: datetime) -> Tombstone:
-    """Return what stays of a task."""
+    """Return the tombstone of a task."""
     return Tombstone(id=task.id, title=task.title, deleted_at=format_timestamp(now), uid=task.uid, rev=task.rev + 1)
 
 

@@ -6,9 +6,9 @@ from gitnexus.backlog.reference import TaskReference
 
 
 class ForeignTask(NamedTuple):
-    """A task of another project as far as it can be seen; `why` says why it cannot.
+    """A task of another project as far as it may be read; `why` is the reason if it may not.
 
-    `ref` names it by its number of now, `uid` is what it is known by whatever its number.
+    `ref` has its current number, `uid` identifies it whatever its number is.
     """
 
     ref: str
@@ -19,20 +19,20 @@ class ForeignTask(NamedTuple):
 
 
 class ForeignTasks(Protocol):
-    """What the backlog asks about other projects."""
+    """The interface to tasks of other projects."""
 
     def own(self, project: str) -> bool:
-        """True if this word is a name of the current project."""
+        """Return True if this word is a name of the current project."""
 
     def admit_reference(self, reference: TaskReference) -> str:
-        """Return how a dependency on that task is stored, asked once. Raises: what forbids it (70, 71, 4)."""
+        """Return the form in which a dependency on that task is stored. Raises: what forbids it (70, 71, 4)."""
 
     def seen(self, reference: TaskReference, uid: str | None = None) -> ForeignTask:
-        """Return what is known of that task, of the one with this `uid` where that is known; never raises."""
+        """Return what is known about a task, found by its `uid` where that is recorded; never raises."""
 
 
 class NoForeignTasks:
-    """The answer of who knows no other project: references are kept as given, and block what depends on them."""
+    """For callers without access to other projects: references are kept as given, and block their tasks."""
 
     def own(self, project: str) -> bool:
         return False

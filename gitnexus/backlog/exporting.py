@@ -13,7 +13,7 @@ from gitnexus.state import disk
 
 
 class ExportResult(NamedTuple):
-    """The files that were written, empty where they held all that already, and how many tasks there are."""
+    """The files that were written (none if they were up to date), and the number of tasks."""
 
     written: list[Path]
     tasks: int
@@ -22,9 +22,10 @@ class ExportResult(NamedTuple):
 def export_to_cleo(
     backlog: Backlog, path: Path, project: str, *, force: bool = False, own: bool = False
 ) -> ExportResult:
-    """Write the tasks to `path` and the archived ones beside it. Raises: Invalid, Conflict, and writes nothing then.
+    """Write the tasks to `path` and the archived ones to a file beside it.
 
-    `own` says that these are the project's own files: what was written is then what was last seen of them.
+    Raises: Invalid, Conflict, and writes nothing then. `own` says that these are the project's own files, which then
+    count as read.
     """
     tasks = backlog.tasks()
     places = {cleo.TODO: path, cleo.ARCHIVE: path.with_name(cleo.ARCHIVE)}
@@ -44,7 +45,7 @@ def export_to_cleo(
 
 
 def render_todo_file(backlog: Backlog, project: str) -> str:
-    """Return what `todo.json` would hold."""
+    """Return the new content of `todo.json`."""
     layouts = [CleoFileVersions(None, _last_seen_document(backlog, name)) for name in (cleo.TODO, cleo.ARCHIVE)]
     return render_cleo_files(backlog.tasks(), layouts[0], layouts[1], project, backlog.clock())[0].decode()
 
@@ -55,7 +56,7 @@ def _last_seen_document(backlog: Backlog, name: str) -> CleoDocument | None:
 
 
 def _write_if_changed(place: Path, raw: bytes, there: CleoDocument | None) -> bool:
-    """Write a file unless it holds these bytes; a link or a folder in its place is not replaced."""
+    """Write a file unless it has these bytes already; a link or folder with its name is not replaced."""
     if there is not None and there.raw == raw:
         return False
     with disk.open_folder(place.parent, [], make=True) as fd:

@@ -1,7 +1,7 @@
 """Merges one task that two clones changed, field by field; where both changed a field, the higher Lamport count wins.
 
-The result does not depend on the order in which clones meet: each field has the greatest of all changes, a set has what
-anyone added and lacks what anyone removed. Only a claim depends on which side was published first.
+The result does not depend on the order in which clones meet: each field gets its latest change, and a set has all
+additions and lacks all removals. Only a claim depends on which side was published first.
 """
 
 from datetime import datetime
@@ -25,14 +25,14 @@ _LATEST = ("rev", "updatedAt")
 
 
 class _Field(NamedTuple):
-    """A value, and the count at which it became that."""
+    """A value, and the count of the change that set it."""
 
     value: Any
     at: int
 
 
 def merge_task_fields(base: Value, mine: Value, theirs: Value, now: datetime) -> dict[str, Any]:
-    """Return both sides' changes in one record. No clock decides, but whether a claim still holds."""
+    """Return both sides' changes in one record. Wall clocks matter only for the expiry of a claim."""
     out: dict[str, Any] = {}
     for key in ("id", "uid", "uids", "claim", *_LATEST, *SETS):
         value = _merge_special_field(key, base.get(key), mine.get(key), theirs.get(key), now)
@@ -58,7 +58,7 @@ def merge_task_fields(base: Value, mine: Value, theirs: Value, now: datetime) ->
 
 
 def _field_of_side(base: Value, side: Value, name: str) -> _Field:
-    """Return a field of a side. One that was changed by who knows no stamps counts as changed last of all there."""
+    """Return a field of a side. A change by a program that writes no stamps counts as that side's last change."""
     value, was = mergeable_fields(side).get(name), mergeable_fields(base).get(name)
     at, before = stamps_of_task(side).get(name, 0), stamps_of_task(base).get(name, 0)
     return _Field(value, rev_of_task(side) if at == before and not is_same_value(value, was) else at)
@@ -88,7 +88,7 @@ def _size_key(value: Any) -> tuple[bool, Any]:
 
 
 def united(base: Any, mine: list[Any] | None, theirs: list[Any] | None) -> list[Any] | None:
-    """Return what both had and neither took away, then what either added, in an order that is the same everywhere."""
+    """Return the common items that neither side removed, then the additions of both, in a deterministic order."""
     if is_same_value(mine, theirs) or is_same_value(theirs, base):
         return mine
     if is_same_value(mine, base):
@@ -101,7 +101,7 @@ def united(base: Any, mine: list[Any] | None, theirs: list[Any] | None) -> list[
 
 
 def _each(base: Value, mine: Value, theirs: Value) -> dict[str, Any] | None:
-    """Return an object merged key by key; what either side took away is gone."""
+    """Return an object merged key by key, without the keys that a side removed."""
     found = {}
     for key in sorted({**mine, **theirs}):
         was, ours, others = base.get(key), mine.get(key), theirs.get(key)
@@ -113,7 +113,7 @@ def _each(base: Value, mine: Value, theirs: Value) -> dict[str, Any] | None:
 
 
 def first_claim(base: Any, mine: Any, theirs: Any, now: datetime) -> Any:
-    """Return whose claim counts: the one that was published first, as long as it holds."""
+    """Return the claim that counts: the one that was published first, until it expires."""
     if theirs in (mine, base):
         return mine
     if mine == base:

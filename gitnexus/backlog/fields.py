@@ -12,7 +12,7 @@ from gitnexus.base.text import make_visible
 
 
 class TaskFields(NamedTuple):
-    """The fields of a task as they are given; None and an empty list say nothing."""
+    """The given fields of a task; None and an empty list mean that a field is not given."""
 
     title: str | None = None
     description: str | None = None
@@ -31,7 +31,7 @@ class TaskFields(NamedTuple):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "TaskFields":
-        """Return the fields among what was given by name; lists become tuples, None says nothing."""
+        """Return the fields from given values by name; lists become tuples, None counts as not given."""
         found: dict[str, Any] = {name: given[name] for name in cls._fields if given.get(name) is not None}
         found |= {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
         return cls(**found)
@@ -53,7 +53,7 @@ def require_title(given: str | None) -> str:
 
 
 def edit_list_items(what: str, before: Iterable[str], more: Iterable[str], less: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return a list with items added, each once, and others taken out. Raises: Invalid for an empty one."""
+    """Return a list with items added, each once, and others removed. Raises: Invalid for an empty item."""
     added = [item.strip() for item in more]
     if not all(added):
         raise Invalid(f"{what} should not be empty")
@@ -62,7 +62,10 @@ def edit_list_items(what: str, before: Iterable[str], more: Iterable[str], less:
 
 
 def resolve_dependencies(given: Iterable[str], tasks: Tasks, elsewhere: ForeignTasks) -> tuple[str, ...]:
-    """Return references as they are stored; one to this project must exist. Raises: BadReference, Invalid, NotFound."""
+    """Return references in their stored form; tasks of this project must exist.
+
+    Raises: BadReference, Invalid, NotFound.
+    """
     found = []
     for text in given:
         reference = parse_single_reference(text)
@@ -74,9 +77,9 @@ def resolve_dependencies(given: Iterable[str], tasks: Tasks, elsewhere: ForeignT
 
 
 def admit_foreign_references(given: Iterable[str], elsewhere: ForeignTasks) -> None:
-    """Have references to other projects admitted now: that reads and writes elsewhere, so not inside a transaction.
+    """Check references to other projects. This reads and writes in those, so it must not run inside a transaction.
 
-    Raises: BadReference, Invalid, and what forbids it.
+    Raises: BadReference, Invalid, and the error that forbids a reference.
     """
     for reference in map(parse_single_reference, given):
         if reference.project is not None and not elsewhere.own(reference.project):
@@ -84,6 +87,6 @@ def admit_foreign_references(given: Iterable[str], elsewhere: ForeignTasks) -> N
 
 
 def stored_reference(text: str, elsewhere: ForeignTasks) -> str:
-    """Return a reference as a record would hold it, whether it leads anywhere or not. Raises: BadReference, Invalid."""
+    """Return the stored form of a reference, whether or not its task exists. Raises: BadReference, Invalid."""
     reference = parse_single_reference(text)
     return reference.task if reference.project is None or elsewhere.own(reference.project) else str(reference)

@@ -13,7 +13,7 @@ Edges = Mapping[str, Sequence[str]]
 
 
 class Cyclic(Invalid):
-    """Tasks that wait for each other in a ring: each of `cycle` for the next, the last for the first."""
+    """A dependency cycle: each task of `cycle` waits for the next, the last for the first."""
 
     name = "E_CYCLE"
 
@@ -28,12 +28,12 @@ class Cyclic(Invalid):
 
 
 def all_nodes(edges: Edges) -> list[str]:
-    """Return every node, also those that are only waited for."""
+    """Return every node, including those that only occur as a dependency."""
     return list(dict.fromkeys([*edges, *(target for targets in edges.values() for target in targets)]))
 
 
 def reversed_edges(edges: Edges) -> dict[str, list[str]]:
-    """Return the graph the other way round: a node and who waits for it."""
+    """Return the reversed graph: each node with the nodes that wait for it."""
     found: dict[str, list[str]] = {node: [] for node in all_nodes(edges)}
     for node, targets in edges.items():
         for target in dict.fromkeys(targets):
@@ -42,7 +42,7 @@ def reversed_edges(edges: Edges) -> dict[str, list[str]]:
 
 
 def topological_order(edges: Edges) -> list[str]:
-    """Return all nodes, each after what it waits for. Raises: Cyclic."""
+    """Return all nodes, each after those that it waits for. Raises: Cyclic."""
     waiting = reversed_edges(edges)
     left = {node: len(set(edges.get(node, ()))) for node in waiting}
     done = [node for node, count in left.items() if count == 0]
@@ -57,7 +57,7 @@ def topological_order(edges: Edges) -> list[str]:
 
 
 def shortest_path(start: str, goal: str, edges: Callable[[str], Iterable[str]]) -> list[str] | None:
-    """Return a shortest way from `start` to `goal`, both included, or None; asks only about what it meets."""
+    """Return a shortest path from `start` to `goal`, both included, or None; visits only reachable nodes."""
     before: dict[str, str | None] = {start: None}
     pending = [start]
     for node in pending:
@@ -74,7 +74,7 @@ def shortest_path(start: str, goal: str, edges: Callable[[str], Iterable[str]]) 
 
 
 def longest_chain(edges: Edges, key: Callable[[str], Any] = str) -> list[str]:
-    """Return the longest chain, each waiting for the one before; of equals the first by `key`. Raises: Cyclic."""
+    """Return the longest chain, each waiting for the one before; on a tie the first by `key`. Raises: Cyclic."""
     length: dict[str, int] = {}
     before: dict[str, str | None] = {}
     for node in topological_order(edges):
@@ -90,7 +90,7 @@ def longest_chain(edges: Edges, key: Callable[[str], Any] = str) -> list[str]:
 
 
 def chain_lengths(edges: Edges) -> dict[str, int]:
-    """Return for each node how many stand in the longest chain that begins with it. Raises: Cyclic."""
+    """Return for each node the length of the longest chain that begins with it. Raises: Cyclic."""
     waiting = reversed_edges(edges)
     length: dict[str, int] = {}
     for node in reversed(topological_order(edges)):
@@ -99,7 +99,7 @@ def chain_lengths(edges: Edges) -> dict[str, int]:
 
 
 def impact_counts(edges: Edges) -> dict[str, int]:
-    """Return for each node how many wait for it, directly or through others. Raises: Cyclic."""
+    """Return for each node how many nodes wait for it, directly or indirectly. Raises: Cyclic."""
     order = topological_order(edges)
     place = {node: at for at, node in enumerate(order)}
     waiting = reversed_edges(edges)
@@ -119,7 +119,7 @@ def impact_counts(edges: Edges) -> dict[str, int]:
 
 
 def find_cycles(edges: Edges) -> list[list[str]]:
-    """Return one cycle of each knot of nodes that wait for each other, from its smallest node on; sorted."""
+    """Return one cycle of each strongly connected component, beginning with its smallest node; sorted."""
     found = []
     for knot in cyclic_components(edges):
         first = min(knot)
@@ -131,7 +131,7 @@ def find_cycles(edges: Edges) -> list[list[str]]:
 
 
 def cyclic_components(edges: Edges) -> list[set[str]]:
-    """Return the strongly connected sets that hold a cycle (Tarjan's algorithm with a stack of its own)."""
+    """Return the strongly connected components that contain a cycle (Tarjan's algorithm, without recursion)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

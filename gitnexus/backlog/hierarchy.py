@@ -13,7 +13,7 @@ DEEPEST = 3
 
 
 def require_open_parent(parent_id: str, tasks: Tasks) -> BacklogTask:
-    """Return a task that may get another one below it. Raises: NotFound, Invalid."""
+    """Return a task that may get another task below it. Raises: NotFound, Invalid."""
     parent = tasks.task(parent_id)
     if not parent.is_open:
         raise Invalid(f"{parent.id} is {parent.status}, an open task cannot be put below it",
@@ -25,7 +25,7 @@ def require_open_parent(parent_id: str, tasks: Tasks) -> BacklogTask:
 
 
 def require_allowed_parent(task: BacklogTask, parent_id: str | None, tasks: Tasks) -> str | None:
-    """Return the parent that a task may move to. Raises: NotFound, Invalid for a ring or for too many levels."""
+    """Return the parent that a task may move to. Raises: NotFound, Invalid for a cycle or too many levels."""
     if parent_id is None or parent_id == task.parent_id:
         return parent_id
     parent = require_open_parent(parent_id, tasks)
@@ -42,7 +42,7 @@ def require_allowed_parent(task: BacklogTask, parent_id: str | None, tasks: Task
 
 
 def ancestor_ids(task: BacklogTask, tasks: Tasks) -> list[str]:
-    """Return the ids above a task, the nearest first; a ring that somebody wrote ends where it closes."""
+    """Return the ids above a task, the nearest first; stops at a cycle that somebody wrote by hand."""
     found: list[str] = []
     at = task.parent_id
     while at is not None and at != task.id and at not in found:
@@ -58,7 +58,7 @@ def depth_of_task(task: BacklogTask, tasks: Tasks) -> int:
 
 
 def tasks_below(task_id: str, tasks: Tasks) -> list[BacklogTask]:
-    """Return every task below one, parents before children; each once, whatever somebody wrote."""
+    """Return every task below a task, parents before children, each once, even if somebody wrote a cycle by hand."""
     found: dict[str, BacklogTask] = {}
     pending = [task_id]
     for at in pending:
@@ -70,7 +70,7 @@ def tasks_below(task_id: str, tasks: Tasks) -> list[BacklogTask]:
 
 
 def height_of_task(task: BacklogTask, tasks: Tasks) -> int:
-    """Return how many levels a task and all below it take."""
+    """Return the number of levels of a task and all tasks below it."""
     level = {task.id: 1}
     for child in tasks_below(task.id, tasks):
         level[child.id] = 1 + level[child.parent_id or task.id]
@@ -78,7 +78,7 @@ def height_of_task(task: BacklogTask, tasks: Tasks) -> int:
 
 
 def refuse_waiting_cycle(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> None:
-    """Refuse a task that would wait for itself: through dependencies, or as a parent through its children.
+    """Refuse a task that would wait for itself, through dependencies or, as a parent, through its children.
 
     Raises: Cyclic.
     """

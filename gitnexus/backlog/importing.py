@@ -25,11 +25,11 @@ _UNSAID = ("updatedAt",)
 
 
 class ImportResult(NamedTuple):
-    """What an import did, by ids.
+    """The result of an import, by ids.
 
-    `added` came new, `updated` were brought up to date, `deleted` were deleted here and stay so, `gone` were deleted in
-    the file and now here too. `taken` and `kept` name fields of tasks that exist: those that came from the file, and
-    those that were changed here and stay. `unread` names what in the file is of no use.
+    `added` tasks are new, `updated` ones were changed, `deleted` ones stay deleted here, `gone` ones were deleted in
+    the file and now here too. `taken` and `kept` name fields of existing tasks: those taken from the file, and those
+    that were changed here and stay. `unread` lists what in the file could not be used.
     """
 
     added: list[str]
@@ -42,7 +42,7 @@ class ImportResult(NamedTuple):
 
 
 def import_documents(backlog: Backlog, documents: Sequence[CleoDocument], *, update: bool = False) -> ImportResult:
-    """Import documents, the first being `todo.json`. Raises: Duplicate with the list of ids that exist."""
+    """Import documents, the first being `todo.json`. Raises: Duplicate, listing the ids that exist already."""
     names = (cleo.TODO, cleo.ARCHIVE)
     raws = [(name, backlog.beside(f"{SEEN}/{name}")) for name in names]
     seen = [cleo.parse_cleo_document(raw, name, archive=name == cleo.ARCHIVE) for name, raw in raws if raw is not None]
@@ -52,7 +52,7 @@ def import_documents(backlog: Backlog, documents: Sequence[CleoDocument], *, upd
 def decide_import(
     tasks: Tasks, documents: Sequence[CleoDocument], seen: Sequence[CleoDocument] = (), *, update: bool
 ) -> BacklogDecision[ImportResult]:
-    """Return the records that the documents make; `seen` are the files as they last were. Raises: Duplicate."""
+    """Return the records of the documents; `seen` are the files as last read. Raises: Duplicate."""
     result = ImportResult([], [], [], [], {}, {}, [])
     before_there = _rows(seen)
     records: dict[str, BacklogTask | Tombstone] = {}
@@ -98,9 +98,9 @@ def _rows(documents: Sequence[CleoDocument]) -> dict[str, Row]:
 
 
 def _updated_from_file(before: BacklogTask, task: BacklogTask, seen: Row | None, result: ImportResult) -> BacklogTask:
-    """Return a task with what changed in the file since it was last seen; what was changed here stays.
+    """Return a task with the changes of the file since the last read; fields that were changed here stay.
 
-    Where both changed a list it has what either added; of any other field ours stays, and the result names it.
+    A list that both changed gets both additions. Of any other field our value stays, and the result names the field.
     """
     plain = before.plain()
     mine, theirs, was = cleo.without_own_fields(plain), dict(task.unknown), seen or {}
@@ -129,7 +129,7 @@ def _updated_from_file(before: BacklogTask, task: BacklogTask, seen: Row | None,
 def _let_go(
     tasks: Tasks, missing: Sequence[str], seen: Mapping[str, Row], result: ImportResult
 ) -> dict[str, Tombstone]:
-    """Return what stays of tasks that the file no longer has, unless they were changed here or others need them."""
+    """Return the tombstones of tasks that the file no longer has, unless they were changed or are needed here."""
     found: dict[str, Tombstone] = {}
     for task_id in missing:
         task = tasks.row(task_id)
@@ -149,5 +149,5 @@ def _said(row: Row) -> dict[str, Any]:
 
 
 def _stable_uid(task: BacklogTask) -> str:
-    """Return the same for every clone that takes the same file over."""
+    """Return a `uid` that is the same in every clone that imports the same file."""
     return hashlib.sha256(f"{task.id}\n{task.created_at}".encode()).hexdigest()[:16]

@@ -10,7 +10,7 @@ from gitnexus.base.errors import Invalid
 
 
 def accept_task_edit(path: str, mine: bytes | None, theirs: bytes | None) -> bytes | None:
-    """Return what the ref should hold for an edited file. Raises: Invalid for one that is no task."""
+    """Return the content of the ref for an edited file. Raises: Invalid if it is not a task."""
     task_id = task_id_at(path)
     if task_id is None:
         return mine

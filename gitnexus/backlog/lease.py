@@ -6,14 +6,14 @@ from gitnexus.base.record import StoredRecord
 
 
 class TaskClaim(StoredRecord):
-    """A lease: who works on a task and until when. The token tells one lease from the next of the same name."""
+    """A lease: the worker and the end of its claim. The token distinguishes leases of the same name."""
 
     by: str
     until: str
     token: str
 
     def holds(self, now: datetime) -> bool:
-        """True until the lease has run out; a time that nobody can read is over."""
+        """Return True until the claim expires; a time that cannot be parsed counts as expired."""
         try:
             until = datetime.fromisoformat(self.until)
         except ValueError:

@@ -25,7 +25,7 @@ _UID = re.compile(rb'"uid":"([^"\\]+)"')
 
 
 class _Side:
-    """The records of one side that differ somewhere."""
+    """The records of one side that differ from another side."""
 
     def __init__(self, rows: Mapping[str, Row], base: "_Side | None") -> None:
         self.rows = rows
@@ -44,7 +44,7 @@ class _Side:
 
 
 def merge_backlogs(meeting: MergeContext, paths: Sequence[str], now: datetime) -> MergedFiles:
-    """Return what our backlog becomes. `paths` are its files that differ somewhere."""
+    """Return the changed files of our backlog. `paths` are its files that differ."""
     done = MergedFiles()
     every = [found for path in paths if (found := task_id_at(path)) is not None]
     ours, others, ids = _split_by_changed_side(meeting, every, done)
@@ -72,9 +72,9 @@ def merge_backlogs(meeting: MergeContext, paths: Sequence[str], now: datetime) -
 def _split_by_changed_side(
     meeting: MergeContext, ids: Sequence[str], done: MergedFiles
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the tasks that only we changed, those that only they did, and the rest: nearly all are of the first two.
+    """Return the tasks that only we changed, those that only they changed, and the rest; most are in the first two.
 
-    Such a task has one `uid` on all sides, which is found without reading the whole record.
+    Such a task has the same `uid` on all sides, which is found without parsing the whole record.
     """
     alone: dict[str, tuple[str, str]] = {}
     for task_id in ids:
@@ -106,7 +106,7 @@ def _same_uid(before: bytes, after: bytes) -> bool:
 def _renumber_own_records(
     meeting: MergeContext, ours: Sequence[str], ids: Mapping[str, str], done: MergedFiles
 ) -> None:
-    """Let the records that only we changed speak of tasks by their numbers of now."""
+    """Update the numbers of other tasks in the records that only we changed."""
     for task_id in ours:
         own = parse_task_row(meeting.blob(meeting.rows[task_path(task_id)].mine) or b"", task_id)
         if not isinstance(own, Invalid) and (after := with_new_ids(own, ids)) != own:
@@ -116,7 +116,7 @@ def _renumber_own_records(
 def _take_their_record(
     meeting: MergeContext, task_id: str, mine: _Side, theirs: _Side, ids: Mapping[str, str], done: MergedFiles
 ) -> None:
-    """Put their record under its number where ours leaves it, or is not there."""
+    """Store their record under its number if ours no longer uses it."""
     path, other = task_path(task_id), theirs.rows.get(task_id)
     row = meeting.rows[path]
     if isinstance(other, Invalid):
@@ -145,7 +145,7 @@ def _merge_own_record(
     now: datetime,
     done: MergedFiles,
 ) -> None:
-    """Bring one of our records together with theirs of the same task."""
+    """Merge one of our records with theirs of the same task."""
     base, mine, theirs = sides
     row = meeting.rows[task_path(own.id)]
     name = mine.names[own.id]
@@ -164,7 +164,7 @@ def _merge_own_record(
 
 
 def _merge_records(before: Record | None, own: Record, other: Record, now: datetime, done: MergedFiles) -> Record:
-    """Return one record of both; what was deleted on either side stays deleted."""
+    """Return the merge of two records; a task that either side deleted stays deleted."""
     graves = [one for one in (own, other) if isinstance(one, Tombstone)]
     if graves:
         changed = other if isinstance(own, Tombstone) else own
@@ -197,9 +197,9 @@ def _highest_number(meeting: MergeContext) -> int:
 
 
 def _read_three_sides(meeting: MergeContext, ids: Sequence[str]) -> tuple[_Side, _Side, _Side]:
-    """Return the records of ids on the three sides, each blob read once.
+    """Return the records of some ids on all three sides; each blob is read once.
 
-    A record that one side lacks and both once had counts as unchanged there: tasks go by leaving a tombstone.
+    A record that one side lacks and both once had counts as unchanged there: a deletion leaves a tombstone.
     """
     parsed: dict[tuple[str, str], Row] = {}
     wanted = sorted({(one, oid) for one in ids for oid in meeting.rows[task_path(one)] if oid})
@@ -215,7 +215,7 @@ def _read_three_sides(meeting: MergeContext, ids: Sequence[str]) -> tuple[_Side,
 
 
 def _with_missing_records(rows: dict[str, Row], base: _Side) -> dict[str, Row]:
-    """Return the records of a side, with those that it lacks and that are under no other number there."""
+    """Return the records of a side, plus those that it lacks and does not have under another number."""
     there = set(_Side(rows, base).names.values())
     lost = {one: row for one, row in base.rows.items() if one not in rows and base.names.get(one) not in there}
     return {**rows, **lost}

@@ -34,7 +34,7 @@ _LARGEST_NUMBER = 10**9
 
 
 class BacklogTask(StoredRecord):
-    """One task; `unknown` is the whole value that it was read from."""
+    """One task; `unknown` is the whole value from which it was read."""
 
     id: str
     title: str
@@ -85,7 +85,7 @@ class BacklogTask(StoredRecord):
         return record
 
     def plain(self) -> dict[str, Any]:
-        """Return the JSON value: as it was read, with what was changed since."""
+        """Return the JSON value: as it was read, with the changed fields."""
         out = dict(self.unknown)
         for key, (name, read, default) in _BY_KEY.items():
             now = getattr(self, name)
@@ -98,14 +98,14 @@ class BacklogTask(StoredRecord):
         return out
 
     def shown(self) -> dict[str, Any]:
-        """Return the fields for an answer: as they are understood, lists always there, nothing for what is absent."""
+        """Return the fields for output: parsed, lists always present, missing values left out."""
         understood = {key: _json_value(getattr(self, name)) for key, (name, _, _) in _BY_KEY.items()}
         absent = {key for key, value in understood.items() if value is None}
         found = {**self.unknown, **understood}
         return {key: value for key, value in found.items() if key not in absent and key not in _HIDDEN}
 
     def unreadable(self) -> list[str]:
-        """Return the fields of its JSON value that mean nothing here, lists with the places that do not."""
+        """Return the fields of the JSON value that could not be parsed; for lists, the positions."""
         found = []
         for key, (_, read, _) in _BY_KEY.items():
             given = self.unknown.get(key)
@@ -121,11 +121,11 @@ class BacklogTask(StoredRecord):
 
     @property
     def is_open(self) -> bool:
-        """True until it is done or cancelled."""
+        """Return True unless it is done or cancelled."""
         return self.status in OPEN
 
     def held_by(self, now: datetime) -> str | None:
-        """Return who works on it now."""
+        """Return the worker that holds a claim now."""
         return self.claim.by if self.claim is not None and self.claim.holds(now) else None
 
 
@@ -135,13 +135,13 @@ def is_task_id(text: str) -> bool:
 
 
 def number_of_id(task_id: str) -> int:
-    """Return the number of an id, 0 for one that is too large to count on."""
+    """Return the number of an id, 0 if it is too large for a number."""
     digits = task_id[1:]
     return int(digits) if len(digits) < 20 and int(digits) < _LARGEST_NUMBER else 0
 
 
 def id_sort_key(task_id: str) -> tuple[int, int, str]:
-    """Return what ids are sorted by: their number, however it is padded."""
+    """Return the sort key of an id: its number, with or without leading zeros."""
     return (number_of_id(task_id) or _LARGEST_NUMBER, len(task_id), task_id)
 
 
@@ -161,14 +161,14 @@ def _count_or_none(value: Any) -> int | None:
 
 
 def _texts_or_none(value: Any) -> tuple[str, ...] | None:
-    """Return the texts of a list: an element that is none hides no other."""
+    """Return the texts of a list without elements of other types."""
     if not isinstance(value, list):
         return None
     return tuple(value) if _TEXT.issuperset(map(type, value)) else tuple(one for one in value if type(one) is str)
 
 
 def _references(value: Any) -> tuple[str, ...] | None:
-    """Return references; what is no text is none to anything, and blocks like every other that leads nowhere."""
+    """Return references; a value that is not text becomes a reference to nothing, which blocks the task."""
     if not isinstance(value, list):
         return None
     return tuple(value) if _TEXT.issuperset(map(type, value)) else tuple(map(_as_text, value))

@@ -13,7 +13,7 @@ from gitnexus.backlog.tasks import Tasks
 
 
 class TaskCandidate(NamedTuple):
-    """A task that can be started. `chain` counts it and the longest row of tasks behind it, `impact` all that wait."""
+    """A task that can start. `chain` is the longest chain of waiting tasks with itself, `impact` the number of all."""
 
     task: BacklogTask
     chain: int
@@ -22,7 +22,7 @@ class TaskCandidate(NamedTuple):
     mine: bool
 
     def reasons_for_rank(self) -> list[str]:
-        """Return why it stands where it does, a sentence each."""
+        """Return the reasons for its rank, one sentence each."""
         said = ["you have claimed it"] if self.mine else []
         said.append("it is ready: nothing that it depends on is open")
         said.append(f"its priority is {self.task.priority}")
@@ -37,7 +37,7 @@ class TaskCandidate(NamedTuple):
 
 
 class TaskRanking(NamedTuple):
-    """Every candidate, the best first, and why the other open tasks are none."""
+    """Every candidate, best first, and the reasons why other open tasks are not candidates."""
 
     candidates: Sequence[TaskCandidate]
     blocked: int
@@ -46,7 +46,7 @@ class TaskRanking(NamedTuple):
     cycles: list[list[str]]
 
     def why_no_candidate(self) -> list[str]:
-        """Return why nothing can be started."""
+        """Return why no task can start."""
         said = (
             [f"{_format_task_count(self.blocked, 'wait')} for others or for what is in the way"] if self.blocked else []
         )
@@ -56,7 +56,7 @@ class TaskRanking(NamedTuple):
 
 
 def rank_tasks(tasks: Tasks, who: Callable[[], str], now: datetime, elsewhere: ForeignTasks) -> TaskRanking:
-    """Return what can be started by `who`, ranked; they are asked for only where something is claimed."""
+    """Return the ranked tasks that `who` can start; `who` is called only if a task is claimed."""
     open_now = {task.id: task for task in tasks if task.is_open}
     edges = waiting_edges(open_now.values(), elsewhere)
     # Who stands in a ring never becomes ready; without the rings the rest has an order.

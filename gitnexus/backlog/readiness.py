@@ -10,7 +10,7 @@ from gitnexus.base.errors import BadReference, Invalid
 
 
 class OpenDependency(NamedTuple):
-    """One dependency that is not done: its reference as stored, its status if it has one, and the reason in words."""
+    """A dependency that is not done: its stored reference, its status if known, and the reason as a sentence."""
 
     ref: str
     status: str | None
@@ -18,7 +18,7 @@ class OpenDependency(NamedTuple):
 
 
 def open_dependencies(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> list[OpenDependency]:
-    """Return the dependencies that keep a task from being done: only `done` satisfies."""
+    """Return the dependencies that keep a task from being done; only the status `done` satisfies one."""
     if not task.is_open:
         return []
     known = task.uids or {}
@@ -32,7 +32,7 @@ def open_children(task_id: str, tasks: Tasks) -> list[BacklogTask]:
 
 
 def is_ready(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> bool:
-    """True if it can be started: pending or active, nothing to wait for, and no open task below it."""
+    """Return True if the task can start: pending or active, no open dependency, and no open task below it."""
     return (
         task.status in ("pending", "active")
         and not open_dependencies(task, tasks, elsewhere)
@@ -41,7 +41,7 @@ def is_ready(task: BacklogTask, tasks: Tasks, elsewhere: ForeignTasks) -> bool:
 
 
 def local_id_of_reference(ref: str, elsewhere: ForeignTasks) -> str | None:
-    """Return the id that a reference means in this project, None if it means another one. Raises: BadReference."""
+    """Return the id of a reference to this project, None for another project. Raises: BadReference."""
     reference = parse_reference(ref)
     if reference.project is None or elsewhere.own(reference.project):
         return reference.task

@@ -15,7 +15,7 @@ HERE, EVERYWHERE = ".", "*"
 
 
 class TaskReference(NamedTuple):
-    """A project, None for the current one, and the id of a task as it was given."""
+    """A project (None for the current one) and the id of a task, as given."""
 
     project: str | None
     task: str
@@ -25,7 +25,7 @@ class TaskReference(NamedTuple):
 
     @property
     def is_current(self) -> bool:
-        """True if it names the current project without its name."""
+        """Return True if it refers to the current project without its name."""
         return self.project is None
 
     @property
@@ -51,7 +51,7 @@ def parse_reference(text: str) -> TaskReference:
 
 
 def find_references(text: str) -> list[TaskReference]:
-    """Return the references that stand in a text as words, in their order."""
+    """Return the references in a text, in order."""
     return [_reference_of_match(found) for found in _WORD.finditer(text)]
 
 
@@ -61,7 +61,7 @@ def _reference_of_match(found: re.Match[str]) -> TaskReference:
 
 
 def parse_single_reference(text: str) -> TaskReference:
-    """Return a reference that means one task. Raises: BadReference, Invalid for `*:T12`."""
+    """Return a reference to exactly one task. Raises: BadReference, Invalid for `*:T12`."""
     found = parse_reference(text)
     if found.is_everywhere:
         raise Invalid(f"{text} means the tasks of every project, one is wanted here", hint="name the project")

@@ -1,4 +1,4 @@
-"""Adds and removes relations between two tasks that do not make one wait for the other."""
+"""Adds and removes relations between tasks; a relation makes no task wait."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from gitnexus.base.errors import Invalid, NotFound
 
 
 def relate_tasks(backlog: Backlog, task_id: str, other: str, kind: RelationKind, reason: str | None) -> BacklogTask:
-    """Tie a task to another one. Raises: Invalid, NotFound, BadReference."""
+    """Add a relation from a task to another one. Raises: Invalid, NotFound, BadReference."""
     admit_foreign_references([other], backlog.elsewhere)
     return backlog.change(
         lambda tasks: decide_relation(tasks, task_id, other, kind, reason, backlog.clock(), backlog.elsewhere)
@@ -22,7 +22,7 @@ def relate_tasks(backlog: Backlog, task_id: str, other: str, kind: RelationKind,
 
 
 def unrelate_tasks(backlog: Backlog, task_id: str, other: str) -> BacklogTask:
-    """Take the relations of a task to another one away. Raises: NotFound, BadReference."""
+    """Remove the relations of a task to another one. Raises: NotFound, BadReference."""
     return backlog.change(
         lambda tasks: decide_relation_removal(tasks, task_id, other, backlog.clock(), backlog.elsewhere)
     )
@@ -37,7 +37,7 @@ def decide_relation(
     now: datetime,
     elsewhere: ForeignTasks,
 ) -> BacklogDecision[BacklogTask]:
-    """Return the task with one more relation; the same again replaces the reason. Raises: Invalid, NotFound."""
+    """Return the task with an added relation; an existing one gets the new reason. Raises: Invalid, NotFound."""
     task = bound(tasks.task(task_id), elsewhere)
     target = resolve_dependencies([other], tasks, elsewhere)[0]
     if target == task.id:
@@ -52,7 +52,7 @@ def decide_relation(
 def decide_relation_removal(
     tasks: Tasks, task_id: str, other: str, now: datetime, elsewhere: ForeignTasks
 ) -> BacklogDecision[BacklogTask]:
-    """Return the task without its relations to another. Raises: NotFound."""
+    """Return the task without its relations to another one. Raises: NotFound."""
     task = bound(tasks.task(task_id), elsewhere)
     target = stored_reference(other, elsewhere)
     kept = tuple(relation for relation in task.relates if relation.task_id != target)

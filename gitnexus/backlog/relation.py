@@ -8,7 +8,7 @@ RelationKind = Literal["relates-to", "spawned-from", "deferred-to", "supersedes"
 
 
 class TaskRelation(StoredRecord):
-    """A tie to another task that nothing waits for."""
+    """A relation to another task; nothing waits for it."""
 
     task_id: str
     type: RelationKind

@@ -14,17 +14,19 @@ Record = BacklogTask | Tombstone
 
 
 def record_identity(record: "Row") -> str | None:
-    """Return what tells one task from another of the same id: made once by chance, or for a record that somebody
-    wrote by hand its id and the time it was made."""
+    """Return the identity of a task among those of the same id.
+
+    That is its random `uid` or, for a record that somebody wrote by hand, its id and creation time.
+    """
     if isinstance(record, BacklogTask):
         return record.uid or f"{record.id} {record.created_at}"
     return record.uid if isinstance(record, Tombstone) else None
 
 
 def compute_new_ids(mine: Mapping[str, str], theirs: Mapping[str, str], top: int) -> dict[str, str]:
-    """Return the new id of each of our records whose own means another task on their side.
+    """Return a new id for each of our records whose id means another task on their side.
 
-    Both are identities by id, of records that differ somewhere; `top` is the highest number that either side gave.
+    Both arguments map ids to identities of records that differ; `top` is the highest number in use on either side.
     """
     published = {name: task_id for task_id, name in reversed(list(theirs.items()))}
     found, clashing = {}, []
@@ -38,7 +40,7 @@ def compute_new_ids(mine: Mapping[str, str], theirs: Mapping[str, str], top: int
 
 
 def with_new_ids(record: Record, ids: Mapping[str, str]) -> Record:
-    """Return a record as it reads where some tasks of its clone have other ids."""
+    """Return a record with the new ids of tasks of its clone."""
     task_id = ids.get(record.id, record.id)
     if isinstance(record, Tombstone):
         return record.changed(id=task_id)

@@ -13,7 +13,7 @@ from gitnexus.backlog.tasks import Tasks
 
 
 class TaskView(NamedTuple):
-    """A task as it stands: what it waits for, whether it is free to be started, who has it, and how deep it lies."""
+    """A task with its open dependencies, its readiness, its claimant and its depth in the tree."""
 
     task: BacklogTask
     waits: list[OpenDependency]
@@ -22,17 +22,17 @@ class TaskView(NamedTuple):
     depth: int = 0
 
     def plain(self) -> dict[str, Any]:
-        """Return the task's own fields with those that were found out."""
+        """Return the task's fields together with the computed ones."""
         return {**self.task.shown(), "ready": self.ready, "blocked": self.blocked}
 
     @property
     def blocked(self) -> bool:
-        """True while something it depends on is not done, or somebody marked it so."""
+        """Return True while a dependency is not done, or if the task is marked as blocked."""
         return bool(self.waits) or self.task.status == "blocked"
 
 
 class TaskListFilter(NamedTuple):
-    """Which tasks to list: all that are open, if nothing is said."""
+    """Which tasks to list; by default all open ones."""
 
     statuses: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class TaskListFilter(NamedTuple):
     closed_too: bool = False
 
     def matches_task(self, view: TaskView) -> bool:
-        """True if a task is wanted."""
+        """Return True if the filter selects the task."""
         wanted = self.statuses or (() if self.closed_too else OPEN)
         return (
             (not wanted or view.task.status in wanted)
@@ -51,7 +51,7 @@ class TaskListFilter(NamedTuple):
 
 
 def task_view(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: ForeignTasks) -> TaskView:
-    """Return a task as it stands."""
+    """Return the view of a task."""
     task = bound(task, elsewhere) if task.is_open else task
     waiting = open_dependencies(task, tasks, elsewhere)
     holder = task.held_by(now) if task.is_open else None
@@ -62,7 +62,7 @@ def task_view(task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: Foreign
 def task_detail(
     task: BacklogTask, tasks: Tasks, now: datetime, elsewhere: ForeignTasks
 ) -> tuple[TaskView, dict[str, Any]]:
-    """Return a task as it stands, and the same for JSON with who is around it."""
+    """Return the view of a task, and its JSON with the tasks around it."""
     found = task_view(bound(task, elsewhere), tasks, now, elsewhere)
     around = {
         "waitsFor": [{"ref": wait.ref, "status": wait.status, "why": wait.why} for wait in found.waits],
@@ -73,7 +73,7 @@ def task_detail(
 
 
 def list_task_views(tasks: Tasks, wanted: TaskListFilter, now: datetime, elsewhere: ForeignTasks) -> list[TaskView]:
-    """Return the wanted tasks as a tree: below its parent if that is listed too, else at the left. Raises: NotFound."""
+    """Return the selected tasks as a tree: below the parent if that is selected, else at the top. Raises: NotFound."""
     among: Iterable[BacklogTask] = tasks
     if wanted.parent is not None:
         among = tasks_below(tasks.task(wanted.parent).id, tasks)

@@ -1,7 +1,7 @@
 """Records when each field of a task last changed, counted by the task's `rev`: a Lamport counter, no wall clock.
 
-A writer has read the task, so `rev` becomes one more than all the writer knew, and changed fields get that number.
-Where two clones changed the same field, the higher number wins. A field without a stamp is as old as the task.
+A writer sets `rev` to one more than the highest that it read, and changed fields get that number. Where two clones
+changed the same field, the higher number wins. A field without a stamp is as old as the task.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Value = Mapping[str, Any]
 
 
 def with_stamps(before: Value, after: Value) -> dict[str, Any]:
-    """Return a task as it is written over what was there: one further, each field that differs with that number."""
+    """Return a task as it is written over the stored one: with the next `rev`, the stamp of each changed field."""
     rev = max(rev_of_task(before) + 1, rev_of_task(after))
     changed = {
         name
@@ -32,24 +32,24 @@ def with_stamps(before: Value, after: Value) -> dict[str, Any]:
 
 
 def mergeable_fields(value: Value) -> dict[str, Any]:
-    """Return what changes as one: each plain field, and the status with what belongs to it."""
+    """Return the values that are merged as one: each plain field, and the status together with its times."""
     found = {key: item for key, item in value.items() if key not in _WITHOUT and key not in STATUS and item is not None}
     return {**found, "status": {key: value[key] for key in STATUS if value.get(key) is not None}}
 
 
 def rev_of_task(value: Value) -> int:
-    """Return how often a task was changed, by anybody that it knows of."""
+    """Return the number of known changes of a task."""
     return _count_or_zero(value.get("rev"))
 
 
 def stamps_of_task(value: Value) -> dict[str, int]:
-    """Return the number of each field that has one."""
+    """Return the stamps by field."""
     found = value.get(KEY)
     return {key: _count_or_zero(item) for key, item in found.items()} if isinstance(found, dict) else {}
 
 
 def is_same_value(one: Any, other: Any) -> bool:
-    """True if two JSON values are the same: 1, 1.0 and true are not."""
+    """Return True if two JSON values are identical; 1, 1.0 and true are not."""
     return bool(one == other) and canonical_json(one) == canonical_json(other)
 
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Backlog(ABC):
-    """The tasks of one project: read them all at one moment, or change some in one transaction."""
+    """The tasks of one project: read all of them at one moment, or change some in one transaction."""
 
     def __init__(
         self, claimant: Callable[[], Claimant], elsewhere: ForeignTasks, clock: Callable[[], datetime]
@@ -38,19 +38,19 @@ class Backlog(ABC):
 
     @abstractmethod
     def tasks(self) -> Tasks:
-        """Return the tasks as they are now."""
+        """Return the current tasks."""
 
     def beside(self, name: str) -> bytes | None:
-        """Return a file of the room that is no record, by its path below it."""
+        """Return a file of the room that is not a record, by its path below the room's folder."""
         return None
 
     @abstractmethod
     def change(self, decide: Callable[[Tasks], BacklogDecision[T]]) -> T:
-        """Publish what `decide` makes of the tasks; it is asked again if somebody else was first."""
+        """Write the result of `decide`; it is called again if another process wrote first."""
 
 
 class NoBacklog(Backlog):
-    """Outside any project: whoever asks for tasks of one's own is told why there are none."""
+    """Stands for the backlog outside of all projects: using it raises an error with the reason."""
 
     def __init__(self, why: NotFound) -> None:
         super().__init__(self._refuse_claimant, NoForeignTasks(), utc_now)
@@ -123,26 +123,26 @@ def _record_bytes(tasks: Tasks, record: "BacklogTask | Tombstone") -> bytes:
 
 
 def task_path(task_id: str) -> str:
-    """Return where a task is kept."""
+    """Return the path of a task's record."""
     return f"{FOLDER}/{task_id}{_SUFFIX}"
 
 
 def task_id_at(path: str) -> str | None:
-    """Return the id of the task that is kept at a path of the state, None for any other file."""
+    """Return the id of the task at a path of the state, None for any other file."""
     folder, _, name = path.rpartition("/")
     task_id = name.removesuffix(_SUFFIX)
     return task_id if folder == FOLDER and name.endswith(_SUFFIX) and is_task_id(task_id) else None
 
 
 def tasks_in_snapshot(snapshot: Snapshot) -> Tasks:
-    """Return the tasks of one state of a project, read as they are asked for."""
+    """Return the tasks of one state of a project; each is parsed on first access."""
     named = ((name.removesuffix(_SUFFIX), oid) for name, oid in snapshot.oids(FOLDER).items() if name.endswith(_SUFFIX))
     oids = {task_id: oid for task_id, oid in named if is_task_id(task_id)}
     return Tasks(oids, lambda ids: _read_rows(snapshot, oids, ids))
 
 
 def parse_task_row(raw: bytes, task_id: str) -> "Row":
-    """Return the record in a file, or an error that names it."""
+    """Return the record in a file, or an error that names the file."""
     path = task_path(task_id)
     try:
         value = parse_json(raw)

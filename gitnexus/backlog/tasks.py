@@ -15,7 +15,7 @@ Row: TypeAlias = "BacklogTask | Tombstone | Invalid"
 
 
 class Tasks:
-    """The records of a backlog by id. Never changes; a decision answers with the records that should replace some."""
+    """The records of a backlog by id. Immutable; a decision returns the records that replace some of them."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class Tasks:
         load: "Callable[[Sequence[str]], Sequence[Row]]",
         stray: Mapping[str, str] | None = None,
     ) -> None:
-        """`load` gives the records of ids, an error for one that does not parse; `stray` are those without an id."""
+        """`load` returns the record of an id, or an error if it cannot be parsed; `stray` are records without an id."""
         self.ids = frozenset(ids)
         self._load = load
         self._stray = stray or {}
@@ -31,12 +31,12 @@ class Tasks:
 
     @classmethod
     def of(cls, records: "Iterable[BacklogTask | Tombstone]") -> "Tasks":
-        """Return the tasks in records that are at hand."""
+        """Return the tasks of given records."""
         rows: dict[str, Row] = {record.id: record for record in records}
         return cls(rows, lambda ids: [rows[one] for one in ids])
 
     def row(self, task_id: str) -> "Row | None":
-        """Return what is kept under an id, None if nothing ever was."""
+        """Return the record under an id, None if there never was one."""
         if task_id not in self.ids:
             return None
         if task_id not in self._rows:
@@ -44,19 +44,19 @@ class Tasks:
         return self._rows[task_id]
 
     def get(self, task_id: str) -> BacklogTask | None:
-        """Return a task, None if there is none or no longer. Raises: Invalid for a record that does not parse."""
+        """Return a task, None if it does not exist. Raises: Invalid for a record that cannot be parsed."""
         found = self.row(task_id)
         if isinstance(found, Invalid):
             raise found
         return found if isinstance(found, BacklogTask) else None
 
     def find(self, task_id: str) -> BacklogTask | None:
-        """Return a task by its id or by one it had before, None if there is none that can be read."""
+        """Return a task by its current or former id, None if there is none that can be parsed."""
         found = self.row(task_id)
         return found if isinstance(found, BacklogTask) else self._by_alias.get(task_id)
 
     def task(self, task_id: str) -> BacklogTask:
-        """Return a task by its id or by one it had before. Raises: NotFound, Invalid."""
+        """Return a task by its current or former id. Raises: NotFound, Invalid."""
         found = self.get(task_id)
         if found is not None:
             return found
@@ -68,11 +68,11 @@ class Tasks:
         raise NotFound(f"no task {task_id}", hint="git nexus task list --all shows them all")
 
     def once(self, task_id: str) -> BacklogTask | None:
-        """Return the task that had an id before a sync gave it another."""
+        """Return the task that had an id before a sync renumbered it."""
         return self._by_alias.get(task_id)
 
     def __iter__(self) -> Iterator[BacklogTask]:
-        """Yield every task there is, by number."""
+        """Yield every task, by number."""
         return iter(self._all)
 
     def __len__(self) -> int:
@@ -80,25 +80,25 @@ class Tasks:
 
     @cached_property
     def broken(self) -> dict[str, str]:
-        """The records that do not parse, with the reason."""
+        """The records that cannot be parsed, with the reason."""
         self._read_all()
         found = {one: row.message for one, row in sorted(self._rows.items()) if isinstance(row, Invalid)}
         return {**found, **self._stray}
 
     def children(self, task_id: str) -> list[BacklogTask]:
-        """Return the tasks directly below one."""
+        """Return the tasks directly below a task."""
         return self._children.get(task_id, [])
 
     def dependents(self, task_id: str) -> list[BacklogTask]:
-        """Return the tasks of this project that depend directly on one of it."""
+        """Return the tasks of this project that directly depend on a task."""
         return self._dependents.get(task_id, [])
 
     def next_id(self) -> str:
-        """Return the first id above every one that was ever given here: deleted tasks leave their record."""
+        """Return the first id above every id ever used here; deleted tasks leave a tombstone."""
         return f"T{1 + max(map(number_of_id, self.ids), default=0)}"
 
     def with_rows(self, records: "Iterable[BacklogTask | Tombstone]") -> "Tasks":
-        """Return these tasks with some records replaced or added."""
+        """Return a copy with some records replaced or added."""
         new: dict[str, Row] = {record.id: record for record in records}
         return Tasks(self.ids | new.keys(), lambda ids: [new.get(one) or self._existing_row(one) for one in ids])
 

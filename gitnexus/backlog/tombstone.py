@@ -4,7 +4,7 @@ from gitnexus.base.record import StoredRecord
 
 
 class Tombstone(StoredRecord):
-    """What stays of a deleted task, so that its number is never given again."""
+    """The remaining record of a deleted task, so that its number is never used again."""
 
     id: str
     title: str

@@ -28,7 +28,7 @@ _PLAIN = ("description", "priority", "type", "phase", "size", "blocked_by")
 def update_task(
     backlog: Backlog, task_id: str, more: TaskFields, less: TaskFields | None = None, *, to_root: bool = False
 ) -> BacklogTask:
-    """Say more about a task, or take back what was said. Raises: Invalid, NotFound, BadReference, Cyclic."""
+    """Set and unset fields of a task. Raises: Invalid, NotFound, BadReference, Cyclic."""
     taken = less or TaskFields()
     admit_foreign_references(more.depends, backlog.elsewhere)
     return backlog.change(
@@ -46,7 +46,10 @@ def decide_update(
     *,
     to_root: bool = False,
 ) -> BacklogDecision[BacklogTask]:
-    """Return the task with `more` said and `less` taken back. Raises: Invalid, NotFound, BadReference, Cyclic."""
+    """Return the task with the values of `more` added and those of `less` removed.
+
+    Raises: Invalid, NotFound, BadReference, Cyclic.
+    """
     before = bound(tasks.task(task_id), elsewhere)
     status = more.status or ("blocked" if more.blocked_by else before.status)
     fields = _changed_fields(before, more, status) | _changed_lists(before, more, less, tasks, elsewhere)
