@@ -22,13 +22,13 @@ _LONGEST_END = 160
 
 
 class Above:
-    """What the lines above say about the next one. Give it every line from one that names a secret on."""
+    """The names of secrets on earlier lines. Pass it every line from the first that names a secret."""
 
     def __init__(self) -> None:
         self.expects = 0
 
     def spans(self, line: bytes) -> list[SecretSpan]:
-        """Return the secret of the line that a line above names, and note what this line names."""
+        """Return the secret on a line that an earlier line named, and remember the names on this line."""
         expects, self.expects = self.expects, max(0, self.expects - 1)
         found = _value().match(line) if expects else None
         if _names().search(line[-_LONGEST_END:]):

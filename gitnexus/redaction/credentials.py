@@ -27,7 +27,7 @@ _BODY_OF_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(.*?)(?:
 
 
 def secret_assigned_values(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Return the values of names that look secret, and the passwords of addresses under any name."""
+    """Return the values of variables with a secret-looking name, and passwords in URLs under any name."""
     for name, value in rows:
         if _SECRET_NAME.search(name) and not _ABOUT.search(name):
             yield value
@@ -45,7 +45,7 @@ def _passwords_in_addresses(text: str) -> Iterator[str]:
 
 
 def secrets_in_file(name: str, text: str) -> Iterator[str]:
-    """Return what is secret in the text of a credential file."""
+    """Return the secrets in the text of a credential file."""
     name = name.rsplit("/", 1)[-1].lower()
     if "netrc" in name:
         words = text.split()

@@ -10,7 +10,7 @@ _SHORTEST = 8
 
 
 def forms_of_secret(value: str) -> frozenset[bytes]:
-    """Return every form of a value that is sought in a stream."""
+    """Return every form of a value that a stream is searched for."""
     raw = value.encode("utf-8", "surrogatepass")
     forms = {raw, raw.hex().encode(), raw.hex().upper().encode()}
     for encode in (b64encode, urlsafe_b64encode):

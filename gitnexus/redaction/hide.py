@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class Redactor:
-    """A stream of bytes without its secrets. Holds back what may be the beginning of one, at most some 128 KiB."""
+    """Removes secrets from a stream of bytes. Holds back a possible beginning of one, at most about 128 KiB."""
 
     def __init__(self, values: Values | None = None) -> None:
         self._known = _known_value_filter(values) if values else None
         self._lines = LineRedactor(also=self._known.spans if self._known else None)
 
     def feed(self, chunk: bytes) -> bytes:
-        """Return what can be shown by now."""
+        """Return the output that is certain so far."""
         return self._lines.feed(self._known.feed(chunk) if self._known else chunk)
 
     def finish(self) -> bytes:
-        """Return the rest."""
+        """Return the rest of the output."""
         rest = self._lines.feed(self._known.finish()) if self._known else b""
         return rest + self._lines.finish()
 
@@ -33,14 +33,14 @@ class Redactor:
 
 
 class MessageRedactor:
-    """Masks the messages of one sender, each at once, with what the ones before tell: a key begins in one of them."""
+    """Masks the messages of one sender one by one; a key may begin in one message and end in a later one."""
 
     def __init__(self, values: Values | None = None) -> None:
         self._values = values
         self._lines = LineRedactor()
 
     def mask(self, message: str) -> str:
-        """Return the message without its secrets; of a message inside a private key nothing is left."""
+        """Return the message without its secrets; empty for a message inside a private key."""
         raw = message.encode("utf-8", "surrogatepass")
         if self._values:
             known = _known_value_filter(self._values)
@@ -49,7 +49,7 @@ class MessageRedactor:
 
 
 def redact(text: AnyStr, values: Values | None = None, *, reveal: Reveal | None = None) -> Redacted[AnyStr]:
-    """Return the text with each secret replaced by the name of its rule, and how many there were."""
+    """Return the text with each secret replaced by the name of its rule, and the number of secrets."""
     if reveal is not None:
         return Redacted(text, revealed=reveal)
     if isinstance(text, str):

@@ -31,7 +31,7 @@ _LONGEST_BEFORE = 200
 
 
 class KeyStep(NamedTuple):
-    """How many bytes belong to the key; whether it is `over`, at a line break to show or in a run of letters."""
+    """How many bytes belong to the key, and whether the key is `over`, at a line break or within a run of letters."""
 
     hidden: int
     over: bool = False
@@ -40,16 +40,16 @@ class KeyStep(NamedTuple):
 
 
 class KeyBlock:
-    """A key whose first line was seen; `before` is what stood before that on its line, such as a time."""
+    """A private key after its first line; `before` is the text before it on that line, such as a time."""
 
     def __init__(self, before: bytes) -> None:
         self._before = _zero_out_digits(before) if len(before) <= _LONGEST_BEFORE else b""
         self._is_first = True
 
     def step(self, text: bytes, at: int, most: int, *, last: bool) -> KeyStep | None:
-        """Return what to do with the line of `text` that begins `at`; None if more of it has to come first.
+        """Return what to do with the line of `text` that begins at `at`; None if more input is needed first.
 
-        Of a line that is longer than `most`, its beginning is looked at.
+        Of a line longer than `most`, only the beginning is examined.
         """
         most = LONGEST_REST if self._is_first else most
         end = text.find(b"\n", at, at + most + 1)

@@ -26,7 +26,7 @@ class _Automaton(Protocol):
 
 
 class KnownValueFilter:
-    """The state between chunks: what may be the beginning of a value, and how much of it is hidden already."""
+    """The state between chunks: the possible beginning of a value, and how much of it is masked already."""
 
     def __init__(self, values: Values) -> None:
         self.counts: Counter[str] = Counter()
@@ -40,15 +40,15 @@ class KnownValueFilter:
         self._covered = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Return what can be told so far."""
+        """Return the output that is certain so far."""
         return b"".join(self._filter_piece(data[at : at + _PIECE], last=False) for at in range(0, len(data), _PIECE))
 
     def finish(self) -> bytes:
-        """Return the rest."""
+        """Return the rest of the output."""
         return self._filter_piece(b"", last=True)
 
     def spans(self, line: bytes) -> list[SecretSpan]:
-        """Return the values in a line that show only without its escapes."""
+        """Return the values in a line that appear only after unescaping it."""
         if not has_escapes(line):
             return []
         plain, offsets = unescape_line(line)

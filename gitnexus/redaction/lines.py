@@ -26,7 +26,7 @@ Search = Callable[[bytes], list[SecretSpan]]
 
 
 class LineRedactor:
-    """The state between chunks: at most a window of text, and the key or the endless secret that is being left out."""
+    """The state between chunks: at most a window of text, and the key or endless secret that is being left out."""
 
     def __init__(self, search: Search = find_spans, also: Search | None = None) -> None:
         self.counts: Counter[str] = Counter()
@@ -42,13 +42,13 @@ class LineRedactor:
         self._taken = 0  # bytes of the text, shown or hidden, until here
 
     def feed(self, data: bytes) -> bytes:
-        """Return what can be told so far."""
+        """Return the output that is certain so far."""
         for at in range(0, len(data), _PIECE):
             self._redact_piece(data[at : at + _PIECE], last=False)
         return self._take_output()
 
     def finish(self) -> bytes:
-        """Return the rest."""
+        """Return the rest of the output."""
         self._redact_piece(b"", last=True)
         self._key_block, self._goes_on = None, False
         return self._take_output()
@@ -90,7 +90,7 @@ class LineRedactor:
         return self._redact_line(text, at, len(text), ended=False)
 
     def _skip_key_line(self, block: KeyBlock, text: bytes, at: int, last: bool) -> int:
-        """Leave out the next line of a private key, if it looks like one; else the block is over."""
+        """Skip the next line of a private key if it looks like key material; else end the block."""
         step = block.step(text, at, WINDOW, last=last)
         if step is None:
             return at
@@ -168,7 +168,7 @@ class LineRedactor:
         return at + cut
 
     def _hide_private_keys(self, line: bytes, found: list[SecretSpan], most: int) -> int:
-        """Leave out the private keys of a line that begin before `most` and end in it; return how far that went."""
+        """Remove the private keys of a line that begin before `most` and end in it; return the end of the last."""
         at, others = 0, []
         for span in sorted(found):
             if span.start < at:
@@ -208,7 +208,7 @@ class LineRedactor:
         self._taken += size
 
     def _extend_last_secret(self, by: int) -> None:
-        """Note that the last secret is longer than was known."""
+        """Record that the last secret is longer than was known."""
         self._taken += by
         if by and self.places:
             self.places[-1] = self.places[-1].grown(by)

@@ -1,4 +1,4 @@
-"""The result of a redaction: the text that may be shown, and which parts of it are hidden."""
+"""The result of a redaction: the redacted text, and the positions of what was masked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import AnyStr, Generic, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """How many secrets one rule hid. Never which."""
+    """How many secrets one rule masked; never their values."""
 
     rule: str
     count: int
 
 
 class SecretLocation(NamedTuple):
-    """Where a secret was hidden: the line of the text that is shown, from 1, how many bytes it had, and its first one.
+    """The location of a masked secret: its line in the redacted text, from 1, its length in bytes and its first byte.
 
-    `start` counts the bytes of the text as it was, from 0: a key of many lines is shown as one.
+    `start` counts the bytes of the original text from 0: a key of many lines is shown as one line.
     """
 
     rule: str
@@ -25,20 +25,20 @@ class SecretLocation(NamedTuple):
     start: int = 0
 
     def grown(self, by: int) -> "SecretLocation":
-        """Return the place of a secret that goes on for so many bytes more."""
+        """Return the location of a secret that is longer by some bytes."""
         return self._replace(size=self.size + by)
 
 
 @dataclass(frozen=True, slots=True)
 class Reveal:
-    """A person's wish to see a text as it is. Whoever grants it writes it down, with the reason."""
+    """A user's request to see a text unredacted. The caller that grants it records it with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted(Generic[AnyStr]):
-    """A text to show. `revealed` is set if nothing was hidden because somebody asked for that."""
+    """A redacted text. `revealed` is set if nothing was masked because the user asked for that."""
 
     text: AnyStr
     hidden: tuple[Hidden, ...] = ()
@@ -51,12 +51,12 @@ class Redacted(Generic[AnyStr]):
         return sum(each.count for each in self.hidden)
 
     def describe(self) -> str:
-        """Return `3 secrets hidden (2 github-token, 1 private-key)`, or nothing."""
+        """Return `3 secrets hidden (2 github-token, 1 private-key)`, or an empty text."""
         return describe_hidden(self.hidden)
 
 
 def describe_hidden(hidden: tuple[Hidden, ...]) -> str:
-    """Return how much is hidden, in words; nothing if nothing is."""
+    """Return how much is masked as a phrase; empty if nothing is."""
     total = sum(each.count for each in hidden)
     if not total:
         return ""
@@ -65,5 +65,5 @@ def describe_hidden(hidden: tuple[Hidden, ...]) -> str:
 
 
 def hidden_by_rule(counts: Mapping[str, int]) -> tuple[Hidden, ...]:
-    """Return the counts, the most frequent rule first."""
+    """Return the counts by rule, the most frequent first."""
     return tuple(Hidden(rule, count) for rule, count in sorted(counts.items(), key=lambda row: (-row[1], row[0])))

@@ -17,12 +17,12 @@ if TYPE_CHECKING:  # a Protocol takes a millisecond to make, and the git hooks w
     from typing import Protocol
 
     class Match(Protocol):
-        """What `re` and `re2` both give back."""
+        """The common interface of matches of `re` and `re2`."""
 
         def span(self, group: int = 0, /) -> tuple[int, int]: ...
 
     class Linear(Protocol):
-        """A pattern of `re2`, over bytes."""
+        """A compiled `re2` pattern for bytes."""
 
         def search(self, text: bytes, pos: int | None = None, endpos: int | None = None) -> Match | None: ...
 
@@ -41,9 +41,9 @@ ASSIGNMENT = (
 
 
 class SecretRule:
-    """The pattern's one group, `secret`, is what is masked; `words` are lower case; `check` refuses what only looks so.
+    r"""The pattern's only group, `secret`, is masked; `words` are lower case; `check` rejects false positives.
 
-    Patterns keep to what `re` and `re2` read alike over bytes: no lookaround, no `\\s`.
+    Patterns use only what `re` and `re2` interpret alike for bytes: no lookaround, no `\\s`.
     """
 
     # No dataclass: there are 400 of them, made on the way of every git hook, and frozen ones take thrice as long.
@@ -90,12 +90,12 @@ class SecretRule:
 
     @property
     def is_long(self) -> bool:
-        """True if what it finds holds many letters in a row, as no word of a language does."""
+        """Return True if its matches contain a longer run of letters than any natural word."""
         return not self.regex
 
     @property
     def filter(self) -> str:
-        """A pattern that is quick in company and matches wherever this rule does."""
+        """A fast pattern for combination with others that matches wherever this rule does."""
         if self.vendor:
             return ASSIGNMENT
         if self.before or self.regex:
@@ -104,7 +104,7 @@ class SecretRule:
 
     @cached_property
     def example_pieces(self) -> tuple[str, str, str]:
-        """Before the secret, the secret, after it."""
+        """The example in three pieces: before the secret, the secret, after it."""
         if self.pieces:
             return self.pieces
         before = self.vendor.split("|")[0] + "_api_key = '" if self.vendor else ""
@@ -116,22 +116,22 @@ class SecretRule:
 
     @cached_property
     def plain(self) -> "re.Pattern[bytes]":
-        """The pattern for short texts: the standard library is there already."""
+        """The pattern for short texts, compiled by the standard library, which is loaded anyway."""
         return re.compile(self.pattern.encode("ascii"))
 
     @cached_property
     def linear(self) -> "Linear":
-        """The pattern for all others: time linear in the text, whatever the text."""
+        """The pattern for all other texts: always linear in the length of the text."""
         return compile_linear(self.pattern)
 
 
 def compile_linear(pattern: str) -> "Linear":
-    """Return a pattern compiled by re2, each byte a character."""
+    """Return a pattern compiled by re2; each byte is a character."""
     return _compile_re2(pattern.encode("ascii"))
 
 
 def compile_any_of(words: Iterable[bytes]) -> "Linear":
-    """Return the pattern that finds one of the words, spelled exactly so."""
+    """Return a pattern that matches one of the words exactly."""
     return _compile_re2(b"|".join(b"".join(b"\\x%02x" % byte for byte in word) for word in sorted(words)))
 
 
@@ -147,12 +147,12 @@ def _compile_re2(pattern: bytes) -> "Linear":
 
 
 def token(name: str, looks: str) -> SecretRule:
-    """Return the rule of a token that tells by its first letters what it is."""
+    """Return the rule for a token that is recognised by its first letters."""
     return SecretRule(name, looks)
 
 
 def near(name: str, vendor: str, looks: str) -> SecretRule:
-    """Return the rule of a value that is a secret because of the name it is assigned to; `_` is any joint."""
+    """Return the rule for a value that is secret because of its name; `_` matches any separator."""
     return SecretRule(name, looks, vendor=vendor)
 
 
@@ -165,5 +165,5 @@ def regexp(
     check: Callable[[bytes], bool] | None = None,
     before: str = "",
 ) -> SecretRule:
-    """Return a rule whose pattern no shape can say; `before` is its filter where its words are too common."""
+    """Return the rule for a pattern that the shape notation cannot express; `before` filters frequent words."""
     return SecretRule(name, looks, pieces, tuple(words.lower().split()), regex, check=check, before=before)

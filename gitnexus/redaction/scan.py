@@ -26,7 +26,7 @@ Present = Sequence[tuple[SecretRule, tuple[bytes, ...]]]
 
 
 class SecretFinding(NamedTuple):
-    """Which rule matched, and where. Never what."""
+    """The rule that matched, and the position; never the value."""
 
     rule: str
     line: int
@@ -44,7 +44,7 @@ def find_secrets(lines: Iterable[tuple[int, str]]) -> list[SecretFinding]:
 
 
 def make_searcher(text: bytes) -> Callable[[bytes], list[SecretSpan]] | None:
-    """Return what finds the secrets in the lines of a text, in the order of the rules; None if it holds none."""
+    """Return a function that finds the secrets in the lines of a text, in rule order; None if the text has none."""
     if len(text) > SHORT_TEXT:
         return find_spans
     present = rules_for_short_text(text)
@@ -54,14 +54,14 @@ def make_searcher(text: bytes) -> Callable[[bytes], list[SecretSpan]] | None:
 
 
 def find_spans(line: bytes) -> list[SecretSpan]:
-    """Return what is to be hidden in a line of any length, in time linear in its length."""
+    """Return the spans to mask in a line of any length, in time linear in its length."""
     if any_rule_pattern().search(line) is None:
         return []
     return _search_unescaped_too(line, _linear_spans)
 
 
 def merge_spans(found: Iterable[SecretSpan], line: bytes) -> list[SecretSpan]:
-    """Return spans in the order of the line, those that overlap as one, named by the rule that stands first."""
+    """Return sorted spans with overlapping ones merged, named by the rule that begins first."""
     out: list[SecretSpan] = []
     for span in sorted(found):
         end = span.end

@@ -29,7 +29,7 @@ def _part_regex() -> re.Pattern[str]:
 
 
 def pattern_of_shape(shape: str) -> str:
-    """Return the shape as a pattern that `re` and `re2` read alike."""
+    """Return the pattern of a shape, which `re` and `re2` interpret alike."""
     shape = shape.replace("{uuid}", _UUID)
     made, at = [], 0
     for part in _part_regex().finditer(shape):
@@ -39,7 +39,7 @@ def pattern_of_shape(shape: str) -> str:
 
 
 def beginning_of_shape(shape: str, enough: int = 10) -> str:
-    """Return a pattern for the first letters of the shape: enough to be rare, few enough to be quick."""
+    """Return a pattern for the first letters of the shape: long enough to be rare, short enough to be fast."""
     shape = shape.replace("{uuid}", _UUID)
     made, at, length = "", 0, 0
     for part in _part_regex().finditer(shape):
@@ -58,19 +58,19 @@ def beginning_of_shape(shape: str, enough: int = 10) -> str:
 
 
 def end_of_shape(shape: str) -> str:
-    """Return what must follow the shape: nothing that could be more of it."""
+    """Return a pattern for the end of the shape: no character that could continue it."""
     letters = [part["letter"] for part in _part_regex().finditer(shape) if part["letter"]]
     last = ALPHABETS[letters[-1]][0] if letters and shape.endswith("}") and not shape.endswith("{uuid}") else ""
     return f"(?:[^A-Za-z0-9{last.replace('A-Za-z0-9', '')}]|$)"
 
 
 def example_of_shape(shape: str) -> str:
-    """Return a text that has the shape, made up."""
+    """Return an invented text of this shape."""
     return _part_regex().sub(_part_example, shape.replace("{uuid}", _UUID))
 
 
 def words_of_shape(shape: str) -> tuple[str, ...]:
-    """Return the words, in lower case, with one of which every text of that shape begins."""
+    """Return the lower-case words of which every text of this shape begins with one."""
     head = shape.split("{", maxsplit=1)[0]
     if "<" not in head:
         return (head.lower(),)

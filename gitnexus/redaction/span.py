@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class SecretSpan(NamedTuple):
-    """A piece of a line that is to be hidden."""
+    """A part of a line that must be masked."""
 
     start: int
     end: int

@@ -22,7 +22,7 @@ _NUMBERS_AND_IDS = re.compile(r"sha256:[0-9a-f]{64}|[0-9a-f]{40,64}|[0-9TZ:.-]*"
 
 @cache
 def known_secret_values() -> Values:
-    """Return the secrets that this machine knows: of the environment, and of the user's credential files."""
+    """Return the secrets known on this machine: from the environment and the user's credential files."""
     known = Values.from_environment(os.environ)
     for name in _CREDENTIALS:
         path = Path.home() / name
@@ -35,16 +35,16 @@ def known_secret_values() -> Values:
 
 
 def redact_text(text: str, *, values: bool = True) -> str:
-    """Return `text` as it may be stored. Without `values` only forms count: for names, which other parts look up."""
+    """Return `text` as it may be stored. Without `values`, only forms count: for names that others look up."""
     if len(text) < 8 or _NUMBERS_AND_IDS.fullmatch(text):
         return text
     return redact(text, known_secret_values() if values else None).text
 
 
 def redact_value(value: Any, name: str = "", ours: frozenset[str] = frozenset()) -> Any:
-    """Return a JSON value with every text in it, keys too, as it may be stored; `name` is the key that it stands at.
+    """Return a JSON value with all its texts and keys redacted for storage; `name` is the key of the value.
 
-    A key of `ours` tells nothing about its value: a claim has a `token` that is no secret.
+    A key in `ours` says nothing about its value: the `token` of a claim is not a secret.
     """
     if isinstance(value, str):
         return redact_text(value) if name in ours else _redact_with_name(name, value)
@@ -56,7 +56,7 @@ def redact_value(value: Any, name: str = "", ours: frozenset[str] = frozenset())
 
 
 def redact_file(name: str, data: bytes) -> bytes:
-    """Return the bytes of a file as they may be stored: JSON text by text, so that it stays JSON."""
+    """Return the bytes of a file as they may be stored; JSON is redacted text by text, so that it stays valid."""
     if name.endswith(".json"):
         try:
             value = json.loads(data)
@@ -69,7 +69,7 @@ def redact_file(name: str, data: bytes) -> bytes:
 
 
 def _redact_with_name(name: str, text: str) -> str:
-    """Return a text with its secrets hidden; a name before it may be what tells that it is one."""
+    """Return a redacted text; the name before a text may be what identifies it as a secret."""
     hidden = redact_text(text)
     if hidden != text or not name or "\n" in text or len(text) < 8:
         return hidden
@@ -79,6 +79,6 @@ def _redact_with_name(name: str, text: str) -> str:
 
 
 def holds_secret(words: Sequence[str]) -> bool:
-    """True if a word of a command is a secret, by itself or by the word before it (`--password …`)."""
+    """Return True if a word of a command is a secret, by itself or by the word before it (`--password …`)."""
     pairs = (f"{before} {word}" for before, word in pairwise(words))
     return any(redact_text(text) != text for text in (*words, *pairs))

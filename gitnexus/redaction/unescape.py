@@ -8,12 +8,14 @@ _ESCAPE = re.compile(ESCAPE.encode("ascii"))
 
 
 def has_escapes(text: bytes) -> bool:
-    """True if the text reads differently without escapes."""
+    """Return True if the text changes when it is unescaped."""
     return _ESCAPE.search(text) is not None
 
 
 def unescape_line(line: bytes) -> tuple[bytes, list[int]]:
-    """Return the line with \\u0041, \\x41 and %41 as `A` and without colours; `offsets[i]` is where byte `i` stood."""
+    r"""Return the line with \\u0041, \\x41 and %41 as `A` and without colours; `offsets[i]` is the position of byte
+    `i`.
+    """
     plain = bytearray()
     offsets: list[int] = []
     at = 0

@@ -16,22 +16,22 @@ _FORMS: dict[frozenset[str], frozenset[bytes]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A set of known secrets. Printing it tells how many, not which."""
+    """A set of known secrets. Its text form shows the number, not the values."""
 
     _values: frozenset[str] = field(default=frozenset(), repr=False)
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Values":
-        """Return the values that are long and odd enough to be sought without hiding ordinary words.
+        """Return the values that are long and unusual enough to search for without masking ordinary words.
 
-        Each line of a value counts as one by itself: it may be printed without the others.
+        Each line of a value counts separately: it may be printed without the others.
         """
         stripped = (each.strip() for value in values for each in (value, *value.splitlines()))
         return cls(frozenset(each for each in stripped if len(each) >= _SHORTEST and not _is_ordinary_value(each)))
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Values":
-        """Return the values of the names that look secret, and the passwords of addresses under any name."""
+        """Return the values of variables with a secret-looking name, and passwords in URLs under any name."""
         return cls.of(secret_assigned_values(environment.items()))
 
     @classmethod

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def rules_by_word() -> dict[str, tuple[int, ...]]:
-    """Return the numbers of the rules of every word."""
+    """Return the indexes of the rules of every word."""
     rows: dict[str, list[int]] = {}
     for number, rule in enumerate(RULES):
         for word in rule.keywords:
@@ -34,21 +34,21 @@ def rules_by_word() -> dict[str, tuple[int, ...]]:
 
 @cache
 def any_rule_pattern() -> "Linear":
-    """Return the pattern that finds the next word of any rule, or an escape that may hide one.
+    """Return the pattern that finds the next trigger word of any rule, or an escape that may hide one.
 
-    One automaton of re2 over the whole text is as quick as a single rule; pyahocorasick takes fifteen times as long.
+    One re2 automaton over the whole text is as fast as a single rule; pyahocorasick takes fifteen times as long.
     """
     return compile_linear("|".join(dict.fromkeys([*(rule.filter for rule in RULES), NAME_ENDS_LINE + "\\n", ESCAPE])))
 
 
 def rules_for_line(line: bytes) -> list[SecretRule]:
-    """Return the rules with a word in the line, in their order."""
+    """Return the rules with a trigger word in the line, in order."""
     numbers = {number for _, each in _word_automaton().iter(line.lower().decode("latin-1")) for number in each}
     return [RULES[number] for number in sorted(numbers)]
 
 
 def rules_for_short_text(text: bytes) -> list[tuple[SecretRule, tuple[bytes, ...]]]:
-    """Return the rules with a word in a short text, and those words: without any library."""
+    """Return the rules with a trigger word in a short text, and those words; uses no library."""
     lowered = text.lower()
     long_lines = b"\n".join(line for line in lowered.split(b"\n") if _LONG.search(line))
     seen: dict[int, list[bytes]] = {}
@@ -71,7 +71,7 @@ def _encoded_words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
 
 @cache
 def _short_words() -> tuple[tuple[bytes, tuple[int, ...]], ...]:
-    """Return the words of rules that are not about a long run, with those rules alone."""
+    """Return the trigger words of rules without a long run, with only those rules."""
     rows = (
         (raw, tuple(number for number in numbers if not RULES[number].is_long)) for raw, numbers in _encoded_words()
     )

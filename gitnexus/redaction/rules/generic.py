@@ -19,27 +19,27 @@ _LETTER, _NO_LETTER = rb"[A-Za-z]", rb"[0-9!@#%^&*+=?~]"
 
 
 def may_be_secret(value: bytes) -> bool:
-    """True if a value may well be a secret: letters with digits or signs, no name out of code, no stand-in."""
+    """Return True if a value may be a secret: letters with digits or signs, not an identifier, not a placeholder."""
     return bool(re.search(_LETTER, value) and re.search(_NO_LETTER, value)) and is_likely_secret(value)
 
 
 def is_likely_secret(value: bytes) -> bool:
-    """True unless the value is a name out of code, or a stand-in."""
+    """Return True unless the value is an identifier or a placeholder."""
     return (not re.fullmatch(_CODE, value) or _looks_random(value)) and is_not_placeholder(value)
 
 
 def _looks_random(value: bytes) -> bool:
-    """True for what reads like a dotted name and has digits all over it, as no name has."""
+    """Return True for a value that looks like a dotted name but has digits throughout, as no name has."""
     return len(value) >= 20 and len(re.findall(rb"[0-9]+", value)) >= 3 and value.lower() != value != value.upper()
 
 
 def is_not_placeholder(value: bytes) -> bool:
-    """True unless the value is a stand-in for one."""
+    """Return True unless the value is a placeholder."""
     return len(set(value)) > 3 and not re.search(_STAND_IN, value)
 
 
 def filled(value: bytes) -> bool:
-    """True unless only the word password stands there, or what stands for one: the place alone tells a secret."""
+    """Return True unless the value is the word password or a placeholder: here the position alone shows a secret."""
     return re.fullmatch(_BLANK, value) is None
 
 

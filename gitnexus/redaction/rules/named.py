@@ -47,7 +47,7 @@ _SETS = r"(?:ENV|ARG|export|set(?:[ ]-[a-z]{1,3})?|setenv|SetEnv|fastcgi_param)"
 
 
 def random(value: bytes) -> bool:
-    """True if the value is made by chance: letters and digits that change places all over it, as in no word or name."""
+    """Return True if the value looks random: letters and digits mixed throughout, unlike any word or name."""
     if not is_likely_secret(value) or not re.search(rb"[0-9]", value) or re.fullmatch(_TYPE, value):
         return False
     kinds = [_kind(byte) for byte in value if byte < 0x80 and chr(byte).isalnum()]
@@ -56,7 +56,7 @@ def random(value: bytes) -> bool:
 
 
 def looks_chosen(value: bytes) -> bool:
-    """True if a short value may be a password that a person chose: no variable, no constant, no file, no pattern."""
+    """Return True if a short value may be a password: not a variable, constant, file or pattern."""
     return may_be_secret(value) and not any(re.fullmatch(form, value) for form in (_OF_CODE, _VARIABLE, _TYPE))
 
 
