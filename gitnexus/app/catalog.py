@@ -21,11 +21,11 @@ class CatalogInForce:
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog to work with."""
+        """The catalog in force."""
         return self.opened.catalog
 
     def effective(self, role: str) -> tuple[str, ...]:
-        """Return what a role may not do here. Raises: NotFound, Invalid."""
+        """Return the capabilities that a role lacks here. Raises: NotFound, Invalid."""
         return effective_capabilities(self.catalog, role, self.opened.added)
 
     def denied(self, role: str) -> dict[str, tuple[str, ...]]:

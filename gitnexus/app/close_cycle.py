@@ -9,7 +9,7 @@ from gitnexus.memory.gc import forget_automatically
 
 
 def forget_notes_after_close(session: Session, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a close, with the notes that it deleted.
+    """Return the result of a close, with the notes that were deleted after it.
 
     The cycle stays closed in any case: invalid settings are reported, not raised.
     """

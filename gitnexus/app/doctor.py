@@ -217,7 +217,7 @@ def _fetches(state: State, fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _met(state: State, _fix: bool) -> Iterator[DoctorFinding]:
-    """Report files that a sync could not merge and left beside their place."""
+    """Report files that a sync could not merge and stored beside the file itself."""
     for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:_MOST_TOLD]:
         of = OTHER.sub("", path.removeprefix(f"{CONFLICTS}/"))
         yield DoctorFinding("sync", "warning", f".nexus/{path} is another clone's version of {of}",

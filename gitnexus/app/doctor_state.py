@@ -1,4 +1,4 @@
-"""Check the state ref, its objects and locks for `git nexus doctor`, and repair them with `--fix`."""
+"""Checks the state ref, its objects and locks for `git nexus doctor`, and repairs them with `--fix`."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def check_state_ref(state: State, fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _check_lost_ref(state: State, fix: bool) -> Iterator[DoctorFinding]:
-    """Restore a ref that a worktree still knows."""
+    """Restore a deleted state ref whose commit a worktree still names."""
     lost = lost_tip(state)
     if lost and fix and (mended := mend_state(state.repo)):
         state.latest()
@@ -64,7 +64,7 @@ def _check_objects(state: State, fix: bool) -> Iterator[DoctorFinding]:
 
 
 def _describe_damage(state: State, tip: Snapshot) -> str:
-    """Return what is wrong with the commit of the ref, "" if nothing is."""
+    """Return what is wrong with the ref's commit, "" if nothing is."""
     try:
         refuse_foreign(tip)
         damaged = damaged_files(state.repo, state.objects, tip.ids())

@@ -173,7 +173,7 @@ def _finding_for_refusal(words: str) -> DoctorFinding:
 
 
 def _check_plugin_gate(location: InstallLocation, plugin: Path) -> DoctorFinding:
-    """Load the installed plugin and ask it; without node, ask only the command that it would call."""
+    """Load the installed plugin and send it a test call; without node, run only the command that it would run."""
     if not plugin.is_file():
         return DoctorFinding(
             "canary", "problem", f"{plugin} is not there: nothing is stopped", "git nexus harness install opencode"

@@ -47,7 +47,7 @@ class ClientConfig:
 
 @dataclass(slots=True)
 class InstallOutcome:
-    """What was or would be done: files before and after, what is left, and the user's next steps."""
+    """What was or would be done: files before and after, what remains, and the user's next steps."""
 
     row: HarnessProgram
     scope: Scope
@@ -84,7 +84,7 @@ class InstallStatus:
 
     @property
     def installed(self) -> bool:
-        """True if any part of ours is installed."""
+        """Return True if any part of ours is installed."""
         return self.how != "no"
 
 
@@ -98,7 +98,7 @@ class InstallLocation:
     start: Path
 
     def catalog(self) -> CatalogInForce:
-        """Return the catalog that applies there: the user's or the project's."""
+        """Return the catalog in force at this location: the user's or the project's."""
         return (
             open_catalog_at(self.start)
             if self.scope == "project"
@@ -118,7 +118,7 @@ def install_location(start: Path, scope: Scope) -> InstallLocation:
 
 
 def project_install_location(repo: Repo) -> InstallLocation:
-    """Return the project scope of a worktree; its record goes when the worktree goes."""
+    """Return the project scope of a worktree; its record is deleted together with the worktree."""
     root = (repo.worktree or repo.folder).resolve()
     return InstallLocation("project", root, InstallStore(repo.git_dir / "nexus" / "harness", root), root)
 
@@ -176,7 +176,7 @@ def remove_all_harnesses(repo: Repo) -> tuple[list[str], list[str]]:
 
 
 def write_plugin(start: Path, folder: Path, *, out: bool, dry_run: bool) -> InstallOutcome:
-    """Write the plugin folder for Claude Code, or take `out` what was written. Raises: Invalid; nothing changed."""
+    """Write the plugin folder for Claude Code, or remove a written one (`out`). Raises: Invalid; nothing changed."""
     row = find_harness_program("claude-code")
     root = expand_home(folder).absolute().resolve()
     store = InstallStore(
@@ -196,7 +196,7 @@ def write_plugin(start: Path, folder: Path, *, out: bool, dry_run: bool) -> Inst
 def wanted_files(
     location: InstallLocation, row: HarnessProgram, config: ClientConfig | None = None
 ) -> list[WantedFile]:
-    """Return what should be in which file. Raises: BadUsage."""
+    """Return the intended content of each file. Raises: BadUsage."""
     call = ("git", "nexus")
     program = hookfiles.program_path()
     if location.scope == "user" and Path(program).is_absolute():
@@ -264,7 +264,7 @@ def _file_state(location: InstallLocation, held: HeldFile) -> FileState:
 
 
 def _missing_steps(location: InstallLocation, row: HarnessProgram, wants: list[WantedFile]) -> list[str]:
-    """Return what is left to do: files the program cannot read, and confirmations it still needs."""
+    """Return the remaining steps: files that the program cannot read, and confirmations that it still needs."""
     unread = [want.path for want in wants if want.strict and is_lenient_json(_read_or_none(want.path))]
     words = [f"{path} has a comment or a comma too many: the program passes over the whole file" for path in unread]
     return words + _missing_trust(location, row)
@@ -318,7 +318,7 @@ def _install_kit(location: InstallLocation, row: HarnessProgram, call: tuple[str
 
 
 def _owner_in_record(location: InstallLocation, row: HarnessProgram, config: ClientConfig | None) -> str:
-    """Return by which name a program is in the record; a client by its file and key, for there may be several."""
+    """Return the name of a program in the record; a client is named by its file and key, as there may be several."""
     if row.wants is not None:
         return row.id
     if config is None:

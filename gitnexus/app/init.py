@@ -84,7 +84,7 @@ def init_project(
 
 
 def offers_import(state: State) -> list[str]:
-    """Return a message if CLEO has tasks and the backlog has none: they can be imported."""
+    """Return a message if CLEO has tasks that can be imported and the backlog has none."""
     # CLEO's folder is looked for by its name first: most projects have none, and the backlog takes long to import.
     if state.repo.worktree is None or not (state.repo.worktree / ".cleo").is_dir():
         return []
@@ -212,7 +212,7 @@ def _adopt_from_remote(state: State, result: InitResult) -> bool:
 def _join_remote_state(state: State, result: InitResult) -> None:
     """Merge the state that a tool created in this clone with the one of its remote.
 
-    If a person made this a project, they have to decide: `git nexus sync` refuses and explains.
+    If the user created this project, the user has to decide: `git nexus sync` refuses and explains.
     """
     root = run_git_or_raise("log", "--max-parents=0", "--format=%s", STATE_REF, git_dir=state.repo.common_dir).decode(
         "utf-8", "replace"

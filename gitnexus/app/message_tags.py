@@ -58,7 +58,7 @@ _IN_WORDS = {"issue_id": "which open question of the plan it answers (git nexus 
 
 
 def _has_no_settings(location: ProjectLocation) -> bool:
-    """True if neither project nor user has settings, as is usual: then the built-in catalog applies."""
+    """Return True if neither project nor user has settings, as is usual: then the built-in catalog applies."""
     if os.path.lexists(os.path.join(nexus_home(), SETTINGS)):
         return False
     memo = AnswerCache(location.common)
@@ -68,7 +68,7 @@ def _has_no_settings(location: ProjectLocation) -> bool:
 
 
 def _project_catalog(place: Path) -> Catalog:
-    """Return the catalog of a project as its state has it; a person who waits for an answer waits for nothing more."""
+    """Return the catalog from a project's stored state, without taking in hand edits, so that the user waits less."""
     from gitnexus.catalog import open_catalog
     from gitnexus.git import discover
     from gitnexus.projects.open_state import open_state  # all of the state: only who has settings pays
@@ -102,14 +102,14 @@ def _run_tag_action(place: Path, harness: str, tag: str, found: ActionRoute) -> 
 
 
 def _about(params: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
-    """Return the issue that a decision was about, "" if none, so that the user notices a wrong one."""
+    """Return the issue that a decision belongs to, "" if none, so that the user notices a wrong one."""
     if not answer.get("decided") or "issue_id" not in params:
         return ""
     return f": issue {params['issue_id']}, {one_line(str(answer.get('issue', '')), 120)}, is decided"
 
 
 def _complete_params(place: Path, harness: str, found: ActionRoute) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return the parameters, with the issue that a decision is about where only one is open."""
+    """Return the parameters, with the issue of a decision filled in if only one issue is open."""
     if found.tool != "plan_decide" or found.missing != ("issue_id",):
         return found.params, found.missing
     status = _call_tool(place, harness, "plan_status", {})
@@ -129,6 +129,6 @@ def _call_tool(place: Path, harness: str, tool: str, params: Mapping[str, Any]) 
 
 
 def _tag_as_typed(catalog: Catalog, use: TagUse) -> str:
-    """Return a tag as it is typed."""
+    """Return a tag as the user typed it."""
     trigger = next(tag.trigger for tag in catalog.tags if tag.id == use.id)
     return f"{trigger[:-1]}:{use.variant}]" if use.variant else trigger

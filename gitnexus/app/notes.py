@@ -15,7 +15,7 @@ from gitnexus.state.format import project_id_of
 
 
 def open_notes(state: State, session: Session | None = None) -> Notes:
-    """Return the notes for the current user: the agent in NEXUS_AGENT, else the harness, else a person."""
+    """Return the notes for the current reader: the agent in NEXUS_AGENT, else the harness, else a person."""
     harness = session.harness if session else os.environ.get("NEXUS_HARNESS") or "git-nexus"
     reader = os.environ.get("NEXUS_AGENT") or (harness if session else "person")
     bare = state.repo.worktree is None

@@ -45,7 +45,7 @@ class Mended:
 
 
 def is_commit_whole(repo: Repo, commit: str) -> bool:
-    """True if a commit, its trees, blobs and history are complete."""
+    """Return True if a commit, its trees, blobs and history are complete."""
     kind = run_git("cat-file", "-t", commit, git_dir=repo.common_dir)
     if kind.stdout.strip() != b"commit":
         return False
@@ -53,7 +53,7 @@ def is_commit_whole(repo: Repo, commit: str) -> bool:
 
 
 def is_state(objects: Objects, commit: str) -> bool:
-    """True if a commit is readable and holds a state, not a project's code."""
+    """Return True if a commit is readable and contains a state, not a project's code."""
     try:
         return objects.find(objects.tree_of(commit), FORMAT_FILE) is not None
     except NexusError:
@@ -109,7 +109,7 @@ def _mend(repo: Repo, objects: Objects, salvage: Salvage) -> Mended | None:
 
 
 def _is_shown(objects: Objects, salvage: Salvage, commit: str, shown: Mapping[str, object]) -> bool:
-    """True for a commit whose tree is missing, if a worktree shows its files."""
+    """Return True for a commit whose tree is missing, if a worktree has a checkout of its files."""
     if commit not in shown or not salvage.has(commit):
         return False
     try:
@@ -147,7 +147,7 @@ def _message(done: Mended) -> str:
 
 
 def _without(lost: Sequence[str]) -> dict[str, Content]:
-    """Return what replaces lost files: for a task its number, which is never reused."""
+    """Return the replacement for lost files: for a task a tombstone, so that its number is never reused."""
     left: dict[str, Content] = {}
     for path in lost:
         task = task_id_at(path)
@@ -161,7 +161,7 @@ def _without(lost: Sequence[str]) -> dict[str, Content]:
 
 
 def _files_of(objects: Objects, salvage: Salvage, commit: str, shown: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield path and blob id of every file of a commit; below a tree that is gone, what a `.nexus/` showed of it."""
+    """Yield path and blob id of every file of a commit; for a missing tree, those that a `.nexus/` has of it."""
     pending = [("", objects.tree_of(commit))]
     while pending:
         prefix, tree = pending.pop()
@@ -180,7 +180,7 @@ def _files_of(objects: Objects, salvage: Salvage, commit: str, shown: Mapping[st
 
 
 def _shown_files(repo: Repo) -> dict[str, dict[str, str]]:
-    """Return by commit which files worktrees show of it, with their blob ids."""
+    """Return, by commit, the files that worktrees have of it, with their blob ids."""
     found: dict[str, dict[str, str]] = {}
     for projection in list_projections(repo):
         projection.journal.reload()
@@ -191,7 +191,7 @@ def _shown_files(repo: Repo) -> dict[str, dict[str, str]]:
 
 
 def _plain_tip(repo: Repo) -> str | None:
-    """Return the id in the ref, None where it holds none: it is gone, empty, or the name of another."""
+    """Return the id in the ref; None if it is missing, empty, or a symbolic ref."""
     if read_loose_ref(repo.common_dir, STATE_REF).startswith("ref:"):
         return None
     return read_tip(repo.common_dir, STATE_REF, repo.object_format)
@@ -212,7 +212,7 @@ def _newest_whole(repo: Repo, base: str) -> str | None:
 
 
 def _keep_tip(repo: Repo, new: str) -> str:
-    """Keep what the ref named under a ref of its own, where it names anything that is there and is left now."""
+    """Store the old value of the ref under a second ref, if it names an existing object that the repair drops."""
     old = _plain_tip(repo)
     if old is None or old == new:
         return ""
@@ -223,7 +223,7 @@ def _keep_tip(repo: Repo, new: str) -> str:
 
 
 def _candidate_commits(repo: Repo) -> list[str]:
-    """Return commits that the ref was at, newest first."""
+    """Return former commits of the ref, newest first."""
     found = []
     try:
         lines = (repo.common_dir / "logs" / STATE_REF).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -235,7 +235,7 @@ def _candidate_commits(repo: Repo) -> list[str]:
 
 
 def _put_broken_ref_aside(repo: Repo) -> None:
-    """Move a loose ref that holds no id (a power cut leaves it empty, a link points elsewhere) into the trash."""
+    """Move a loose ref without an id into the trash (a power cut leaves it empty, a link points elsewhere)."""
     loose = repo.common_dir / STATE_REF
     if not loose.is_file():
         return

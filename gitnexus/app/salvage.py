@@ -38,7 +38,7 @@ class Salvage:
             shutil.rmtree(place, ignore_errors=True)
 
     def has(self, oid: str) -> bool:
-        """True if an object is readable; a damaged one is moved away."""
+        """Return True if an object is readable; a damaged one is moved away."""
         if self._read(oid, self._repo.common_dir) is not None:
             return True
         self._put_aside(oid)
@@ -82,7 +82,9 @@ class Salvage:
                 return len(missing)
 
     def _remote_copies(self) -> list[tuple[str, Path]]:
-        """Fetch the state of each remote into a folder of its own: here git would take what it lacks for known."""
+        """Fetch the state of each remote into a temporary repository: in this one, git would consider lost objects
+        present.
+        """
         if self._copies is None:
             self._copies = []
             names = run_git("remote", git_dir=self._repo.common_dir).stdout.decode("utf-8", "replace").split()

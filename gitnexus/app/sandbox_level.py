@@ -40,7 +40,7 @@ def describe_sandbox_level(state: State) -> str:
 
 
 def _requested_level(state: State) -> "tuple[SandboxLevel, Level]":
-    """Return what the policies require; they are parsed only if one mentions it, because parsing is slow."""
+    """Return the level that the policies require; they are parsed only if one mentions it, because parsing is slow."""
     mine = home_folder() / "policy.md"
     texts = (state.latest().read("policy.md") or b"", mine.read_bytes() if mine.is_file() else b"")
     if not any(b"sandbox" in text for text in texts):
@@ -52,7 +52,7 @@ def _requested_level(state: State) -> "tuple[SandboxLevel, Level]":
 
 
 def _machine_facts() -> list[str]:
-    """Return what the answer depends on: kernel boot, user, and whether bubblewrap exists."""
+    """Return the facts that determine the level: kernel boot, user, and whether bubblewrap exists."""
     found = [os.uname().release, str(os.getuid())]
     with contextlib.suppress(OSError):
         found.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())

@@ -99,7 +99,7 @@ def _count_and_last_change(nexus: Nexus, commit: str) -> tuple[int, datetime, st
 
 
 def _cycle_summary(nexus: Nexus) -> dict[str, Any]:
-    """Return plan and tasks of this worktree; files that do not parse are reported elsewhere."""
+    """Return plan and tasks of this worktree; files that cannot be parsed are reported elsewhere."""
     found: dict[str, Any] = {"plan": None, "tasks": None}
     if nexus.repo.worktree is None:
         return found
@@ -114,7 +114,7 @@ def _cycle_summary(nexus: Nexus) -> dict[str, Any]:
 
 
 def _unsigned_permissions() -> dict[str, str]:
-    """Return the permissions between projects, if they do not count; a home that cannot be read is told elsewhere."""
+    """Return the permissions file if it is not in force; an unreadable home is reported elsewhere."""
     home = open_home()
     if home is None:
         return {}
@@ -129,7 +129,7 @@ def _unsigned_permissions() -> dict[str, str]:
 
 
 def _run_counts(nexus: Nexus, snapshot: Snapshot) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return the number of runs by status, of those of other people, and of those only claimed."""
+    """Return the number of runs by status, of other people's runs, and of runs with unproved claims."""
     if not snapshot.names("runs"):
         return {}, {}, {}
     from gitnexus.runs.list import count_runs  # most projects have none yet
@@ -166,7 +166,7 @@ def _setup_warnings(nexus: Nexus) -> list[str]:
 
 
 def _next_steps_for_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[str]:
-    """Return suggested steps for runs; those of other people are marked and shown first."""
+    """Return suggested steps for runs; other people's runs are marked and listed first."""
     steps = []
     if runs.get("waiting"):
         steps.append(
@@ -184,7 +184,7 @@ def _next_steps_for_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[
 
 
 def has_landing_note(repo: Repo) -> bool:
-    """True if a landing in this checkout is at work, or was killed half-way."""
+    """Return True if a landing in this checkout is in progress, or was killed."""
     return (repo.git_dir / "nexus" / "landing.json").exists()
 
 
@@ -198,7 +198,7 @@ def _next_steps_for_landing(nexus: Nexus) -> list[str]:
 
 
 def format_foreign_count(count: int) -> str:
-    """Return the mark for runs of other people, "" if there are none."""
+    """Return the mark for other people's runs, "" if there are none."""
     return f" ({count} foreign)" if count else ""
 
 

@@ -46,7 +46,7 @@ class ToolSession:
 
     @cached_property
     def notes(self) -> Notes:
-        """The project's notes, as read by this session's harness."""
+        """The project's notes, with this session's harness as the reader."""
         return open_notes(self.session.state, self.session)
 
     @property
@@ -70,7 +70,7 @@ TOOLS: dict[str, Tool[Any]] = {name: tool for table, _ in _TOOL_TABLES for name,
 
 
 def call_session_tool(session: ToolSession, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Call a tool as an agent does; return its stored result. Raises: NotFound, Invalid, Busy."""
+    """Call a tool for an agent; return its redacted result. Raises: NotFound, Invalid, Busy."""
     answer = _ran(session, name, params)
     if TOOLS[name.removeprefix("nx_")].reads_only:
         return answer

@@ -25,7 +25,7 @@ from gitnexus.state.projection import Projection
 
 @dataclass(slots=True)
 class UninstallResult:
-    """What was removed, where the folders are now, and what was kept."""
+    """What was removed, the new location of the folders, and what was kept."""
 
     changes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ def _remove_harnesses(state: State, removed: UninstallResult) -> None:
 
 
 def _trash_checkouts(state: State, removed: UninstallResult) -> None:
-    """Move each `.nexus/` into the trash, so that content never on the ref can be restored."""
+    """Move each `.nexus/` into the trash, so that content that was never on the ref can be restored."""
     for projection in state.projections:
         if not projection.root.is_dir() or projection.root.is_symlink() or not projection.journal.exists:
             continue
