@@ -40,7 +40,7 @@ class AiderAdapter:
     resumes = False
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return how to start it. Raises: Invalid, where the folder holds settings that it would take for its own."""
+        """Return the launch. Raises: Invalid if the folder has settings that the program would read as its own."""
         check_job(self, job)
         there = [name for name in _READ_BY_ITSELF if os.path.lexists(f"{job.folder}/{name}")]
         if there:
@@ -74,7 +74,7 @@ class AiderAdapter:
 
 
 class AiderReader:
-    """Reads what is meant for people: whatever is not known is progress, and the exit status decides."""
+    """Parses output that is meant for people: unknown lines are progress, and the exit status decides."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()

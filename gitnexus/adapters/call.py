@@ -20,7 +20,7 @@ class ToolServer:
         self._asked = 0
 
     def call(self, tool: str, given: Mapping[str, Any]) -> tuple[bool, str]:
-        """Return whether the tool took it, and what it said. Raises: Failed, if the server does not answer."""
+        """Return whether the tool accepted the call, and its text. Raises: Failed if the server does not answer."""
         if self._child is None:
             self._start_server()
         answer = self._ask_server("tools/call", {"name": tool, "arguments": dict(given)})
@@ -31,7 +31,7 @@ class ToolServer:
         return result.get("isError") is not True, said
 
     def close(self) -> None:
-        """Close its input and wait: a server ends with its client."""
+        """Close the server's input and wait: a server ends with its client."""
         if self._child is not None:
             self._child.communicate()
 

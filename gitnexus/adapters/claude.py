@@ -49,7 +49,7 @@ class ClaudeAdapter:
     resumes = True
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return how to start it: none of the settings, hooks, servers, skills and notes of the repository count."""
+        """Return a launch that ignores all settings, hooks, servers, skills and notes of the repository."""
         check_job(self, job)
         denied = denied_tools(self, job)
         tools = [tool for tool in _TOOLS if tool not in denied] if job.way == "contained" else []
@@ -122,7 +122,7 @@ def _private_files(job: AgentJob, asks: list[str]) -> dict[str, bytes]:
 
 
 class ClaudeReader:
-    """Reads stream-json: one object a line, the last of them `result`."""
+    """Parses stream-json: one object per line, the last one is `result`."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()
@@ -176,7 +176,7 @@ class ClaudeReader:
         return []
 
     def _usage_so_far(self, found: dict[str, Any]) -> list[AgentEvent]:
-        """Tell what was used until now; `result` tells it once more, and exactly."""
+        """Report the usage so far; `result` reports the exact total at the end."""
         message = as_mapping(found.get("message"))
         id_, usage = as_single_line(message.get("id")), as_mapping(message.get("usage"))
         if not usage or not id_ or id_ in self._counted or len(self._counted) > _MOST_MESSAGES:

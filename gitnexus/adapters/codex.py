@@ -34,11 +34,11 @@ class CodexAdapter:
     resumes = True
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return how to start it: its home is ours alone, and the folder is not trusted, so its .codex is not read.
+        """Return a launch with a home of its own, in an untrusted folder, so that its .codex is not read.
 
-        Contained, its own sandbox is off: ours is around it, and one inside the other may not start. Without ours
-        it would be free, so a runner that has no sandbox must not start it contained. apply_patch cannot be taken
-        away; for a role that may not edit, its own sandbox is on and lets it only read.
+        For a contained agent, its own sandbox is off: ours surrounds it, and nested sandboxes may not start. Without
+        ours the agent would be unrestricted, so a runner without a sandbox must not start it contained. apply_patch
+        cannot be disabled; for a role that may not edit, its own sandbox is on and read-only.
         """
         check_job(self, job)
         denied = set(denied_tools(self, job))
@@ -76,7 +76,7 @@ def _command_words(job: AgentJob, sandbox: str, off: list[str]) -> list[str]:
 
 
 def _render_config(job: AgentJob, denied: set[str]) -> str:
-    """Return config.toml; a JSON string with its characters spelled literally is a TOML string as well."""
+    """Return config.toml; a JSON string without escapes of characters is also a TOML string."""
     lines = [
         f'approval_policy = "{"on-request" if job.live else "never"}"',
         "project_doc_max_bytes = 0",
@@ -109,7 +109,7 @@ def _quote_toml(value: str) -> str:
 
 
 class CodexReader:
-    """Reads the events of `--json`; an `error` line is no end, `turn.failed` is one."""
+    """Parses the events of `--json`; `turn.failed` is an end, an `error` line is not."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()

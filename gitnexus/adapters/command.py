@@ -14,7 +14,7 @@ class CommandAdapter:
     resumes = False
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return the command as it was given; the prompt, if there is one, on its standard input."""
+        """Return the given command; a prompt becomes its standard input."""
         check_job(self, job)
         if not job.command or not job.command[0]:
             raise Invalid("there is no command to run", hint="give it after --")
@@ -31,7 +31,7 @@ class CommandAdapter:
 
 
 class CommandReader:
-    """Every line is progress; the last one that is not blank stands for a message."""
+    """Treats every line as progress and the last non-blank line as the message."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()

@@ -36,9 +36,9 @@ class GeminiAdapter:
     resumes = True
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return how to start it: always in an empty folder, where there are no settings, hooks and .env to read.
+        """Return a launch in an empty folder, where there are no settings, hooks and .env to read.
 
-        The folder of the work is added by name; of such a folder the program reads files, not settings.
+        The worktree is added by name; the program reads files from such a folder, but not settings.
         """
         check_job(self, job)
         denied = denied_tools(self, job)
@@ -79,7 +79,7 @@ class GeminiAdapter:
 
 
 def prompt_with_folder(job: AgentJob) -> str:
-    """Return what the model is told: it begins in another folder than that of the work."""
+    """Return the prompt with a note that the work is in a folder other than the current one."""
     where = f"Work in the folder {job.folder}; give it as dir_path when you run a command.\n\n"
     return (where if job.way == "contained" else "") + prompt_text(job, with_instructions=True)
 
@@ -103,9 +103,9 @@ def _gemini_settings(job: AgentJob) -> dict[str, Any]:
 
 
 def _render_policy(tools: list[str], denied: tuple[str, ...], *, live: bool = False) -> str:
-    """Return the rules: nothing, but our server, but the tools of a contained agent, never what the role may not.
+    """Return the program's rules: allow our server, and a contained agent's tools, except those the role may not use.
 
-    Live, it asks about those that do more than read.
+    In a live conversation, it asks about tools that do more than read.
     """
     rules = [
         'toolName = "*"\ndecision = "deny"\npriority = 100',
@@ -124,7 +124,7 @@ def _render_policy(tools: list[str], denied: tuple[str, ...], *, live: bool = Fa
 
 
 class GeminiReader:
-    """Reads stream-json; a message comes in pieces, and ends where something else begins."""
+    """Parses stream-json; a message arrives in pieces and ends where another kind of event begins."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()

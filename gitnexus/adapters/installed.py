@@ -21,7 +21,7 @@ _asked: dict[str, str] = {}
 
 
 class InstalledProgram(Record):
-    """A program by its file; `version` is "" where it does not say one."""
+    """A program by its file; `version` is "" if it reports none."""
 
     path: str
     version: str
@@ -30,8 +30,8 @@ class InstalledProgram(Record):
 def find_program(name: str, path: str, cache: Path | None = None) -> InstalledProgram | None:
     """Return the program of that name on `path` (as in $PATH), or None.
 
-    It is asked for its version in /, with an empty home and nothing of our environment. The answer is kept in this
-    process and in `cache`, for as long as its file is the same one.
+    Its version is read in /, with an empty home and without our environment. The result is cached in this process and
+    in `cache` until the program's file changes.
     """
     # A folder that is not absolute would be looked up where we stand, which may be a repository.
     folders = [folder for folder in path.split(os.pathsep) if folder.startswith("/")]

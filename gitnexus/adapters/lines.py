@@ -17,14 +17,14 @@ _MOST = 10**12
 
 
 class LineSplitter:
-    """Pieces as they come from a pipe become lines; of a line beyond the limit only the beginning is kept."""
+    """Splits the chunks of a pipe into lines; of a line beyond the limit only the beginning is kept."""
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self._limit = limit
         self._begun = bytearray()
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Return the lines that this piece ends, without their ends."""
+        """Return the lines that this chunk completes, without line ends."""
         *whole, rest = piece.split(b"\n")
         found = []
         for part in whole:
@@ -35,7 +35,7 @@ class LineSplitter:
         return found
 
     def end(self) -> list[bytes]:
-        """Return the last line if it has no end."""
+        """Return the last line if it has no line end."""
         rest = bytes(self._begun)
         self._begun.clear()
         return [rest] if rest else []
@@ -58,22 +58,22 @@ def parse_json_line(line: bytes) -> dict[str, Any] | None:
 
 
 def as_mapping(value: Any) -> dict[str, Any]:
-    """Return an object, or an empty one where something else stands."""
+    """Return an object; an empty one for a value of another type."""
     return value if isinstance(value, dict) else {}
 
 
 def mappings_in_list(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, without what is none."""
+    """Return the objects in a list, without other values."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def as_count(value: Any) -> int:
-    """Return a count, 0 where none stands."""
+    """Return a count, 0 for a value of another type."""
     return value if type(value) is int and 0 <= value <= _MOST else 0
 
 
 def as_amount(value: Any) -> float | None:
-    """Return an amount, or None where none stands (also for NaN, which would compare as within any budget)."""
+    """Return an amount, None for a value of another type (also for NaN, which would be within any budget)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value > _MOST:
         return None
     return float(value) if math.isfinite(value) and value >= 0 else None
@@ -93,12 +93,12 @@ def as_shown_text(value: Any, limit: int = TEXT_LIMIT) -> str:
 
 
 def as_single_line(value: Any) -> str:
-    """Return a name on one line, or nothing."""
+    """Return a name on one line; empty for a value of another type."""
     return one_line(value, _WORD_LIMIT) if isinstance(value, str) else ""
 
 
 class OutputAccount:
-    """What every reader keeps: the last message, the session, what was used, what was not understood."""
+    """The data that every reader collects: last message, session, usage, and the number of unknown lines."""
 
     def __init__(self) -> None:
         self.message = ""
@@ -108,19 +108,19 @@ class OutputAccount:
         self.error = ""
 
     def noted(self, line: bytes) -> list[AgentEvent]:
-        """Count a line that is not understood; an empty one is nothing at all."""
+        """Count a line that could not be parsed; an empty line does not count."""
         if not line.strip():
             return []
         self.noise += 1
         return [AgentEvent(kind="noise", text=one_line(line[:400].decode("utf-8", "replace")), count=self.noise)]
 
     def keep_session(self, session: Any) -> None:
-        """Keep the first session that is told and may be given back; a later line cannot turn it into another."""
+        """Store the first valid session name; a later line cannot replace it."""
         if not self.session and isinstance(session, str) and is_session_name(session):
             self.session = session
 
     def said(self, value: Any) -> list[AgentEvent]:
-        """Take a message of the model; the last one stands."""
+        """Store a message of the model; the last one counts."""
         told = as_shown_text(value, MESSAGE_LIMIT)
         if not told.strip():
             return []
@@ -128,16 +128,16 @@ class OutputAccount:
         return [AgentEvent(kind="message", text=as_shown_text(value))]
 
     def failed(self, value: Any) -> list[AgentEvent]:
-        """Take an error that the program tells; whether it is the end, the end tells."""
+        """Store an error that the program reports; whether it ends the work is decided at the end."""
         self.error = as_shown_text(value) or "no reason given"
         return [AgentEvent(kind="error", text=self.error, ok=False)]
 
     def used(self) -> list[AgentEvent]:
-        """Tell what was used until now."""
+        """Report the usage so far."""
         return [AgentEvent(kind="cost", tokens_in=self.tokens_in, tokens_out=self.tokens_out, cost_usd=self.cost_usd)]
 
     def ended(self, status: int, reason: Reason) -> AgentEnd:
-        """Return the end. A signal or a status other than 0 outweighs whatever was said before."""
+        """Return the end. A signal or an exit status other than 0 outweighs any earlier report."""
         if status < 0:
             reason = "killed"
         elif status > 0 and reason in ("completed", "unfinished"):

@@ -46,10 +46,10 @@ class OpenCodeAdapter:
     resumes = True
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return how to start it: always in an empty folder, with leave to work in the one that is named.
+        """Return a launch in an empty folder, with permission to work in the named one.
 
-        `--pure` and OPENCODE_DISABLE_PROJECT_CONFIG are not enough: in 1.18 a second loader of plugins heeds neither
-        and imports .opencode/plugins of the folder that it is started in.
+        `--pure` and OPENCODE_DISABLE_PROJECT_CONFIG are not enough: in 1.18 a second plugin loader ignores both and
+        imports .opencode/plugins of the folder in which it is started.
         """
         check_job(self, job)
         if job.address and "/" not in job.model:
@@ -82,7 +82,7 @@ class OpenCodeAdapter:
 
 
 def prompt_with_folder(job: AgentJob) -> str:
-    """Return what the model is told: it begins in another folder than that of the work."""
+    """Return the prompt with a note that the work is in a folder other than the current one."""
     where = f"Work in the folder {job.folder}; give it as workdir when you run a command.\n\n"
     return (where if job.way == "contained" else "") + prompt_text(job, with_instructions=True)
 
@@ -117,7 +117,7 @@ def _opencode_config(job: AgentJob, denied: tuple[str, ...]) -> dict[str, Any]:
 
 
 class OpenCodeReader:
-    """Reads `--format json`. There is no last line: it ended well if its last step stopped by itself."""
+    """Parses `--format json`. There is no final line: it succeeded if its last step stopped by itself."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()
@@ -165,7 +165,7 @@ class OpenCodeReader:
 
 
 def _tool_events(part: dict[str, Any]) -> list[AgentEvent]:
-    """Return call and result: the line comes when both are known."""
+    """Return a call and its result: the line arrives when both are known."""
     state, name, call = (
         as_mapping(part.get("state")),
         as_single_line(part.get("tool")),

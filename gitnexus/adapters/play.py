@@ -29,7 +29,7 @@ _OUTPUT = 4000
 
 
 class ScriptPlayer:
-    """What the steps work with; `folder` is where the process was started."""
+    """The context of the steps; `folder` is where the process was started."""
 
     def __init__(self, folder: Path, server: Sequence[str], way: str) -> None:
         self._folder = folder.resolve()
@@ -37,7 +37,7 @@ class ScriptPlayer:
         self._way = way
 
     def play(self, step: Step) -> None:
-        """Do one step and tell it. Raises: NexusError, OSError."""
+        """Carry out one step and print it. Raises: NexusError, OSError."""
         match step:
             case WriteStep():
                 self._write_file(step)
@@ -104,7 +104,7 @@ class ScriptPlayer:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Play the file that the command line names; return the exit status."""
+    """Play the file named on the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="scripted", allow_abbrev=False)
     parser.add_argument("file", type=Path)
     parser.add_argument("--state", type=Path)
@@ -142,7 +142,7 @@ def _play_steps(steps: tuple[Step, ...], begin: int, player: ScriptPlayer, state
 
 
 def _pretended_usage(steps: int) -> dict[str, int]:
-    """Return what a model would have taken for so many steps."""
+    """Return an invented usage, as a model would report it for that many steps."""
     return {"in": 100 * steps, "out": 20 * steps}
 
 

@@ -1,7 +1,7 @@
 """Defines an adapter: it turns a job into a launch (argv, environment), and output lines into agent events.
 
-Nothing here starts a program; the caller starts it in a sandbox. What a program says is a claim: it is limited in size,
-made safe to show, and never counted as done.
+Nothing here starts a program; the caller starts it in a sandbox. A program's output is a claim: it is limited in size,
+made safe to show, and never counted as a result.
 """
 
 import os
@@ -33,7 +33,7 @@ HOME = "home"
 
 @dataclass(frozen=True, slots=True)
 class AgentBudget:
-    """What a job may use; None means that nobody set a limit."""
+    """The limits of a job; None means no limit."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -42,12 +42,12 @@ class AgentBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentJob:
-    """What is wanted. `denied` are semantic classes of the catalog, `server` the command line of our tool server.
+    """The work for one agent. `denied` are semantic classes of the catalog, `server` the argv of our tool server.
 
-    `folder` is where the work lies, `private` a folder of ours beside it that only this job sees. `command` is for the
-    adapters that are told what to start. `program` is the file that `found` found; without it the name is looked up.
-    `address` is where the model is served, if it is not where the program would ask. `live` wants it to ask before each
-    call, on its standard input and output (adapters/live).
+    `folder` is the worktree, `private` a folder of this job outside of it. `command` is for adapters that start a given
+    command. `program` is the file that `found` returned; without it the name is looked up. `address` is the model
+    server, if it is not the program's default. With `live`, the program must ask before each call, on its standard
+    input and output (adapters/live).
     """
 
     prompt: str
@@ -70,11 +70,11 @@ class AgentJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLaunch:
-    """How to start it. Paths in `files` and `login` are below the private folder.
+    """How to start a program. Paths in `files` and `login` are below the private folder.
 
-    `env` is set as it stands. `keys` are names that may be taken over from the person's own environment, and `login`
-    files below the person's home that hold a sign-in, each with its place below the private folder: whether they are,
-    policy says. `place` is the folder to start in: the job's, or a fresh empty one.
+    `env` is set unchanged. `keys` are variables that may be copied from the user's environment, and `login` files below
+    the user's home that contain a sign-in, each with its path below the private folder; the policy decides whether they
+    are copied. `place` is the folder to start in: the job's, or a new empty one.
     """
 
     argv: tuple[str, ...]
@@ -89,7 +89,7 @@ class AgentLaunch:
 
 
 class AgentEvent(Record):
-    """One thing that a program said; `text` and `tool` are bounded and safe to show, `count` is for noise."""
+    """One report of a program; `text` and `tool` are bounded and safe to show, `count` is for lines without content."""
 
     kind: Heard
     text: str = ""
@@ -103,7 +103,7 @@ class AgentEvent(Record):
 
 
 class AgentEnd(Record):
-    """How it ended, by the program's own account and its exit status. `message` is a claim, not a result."""
+    """How the work ended, by the program's report and exit status. `message` is a claim, not a result."""
 
     ok: bool
     reason: Reason
@@ -118,7 +118,7 @@ class AgentEnd(Record):
 
 
 class OutputReader(Protocol):
-    """Reads one run of a program, line by line; whatever the bytes, it does not raise."""
+    """Parses the output of one run of a program, line by line; never raises, whatever bytes arrive."""
 
     def feed(self, line: bytes) -> list[AgentEvent]: ...
 
@@ -141,7 +141,7 @@ class Adapter(Protocol):
 
 
 def check_job(adapter: Adapter, job: AgentJob) -> AgentJob:
-    """Return the job if this adapter can do it and nothing in it could be taken for an option. Raises: Invalid."""
+    """Return the job if this adapter supports it and no value in it could be taken for an option. Raises: Invalid."""
     if job.way not in adapter.ways:
         raise Invalid(
             f"{adapter.name} cannot work as {job.way}",
@@ -176,7 +176,7 @@ def hosts_of_address(address: str) -> tuple[str, ...]:
 
 
 def hosts_to_reach(job: AgentJob, usual: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the hosts that a program talks to: the address's, the job's, or its usual ones."""
+    """Return the hosts that a program connects to: the address's, the job's, or its default ones."""
     return hosts_of_address(job.address) if job.address else job.hosts or usual
 
 
@@ -196,12 +196,12 @@ def _check_job_folders(folder: Path, private: Path) -> None:
 
 
 def is_session_name(text: str) -> bool:
-    """True for what may be given back to a program as the name of a session."""
+    """Return True for a session name that may be passed back to a program."""
     return _SESSION.fullmatch(text) is not None
 
 
 def prompt_text(job: AgentJob, *, with_instructions: bool = False) -> str:
-    """Return the text for the model. It never begins with / ! @ or -, which programs take for a command of theirs."""
+    """Return the text for the model. It never begins with / ! @ or -, which programs treat as a command."""
     parts = [job.instructions] if with_instructions and job.instructions else []
     return "\n\n".join(["Your task:", *parts, job.prompt]) + "\n"
 
@@ -212,7 +212,7 @@ def private_path(job: AgentJob, *names: str) -> str:
 
 
 def denied_tools(adapter: Adapter, job: AgentJob) -> tuple[str, ...]:
-    """Return the program's own names for what the role may not do. Raises: Invalid, for a class nobody knows."""
+    """Return the program's names of tools that the role may not use. Raises: Invalid for an unknown class."""
     from gitnexus.catalog.harnesses import KNOWN_CLASSES, find_harness
 
     unknown = [name for name in job.denied if name not in KNOWN_CLASSES]
@@ -224,7 +224,7 @@ def denied_tools(adapter: Adapter, job: AgentJob) -> tuple[str, ...]:
 
 
 def why_budget_exceeded(budget: AgentBudget, spent: AgentEnd | AgentEvent) -> str | None:
-    """Return what is used up, in words, or None. Cost that a program does not tell counts as nothing."""
+    """Return which limit is exceeded, or None. A cost that a program does not report counts as 0."""
     if budget.usd is not None and (spent.cost_usd or 0) > budget.usd:
         return f"it cost {spent.cost_usd:.2f} USD of {budget.usd:.2f}"
     used = spent.tokens_in + spent.tokens_out

@@ -17,7 +17,7 @@ class WriteStep(Record):
 
 
 class RunStep(Record):
-    """Run a command in the folder; it must leave with `status`."""
+    """Run a command in the folder; it must exit with `status`."""
 
     do: Literal["run"]
     argv: tuple[str, ...]
@@ -25,7 +25,7 @@ class RunStep(Record):
 
 
 class ProposeStep(Record):
-    """Call a tool of the server that the job names; `refused` says that it must not be taken."""
+    """Call a tool of the job's server; `refused` says that the tool must refuse it."""
 
     do: Literal["propose"]
     tool: str
@@ -34,14 +34,14 @@ class ProposeStep(Record):
 
 
 class SayStep(Record):
-    """Say something; the last words are the message of the run."""
+    """Print a message; the last one is the message of the run."""
 
     do: Literal["say"]
     text: str
 
 
 class FailStep(Record):
-    """End here, with this status."""
+    """Exit with this status."""
 
     do: Literal["fail"]
     text: str = "told to fail"
@@ -49,7 +49,7 @@ class FailStep(Record):
 
 
 class WaitStep(Record):
-    """Sleep until a file is there, at most so many seconds."""
+    """Sleep until a file exists, at most so many seconds."""
 
     do: Literal["wait"]
     path: str
@@ -68,7 +68,7 @@ STEPS: dict[str, type[Step]] = {
 
 
 def read_script_steps(path: Path) -> tuple[Step, ...]:
-    """Return the steps of a file, TOML by its name, else JSON. Raises: NotFound, Invalid."""
+    """Return the steps of a file: TOML if its name says so, else JSON. Raises: NotFound, Invalid."""
     import tomllib
 
     try:

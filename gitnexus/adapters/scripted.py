@@ -31,7 +31,7 @@ class ScriptedAdapter:
     resumes = True
 
     def launch(self, job: AgentJob) -> AgentLaunch:
-        """Return how to play the file that `command` names; -P, so that no module of the repository is imported."""
+        """Return the command that plays the file in `command`; -P prevents imports of modules of the repository."""
         check_job(self, job)
         if len(job.command) != 1:
             raise Invalid("the scripted agent takes one file", hint="the file holds its steps, in JSON or TOML")
@@ -55,7 +55,7 @@ class ScriptedAdapter:
 
 
 class ScriptedReader:
-    """Reads the lines of `play`."""
+    """Parses the lines that `play` prints."""
 
     def __init__(self) -> None:
         self._account = OutputAccount()

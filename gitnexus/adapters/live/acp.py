@@ -24,7 +24,7 @@ _SHELLS = {"gemini": "run_shell_command", "opencode": "bash"}
 
 
 class AcpConversation:
-    """JSON-RPC 2.0. `place` is the folder of the session, which is not that of the work: settings lie there."""
+    """JSON-RPC 2.0. `place` is the folder of the session, which is not the worktree: the settings are there."""
 
     def __init__(self, job: AgentJob, program: str, place: str, prompt: str) -> None:
         self._job, self._program, self._place, self._prompt = job, program, place, prompt

@@ -9,7 +9,7 @@ _FIRST = "nexus-1"
 
 
 class ClaudeConversation:
-    """`control_request` is theirs to ask and ours to answer; the rest is the stream that its reader knows."""
+    """Answers each `control_request`; all other lines go to the reader of the stream."""
 
     def __init__(self, job: AgentJob) -> None:
         self._reader = ClaudeReader()

@@ -20,7 +20,7 @@ _COMMAND, _FILES = "item/commandExecution/requestApproval", "item/fileChange/req
 
 
 class CodexConversation:
-    """JSON-RPC without the word for it. What a change of files holds is told before it is asked about."""
+    """JSON-RPC without the `jsonrpc` field. The content of a file change arrives before the question about it."""
 
     def __init__(self, job: AgentJob) -> None:
         self._job = job
@@ -163,12 +163,12 @@ class CodexConversation:
 
 
 def as_path(value: Any) -> str:
-    """Return a path as it is told, nothing where there is none or where no path can be."""
+    """Return a reported path; empty if there is none or it cannot be a path."""
     return value if isinstance(value, str) and len(value) <= 4096 and "\0" not in value else ""
 
 
 def _command_as_input(line: Any) -> dict[str, Any]:
-    """Return a command line as its words: it is told quoted for a shell, from words that are not split again."""
+    """Return the words of a command line, which the program reports quoted for a shell."""
     if not isinstance(line, str):
         return {}
     try:

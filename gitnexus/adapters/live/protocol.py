@@ -13,7 +13,7 @@ MOST_OPEN = 200
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file as the program would leave it: its whole text, hunks of a unified diff, or gone. `path` is absolute."""
+    """The new content of one file: its whole text, hunks of a unified diff, or its deletion. `path` is absolute."""
 
     path: str
     how: Literal["whole", "hunks", "gone"]
@@ -23,10 +23,10 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """One call that waits for an answer. `id` is the question's on the wire, `call` the call's in the program.
+    """One call that waits for an answer. `id` identifies the question, `call` the call in the program.
 
-    `tool` and `given` are the program's own words. `diffs` says instead what files would be, where that is told.
-    `performs` is true where we are asked to write the files ourselves. `cwd` is the folder of a command, if it is told.
+    `tool` and `given` are in the program's own terms. `diffs` has the new file contents if the program reports them.
+    `performs` is true if the program asks us to write the files. `cwd` is the folder of a command, if reported.
     """
 
     id: str | int
@@ -43,7 +43,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class LineOutcome:
-    """What a line came to. `out` is to be sent at once; after `over` there is nothing more to say to the program."""
+    """The result of a line. `out` is to be sent at once; after `over` nothing more may be sent."""
 
     said: tuple[AgentEvent, ...] = ()
     asked: tuple[PendingCall, ...] = ()
@@ -52,21 +52,21 @@ class LineOutcome:
 
 
 class LiveConversation(Protocol):
-    """One conversation with a program; whatever the bytes, it does not raise."""
+    """One conversation with a program; never raises, whatever bytes arrive."""
 
     def opened(self) -> bytes:
-        """Return what is said first."""
+        """Return the first bytes to send."""
 
     def feed(self, line: bytes) -> LineOutcome:
-        """Take in one line of the program's."""
+        """Process one line of the program."""
 
     def answered(self, asked: PendingCall, *, yes: bool, why: str) -> bytes:
-        """Return the answer to a question."""
+        """Return the bytes that answer a question."""
 
     def end(self, status: int) -> AgentEnd:
-        """Return how it ended."""
+        """Return how the work ended."""
 
 
 def encode_message(value: Mapping[str, Any]) -> bytes:
-    """Return one message as a line. Half a character, which JSON can hold, is spelled out."""
+    """Return one message as a line. A lone surrogate, which JSON allows, is spelled out."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
