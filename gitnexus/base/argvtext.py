@@ -12,7 +12,7 @@ _IN_BRACKETS = str.maketrans({"[": "\\[", "]": "\\]"})
 
 
 def format_words(words: Sequence[str]) -> str:
-    """Return words on one line: a plain one as it is, any other in brackets that it cannot close."""
+    """Return words on one line: a plain word unchanged, any other in brackets that it cannot close."""
     return " ".join(map(format_word, words))
 
 
@@ -22,7 +22,7 @@ def format_word(word: str) -> str:
 
 
 def format_pairs(pairs: Mapping[str, str]) -> str:
-    """Return names with their values on one line, sorted; only the `=` between the two stands there unescaped."""
+    """Return names with their values on one line, sorted; the only unescaped `=` is between name and value."""
     found = []
     for name, value in sorted(pairs.items()):
         odd = is_odd_word(name + "=" + value) or "=" in name
@@ -32,17 +32,17 @@ def format_pairs(pairs: Mapping[str, str]) -> str:
 
 
 def escape_word(word: str) -> str:
-    """Return a word that stands by itself, visible: its backslashes are doubled, so that what is spelled is told."""
+    """Return a word without brackets in visible form: its backslashes are doubled, so that escapes are unambiguous."""
     return make_visible(word.translate(_ESCAPED), keep="")
 
 
 def bracket_if_needed(spelled: str) -> str:
-    """Return a spelled word for a line of its own: in brackets where its ends would not be seen."""
+    """Return an escaped word for a line of its own: in brackets if its ends would not be visible."""
     return spelled if spelled and spelled == spelled.strip() and spelled[0] != "[" else f"[{spelled}]"
 
 
 def is_odd_word(word: str) -> bool:
-    """True if a word is not told from others by blanks around it, or holds what is not seen."""
+    """Return True if a word has spaces, or characters that are not visible."""
     return not word or not word.isprintable() or not _ODD.isdisjoint(word) or make_visible(word, keep="") != word
 
 

@@ -5,12 +5,12 @@ END = "# <<< git nexus <<<"
 
 
 def wrap_block(body: str) -> str:
-    """Return `body` between our marks."""
+    """Return `body` between our markers."""
     return f"{BEGIN}\n{body}{END}\n"
 
 
 def find_block(text: str) -> str | None:
-    """Return our block in `text` with its marks, or None."""
+    """Return our block in `text` with its markers, or None."""
     start = text.find(BEGIN)
     end = text.find(END, start)
     if start < 0 or end < 0:
@@ -20,7 +20,7 @@ def find_block(text: str) -> str | None:
 
 
 def without_block(text: str) -> str:
-    """Return `text` as it was before our block came in."""
+    """Return `text` as it was before our block was added."""
     block = find_block(text)
     return text if block is None else text.replace(block, "", 1)
 

@@ -13,7 +13,7 @@ _LONG_NUMBER = re.compile(rb"\d{16}")
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the RFC 8785 bytes of `value`, the form that digests are taken over."""
+    """Return `value` as RFC 8785 bytes, the form that digests are computed of."""
     try:
         if _is_simple(value):
             return _SIMPLE.encode(value).encode()
@@ -28,12 +28,12 @@ def canonical_json(value: Any) -> bytes:
 
 
 def json_document(value: Any) -> bytes:
-    """Return `value` as a stored file: its canonical bytes and one newline."""
+    """Return the content of a stored file: the canonical bytes of `value` and a newline."""
     return canonical_json(value) + b"\n"
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return the value of a JSON text, refusing what two readers could understand differently.
+    """Return the value of a JSON text; refuses what two parsers could read differently.
 
     Raises: Invalid.
     """
@@ -52,7 +52,7 @@ def parse_json(raw: bytes) -> Any:
 
 
 def _is_simple(value: Any) -> bool:
-    """True where json with sorted keys writes the very bytes of RFC 8785: no floats, no odd keys or surrogates."""
+    """Return True if json with sorted keys produces the bytes of RFC 8785: no floats, odd keys or surrogates."""
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
     if value is None or isinstance(value, bool):

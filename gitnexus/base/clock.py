@@ -7,7 +7,7 @@ ELSEWHERE = timedelta(minutes=10)
 
 
 def utc_now() -> datetime:
-    """Return the time in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -17,27 +17,27 @@ def format_timestamp(moment: datetime) -> str:
 
 
 def format_precise_timestamp(moment: datetime) -> str:
-    """Return `moment` to the microsecond: what was made at another time is another thing."""
+    """Return `moment` with microseconds, to tell apart things created in the same second."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def is_future(text: str, today: datetime) -> bool:
-    """True if a stamp lies after `today` by more than clocks differ. Stamps are compared as text, as everywhere."""
+    """Return True if a stamp is later than `today` by more than clocks differ. Stamps are compared as text."""
     return text > format_precise_timestamp(today + ELSEWHERE)
 
 
 def unix_milliseconds(moment: datetime) -> int:
-    """Return `moment` as milliseconds since 1970: for what is compared, not read."""
+    """Return `moment` as milliseconds since 1970, for comparisons."""
     return int(moment.timestamp() * 1000)
 
 
 def time_from_seconds(seconds: int) -> datetime:
-    """Return the time of a count of seconds, the nearest there is for one that no calendar has."""
+    """Return the time for seconds since 1970; the nearest possible one for a number out of range."""
     return datetime.fromtimestamp(min(max(seconds, 0), 253_402_300_799), UTC)
 
 
 def parse_timestamp(text: str | None) -> datetime | None:
-    """Return the time that a stamp tells, None for what is none."""
+    """Return the time in a stamp, None if it is not one."""
     try:
         found = datetime.fromisoformat(text or "")
     except ValueError:
@@ -46,7 +46,7 @@ def parse_timestamp(text: str | None) -> datetime | None:
 
 
 def format_age(then: datetime, today: datetime) -> str:
-    """Return how long ago `then` was, as a person would say it."""
+    """Return how long ago `then` was, as in `3 hours ago`."""
     seconds = max(0, int((today - then).total_seconds()))
     for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
         if seconds >= size:

@@ -46,7 +46,7 @@ class Document(BaseModel):
 
     @classmethod
     def from_value(cls, value: Any, where: str) -> Self:
-        """Return the document in a JSON value. Raises: Invalid, naming the place below `where`."""
+        """Return the document in a JSON value. Raises: Invalid, naming the field below `where`."""
         try:
             return cls.model_validate(value, by_alias=True, by_name=False)
         except ValidationError as exc:
@@ -58,12 +58,12 @@ class Document(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def changed(self, **fields: Any) -> Self:
-        """Return the document with some fields replaced, which are not validated again."""
+        """Return a copy with some fields replaced; the new values are not validated."""
         return self.model_copy(update=fields)
 
 
 def _suggestion(form: type[BaseModel], problem: ErrorDetails) -> str | None:
-    """Return which field a misspelt one may mean, None if nothing comes near."""
+    """Return the field that a misspelt one may mean, None if none is similar."""
     if problem["type"] != "extra_forbidden":
         return None
     close = closest_word(str(problem["loc"][-1]), _field_names(form, set()))
@@ -71,7 +71,7 @@ def _suggestion(form: type[BaseModel], problem: ErrorDetails) -> str | None:
 
 
 def _field_names(form: Any, seen: set[Any]) -> Iterator[str]:
-    """Yield the names in JSON of all fields of a form and of the forms in it."""
+    """Yield the JSON names of all fields of a document and of the documents in it."""
     if isinstance(form, type) and issubclass(form, BaseModel):
         if form not in seen:
             seen.add(form)
@@ -84,7 +84,7 @@ def _field_names(form: Any, seen: set[Any]) -> Iterator[str]:
 
 
 def describe_problem(problem: ErrorDetails, where: str) -> str:
-    """Return what is wrong with a value as one sentence: the place in it, and what should be there."""
+    """Return a validation error as one sentence: the field, and what is expected."""
     place = where + "".join(f"[{part}]" if isinstance(part, int) else f": {part}" for part in problem["loc"])
     context = problem.get("ctx", {})
     match problem["type"]:
@@ -108,12 +108,12 @@ def json_schema_of(form: type[Any], id_: str) -> dict[str, Any]:
 
 
 def json_schema_body(form: type[Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a document or a record without its id, to stand inside of another one."""
+    """Return the JSON Schema of a document or a record without its id, to embed it in another schema."""
     return TypeAdapter(form).json_schema(schema_generator=DocumentSchema)
 
 
 class DocumentSchema(GenerateJsonSchema):
-    """As pydantic writes it, less what no reader needs: titles of fields, defaults, and null for what is left out."""
+    """pydantic's JSON Schema without titles, defaults, and null for optional fields."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class NexusError(Exception):
-    """Something a person can understand and act on; `code` is the exit status."""
+    """An error that a user can understand and act on; `code` is the exit status."""
 
     code = 1
     name = "E_FAILED"
@@ -19,7 +19,7 @@ class NexusError(Exception):
         context: Mapping[str, Any] | None = None,
         alternatives: Sequence[Mapping[str, str]] = (),
     ) -> None:
-        """`hint` is words, `fix` one command that can be pasted and destroys nothing."""
+        """`hint` is a sentence, `fix` one command that is safe to paste."""
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -29,7 +29,7 @@ class NexusError(Exception):
 
 
 class Failed(NexusError):
-    """It did not work, and the reader can mend it."""
+    """The operation failed for a reason that the user can fix."""
 
 
 class BadUsage(NexusError):
@@ -40,63 +40,63 @@ class BadUsage(NexusError):
 
 
 class Duplicate(NexusError):
-    """It is there already."""
+    """It exists already."""
 
     code = 3
     name = "E_DUPLICATE"
 
 
 class NotFound(NexusError):
-    """What was named does not exist."""
+    """The named thing does not exist."""
 
     code = 4
     name = "E_NOT_FOUND"
 
 
 class Invalid(NexusError):
-    """What was given breaks a rule."""
+    """The given value breaks a rule."""
 
     code = 6
     name = "E_VALIDATION_FAILED"
 
 
 class Busy(NexusError):
-    """Somebody else is writing; the same command will work later."""
+    """Another process is writing; the same command will work later."""
 
     code = 7
     name = "E_BUSY"
 
 
 class DeniedByPolicy(NexusError):
-    """The policy says no."""
+    """The policy denies it."""
 
     code = 20
     name = "E_DENIED"
 
 
 class ApprovalNeeded(NexusError):
-    """A person has to say yes first."""
+    """A person has to approve it first."""
 
     code = 21
     name = "E_APPROVAL_NEEDED"
 
 
 class VerificationFailed(NexusError):
-    """A signature or a token does not hold for what it is shown with."""
+    """A signature or token does not match what it was presented for."""
 
     code = 22
     name = "E_VERIFICATION_FAILED"
 
 
 class Conflict(NexusError):
-    """It changed meanwhile, or the two sides do not fit together."""
+    """It changed meanwhile, or the two sides cannot be merged."""
 
     code = 23
     name = "E_CONFLICT"
 
 
 class CrossProjectError(NexusError):
-    """Something between projects; it always comes with a command that helps."""
+    """An error between projects; it always includes a command that helps."""
 
     def __init__(
         self,
@@ -111,14 +111,14 @@ class CrossProjectError(NexusError):
 
 
 class ProjectNotFound(CrossProjectError):
-    """No registered project has that name, alias or hash."""
+    """No registered project has this name, alias or hash."""
 
     code = 70
     name = "E_NEXUS_PROJECT_NOT_FOUND"
 
 
 class PermissionDenied(CrossProjectError):
-    """The current project may not do that to the other one."""
+    """The current project has no permission for this on the other one."""
 
     code = 71
     name = "E_NEXUS_PERMISSION_DENIED"
@@ -146,14 +146,14 @@ class HashCollision(CrossProjectError):
 
 
 class CacheCorrupt(CrossProjectError):
-    """A cache is damaged and could not be built again."""
+    """A cache is damaged and could not be rebuilt."""
 
     code = 75
     name = "E_NEXUS_CACHE_CORRUPT"
 
 
 class AmbiguousName(CrossProjectError):
-    """Several projects answer to that word."""
+    """Several projects match this word."""
 
     code = 76
     name = "E_NEXUS_AMBIGUOUS_NAME"

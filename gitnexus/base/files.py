@@ -14,12 +14,12 @@ _MOST_FOUND = 2000
 
 
 def expand_home(path: str | Path) -> Path:
-    """Return a path with its leading `~` or `~name` replaced; as it is where there is nobody of that name."""
+    """Return a path with its leading `~` or `~name` replaced; unchanged if there is no such user."""
     return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
 def files_upward(names: Sequence[str], folder: Path, top: Path) -> Iterator[Path]:
-    """Yield what has one of the names in a folder and in those above it, up to `top`; a name may hold `*`."""
+    """Yield files with one of the names in a folder and in those above it, up to `top`; a name may contain `*`."""
     at = folder
     while True:
         for name in names:
@@ -33,7 +33,7 @@ def files_upward(names: Sequence[str], folder: Path, top: Path) -> Iterator[Path
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Put `data` at `path` by rename, keeping the mode of what was there unless one is given."""
+    """Write `data` to `path` by rename; the file keeps its mode unless `mode` is given."""
     if mode is not None and not mode & 0o077:
         make_private_folder(path.parent)
     else:
@@ -54,7 +54,7 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, so that nobody else can look into them. Raises: OSError."""
+    """Create a folder and its missing parents, readable by this user only. Raises: OSError."""
     if folder.is_dir():
         return
     make_private_folder(folder.parent)
@@ -71,10 +71,10 @@ def sync_file(path: Path) -> None:
 
 
 def remove_tree(top: Path) -> None:
-    """Remove a folder as far as that is possible, however deep it is; links are removed, never followed.
+    """Remove a folder as far as possible, however deep it is; links are removed, never followed.
 
-    `shutil.rmtree` calls itself for each level, and an agent can nest more of them than Python or the kernel takes:
-    here each folder's folders are moved up to the top before it goes.
+    `shutil.rmtree` recurses for each level, and an agent can nest more levels than Python or the kernel supports: here
+    each folder's subfolders are moved up to the top before it is removed.
     """
     with contextlib.suppress(OSError):
         fd = os.open(top, _FOLDER)

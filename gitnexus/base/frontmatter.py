@@ -12,7 +12,7 @@ _CLOSING_OR_DOTS = re.compile(rb"(?<=[\r\n])(?:---|\.\.\.)" + _LINE_END)
 
 
 class FrontMatter(NamedTuple):
-    """Offsets in the bytes of a file: where the fields start, where they end, and where the text below starts."""
+    """Byte offsets in a file: start and end of the fields, and start of the text below."""
 
     start: int
     end: int
@@ -24,9 +24,9 @@ class UnclosedFrontMatter(ValueError):
 
 
 def locate_front_matter(raw: bytes, *, dots: bool = False) -> FrontMatter | None:
-    """Return where the front matter of a file is, None if it has none; `dots`: a line `...` closes it too.
+    """Return the position of a file's front matter, None if it has none; with `dots`, a line `...` closes it too.
 
-    A byte order mark before it, blanks after the dashes and any line ends are accepted. Raises: UnclosedFrontMatter.
+    A byte order mark before it, spaces after the dashes and any line ends are accepted. Raises: UnclosedFrontMatter.
     """
     opening = _OPENING.match(raw)
     if opening is None:
@@ -38,5 +38,5 @@ def locate_front_matter(raw: bytes, *, dots: bool = False) -> FrontMatter | None
 
 
 def render_front_matter(rows: Iterable[str]) -> str:
-    """Return a front matter of these rows with its two fences."""
+    """Return a front matter of these lines between its two fences."""
     return "".join(f"{row}\n" for row in ("---", *rows, "---"))

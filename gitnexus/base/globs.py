@@ -8,13 +8,13 @@ if TYPE_CHECKING:
 
 
 def matching_pattern(patterns: tuple[str, ...], path: str) -> str | None:
-    """Return the pattern that matches `path`, whatever the letter case, or None; `!pattern` takes back."""
+    """Return the pattern that matches `path`, ignoring case, or None; `!pattern` excludes."""
     result = _compile_patterns(patterns).check_file(path_as_text(path).casefold())
     return patterns[result.index] if result.include and result.index is not None else None
 
 
 def path_as_text(path: str) -> str:
-    """Return `path` with a sign for each byte that is no UTF-8: the engine behind pathspec refuses surrogates."""
+    """Return `path` with each byte that is not UTF-8 replaced: the engine behind pathspec refuses surrogates."""
     return path if path.isascii() else path.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 

@@ -22,14 +22,14 @@ _ALIKE = frozenset(
 
 
 class Suspicion(NamedTuple):
-    """A word, made visible, and why a person should look twice."""
+    """A word in visible form, and the reason to look at it twice."""
 
     word: str
     reason: str
 
 
 def suspicious_words(text: str) -> list[Suspicion]:
-    """Return the words that may be taken for others, each once, in their order."""
+    """Return the words that could be mistaken for others, each once, in order."""
     if text.isascii() and "xn--" not in text.lower() and make_visible(text) == text:
         return []
     found = [*_invisible_words(text), *_mixed_script_words(text), *_suspicious_hosts(text)]
@@ -117,10 +117,10 @@ _MOST_IN_A_GROUP = 30
 
 
 def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicion]:
-    """Return a line for each group of names in one folder that are drawn alike, if a new path goes through one of them.
+    """Return a line for each group of names in one folder that look alike, if a new path has one of them.
 
-    `present` are the paths of files and folders beside the new ones, and beside the folders that these lie in. New
-    names come first in a group; groups with a name that was there before come first of all.
+    `present` has the paths of files and folders beside the new ones and beside their folders. In a group, new names
+    come first; groups that include an existing name come first of all.
     """
     added = dict.fromkeys(step for path in new for step in _path_prefixes(path))
     drawn: dict[tuple[str, str], dict[str, None]] = {}
@@ -137,7 +137,7 @@ def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicio
 
 
 def _path_prefixes(path: str) -> list[str]:
-    """Return a path and the folders that it lies in."""
+    """Return a path and the folders above it."""
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 

@@ -9,7 +9,7 @@ _NO_END = "\\ No newline at end of file"
 
 
 def apply_hunks(text: str, diff: str) -> str:
-    """Return `text` with the hunks of `diff` applied. Raises: Conflict where one does not fit exactly."""
+    """Return `text` with the hunks of `diff` applied. Raises: Conflict if one does not fit exactly."""
     before, made = _split_lines(text), list[str]()
     at = 0
     lines = diff.split("\n")
@@ -34,13 +34,13 @@ def apply_hunks(text: str, diff: str) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Return the lines with their ends; no other character ends one."""
+    """Return the lines with their line ends; only a newline ends a line."""
     *whole, rest = text.split("\n")
     return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
 def _find_first_hunk(lines: list[str]) -> int:
-    """Return where the first hunk begins; names of files may stand before it."""
+    """Return the position of the first hunk; file names may precede it."""
     for at, line in enumerate(lines):
         if line.startswith("@@"):
             return at

@@ -1,4 +1,4 @@
-"""Base class and types for the parameters of tools: checks what a caller sent, and gives the JSON Schema of it."""
+"""Base class and types for the parameters of tools: validates what a caller sent, and gives its JSON Schema."""
 
 import re
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from gitnexus.base.errors import Invalid
 
 
 def _parse_number(value: Any) -> Any:
-    """Return a whole number in a text as a number. Not 1.0: so is 1.00000000000000000001 once it is read."""
+    """Return a whole number for its text. Not for 1.0: 1.00000000000000000001 would be equal to it."""
     return int(value) if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,15}\s*", value, re.ASCII) else value
 
 
 def _parse_fraction(value: Any) -> Any:
-    """Return a number in a text as a number, and None for what has too many digits or is not finite."""
+    """Return a number for its text, and None for a number with too many digits or an infinite one."""
     if isinstance(value, str):
         return float(value) if re.fullmatch(r"\s*-?\d{1,15}(\.\d{1,15})?\s*", value, re.ASCII) else value
     return None if isinstance(value, int | float) and not abs(value) < 10**15 else value
@@ -29,13 +29,13 @@ Fraction = Annotated[float, BeforeValidator(_parse_fraction), Field(json_schema_
 
 
 class Parameters(Document):
-    """What a tool takes. A field that may be None may be left out, and null says the same."""
+    """The parameters of a tool. A field that may be None may be omitted, and null counts as omitted."""
 
     model_config = ConfigDict(alias_generator=None)
 
     @classmethod
     def check(cls, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what was given, numbers as numbers, without what is null. Raises: Invalid, naming the parameter."""
+        """Return the validated parameters, numbers as numbers, without nulls. Raises: Invalid, naming the parameter."""
         for name in given:
             if name not in cls.model_fields:
                 known = ", ".join(cls.model_fields) or "none"
@@ -47,14 +47,14 @@ class Parameters(Document):
 
     @classmethod
     def input_schema(cls) -> dict[str, Any]:
-        """Return the JSON Schema, without references: not every client follows them."""
+        """Return the JSON Schema without references, which some clients do not follow."""
         whole = json_schema_body(cls)
         schema: dict[str, Any] = _inlined(whole, whole.pop("$defs", {}))
         return schema
 
 
 def describe_kind(schema: Mapping[str, Any]) -> str:
-    """Return what a parameter of this JSON Schema takes, in a few words."""
+    """Return the type of a parameter with this JSON Schema, in a few words."""
     match schema:
         case {"enum": choices}:
             return f"one of {', '.join(choices)}"
@@ -75,7 +75,7 @@ def describe_kind(schema: Mapping[str, Any]) -> str:
 
 
 def _refusal(schema: Mapping[str, Any], problem: ErrorDetails, tool: str) -> Invalid:
-    """Return the error for a parameter, or for a field of one of several objects in it."""
+    """Return the error for a parameter, or for a field of an object in a list parameter."""
     missing = problem["type"] == "missing"
     match problem["loc"]:
         case (str(name), int(at), str(field), *_) if "properties" in schema["properties"][name].get("items", {}):
@@ -91,7 +91,7 @@ def _refusal(schema: Mapping[str, Any], problem: ErrorDetails, tool: str) -> Inv
 
 
 def _without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without fields that are null, nor those of objects in its lists."""
+    """Return an object without fields that are null, also in the objects of its lists."""
     return {
         name: [_without_nulls(item) if isinstance(item, dict) else item for item in value]
         if isinstance(value, list)
@@ -102,7 +102,7 @@ def _without_nulls(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema with definitions in place of references to them, and without the names of classes."""
+    """Return a schema with definitions in place of references, and without class names."""
     if isinstance(schema, list):
         return [_inlined(item, definitions) for item in schema]
     if not isinstance(schema, dict):

@@ -4,10 +4,10 @@ import os
 
 
 def random_hex(length: int = 12) -> str:
-    """Return `length` hex digits that nobody can guess."""
+    """Return `length` unpredictable hex digits."""
     return os.urandom((length + 1) // 2).hex()[:length]
 
 
 def random_fraction() -> float:
-    """Return a number from 0 to 1, for waiting a little out of step with others."""
+    """Return a random number from 0 to 1, for waits of different length."""
     return int.from_bytes(os.urandom(2)) / 0xFFFF

@@ -21,7 +21,7 @@ _ATOMS = frozenset({str, int, bool})
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record:
-    """A frozen value; `snake_case` here is `camelCase` in JSON; fields it does not know are refused."""
+    """A frozen value; `snake_case` here is `camelCase` in JSON; unknown fields are refused."""
 
     # Read by pydantic alone, where somebody asks for the JSON Schema of a record.
     __pydantic_config__: ClassVar[dict[str, Any]] = {"strict": True, "extra": "forbid"}
@@ -45,7 +45,7 @@ class Record:
 
     @classmethod
     def from_value(cls, value: Any, where: str) -> Self:
-        """Return the record in a JSON value. Raises: Invalid, naming the place below `where`."""
+        """Return the record in a JSON value. Raises: Invalid, naming the field below `where`."""
         if not isinstance(value, dict):
             raise Invalid(f"{where} should be an object")
         given = dict(value)
@@ -65,7 +65,7 @@ class Record:
         return cls(**found)
 
     def plain(self) -> dict[str, Any]:
-        """Return the JSON value: unknown fields as they came, nothing for fields that are None."""
+        """Return the JSON value: with the unknown fields, without the fields that are None."""
         unknown: Mapping[str, Any] = getattr(self, "unknown", {})
         values = {key: _to_plain(getattr(self, name)) for name, key, _, _ in _record_fields(type(self))}
         return {**unknown, **{key: value for key, value in values.items() if value is not None}}
@@ -76,7 +76,7 @@ class Record:
 
 
 class StoredRecord(Record):
-    """A record kept in a file: fields of a newer writer are kept and written back as they were."""
+    """A record stored in a file: fields of a newer version are kept and written back unchanged."""
 
     _keeps_unknown: ClassVar[bool] = True
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 def closest_word(word: str, known: Iterable[str]) -> str:
-    """Return the known word that a misspelt one most likely means, empty if none is near."""
+    """Return the known word that a misspelt one most likely means, empty if none is similar."""
     folded = _fold(word[:60])
     ranked = sorted((_edits_between(folded, _fold(one)), one) for one in known)
     most = max(1, len(folded) // 3)
@@ -16,7 +16,7 @@ def _fold(word: str) -> str:
 
 
 def _edits_between(one: str, other: str) -> int:
-    """Return how many letters are added, left out, changed or swapped with their neighbour between two words."""
+    """Return the number of letters added, omitted, changed or swapped between two words."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):

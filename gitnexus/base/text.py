@@ -13,7 +13,7 @@ _JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
 
 
 def make_visible(text: str, *, keep: str = "\n\t") -> str:
-    """Return `text` with every control, escape, bidi and invisible character spelled as \\x1b or \\u202e."""
+    r"""Return `text` with every control, escape, bidi and invisible character spelled as \x1b or \u202e."""
     if text.isascii():
         return text if text.isprintable() else text.translate(_control_spellings(keep))
     return "".join(
@@ -23,7 +23,7 @@ def make_visible(text: str, *, keep: str = "\n\t") -> str:
 
 
 def visible_bytes(raw: bytes, *, keep: str = "\n\t") -> str:
-    """Return bytes as text: what is no UTF-8 is spelled as \\xe9."""
+    r"""Return bytes as text: bytes that are not UTF-8 are spelled as \xe9."""
     return make_visible(raw.decode("utf-8", "surrogateescape"), keep=keep)
 
 
@@ -34,7 +34,7 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def frame_text(text: str, width: int = 100) -> list[str]:
-    """Return the lines of `text` behind a gutter that it cannot write, broken before a terminal would break them."""
+    """Return the lines of `text` behind a gutter that it cannot imitate, wrapped before a terminal would wrap them."""
     lines = []
     for line in make_visible(text).split("\n"):
         pieces = _break_line(_with_tabs(line) if "\t" in line or _TAB in line else line, width)
@@ -43,7 +43,7 @@ def frame_text(text: str, width: int = 100) -> list[str]:
 
 
 def _with_tabs(line: str) -> str:
-    """Return the line with tabs drawn, as wide as they are, and nothing else that looks like one."""
+    """Return the line with tabs drawn at their width, and nothing else that looks like one."""
     drawn = ""
     for piece in line.replace(_TAB, _spell_character(_TAB)).split("\t"):
         drawn += piece + _TAB.ljust(_STOP - (len(drawn) + len(piece)) % _STOP)
@@ -65,7 +65,7 @@ def _break_line(line: str, width: int) -> list[str]:
 
 
 def is_utf8_name(name: str) -> bool:
-    """True if a name from the file system is UTF-8; others carry their bytes as surrogates and fit no JSON."""
+    """Return True if a file name is UTF-8; others carry their bytes as surrogates, which JSON cannot store."""
     return not any("\ud800" <= ch <= "\udfff" for ch in name)
 
 

@@ -1,7 +1,7 @@
 """Describes a tool: its name, the class of its parameters, and the function that a call runs.
 
-The class is a pydantic model (`base/parameters.py`), named here and imported when a call is checked or described: who
-only lists tools does not load pydantic.
+The class is a pydantic model (`base/parameters.py`), given by name and imported when a call is checked or described, so
+that listing the tools does not import pydantic.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[D]):
-    """One row of a room's table; `run` gets what that room works with. `parameters` is MODULE:CLASS."""
+    """One row of a room's table; `run` gets the room's context. `parameters` is MODULE:CLASS."""
 
     name: str
     words: str
@@ -38,7 +38,7 @@ def load_parameters(tool: Tool[Any]) -> "type[Parameters]":
 
 
 def check_parameters(tool: Tool[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters with numeric strings as numbers. Raises: Invalid, before anything happened."""
+    """Return the parameters with numeric strings as numbers. Raises: Invalid, before anything is changed."""
     return load_parameters(tool).check(tool.name, given)
 
 

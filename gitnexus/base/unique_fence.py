@@ -7,7 +7,7 @@ LENGTH = 16
 
 
 def fence_mark_for(texts: Sequence[str]) -> str:
-    """Return 16 hex digits that stand in none of the texts. Who writes one of them cannot foresee the mark."""
+    """Return 16 hex digits that occur in none of the texts. An author of a text cannot predict them."""
     whole = hashlib.sha256(b"\0".join(text.encode("utf-8", "surrogatepass") for text in texts)).hexdigest()
     turn = 0
     while True:
