@@ -1,4 +1,4 @@
-"""Builds a pack from references: in their order, each complete or cut at a line, and never more than the budget."""
+"""Builds a pack from references: in order, each complete or cut at a line, never larger than the budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ LEAST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Where references are looked up: one commit of the code, one of the state, and what runs kept."""
+    """The sources of references: one commit of the code, one of the state, and the artifacts of runs."""
 
     base: BaseTree
     state: Snapshot
@@ -27,11 +27,11 @@ class Library:
 
 
 def pack_references(library: Library, refs: Sequence[str], budget: PackBudget) -> ContextPack:
-    """Return the pack of some references. What cannot be in is left out with the reason.
+    """Return a pack of some references. References that do not fit are left out, with the reason.
 
-    The first reference gets its room first. What does not fit is cut at the end of a line if it is a file, a search or
-    an artifact and 8 lines are left of it; anything else is left out whole, and the next one is tried.
-    Raises: Invalid for what is no reference, or for a budget in which there is no pack.
+    The first reference gets space first. A file, search or artifact that does not fit is cut at a line if 8 lines of it
+    remain; anything else is left out whole, and the next reference is tried. Raises: Invalid for an invalid reference,
+    or for a budget that is too small for any pack.
     """
     room = bytes_in_budget(budget.checked()) - OVERHEAD
     finder = ReferenceFinder(library.base, library.state, library.artifact)
@@ -69,14 +69,14 @@ def pack_references(library: Library, refs: Sequence[str], budget: PackBudget) -
 
 
 def rebuild_pack(pack: ContextPack, library: Library) -> ContextPack:
-    """Return the pack that its references give in `library`, which is opened at its commits: equal, if all is well."""
+    """Return the pack that its references give in `library`, opened at its commits; it should be equal."""
     return pack_references(library, pack.refs, pack.budget)
 
 
 def _fit_piece(
     candidate: PackCandidate, number: int, room: int, before: Sequence[PackPiece]
 ) -> tuple[PackPiece | None, str]:
-    """Return the piece that fits, and what is missing of it."""
+    """Return the piece that fits, and the part that is missing."""
     whole = candidate.piece(len(candidate.rows))
     holder = next((one for one in before if _includes_piece(one, whole)), None)
     if holder is not None:
@@ -100,7 +100,7 @@ def _fit_piece(
 
 
 def _includes_piece(one: PackPiece, other: PackPiece) -> bool:
-    """True if every line of `other` stands in `one`; a search shows less of a line than there is."""
+    """Return True if `one` includes every line of `other`; a search shows only a part of a line."""
     if one.kind == "grep" or other.kind == "grep":
         return False
     a, b = one.sources[0], other.sources[0]

@@ -28,7 +28,7 @@ _FOLDERS: dict[Kind, tuple[str, str]] = {
 
 
 class RunArtifact(NamedTuple):
-    """An artifact of a run: the run's whole id, the digest, what it is called, and its bytes."""
+    """An artifact of a run: the run's full id, the digest, its name, and its bytes."""
 
     run: str
     digest: str
@@ -43,7 +43,7 @@ FindArtifact = Callable[[str, str], RunArtifact]
 
 @dataclass(frozen=True, slots=True)
 class PackCandidate:
-    """All that a reference would give. `rows` have each their source; `ref` is pinned: it means the same tomorrow."""
+    """The full content of a reference. Each of `rows` has its source; `ref` is pinned to a commit."""
 
     ref: str
     kind: Kind
@@ -66,7 +66,7 @@ class PackCandidate:
 
 
 class ReferenceFinder:
-    """Looks references up in one commit of the code and one of the state."""
+    """Looks up references in one commit of the code and one of the state."""
 
     def __init__(self, base: BaseTree, state: Snapshot, artifact: FindArtifact) -> None:
         self._base = base
@@ -76,7 +76,7 @@ class ReferenceFinder:
         self._graph: DocGraph | None = None
 
     def found(self, ref: PackReference) -> PackCandidate:
-        """Return what a reference means. Raises: NotFound, Invalid, as words for who reads what was left out."""
+        """Return the content of a reference. Raises: NotFound, Invalid, worded for the list of what was left out."""
         match ref.kind:
             case "grep":
                 return self._candidate_from_search(ref)
@@ -176,7 +176,7 @@ def _candidate_from_lines(
 
 
 def _join_line_ranges(sources: Sequence[LineSource]) -> tuple[LineSource, ...]:
-    """Return sources with neighbouring lines of one file made one range."""
+    """Return sources with adjacent lines of a file joined to one range."""
     found: list[LineSource] = []
     for one in sources:
         if found and found[-1].path == one.path and found[-1].last_line + 1 >= one.first_line:

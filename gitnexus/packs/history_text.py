@@ -16,7 +16,7 @@ _MOST_PATHS = 200
 
 
 def resolve_earlier_commit(git: PrivateGit, base: str, word: str) -> str:
-    """Return the whole id of a commit that the base reaches. Raises: NotFound."""
+    """Return the full id of an ancestor of the base. Raises: NotFound."""
     if not _ID.fullmatch(word):
         raise NotFound("a commit is named by 7 or more digits of its id")
     found = git.run("rev-parse", "--verify", "--quiet", f"{word}^{{commit}}")
@@ -28,7 +28,7 @@ def resolve_earlier_commit(git: PrivateGit, base: str, word: str) -> str:
 
 
 def commit_message_and_paths(git: PrivateGit, commit: str) -> tuple[str, list[str]]:
-    """Return the message of a commit, and the paths that it changed against its first parent."""
+    """Return the message of a commit, and the paths that it changed compared to its first parent."""
     message = git.must("log", "-1", "--no-patch", "--no-notes", "--no-color", "--encoding=UTF-8", "--format=%B", commit)
     listed = git.must("diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-z", "-m", "--first-parent",
                       "--no-renames", commit, "--")  # fmt: skip
@@ -37,7 +37,7 @@ def commit_message_and_paths(git: PrivateGit, commit: str) -> tuple[str, list[st
 
 
 def closed_cycles(state: Snapshot) -> dict[int, Cycle]:
-    """Return the closed cycles of a project by number, from 1; a close of nothing was no cycle of work."""
+    """Return the closed cycles of a project by number, from 1, without empty ones."""
     raw = state.read(HISTORY)
     if raw is None:
         return {}
@@ -46,7 +46,7 @@ def closed_cycles(state: Snapshot) -> dict[int, Cycle]:
 
 
 def render_cycle(cycle: Cycle) -> str:
-    """Return a cycle as lines: what it was about, what was decided, what was done and what came of it."""
+    """Return a cycle as lines: its topic, its decisions, its tasks and their results."""
     plan = cycle.plan
     lines = [f"# {one_line(plan.topic, 300) if plan else 'tasks without a plan'}"]
     lines.append(f"closed {one_line(cycle.completed_at, 40)} on {one_line(cycle.branch, 100)}")
@@ -68,7 +68,7 @@ def _details_of_task(task: object) -> list[tuple[str, str | None]]:
 
 
 def cycle_by_number(state: Snapshot, word: str) -> tuple[str, LineSource]:
-    """Return the cycle of a number, as text, and where it comes from. Raises: NotFound, Invalid."""
+    """Return a cycle by its number, as text, with its source. Raises: NotFound, Invalid."""
     cycles = closed_cycles(state)
     number = int(word) if word.isascii() and word.isdecimal() and len(word) < 7 else 0
     if number not in cycles:

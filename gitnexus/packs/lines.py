@@ -11,14 +11,14 @@ _HIDDEN = re.compile(r"\[[a-z0-9-]+\]")
 
 
 class MaskedLines(NamedTuple):
-    """The lines of a file, and how many secrets are hidden in them."""
+    """The lines of a file, and the number of masked secrets in them."""
 
     lines: list[str]
     hidden: int
 
 
 def mask_lines(data: bytes) -> MaskedLines:
-    """Return the lines of a file. Only rules decide what is hidden, so that every machine sees the same."""
+    """Return the lines of a file. Only rules decide what is masked, so that every machine sees the same text."""
     text = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
     masked = redact(text)  # as a whole: a line from the middle of a private key does not look like one
     before, after = _split_lines(text), _split_lines(masked.text)
@@ -28,7 +28,7 @@ def mask_lines(data: bytes) -> MaskedLines:
 
 
 def is_binary_data(data: bytes) -> bool:
-    """True by git's own guess."""
+    """Return True if git would treat the data as binary."""
     return b"\0" in data[:8000]
 
 
@@ -38,7 +38,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _align_lines(before: list[str], after: list[str]) -> list[str]:
-    """Return `after` with empty lines where a secret of many lines became one: numbers stay those of the file."""
+    """Return `after` with empty lines where a masked secret had several, so that line numbers stay the same."""
     found: list[str] = []
     for _, start, end, first, last in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         found += _spread_lines(before[start:end], after[first:last])
@@ -46,7 +46,7 @@ def _align_lines(before: list[str], after: list[str]) -> list[str]:
 
 
 def _spread_lines(before: list[str], after: list[str]) -> list[str]:
-    """Return as many lines as `before` has, each of `after` where it may come from."""
+    """Return as many lines as `before` has, each line of `after` at its probable origin."""
     found: list[str] = []
     for at, line in enumerate(after):
         found.append(line)

@@ -15,13 +15,13 @@ Kind = Literal["artifact", "commit", "context", "cycle", "doc", "file", "grep", 
 
 
 class PackBudget(Record):
-    """How much the whole text may be. `tokens` 0: only KiB count."""
+    """The size limit of the whole text. With `tokens` 0, only KiB count."""
 
     kib: int = 160
     tokens: int = 0
 
     def checked(self) -> "PackBudget":
-        """Return it if a pack can be made in it. Raises: Invalid."""
+        """Return the budget if any pack fits into it. Raises: Invalid."""
         if not 1 <= self.kib <= LARGEST_KIB:
             raise Invalid(f"a pack has 1 to {LARGEST_KIB} KiB")
         if self.tokens and not LEAST_TOKENS <= self.tokens <= LARGEST_TOKENS:
@@ -32,7 +32,7 @@ class PackBudget(Record):
 
 
 class LineSource(Record):
-    """Where lines come from: a blob at a path of a commit. `commit` is empty for what lies in the log of a run."""
+    """The origin of lines: a blob at a path of a commit. `commit` is empty for artifacts of a run's log."""
 
     path: str
     blob: str
@@ -42,7 +42,7 @@ class LineSource(Record):
 
 
 class PackPiece(Record):
-    """What one reference gave. `lines` is how many there would be; `cut` if not all of them fit."""
+    """The content of one reference. `lines` is the total number; `cut` is set if not all of them fit."""
 
     ref: str
     kind: Kind
@@ -54,14 +54,14 @@ class PackPiece(Record):
 
 
 class LeftOutReference(Record):
-    """A reference that is not in, or not whole, and the reason."""
+    """A reference that was left out or cut, and the reason."""
 
     ref: str
     why: str
 
 
 class ContextPack(Record):
-    """The whole. `base` is the commit of the code, `state` that of the state; `refs` are whole and in their order."""
+    """The whole pack. `base` is the commit of the code, `state` that of the state; `refs` are complete and in order."""
 
     version: int = VERSION
     base: str
@@ -73,11 +73,11 @@ class ContextPack(Record):
     hash: str = ""
 
     def hashed(self) -> "ContextPack":
-        """Return it with its hash, which is over everything else in canonical form."""
+        """Return the pack with its hash, computed over the canonical form of everything else."""
         return self.changed(hash=_hash_of_pack(self))
 
     def verified(self) -> "ContextPack":
-        """Return it if it is what its hash says. Raises: VerificationFailed."""
+        """Return the pack if it matches its hash. Raises: VerificationFailed."""
         if self.version != VERSION or self.hash != _hash_of_pack(self):
             raise VerificationFailed("this pack is not what its hash says", hint="build it again")
         return self

@@ -19,7 +19,7 @@ _HINT = "file:PATH#L1-L9, doc:PATH#HEADING, grep:WORDS, memory:NAME, task:T1, ar
 
 @dataclass(frozen=True, slots=True)
 class PackReference:
-    """`name` is a path, an id, a note or words; `part` a heading, a folder for grep, or what an artifact is called."""
+    """`name` is a path, an id, a note or search words; `part` a heading, a folder for grep, or an artifact's name."""
 
     kind: Kind
     name: str
@@ -28,7 +28,7 @@ class PackReference:
     last: int = 0
 
     def __str__(self) -> str:
-        """Return it as it is written in a pack: equal references are equal texts."""
+        """Return the reference as a pack stores it: equal references have equal texts."""
         if self.kind == "grep":
             return f"grep[{self.part}]:{self.name}" if self.part else f"grep:{self.name}"
         if self.kind == "artifact":
@@ -62,14 +62,14 @@ def parse_reference(text: str) -> PackReference:
 
 
 def parse_references(texts: "tuple[str, ...] | list[str]") -> list[PackReference]:
-    """Return the references, each once, in the order they came. Raises: Invalid."""
+    """Return the references, each once, in the given order. Raises: Invalid."""
     if len(texts) > MOST_REFS:
         raise Invalid(f"a pack has at most {MOST_REFS} references")
     return list(dict.fromkeys(parse_reference(text) for text in texts))
 
 
 def _split_kind(text: str) -> tuple[Kind, str]:
-    """Return kind and rest; what says no kind is a file, or with a heading a document."""
+    """Return kind and rest; without a kind it is a file or, with a heading, a document."""
     if found := KIND.match(text):
         return next(kind for kind in KINDS if kind == found[1]), text[found.end() :]
     _, mark, part = text.partition("#")

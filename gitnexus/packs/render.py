@@ -1,4 +1,4 @@
-"""Renders a pack as the text that a model reads. Each piece stands between two delimiter lines.
+"""Renders a pack as the text that a model reads. Each piece is between two delimiter lines.
 
 The delimiter is a digest of the pieces, computed again until no piece contains it. So the author of a file cannot close
 its frame and continue as if it were an instruction, and the same pack is the same text everywhere.
@@ -19,18 +19,18 @@ OVERHEAD = len(_PREAMBLE) + 2 * LENGTH + len(_CLOSING)
 
 
 def estimate_tokens(text: str) -> int:
-    """Return an estimate of tokens: a third of the bytes, rounded up. More than English takes, about what code does."""
+    """Return an estimate of tokens: a third of the bytes, rounded up. Too high for English, about right for code."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
 def bytes_in_budget(budget: PackBudget) -> int:
-    """Return how many bytes the whole text may have."""
+    """Return the number of bytes that the whole text may have."""
     kib = budget.kib * 1024
     return min(kib, budget.tokens * _BYTES_PER_TOKEN) if budget.tokens else kib
 
 
 def render_pack(pack: ContextPack) -> str:
-    """Return the text of a pack, as long as its budget or shorter."""
+    """Return the text of a pack, never longer than its budget."""
     mark = fence_mark_for([f"{_title_of_piece(piece)}\n{piece.text}" for piece in pack.pieces])
     parts = [_PREAMBLE.format(mark=mark)]
     parts += [frame_piece(piece, number, mark) for number, piece in enumerate(pack.pieces, 1)]
@@ -40,7 +40,7 @@ def render_pack(pack: ContextPack) -> str:
 
 
 def frame_piece(piece: PackPiece, number: int, mark: str = "0" * LENGTH) -> str:
-    """Return one piece in its frame; its length is the same for every mark."""
+    """Return one piece in its frame; the length does not depend on the mark."""
     return f"<<< {mark} {number} {_title_of_piece(piece)}\n{piece.text}>>> {mark} {number}\n"
 
 

@@ -21,13 +21,13 @@ _HEX = re.compile(r"[0-9a-f]{4,64}")
 
 
 class PackCache:
-    """`<git-common-dir>/nexus/packs/<hash>.json`, and beside it `asked/<request>` with a hash in it."""
+    """The cache `<git-common-dir>/nexus/packs/<hash>.json`, and `asked/<request>` files that contain a hash."""
 
     def __init__(self, common_dir: Path) -> None:
         self.folder = common_dir / "nexus" / FOLDER
 
     def put(self, pack: ContextPack, request: str = "") -> None:
-        """Keep a pack. A disk that is full costs only the cache."""
+        """Store a pack. On a full disk only the cache entry is lost."""
         with contextlib.suppress(OSError):
             place = self._path_of_pack(pack.hash)
             if not place.exists():
@@ -37,7 +37,7 @@ class PackCache:
                 replace_file(self.folder / _ASKED / request, pack.hash.encode(), 0o600)
 
     def named(self, word: str) -> ContextPack:
-        """Return a pack by its hash or the beginning of it, checked. Raises: NotFound, Failed, VerificationFailed."""
+        """Return a pack by its hash or the beginning of it, verified. Raises: NotFound, Failed, VerificationFailed."""
         plain = word.removeprefix("sha256:")
         known = list(self.folder.glob(f"{plain}*.json")) if _HEX.fullmatch(plain) else []
         if not known:
@@ -47,7 +47,7 @@ class PackCache:
         return _read_pack(known[0])
 
     def asked(self, request: str) -> ContextPack | None:
-        """Return what a request gave before, None if that is not known or not what it was."""
+        """Return the cached pack of a request, None if there is none or it is damaged."""
         try:
             pack = self.named((self.folder / _ASKED / request).read_text(encoding="ascii"))
         except (OSError, ValueError, NexusError):
@@ -58,7 +58,7 @@ class PackCache:
         return self.folder / f"{hashed.removeprefix('sha256:')}.json"
 
     def _forget_oldest_packs(self) -> None:
-        """Forget the oldest half once there are too many."""
+        """Delete the older half once there are too many."""
         for folder in (self.folder, self.folder / _ASKED):
             rows = sorted((path for path in folder.glob("*") if path.is_file()), key=lambda path: path.stat().st_mtime)
             for path in rows[: len(rows) // 2] if len(rows) >= MOST else ():
@@ -66,7 +66,7 @@ class PackCache:
 
 
 def request_hash(base: str, state: str, refs: Sequence[str], budget: dict[str, Any], rules: str) -> str:
-    """Return the name of a request: the same name, the same pack. `rules` names what may not be read."""
+    """Return the hash of a request: equal requests give equal packs. `rules` are the read denials."""
     told = [__version__, base, state, list(refs), budget, rules]
     return hashlib.sha256(canonical_json(told)).hexdigest()
 

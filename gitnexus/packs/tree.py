@@ -19,7 +19,7 @@ Denied = Callable[[str], str | None]
 
 
 class BaseTree:
-    """A tree of the doc graph that is a commit, read through git's private folder."""
+    """The files of a commit for the doc graph, read through git's private folder."""
 
     def __init__(self, git: PrivateGit, commit: str, denied: Denied) -> None:
         self.commit = commit
@@ -35,12 +35,12 @@ class BaseTree:
         return Blob(read_blob(self._git, entry.oid), entry.oid)
 
     def mode(self, path: str) -> str:
-        """Return the mode of a file as git writes it, as in 100644; empty if there is none."""
+        """Return the mode of a file in git's notation, as in 100644; empty if there is no file."""
         entry = self._entries.get(path)
         return entry.mode if entry is not None else ""
 
     def has(self, path: str) -> bool:
-        """True if a file or a folder is there."""
+        """Return True if a file or folder exists."""
         return path in ("", ".") or path in self._entries or any(one.startswith(f"{path}/") for one in self._entries)
 
     def names(self, folder: str) -> list[str]:
@@ -49,7 +49,7 @@ class BaseTree:
         return sorted(path[len(folder) + 1 :] for path in below if "/" not in path[len(folder) + 1 :])
 
     def why_not(self, path: str) -> str | None:
-        """Return why a file cannot be read, in words, or None."""
+        """Return the reason why a file cannot be read, or None."""
         if reason := why_unreachable(path):
             return reason
         # Before anything else: whether a denied file exists is nobody's business either.
@@ -73,7 +73,7 @@ class BaseTree:
         )
 
     def describe_commit(self, word: str) -> tuple[str, str]:
-        """Return the id of a commit that this one reaches, and its message with what it changed. Raises: NotFound."""
+        """Return the id of an ancestor, and its message with the changed paths. Raises: NotFound."""
         commit = resolve_earlier_commit(self._git, self.commit, word)
         message, paths = commit_message_and_paths(self._git, commit)
         # Names are told as far as the files may be read.
@@ -81,7 +81,7 @@ class BaseTree:
         return commit, "\n".join([f"commit {commit}", message, *changed]).encode("utf-8", "backslashreplace").decode()
 
     def texts(self, below: str) -> Iterator[tuple[TreeEntry, bytes]]:
-        """Yield the files below a folder that may be read, by name, up to a bound of bytes."""
+        """Yield the readable files below a folder, by name, up to a byte limit."""
         wanted = [one for path, one in sorted(self._entries.items()) if _is_at_or_below(path, below)]
         wanted = [one for one in wanted if one.mode not in (LINK, GITLINK) and not self._denying_rule(one.path)]
         room = MOST_SEARCHED
