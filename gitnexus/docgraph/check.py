@@ -18,7 +18,7 @@ KINDS = (*_DOCUMENTS, "depends", "run", "task", "url")
 
 
 def find_problems(graph: DocGraph) -> list[DocFinding]:
-    """Return all that is wrong, file by file and line by line."""
+    """Return all problems, ordered by file and line."""
     found = chain(
         *(doc.findings for doc in (*graph.docs, *graph.notes)),
         *(paper.findings for paper in graph.papers),
@@ -56,7 +56,7 @@ def _check_agenda(graph: DocGraph) -> Iterator[DocFinding]:
 
 
 def _check_form(doc: Doc) -> Iterator[DocFinding]:
-    """Yield what breaks the form of one document."""
+    """Yield violations of the form of one document."""
     tops = [one for one in doc.sections if one.level == 1]
     for one in tops[1:]:
         yield _finding_at(
@@ -94,7 +94,7 @@ def _check_phase(graph: DocGraph, doc: Doc) -> Iterator[DocFinding]:
 
 
 def _check_agenda_box(graph: DocGraph, doc: Doc) -> Iterator[DocFinding]:
-    """Yield where the box of a phase in AGENDA.md says something else than the phase."""
+    """Yield phases whose box in AGENDA.md contradicts the phase's status."""
     row = agenda_row_of_phase(graph, doc)
     if graph.agenda is None or row is None or row.done is None or row.done == (doc.status == "done"):
         return
@@ -118,7 +118,7 @@ def agenda_row_of_phase(graph: DocGraph, phase: Doc) -> ListItem | None:
 
 
 def _check_ids(graph: DocGraph) -> Iterator[DocFinding]:
-    """Yield ids that mean two things: of documents anywhere, of parts inside of one."""
+    """Yield ids that are used twice: of documents in the graph, of parts in one document."""
     seen: dict[str, str] = {}
     rows = [(doc.id, doc.path, doc.line_of("ID")) for doc in (*graph.docs, *graph.notes) if doc.id]
     rows += [(paper.id, paper.path, 1) for paper in graph.papers]
@@ -136,7 +136,7 @@ def _check_ids(graph: DocGraph) -> Iterator[DocFinding]:
 
 
 def _is_same_paper(one: str, other: str) -> bool:
-    """True for the two forms that a piece of research has: x.json for programs, x.md for people."""
+    """Return True for the two forms of one piece of research: x.json for programs, x.md for people."""
     return one.rpartition(".")[0] == other.rpartition(".")[0]
 
 
@@ -177,7 +177,7 @@ def _check_links(graph: DocGraph, doc: Doc) -> Iterator[DocFinding]:
 
 
 def _link_problem(graph: DocGraph, doc: Doc, link: DocLink) -> tuple[str, str] | None:
-    """Return what is wrong with a link, None if it leads somewhere."""
+    """Return what is wrong with a link, None if its target exists."""
     target = link.target
     if not target:
         return "broken-link", "a link leads nowhere"

@@ -20,7 +20,7 @@ _END = re.compile(r"[\r\n]+\Z")
 
 
 def with_status(doc: Doc, status: str) -> bytes:
-    """Return the document with another STATUS, in its front matter or in a new one. Raises: Invalid, Conflict."""
+    """Return the document with another STATUS, in its front matter or a new one. Raises: Invalid, Conflict."""
     refuse_unsound(doc)
     known = doc.fields.get("STATUS")
     if known is not None:
@@ -37,7 +37,7 @@ def with_status(doc: Doc, status: str) -> bytes:
 
 
 def with_link(doc: Doc, kind: str, target: str) -> bytes:
-    """Return the document with one more row in LINKS; the same bytes if it is there. Raises: Invalid, Conflict."""
+    """Return the document with one more row in LINKS, unchanged if it has that row. Raises: Invalid, Conflict."""
     refuse_unsound(doc)
     if any((one.kind, one.target) == (kind, target) for one in doc.links):
         return doc.raw
@@ -61,7 +61,7 @@ def with_link(doc: Doc, kind: str, target: str) -> bytes:
 
 
 def with_box(doc: Doc, item: ListItem, done: bool) -> bytes:
-    """Return the document with the box of a row ticked, or not. Raises: Invalid, Conflict."""
+    """Return the document with the box of a row ticked or unticked. Raises: Invalid, Conflict."""
     refuse_unsound(doc)
     if item.done is done:
         return doc.raw
@@ -77,9 +77,9 @@ def with_box(doc: Doc, item: ListItem, done: bool) -> bytes:
 
 
 def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
-    """Return the document with one more row at the end of a section, which is made if it is missing.
+    """Return the document with one more row at the end of a section, which is created if it is missing.
 
-    `row` is what stands after the dash, `link` the target that it holds. Raises: Invalid, Conflict.
+    `row` is the text after the dash, `link` the target in it. Raises: Invalid, Conflict.
     """
     refuse_unsound(doc)
     known = next((one for one in doc.sections if one.name == section), None)
@@ -107,7 +107,7 @@ def with_row(doc: Doc, section: str, row: str, link: str) -> bytes:
 
 
 def refuse_unsound(doc: Doc) -> None:
-    """Refuse to edit what could not be read. Raises: Conflict in the middle of a merge, else Invalid."""
+    """Refuse to edit a document that could not be parsed. Raises: Conflict during a merge, else Invalid."""
     if doc.sound:
         return
     found = doc.findings[0]
@@ -118,7 +118,7 @@ def refuse_unsound(doc: Doc) -> None:
 
 
 def _with_line_inserted(doc: Doc, after: int, line: str) -> str:
-    """Return the text with a line put in after the line of that number, by the document's own line ends."""
+    """Return the text with a line inserted after a line number, with the document's line ends."""
     lines = list(doc.lines)
     end = _line_ending(doc)
     if after and lines and not _END.search(lines[after - 1]):
@@ -148,7 +148,7 @@ def _encode_and_verify(doc: Doc, text: str, change: Callable[[dict[str, Any]], N
 
 
 def _content_of_doc(doc: Doc) -> dict[str, Any]:
-    """Return what a document says, without where it says it."""
+    """Return the content of a document without line numbers."""
     return {
         "fields": {name: one.value for name, one in doc.fields.items() if name != "LINKS"},
         "sections": [(one.level, one.name, one.id) for one in doc.sections],

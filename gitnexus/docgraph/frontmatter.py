@@ -15,7 +15,7 @@ _DEEPEST = 8
 
 
 class UnreadableFrontMatter(Exception):
-    """The front matter is none; `line` is counted from 1 in the document."""
+    """The front matter cannot be parsed; `line` is counted from 1 in the document."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(why)
@@ -24,7 +24,7 @@ class UnreadableFrontMatter(Exception):
 
 
 def find_closing_line(lines: tuple[str, ...]) -> int:
-    """Return the line number that closes the front matter, 0 if there is none. Raises: UnreadableFrontMatter."""
+    """Return the line that closes the front matter, 0 if there is none. Raises: UnreadableFrontMatter."""
     raw = [line.encode("utf-8", "surrogatepass") for line in lines]
     try:
         place = locate_front_matter(b"".join(raw), dots=True)
@@ -36,7 +36,7 @@ def find_closing_line(lines: tuple[str, ...]) -> int:
 
 
 def parse_fields(lines: tuple[str, ...], closed: int) -> dict[str, FrontMatterField]:
-    """Return the fields of the front matter that ends at the line `closed`. Raises: UnreadableFrontMatter."""
+    """Return the fields of the front matter that ends at line `closed`. Raises: UnreadableFrontMatter."""
     before = len(lines[0])
     text = "".join(lines[1 : closed - 1])
     if len(text) > LARGEST:
@@ -56,7 +56,7 @@ def parse_fields(lines: tuple[str, ...], closed: int) -> dict[str, FrontMatterFi
 
 
 def parse_link_rows(lines: tuple[str, ...], closed: int, name: str) -> list[tuple[str, str, int]]:
-    """Return the rows of a list of links as kind, target and line; a row that is plain text has no kind."""
+    """Return the rows of a list of links as kind, target and line; a plain text row has no kind."""
     root = _compose_yaml("".join(lines[1 : closed - 1]))
     listed = (
         next((node for key, node in _mapping_rows(root) if key.value.upper() == name), None)
@@ -80,7 +80,7 @@ def parse_link_rows(lines: tuple[str, ...], closed: int, name: str) -> list[tupl
 
 
 def _compose_yaml(text: str) -> Any:
-    """Return the nodes of a YAML text, None for an empty one. No value is made of them: a date stays what was written.
+    """Return the nodes of a YAML text, None for an empty one. No values are built: a date stays text.
 
     Raises: UnreadableFrontMatter.
     """

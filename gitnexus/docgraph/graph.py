@@ -20,7 +20,7 @@ _ID_KEYS = ("id", "plan_id", "planId", "research_id", "researchId")
 
 @dataclass(frozen=True, slots=True)
 class StatePaper:
-    """A plan or a piece of research on the state ref: its path, and its id, which is its name if it tells none."""
+    """A plan or a piece of research on the state ref: its path, and its id (by default its file name)."""
 
     path: str
     id: str
@@ -29,7 +29,7 @@ class StatePaper:
 
 @dataclass(frozen=True, slots=True)
 class KnownIds:
-    """What other rooms know: the runs of this project, and whether it has a task of an id."""
+    """Data of other rooms: the runs of this project, and a test whether a task id exists."""
 
     runs: Collection[str] = ()
     has_task: Callable[[str], bool] = lambda _: False
@@ -37,7 +37,7 @@ class KnownIds:
 
 @dataclass(frozen=True, slots=True)
 class DocGraph:
-    """All documents, read once. `others` are those that links lead to, parsed when they are asked for."""
+    """All documents, read once. `others` are the targets of links, parsed on first use."""
 
     files: DocumentFiles
     agenda: Doc | None
@@ -49,16 +49,16 @@ class DocGraph:
 
     @property
     def docs(self) -> list[Doc]:
-        """The documents that are held to the strict form."""
+        """The documents that must follow the strict form."""
         return [*([self.agenda] if self.agenda else []), *self.phases]
 
     @property
     def active(self) -> list[Doc]:
-        """The phases that are being worked on; one, if all is well."""
+        """The active phases; normally one."""
         return [one for one in self.phases if one.status == "active"]
 
     def at(self, path: str) -> Doc | None:
-        """Return the document at a path, None if there is none or it is no Markdown."""
+        """Return the document at a path, None if there is none or it is not Markdown."""
         for one in (*self.docs, *self.notes):
             if one.path == path:
                 return one
@@ -67,13 +67,13 @@ class DocGraph:
         return self._others[path]
 
     def named(self, word: str) -> Doc | None:
-        """Return the document that an id or a path means."""
+        """Return the document with this id or path."""
         plain = posixpath.normpath(word) if word else ""
         found = next((one for one in (*self.docs, *self.notes) if one.id == word), None)
         return found or (self.at(plain) if plain.endswith(".md") else None)
 
     def phase(self, word: str) -> Doc:
-        """Return the phase that a word means: its id, its id without `phase.`, its path or its file's name.
+        """Return the phase for a word: its id, its id without `phase.`, its path or its file name.
 
         Raises: NotFound.
         """
@@ -87,7 +87,7 @@ class DocGraph:
 
 
 def read_doc_graph(files: DocumentFiles, known: KnownIds | None = None) -> DocGraph:
-    """Read the graph. A document that cannot be read is in it, with its findings."""
+    """Read the graph. A document that cannot be parsed is included, with its findings."""
     agenda = _read_doc(files, AGENDA)
     phases = _read_docs(files, PHASES)
     order = {target: at for at, target in enumerate(linked_phase_paths(agenda))} if agenda else {}
@@ -104,7 +104,7 @@ def read_doc_graph(files: DocumentFiles, known: KnownIds | None = None) -> DocGr
 
 
 def linked_phase_paths(agenda: Doc) -> list[str]:
-    """Return the phases that an agenda links, in its order."""
+    """Return the phases that an agenda links to, in order."""
     found = [
         resolve_link_path(agenda.path, link.target)[0] for link in agenda.links if link.kind in ("", "phase", "doc")
     ]
@@ -112,9 +112,9 @@ def linked_phase_paths(agenda: Doc) -> list[str]:
 
 
 def resolve_link_path(path: str, target: str, *, from_top: bool = False) -> tuple[str, str]:
-    """Return where a link of the document at `path` leads, from the top, and the heading after #.
+    """Return the target of a link in the document at `path`, relative to the top, and the heading after #.
 
-    A link in the text starts at its own folder, as everywhere in Markdown; a row of LINKS at the top.
+    A link in the text is relative to its own folder, as in any Markdown; a row of LINKS is relative to the top.
     """
     where, _, heading = target.partition("#")
     if not where:
@@ -126,12 +126,12 @@ def resolve_link_path(path: str, target: str, *, from_top: bool = False) -> tupl
 
 
 def is_external_link(target: str) -> bool:
-    """True for what no repository holds: an address with a scheme, or of a host."""
+    """Return True for a target outside of the repository: an address with a scheme or host."""
     return _SCHEME.match(target) is not None or target.startswith("//")
 
 
 def find_part(doc: Doc, word: str) -> DocSection | ListItem | None:
-    """Return the section or the row that a word names: by its id, else by its heading."""
+    """Return the section or row with this id or, failing that, this heading."""
     rows: list[DocSection | ListItem] = [*doc.sections, *doc.items]
     found = next((one for one in rows if one.id and one.id == word), None)
     name = normalize_heading(word)
@@ -139,7 +139,7 @@ def find_part(doc: Doc, word: str) -> DocSection | ListItem | None:
 
 
 def lines_of_part(doc: Doc, word: str) -> tuple[int, int]:
-    """Return the lines of a document that a word names, such as GOAL, an id or L10-L20. Raises: NotFound."""
+    """Return the lines of a part of a document, such as GOAL, an id or L10-L20. Raises: NotFound."""
     if not word:
         return 1, len(doc.lines)
     lines = _LINES.fullmatch(word)

@@ -12,7 +12,7 @@ Weight = Literal["problem", "hint"]
 
 
 class DocFinding(Record):
-    """Something that is wrong, and where: a word for programs, a sentence for people."""
+    """A problem and its position: a word for programs, a sentence for people."""
 
     code: str
     path: str
@@ -23,7 +23,7 @@ class DocFinding(Record):
 
 @dataclass(frozen=True, slots=True)
 class FrontMatterField:
-    """One field of the front matter. `start` and `end` are its value's place in the text, in characters."""
+    """One field of the front matter. `start` and `end` are the position of its value, in characters."""
 
     name: str
     value: object
@@ -46,7 +46,7 @@ class DocSection:
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """A row of a list. `done` is None for one without a box; `section` is the name of the section it stands in."""
+    """A row of a list. `done` is None for a row without a box; `section` is the name of its section."""
 
     text: str
     id: str
@@ -59,7 +59,7 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True)
 class DocLink:
-    """Where a document points: `kind` is that of a row in LINKS or DEPENDS, or empty for a link in the text."""
+    """A link of a document: `kind` is that of a row in LINKS or DEPENDS, or empty for a link in the text."""
 
     kind: str
     target: str
@@ -69,7 +69,7 @@ class DocLink:
 
 @dataclass(frozen=True, slots=True)
 class Doc:
-    """One Markdown document. `sound` is False where it could not be read to its end: then nothing edits it."""
+    """One Markdown document. `sound` is False if it could not be parsed completely: then it is never edited."""
 
     path: str
     raw: bytes
@@ -88,27 +88,27 @@ class Doc:
 
     @property
     def id(self) -> str:
-        """Its id, empty where it has none."""
+        """The document's id, empty if it has none."""
         return self.word("ID")
 
     @property
     def status(self) -> str:
-        """Its status as written, empty where it has none."""
+        """The status as written, empty if there is none."""
         return self.word("STATUS")
 
     @property
     def title(self) -> str:
-        """Its top heading, else what it is called."""
+        """The top heading, else the file name."""
         heading = next((one.title for one in self.sections if one.level == 1), "")
         return heading or self.word("TITLE") or self.id or self.path
 
     def word(self, name: str) -> str:
-        """Return the text of a field, empty where it is missing or no text."""
+        """Return the text of a field, empty if it is missing or not text."""
         found = self.fields.get(name)
         return found.value if found is not None and isinstance(found.value, str) else ""
 
     def line_of(self, name: str) -> int:
-        """Return the line of a field, 1 where it is missing."""
+        """Return the line of a field, 1 if it is missing."""
         found = self.fields.get(name)
         return found.line if found is not None else 1
 

@@ -1,7 +1,7 @@
 """Parses bytes into a document: the strict Markdown of agendas and phases, with all findings about one file.
 
-Blocks are found by markdown-it-py, so that text in a fence, a comment or a quotation is neither section nor link. No
-input raises an error.
+markdown-it-py finds the blocks, so text in a fence, a comment or a quotation is neither section nor link. No input
+raises an error.
 """
 
 import re
@@ -29,7 +29,7 @@ _OURS, _MIDDLE, _THEIRS = re.compile(r"<{7}(?: |$)"), re.compile(r"={7}[\r\n]*$"
 
 
 def parse_doc(raw: bytes, path: str) -> Doc:
-    """Return the document in `raw`; what is wrong with it is among its findings."""
+    """Return the document in `raw`; problems are among its findings."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as exc:
@@ -63,7 +63,7 @@ def parse_doc(raw: bytes, path: str) -> Doc:
 
 
 def normalize_heading(title: str) -> str:
-    """Return a heading as it is compared: Global constraints, global-constraints and GLOBAL_CONSTRAINTS are one."""
+    """Return a heading for comparison: Global constraints, global-constraints and GLOBAL_CONSTRAINTS are equal."""
     return re.sub(r"\W+", "_", title.strip().rstrip(":")).strip("_").upper()
 
 
@@ -75,7 +75,7 @@ def _unsound_doc(
 
 
 def _why_half_written(text: str, lines: tuple[str, ...]) -> tuple[int, str, str] | None:
-    """Return where and why a file is not what somebody meant to write: in the middle of a merge, or cut."""
+    """Return where and why a file looks unfinished: in the middle of a merge, or truncated."""
     if "\0" in text:
         return text.count("\n", 0, text.index("\0")) + 1, "half-written", "it holds a NUL byte"
     ours = next((at for at, line in enumerate(lines, 1) if _OURS.match(line)), 0)
@@ -104,7 +104,7 @@ def _markdown_reader() -> "MarkdownIt":
 
 
 class _BodyParser:
-    """What stands below the front matter, found in one pass over the blocks."""
+    """Collects the text below the front matter in one pass over the blocks."""
 
     def __init__(self, path: str, lines: tuple[str, ...], closed: int) -> None:
         self.path = path
@@ -152,7 +152,7 @@ class _BodyParser:
         )
 
     def _last_text(self, first: int, end: int) -> int:
-        """Return the last line up to `end` that holds something."""
+        """Return the last non-blank line up to `end`."""
         end = min(end, len(self._lines))
         while end > first and not self._lines[end - 1].strip():
             end -= 1

@@ -1,4 +1,4 @@
-"""Computes edits of the documents for the life of a phase and the end of a run: returns new texts, writes nothing."""
+"""Computes edits of the documents when a phase changes or a run ends: returns new texts, writes nothing."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _EMPTY = "".join(f"\n{name}:\n" for name in ("GOAL", "DELIVERABLES", "CONSTRAINT
 
 
 class DocEdit(NamedTuple):
-    """A document that goes from one content to another; `before` is None for one that is new."""
+    """The old and new content of a document; `before` is None for a new one."""
 
     path: str
     before: bytes | None
@@ -30,7 +30,7 @@ class DocEdit(NamedTuple):
 
 
 def edits_for_new_agenda(graph: DocGraph, title: str) -> list[DocEdit]:
-    """Return the first AGENDA.md, with the phases that are there. Raises: Duplicate, Invalid."""
+    """Return a first AGENDA.md with the existing phases. Raises: Duplicate, Invalid."""
     if graph.agenda is not None:
         raise Duplicate(f"{AGENDA} is there already", hint="git nexus agenda show")
     rows = [_agenda_row_text(one.path, one.title, done=one.status == "done") for one in graph.phases]
@@ -40,7 +40,7 @@ def edits_for_new_agenda(graph: DocGraph, title: str) -> list[DocEdit]:
 
 
 def edits_for_new_phase(graph: DocGraph, name: str, title: str) -> list[DocEdit]:
-    """Return a new phase that is planned, and the agenda that links it. Raises: Duplicate, Invalid, NotFound."""
+    """Return a new planned phase, and the agenda with a link to it. Raises: Duplicate, Invalid, NotFound."""
     stem = name.removeprefix(_PREFIX)
     if not _FILE.fullmatch(stem):
         raise Invalid(
@@ -61,7 +61,7 @@ def edits_for_new_phase(graph: DocGraph, name: str, title: str) -> list[DocEdit]
 
 
 def edits_to_start_phase(graph: DocGraph, phase: Doc, *, switch: bool = False) -> list[DocEdit]:
-    """Return what makes a phase the active one; with `switch` the one before goes back to planned.
+    """Return the edits that make a phase active; with `switch` the active one becomes planned again.
 
     Raises: Failed, Invalid, Conflict.
     """
@@ -80,7 +80,7 @@ def edits_to_start_phase(graph: DocGraph, phase: Doc, *, switch: bool = False) -
 
 
 def edits_to_finish_phase(graph: DocGraph, phase: Doc, *, force: bool = False) -> list[DocEdit]:
-    """Return what makes a phase done, in its file and in the agenda. Raises: Failed while steps are open."""
+    """Return the edits that mark a phase as done, in its file and the agenda. Raises: Failed while steps are open."""
     waits = [one for one in phase.steps if not one.done]
     if waits and not force:
         shown = "; ".join(f"{phase.path}:{one.first} {one_line(one.text, 60)}" for one in waits[:5])
@@ -95,7 +95,7 @@ def edits_to_finish_phase(graph: DocGraph, phase: Doc, *, force: bool = False) -
 
 
 def edits_to_tick_step(graph: DocGraph, phase: Doc, word: str, *, done: bool = True) -> list[DocEdit]:
-    """Return a phase with one step ticked, or open again. Raises: NotFound, Invalid."""
+    """Return a phase with one step ticked or unticked. Raises: NotFound, Invalid."""
     step = find_step(phase, word)
     return _only_changes(
         [DocEdit(phase.path, phase.raw, with_box(phase, step, done), f"{'tick' if done else 'open'} {word}")]
@@ -105,9 +105,9 @@ def edits_to_tick_step(graph: DocGraph, phase: Doc, word: str, *, done: bool = T
 def edits_after_run(
     graph: DocGraph, phase: Doc, run: str, steps: Sequence[str] = (), *, finish: bool = False
 ) -> list[DocEdit]:
-    """Return what a run leaves behind: its phase links it, the steps it did are ticked, and with `finish` it is done.
+    """Return the edits after a run: its phase links it, the steps it did are ticked, and with `finish` it is done.
 
-    This is the text of an agenda patch; whether it may be written, the gate says. Raises: NotFound, Failed, Invalid.
+    They become an agenda patch, which the gate decides on. Raises: NotFound, Failed, Invalid.
     """
     now = parse_doc(with_link(phase, "run", run), phase.path)
     for word in steps:
@@ -124,7 +124,7 @@ def edits_after_run(
 
 
 def find_step(phase: Doc, word: str) -> ListItem:
-    """Return the step that a word means: its id, the number of its line, or its text. Raises: NotFound, Invalid."""
+    """Return a step by its id, its line number, or its text. Raises: NotFound, Invalid."""
     refuse_unsound(phase)
     found = find_part(phase, word)
     steps = phase.steps
@@ -177,7 +177,7 @@ def _agenda_row_text(path: str, title: str, *, done: bool) -> str:
 
 
 def _require_title(text: str) -> str:
-    """Return a title that is one line of plain Markdown. Raises: Invalid."""
+    """Return the title if it is one line of plain Markdown. Raises: Invalid."""
     shown = " ".join(text.split())
     if not shown or len(shown) > 100 or not shown.isprintable() or re.search(r"[\[\]<>`\\{}#*|]", shown):
         raise Invalid(

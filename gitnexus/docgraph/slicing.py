@@ -8,7 +8,7 @@ from gitnexus.docgraph.model import Doc
 
 
 class DocSlice(Record):
-    """Lines of a document. `blob` is the id that git gives the whole of it: who has that can cut the same again."""
+    """Lines of a document. `blob` is the git id of the whole document, so that the same lines can be cut again."""
 
     ref: str
     text: str
@@ -19,9 +19,9 @@ class DocSlice(Record):
 
 
 def slice_from_reference(graph: DocGraph, ref: str) -> DocSlice:
-    """Return what a reference means: `PATH` or `ID`, and after # a heading, an id or lines (`L10-L20`).
+    """Return the lines of a reference: `PATH` or `ID`, and after # a heading, an id or lines (`L10-L20`).
 
-    Raises: NotFound, Invalid for a document that cannot be read.
+    Raises: NotFound, Invalid for a document that cannot be parsed.
     """
     where, _, word = ref.partition("#")
     doc = graph.named(where) if where else graph.agenda

@@ -1,7 +1,7 @@
 """Reads the documents of the graph from a worktree, a commit or the state. The only module here that knows paths.
 
 AGENDA.md and `docs/phases/` belong to the code: they are files of the repository, read from the checkout or from any
-commit. Plans and research belong to the state: `.nexus/plans/x.json` is `plans/x.json` on the state ref, even where no
+commit. Plans and research belong to the state: `.nexus/plans/x.json` is `plans/x.json` on the state ref, even if no
 `.nexus/` has been written.
 """
 
@@ -23,27 +23,27 @@ PLANS, RESEARCH = ".nexus/plans", ".nexus/research"
 
 
 class Blob(NamedTuple):
-    """A file as it was read, and the id that git gives its bytes."""
+    """The content of a file, and its git blob id."""
 
     data: bytes
     oid: str
 
 
 class RepositoryFiles(Protocol):
-    """The files of a repository, somewhere."""
+    """The files of a repository, from any source."""
 
     def read(self, path: str) -> Blob | None:
         """Return a plain file below the top, None for anything else."""
 
     def has(self, path: str) -> bool:
-        """True if a file or a folder is there."""
+        """Return True if a file or folder exists."""
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the files in a folder, sorted."""
 
 
 class WorktreeFiles:
-    """The files of a worktree as they are now, edited or not. No link is followed out of it."""
+    """The current files of a worktree, including edits. Links out of it are not followed."""
 
     def __init__(self, repo: Repo) -> None:
         if repo.worktree is None:
@@ -78,7 +78,7 @@ class WorktreeFiles:
             return []
 
     def write(self, path: str, before: bytes | None, after: bytes) -> None:
-        """Put `after` where `before` is, all of it at once. Raises: Conflict if something else is there by now."""
+        """Replace the content `before` by `after` in one step. Raises: Conflict if the file has changed meanwhile."""
         at = self._path_inside(path)
         held = self.read(path)
         if at is None or (held.data if held is not None else None) != before or (held is None and os.path.lexists(at)):
@@ -99,7 +99,7 @@ class WorktreeFiles:
 
 
 class CommitFiles:
-    """The files of one commit, the same for everybody who has it."""
+    """The files of one commit."""
 
     def __init__(self, objects: Objects, commit: str) -> None:
         self._objects = objects
@@ -133,7 +133,7 @@ class DocumentFiles:
         return Blob(self.state.blob(oid), oid) if oid is not None else None
 
     def has(self, path: str) -> bool:
-        """True if a file or a folder is there."""
+        """Return True if a file or folder exists."""
         return self.state.has(path.removeprefix(NEXUS)) if path.startswith(NEXUS) else self.tree.has(path)
 
     def names(self, folder: str) -> list[str]:
