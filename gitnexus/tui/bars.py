@@ -1,4 +1,4 @@
-"""Renders what surrounds the conversation: status line, side panel, completions, key hints. Colour is never needed."""
+"""Renders the lines around the conversation: status line, side panel, completions, key hints; needs no colour."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _MOST_LISTED = 40
 
 
 def render_status_line(now: ChatStatus) -> Text:
-    """Return the status line; what matters most stands first, for a narrow screen cuts the end."""
+    """Return the status line, the most important first, because a narrow screen cuts the end."""
     text = Text(f"{now.project} · {now.branch} · ", no_wrap=True, overflow="ellipsis")
     text.append(now.mode, f"bold {MODES.get(now.mode, 'red')}")
     if now.waiting:
@@ -35,7 +35,7 @@ def render_side_panel(panel: SidePanel) -> Text:
 
 
 def render_offers(offers: Sequence[CompletionOffer], chosen: int) -> Text:
-    """Return what completion offers, the chosen one marked."""
+    """Return the completions, with the selected one marked."""
     text = Text()
     for at, one in enumerate(offers):
         style, mark = (STYLES["node"], "› ") if at == chosen else (STYLES[""], "  ")
@@ -44,7 +44,7 @@ def render_offers(offers: Sequence[CompletionOffer], chosen: int) -> Text:
 
 
 def key_hint_text(card: ChatCard | None, *, asking: bool, on_cards: bool, waiting: int) -> str:
-    """Return which keys there are right now."""
+    """Return the keys that work now."""
     if asking:
         return "Enter answers, Esc goes back"
     if on_cards:

@@ -25,13 +25,13 @@ _A_START = 30.0
 
 
 class CardActions:
-    """Acts for the chat."""
+    """Carries out the actions of one chat."""
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
 
     def do(self, card: ChatCard, key: CardKey, said: str) -> None:
-        """Do what a key of a card means. Raises: NexusError."""
+        """Carry out the key of a card. Raises: NexusError."""
         argv: tuple[str, ...]
         match key.means:
             case "approve":
@@ -59,7 +59,7 @@ class CardActions:
                 self._chat.put(self._chat.proposals.changed(card.id, key, said))
 
     def run_local_command(self, intent: LocalCommand) -> None:
-        """Carry out a command that is about runs. Raises: NexusError."""
+        """Carry out a chat command about runs. Raises: NexusError."""
         words, chat = intent.words, self._chat
         word = words[0] if words else ""
         match intent.name:
@@ -81,7 +81,7 @@ class CardActions:
                 self.do(card, _require_key(card, "a"), " ".join(rest))
 
     def resume(self, run: str) -> None:
-        """Let a run go on. Raises: NexusError."""
+        """Resume a run. Raises: NexusError."""
         opened_run = self._chat.open_run(run)
         if (opened_run.record.status == "landed" and not opened_run.foreign) or opened_run.view().status in (
             "completed",
@@ -96,7 +96,7 @@ class CardActions:
         self._chat.commands.do(("resume", run, "--unattended", "--json"), self._report_driver_failure, run)
 
     def resume_if_idle(self, run: str, *, waits: bool = True) -> None:
-        """Let a run go on that has waited for nothing but an answer, if nobody drives it."""
+        """Resume a run that waited only for an answer, unless a process drives it."""
         opened_run = self._chat.open_run(run)
         view = opened_run.view()
         still = waits and (view.questions or any(one.status == "waiting" for one in view.actions.values()))
@@ -105,7 +105,7 @@ class CardActions:
             self._chat.commands.do(("resume", run, "--unattended", "--json"), self._report_driver_failure, run)
 
     def stop(self, run: str) -> None:
-        """Stop what a run does now; if it does nothing, what else is under way here. Raises: NexusError."""
+        """Stop the work of a run; if it does nothing, stop the other commands of this chat. Raises: NexusError."""
         chat = self._chat
         if run:
             opened_run = chat.open_run(run)
@@ -121,7 +121,7 @@ class CardActions:
         chat.say("nexus", "what was begun is told to stop")
 
     def edit_patch(self, card_id: str) -> None:
-        """Let the person edit a patch in their editor; whoever calls has given up the screen. Raises: NexusError."""
+        """Open a patch in the user's editor; the caller has released the screen. Raises: NexusError."""
         from gitnexus.ui.edit_patch import edit_waiting_patch  # opens an editor on this terminal
 
         card = self._chat.cards[card_id]
@@ -211,7 +211,7 @@ class CardActions:
         self.do(card, key, " ".join(rest))
 
     def _find_waiting_card(self, words: tuple[str, ...], means: str) -> tuple[ChatCard, tuple[str, ...]]:
-        """Return the card that the first words name, the last one that waits for none, and the other words."""
+        """Return the card that the first words name (by default the last waiting one), and the remaining words."""
         fits = [card for card in self._chat.waiting() if any(_key_fits(key, means) for key in card.keys)]
         rest = list(words)
         while rest and (some := [card for card in fits if rest[0] in (card.run, card.action, card.id)]):

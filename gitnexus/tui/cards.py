@@ -1,4 +1,4 @@
-"""Builds the cards of what waits: an action, a question, a workflow, tests, an error. Pure, and safe to show."""
+"""Builds the cards for an action, a question, a workflow, tests or an error. Pure, and safe to show."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ _BY = {"macro": "by its name", "delegation": "by who you named", "rules": "by th
 
 
 def card_for_action(card: "Card", run: str, action: str, *, editable: bool) -> ChatCard:
-    """Return the card of an action that waits, with a key for each answer that the gate offers."""
+    """Return the card of a waiting action, with a key for each answer that the gate offers."""
     rows = [CardLine(card.summary, "bold")] if card.summary else []
     rows += [
         CardLine(f"risk     {card.risk} of 4", _RISKS[card.risk]),
@@ -66,7 +66,7 @@ def card_for_action(card: "Card", run: str, action: str, *, editable: bool) -> C
 
 
 def _unseen_parts(card: "Card") -> str:
-    """Return what a person cannot see on the card, and so cannot approve by a key."""
+    """Return the parts that the card does not show, and that a key therefore cannot approve."""
     if card.missing:
         return f"not shown: {one_line('; '.join(card.missing), 300)}"
     return f"{card.hidden}; u shows it" if card.hidden_at else ""
@@ -130,7 +130,7 @@ def _file_title(row: "FileRow") -> str:
 
 
 def _split_diff_by_file(body: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return a difference in parts, one a file."""
+    """Return a diff in parts, one for each file."""
     parts: list[list[str]] = []
     told = False
     for line in body:
@@ -153,7 +153,7 @@ def _tone_of_line(line: str) -> Tone:
 
 
 def card_for_question(run: str, question: str, text: str) -> ChatCard:
-    """Return the card of what an agent asks."""
+    """Return the card of an agent's question."""
     return ChatCard(
         id=f"{run} {question}",
         kind="question",
@@ -166,7 +166,7 @@ def card_for_question(run: str, question: str, text: str) -> ChatCard:
 
 
 def card_for_tests(run: str, action: str, runner: str, report: dict[str, Any]) -> ChatCard:
-    """Return the card of what tests came to: counts first, what they printed folded below."""
+    """Return the card of a test result: counts first, the output folded below."""
     counts = [f"{report[name]} {name}" for name in ("passed", "failed", "skipped") if report.get(name) is not None]
     ok = report.get("status") == 0
     said = make_visible(str(report.get("output", ""))).split("\n")[-_MOST_LINES:]
@@ -185,14 +185,14 @@ def card_for_tests(run: str, action: str, runner: str, report: dict[str, Any]) -
 
 
 def card_for_failure(run: str, name: str, why: str, *, resumable: bool) -> ChatCard:
-    """Return the card of a step that went wrong."""
+    """Return the card of a failed step."""
     keys = (CardKey("g", "go on: try it again", "resume"),) if resumable else ()
     rows = tuple(CardLine(line, "bad") for line in make_visible(why).split("\n")[:50])
     return ChatCard(f"{run} {name} error", "error", f"{run}: {name} went wrong", run=run, rows=rows, keys=keys)
 
 
 def card_for_workflow(name: str, proposal: "WorkflowProposal", hash_: str, chosen: int = 0) -> ChatCard:
-    """Return the card of a workflow that would be started; its nodes can be dropped, moved and backed by others."""
+    """Return the card of a proposed workflow; its nodes can be removed, moved and given other specialists."""
     definition = proposal.definition
     rows = [
         *(

@@ -30,7 +30,7 @@ _MOST_SAID = 5000
 
 
 class Chat:
-    """One person's conversation about one project. Every call returns what is new to show."""
+    """The user's conversation about one project. Every call returns the new entries to show."""
 
     def __init__(self, nexus: Nexus, place: Path) -> None:
         self.nexus = nexus
@@ -60,7 +60,7 @@ class Chat:
         self._given: list[ChatCard] = []
 
     def opened(self, *, past: bool = True) -> list[Update]:
-        """Return the conversation as it stands: its end, the runs that are not over, and the cards that wait."""
+        """Return the stored end of the conversation, the unfinished runs, and the waiting cards."""
         before = self.store.entries()
         self.said += before
         self._new += before if past else []
@@ -73,7 +73,7 @@ class Chat:
         return self.look()
 
     def typed(self, text: str, *, pasted: bool = False) -> list[Update]:
-        """Take in what was typed. What was `pasted` approves nothing."""
+        """Process typed text. Text that was `pasted` approves nothing."""
         self._mark_drawn_cards()
         if text.strip():
             self.say("you", text.strip("\n"))
@@ -87,7 +87,7 @@ class Chat:
         return self._take_updates()
 
     def answered(self, card_id: str, letter: str, said: str = "", *, digest: str = "") -> list[Update]:
-        """Answer a card by a key; `said` is what the key asked for, `digest` what the person saw."""
+        """Answer a card by a key; `said` is the text that the key asked for, `digest` identifies what the user saw."""
         self._mark_drawn_cards()
         with self._errors_shown():
             card = self.cards.get(card_id)
@@ -100,7 +100,7 @@ class Chat:
         return self._take_updates()
 
     def look(self) -> list[Update]:
-        """Return what happened since the last look."""
+        """Return what happened since the last call."""
         with self._errors_shown():
             self.commands.collect()
             self.narrator.look()
@@ -108,13 +108,13 @@ class Chat:
         return self._take_updates()
 
     def stop(self, run: str = "") -> list[Update]:
-        """Stop what a run does now, the active one if none is named; it can be resumed."""
+        """Stop the work of a run, by default the active one; it can be resumed."""
         with self._errors_shown():
             self.deeds.stop(run or self.active)
         return self._take_updates()
 
     def interrupted(self) -> list[Update]:
-        """Stop after a Ctrl-C of the terminal, which ended the git that reads for us as well: that is opened anew."""
+        """Stop after a Ctrl-C of the terminal. That also ended our git child, so git is opened again."""
         self.nexus.close()
         self.nexus = self.project.nexus = open_nexus(self.folder)
         self.proposals.state = self.nexus.state
@@ -122,18 +122,18 @@ class Chat:
 
     @property
     def working(self) -> bool:
-        """True if something is under way: a command, or a run that somebody drives and that waits for nobody."""
+        """True if a command is running, or a run has a driver and waits for nobody."""
         if self.commands.jobs or self.narrator.expected:
             return True
         views = self.watch.views
         return any(run in views and not _waits_for_person(views[run]) for run in self.narrator.driven)
 
     def waiting(self) -> list[ChatCard]:
-        """Return the cards that wait for an answer, the oldest first."""
+        """Return the waiting cards, the oldest first."""
         return [card for card in self.cards.values() if card.waits and card.kind != "error"]
 
     def status(self) -> ChatStatus:
-        """Return what the status line tells."""
+        """Return the content of the status line."""
         view = self.watch.views.get(self.active)
         node = next((name for name, one in reversed(view.nodes.items()) if one.status == "started"), "") if view else ""
         cost = f"${view.cost / 1e6:.2f}" if view and view.cost else ""
@@ -153,11 +153,11 @@ class Chat:
         )
 
     def panel(self) -> SidePanel:
-        """Return what the side panel lists."""
+        """Return the content of the side panel."""
         return self.project.panel(self.watch.views, self.narrator.is_foreign)
 
     def sources(self) -> CompletionSources:
-        """Return where completion finds its words."""
+        """Return the sources of completion."""
         from gitnexus.workflow.macros import MACROS
 
         runs = [(run, one_line(view.task, 60)) for run, view in reversed(self.watch.views.items())]
@@ -165,71 +165,71 @@ class Chat:
         return CompletionSources(self.project.files, self.project.open_task_refs, lambda: runs, lambda: about)
 
     def close(self) -> None:
-        """Let go of the project; whatever runs goes on."""
+        """Close the project; runs continue."""
         self.commands.close()
         self.nexus.close()
 
     def say(self, speaker: Speaker, text: str, run: str = "") -> None:
-        """Say something in the conversation."""
+        """Add a text to the conversation."""
         self.show(ChatEntry(speaker, text, run))
 
     def show(self, entry: ChatEntry) -> None:
-        """Put an entry into the conversation."""
+        """Add an entry to the conversation."""
         self.said.append(entry)
         self.store.add(entry)
         self._new.append(entry)
 
     def put(self, card: ChatCard) -> None:
-        """Show a card, or what became of one."""
+        """Show a card, or how it was decided."""
         self.cards[card.id] = card
         self._new.append(card)
         if not card.folds:
             self._to_draw.append(card)
 
     def show_card_unfolded(self, card: ChatCard) -> None:
-        """Show a card with all that is folded."""
+        """Show a card with all its sections unfolded."""
         self._new.append(ShowCardAgain(card, whole=True))
         self._to_draw.append(card)
 
     def mark_card_seen(self, card: ChatCard) -> None:
-        """Note that all of a card is on the screen, nothing folded."""
+        """Record that the whole card was on the screen, with nothing folded."""
         self._seen.add((card.id, card.digest))
         if card.action and card.digest and not card.unseen:
             remember_shown(card.digest)
 
     def has_seen_card(self, card: ChatCard) -> bool:
-        """True if nothing of a card was folded when it was shown."""
+        """Return True if nothing of a card was folded when it was shown."""
         return (card.id, card.digest) in self._seen
 
     def tell(self, *updates: Update) -> None:
-        """Have the face do something."""
+        """Send a request to the front end."""
         self._new += updates
 
     def _claimed(self, run: str) -> Sequence[Claimed]:
-        """Return what of the log of a run that came from elsewhere nobody known signed."""
+        """Return the events of another clone's log that no known machine signed."""
         try:
             return self.open_run(run).claimed_here()
         except NexusError:
             return ()  # no record of it: a run that begins just now
 
     def open_run(self, run: str) -> OpenRun:
-        """Return a run, opened. Raises: NexusError."""
+        """Open a run. Raises: NexusError."""
         return open_run(self.nexus.state, run)
 
     def report_failure(self, words: str, hint: str = "") -> None:
-        """Say what went wrong."""
+        """Add an error to the conversation."""
         self.failures += 1
         self.say("error", f"{words} ({hint})" if hint else words)
 
     def show_output(self, done: FinishedCommand) -> None:
-        """Show what a command printed."""
+        """Add a command's output to the conversation."""
         if done.failure:
             self.report_failure(done.failure)
         elif done.out or done.err:
             self.say("output", "\n".join(filter(None, (done.err, done.out))))
 
     def named(self, word: str = "") -> str:
-        """Return the run that a word means, the active one for none. Raises: NexusError."""
+        """Return the run that a word names, by default the active one. Raises: NexusError."""
         if word:
             return self.open_run(word).record.id
         if not self.active:
@@ -251,7 +251,7 @@ class Chat:
         return found
 
     def _mark_drawn_cards(self) -> None:
-        """Note as seen what the face was given: it comes back only if it could draw that."""
+        """Record as seen what was given to the front end: this runs only after it drew that."""
         given, self._given = self._given, []
         for card in given:
             self.mark_card_seen(card)

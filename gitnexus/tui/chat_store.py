@@ -23,31 +23,31 @@ _CONVERSATION = "conversation.jsonl"
 
 
 class ChatStore:
-    """Reads and writes the files. What cannot be written is not missed before the next terminal."""
+    """Reads and writes the files. Write errors are ignored: they cost only the restored conversation."""
 
     def __init__(self, common_dir: Path) -> None:
         self.folder = common_dir / _FOLDER
 
     def history(self) -> InputHistory:
-        """Return what was typed before."""
+        """Return the input history."""
         found = self._read_json("history.json")
         return InputHistory.of(tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ())
 
     def keep_history(self, history: InputHistory) -> None:
-        """Keep what was typed."""
+        """Store the input history."""
         self._write_json("history.json", [mask(text) for text in history.past[-MOST:]])
 
     def draft(self) -> str:
-        """Return what was being typed when the terminal closed."""
+        """Return the unfinished input of the last session."""
         found = self._read_json("draft.json")
         return found if isinstance(found, str) else ""
 
     def keep_draft(self, text: str) -> None:
-        """Keep what is being typed."""
+        """Store the unfinished input."""
         self._write_json("draft.json", mask(text[:65536]))
 
     def entries(self) -> list[ChatEntry]:
-        """Return the end of the conversation, and let go of what is before that."""
+        """Return the end of the conversation, and delete what is older."""
         path, rows = self.folder / _CONVERSATION, []
         with contextlib.suppress(OSError):
             for line in path.read_bytes().split(b"\n")[-MOST_ENTRIES - 1 :]:
@@ -59,7 +59,7 @@ class ChatStore:
         return [ChatEntry(*row) for row in rows if _is_stored_entry(row)]
 
     def add(self, entry: ChatEntry) -> None:
-        """Keep one more entry; what agents said is in the logs of their runs."""
+        """Store one more entry; messages of agents are in the logs of their runs."""
         if entry.speaker not in _KEPT:
             return
         row = json.dumps([entry.speaker, mask(entry.text[:_LONGEST]), entry.run], ensure_ascii=False)
@@ -70,12 +70,12 @@ class ChatStore:
                 file.write(row.encode("utf-8", "replace") + b"\n")
 
     def proposals(self) -> dict[str, Any]:
-        """Return the workflows that were proposed and not decided."""
+        """Return the proposed workflows that were not decided."""
         found = self._read_json("proposals.json")
         return found if isinstance(found, dict) else {}
 
     def keep_proposals(self, proposals: dict[str, Any]) -> None:
-        """Keep the workflows that wait for a yes."""
+        """Store the workflows that wait for an approval."""
         self._write_json("proposals.json", proposals)
 
     def _read_json(self, name: str) -> Any:

@@ -36,7 +36,7 @@ _TOKENS = (
 
 
 def row_segments(row: Row) -> list[Segment]:
-    """Return a row as what the screen draws. Its text is safe already; nothing here reads markup."""
+    """Return a row as segments for the screen. Its text is escaped already, and no markup in it is interpreted."""
     found: list[Segment] = []
     for span in row:
         found += (
@@ -48,7 +48,7 @@ def row_segments(row: Row) -> list[Segment]:
 
 
 def _code_segments(span: TextSpan) -> list[Segment]:
-    """Return a line of a difference: its sign in the colour of its tone, the code after it in those of its language."""
+    """Return a diff line: its sign in the colour of its tone, then the highlighted code."""
     sign, code = span.text[:1], span.text[1:]
     behind = {"add": _ADDED, "del": _REMOVED}.get(span.tone, Style())
     found = [Segment(sign, STYLES[span.tone] + behind)]
@@ -57,7 +57,7 @@ def _code_segments(span: TextSpan) -> list[Segment]:
 
 @lru_cache(maxsize=4096)
 def highlight_code(path: str, code: str) -> tuple[tuple[str, Style], ...]:
-    """Return code in pieces with their styles; of a language that is not known, as it is."""
+    """Return code in pieces with their styles; unchanged if the language is unknown."""
     lexer = _lexer_for_file(path.rpartition("/")[2])
     if lexer is None or not code.strip():
         return ((code, Style()),)

@@ -31,10 +31,10 @@ _YES = ("true", "yes", "on", "1")
 @click.pass_context
 @with_pygit2
 def chat(ctx: click.Context, plain: bool | None, script: str | None) -> None:
-    """Ask, see what happens, and decide: one conversation with all runs of this project.
+    """Make requests, see what happens, and decide: one conversation with all runs of this project.
 
-    Without a terminal, or with --plain, it is a line mode with the same commands. Nothing is lost when you leave:
-    runs continue, and what waits for an answer is there next time.
+    Without a terminal, or with --plain, it is a line mode with the same commands. Nothing is lost when you leave: runs
+    continue, and what waits for an answer is there next time.
     """
     place = start_folder(current_invocation(ctx))
     as_json = current_invocation(ctx).as_json
@@ -52,7 +52,7 @@ def chat(ctx: click.Context, plain: bool | None, script: str | None) -> None:
 
 
 def _uses_screen_reader(place: Path) -> bool:
-    """True if the person has a screen reader, as the environment or their own git config says. Raises: NotFound."""
+    """Return True if the environment or the user's git config says that there is a screen reader. Raises: NotFound."""
     from gitnexus.git.config import user_config_value
     from gitnexus.git.discovery import discover
 

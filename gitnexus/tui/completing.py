@@ -11,7 +11,7 @@ _CHOICES = {"trace": ("on", "off"), "mode": ("default", "acceptEdits", "autopilo
 
 
 class CompletionOffer(NamedTuple):
-    """What would stand in the place of the text between `start` and the cursor, and a word about it."""
+    """A replacement for the text between `start` and the cursor, with a short description."""
 
     text: str
     about: str
@@ -19,7 +19,7 @@ class CompletionOffer(NamedTuple):
 
 
 class CompletionSources(NamedTuple):
-    """Where names come from; each is asked only if such a word is being typed."""
+    """The sources of names; each is called only when a matching word is typed."""
 
     files: Callable[[], Sequence[str]]
     tasks: Callable[[str], Sequence[tuple[str, str]]]
@@ -28,7 +28,7 @@ class CompletionSources(NamedTuple):
 
 
 def find_completions(text: str, cursor: int, sources: CompletionSources) -> list[CompletionOffer]:
-    """Return what can stand in the place of the word before the cursor, the best first."""
+    """Return the replacements for the word before the cursor, best first."""
     before = text[:cursor]
     start = max(before.rfind(" "), before.rfind("\n")) + 1
     word = before[start:]
@@ -64,7 +64,7 @@ def _complete_argument(command: str, word: str, start: int, sources: CompletionS
 
 
 def _match_paths(word: str, paths: Sequence[str]) -> list[str]:
-    """Return the paths that begin so, then those with a name that does, then those that hold it."""
+    """Return paths that begin with the word, then those whose file name does, then those that contain it."""
     low = word.lower()
     begins = [path for path in paths if path.lower().startswith(low)]
     if len(begins) >= MOST:

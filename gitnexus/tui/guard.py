@@ -14,7 +14,7 @@ QUIET = 0.15
 
 @dataclass(frozen=True, slots=True)
 class KeyGuard:
-    """What was pressed for the card that is looked at. Times are seconds of one clock; `pending` waits to be taken."""
+    """The keys pressed for the card in view. Times are seconds of one clock; `pending` waits to be accepted."""
 
     card: str = ""
     since: float = 0.0
@@ -23,11 +23,11 @@ class KeyGuard:
     refused: str = ""
 
     def looking_at_card(self, card: str, now: float) -> "KeyGuard":
-        """Return the guard after a card came into view, or is another one by now."""
+        """Return the guard after a card came into view or was replaced by another one."""
         return self if card == self.card else KeyGuard(card, now, self.last)
 
     def after_key_press(self, letter: str, now: float) -> "KeyGuard":
-        """Return the guard after a key; `pending` is taken once it was quiet, `refused` says why nothing is."""
+        """Return the guard after a key; `pending` is accepted after a pause, `refused` says why no key is."""
         if now - self.last < QUIET:
             return replace(self, last=now, pending="", refused="that came as quickly as a paste, so it answers nothing")
         if now - self.since < SEEN:
@@ -35,9 +35,9 @@ class KeyGuard:
         return replace(self, last=now, pending=letter, refused="")
 
     def key_to_take(self, now: float) -> str:
-        """Return the key that may be taken now, nothing if none may."""
+        """Return the key that may be accepted now, empty if none may."""
         return self.pending if self.pending and now - self.last >= QUIET else ""
 
     def taken(self) -> "KeyGuard":
-        """Return the guard after its key was taken."""
+        """Return the guard after its key was accepted."""
         return replace(self, pending="")

@@ -7,7 +7,7 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class InputHistory:
-    """`at` is where somebody looks; past the end stands what they were typing."""
+    """`at` is the selected entry; past the end is the unfinished input."""
 
     past: tuple[str, ...] = ()
     at: int = 0
@@ -15,24 +15,24 @@ class InputHistory:
 
     @classmethod
     def of(cls, past: tuple[str, ...]) -> "InputHistory":
-        """Return a history that nobody has walked through yet."""
+        """Return a history with no entry selected."""
         kept = past[-MOST:]
         return cls(kept, len(kept))
 
     def added(self, text: str) -> "InputHistory":
-        """Return it with one more; the same text twice in a row stands once."""
+        """Return the history with one more entry; equal neighbours are stored once."""
         past = self.past if self.past[-1:] == (text,) else (*self.past, text)
         return InputHistory.of(past)
 
     def step_back(self, now: str) -> "tuple[InputHistory, str | None]":
-        """Return where one comes to by going back, and the text there; None at the beginning."""
+        """Return the history with the previous entry selected, and its text; None at the beginning."""
         if self.at == 0:
             return self, None
         draft = now if self.at == len(self.past) else self.draft
         return replace(self, at=self.at - 1, draft=draft), self.past[self.at - 1]
 
     def step_forward(self) -> "tuple[InputHistory, str | None]":
-        """Return where one comes to by going on, and the text there; None at the end."""
+        """Return the history with the next entry selected, and its text; None at the end."""
         if self.at >= len(self.past):
             return self, None
         at = self.at + 1

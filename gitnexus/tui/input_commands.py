@@ -24,13 +24,13 @@ _MODES = ("default", "acceptEdits", "autopilot", "bypass")
 
 
 class InputCommands:
-    """Follows what is typed, for one chat."""
+    """Carries out the typed lines of one chat."""
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
 
     def follow(self, intent: slash.Intent | None) -> None:
-        """Do what a line means. Raises: NexusError."""
+        """Carry out a line. Raises: NexusError."""
         match intent:
             case slash.ChatCommand(argv=argv, about_run=about):
                 self._run_command(list(argv), about=about)
@@ -117,7 +117,7 @@ class InputCommands:
             self._chat.say("nexus", "nothing waits for an answer")
 
     def _find_cards(self, words: tuple[str, ...]) -> list[ChatCard]:
-        """Return the cards that words mean: a run, an action, both, or nothing for all."""
+        """Return the cards that words name: by run, by action, by both, or all of them."""
         found = [
             card
             for card in self._chat.cards.values()

@@ -26,13 +26,13 @@ class InputBox(TextArea):
 
     @dataclass
     class Sent(Message):
-        """Somebody pressed Enter. `pasted`: a part of it was."""
+        """The user pressed Enter. `pasted`: a part of the text was pasted."""
 
         text: str
         pasted: bool
 
     class Left(Message):
-        """Somebody wants to go to the cards."""
+        """The user wants to go to the cards."""
 
     class Ended(Message):
         """Ctrl-D in an empty input."""
@@ -51,28 +51,28 @@ class InputBox(TextArea):
 
     @property
     def offers(self) -> list[CompletionOffer]:
-        """What can be put in here and now; what was found for another text is nothing any more."""
+        """The completions for the current text; those for an earlier text are discarded."""
         return self._offers if self._offered_for == (self.text, self.place) else []
 
     def set_offers(self, found: list[CompletionOffer], text: str, place: int) -> None:
-        """Take in what can be put in for a text, as it was when somebody looked."""
+        """Set the completions that were found for a text."""
         if [one.text for one in found] != [one.text for one in self._offers]:
             self.offered = 0
         self._offers, self._offered_for = found, (text, place)
 
     def fill_input(self, text: str) -> None:
-        """Put a text in, the cursor at its end."""
+        """Replace the input, with the cursor at its end."""
         self.text = text
         self.move_cursor(self.document.end)
 
     @property
     def place(self) -> int:
-        """Where the cursor is in the text."""
+        """The position of the cursor in the text."""
         row, column = self.cursor_location
         return sum(len(line) + 1 for line in self.text.split("\n")[:row]) + column
 
     def accept(self) -> None:
-        """Take the offer that is marked."""
+        """Insert the selected completion."""
         offer = self.offers[self.offered]
         text, end = self.text, self.place
         done = f"{text[: offer.start]}{offer.text} "
@@ -129,7 +129,7 @@ class InputBox(TextArea):
             self.fill_input(text)
 
     def _detect_fast_typing(self) -> None:
-        """Know keys that come as quickly as a paste: not every terminal marks one."""
+        """Detect keys that come as fast as a paste, because not every terminal marks one."""
         now = time.monotonic()
         self._quick = self._quick + 1 if now - self._last < _BURST else 0
         self._last = now

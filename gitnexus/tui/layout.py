@@ -1,4 +1,4 @@
-"""Lays out cards and entries as rows of a given width. Agent text stands behind a gutter that it cannot write. Pure."""
+"""Lays out cards and entries as rows of a given width, agent text behind a gutter that it cannot imitate. Pure."""
 
 from collections.abc import Iterable
 from textwrap import wrap
@@ -10,7 +10,7 @@ from gitnexus.tui.model import CardKey, CardLine, ChatCard, ChatEntry, Tone
 
 
 class TextSpan(NamedTuple):
-    """A piece of a row. `path` is the file whose code it is, for who colours code."""
+    """A part of a row. `path` is the file of its code, for syntax highlighting."""
 
     text: str
     tone: Tone = ""
@@ -28,9 +28,9 @@ _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 
 
 def escape_wide_marks(text: str) -> str:
-    """Return a text whose letters stay in their places: few marks on each, and none glued together by a joiner.
+    """Return a text whose letters keep their columns: few combining marks on each, and no joiners.
 
-    A tower of marks draws over the lines around it, and what is joined is as wide as each terminal likes.
+    A stack of marks draws over other lines, and terminals disagree on the width of joined characters.
     """
     if text.isascii():
         return text
@@ -42,12 +42,12 @@ def escape_wide_marks(text: str) -> str:
 
 
 def break_lines(text: str, width: int) -> list[str]:
-    """Return the safe lines of a text, none wider than `width`."""
+    """Return the escaped lines of a text, none wider than `width`."""
     return [piece[2:] for piece in frame_text(escape_wide_marks(text), max(NARROWEST, width))]
 
 
 def wrap_words(text: str, width: int) -> list[str]:
-    """Return the safe lines of a text, broken between words where that can be counted."""
+    """Return the escaped lines of a text, wrapped between words if their width is known."""
     width, found = max(NARROWEST, width), []
     for line in make_visible(escape_wide_marks(text)).split("\n"):
         if "\t" in line or not _is_single_width(line):
@@ -62,7 +62,7 @@ def _is_single_width(line: str) -> bool:
 
 
 def layout_entry(entry: ChatEntry, width: int, *, named: bool = False) -> list[Row]:
-    """Return an entry as rows; `named` says for which run, where there are several."""
+    """Return an entry as rows; `named` adds its run, if there are several."""
     mark, tone = _MARKS[entry.speaker], _TONES[entry.speaker]
     label = f"{entry.run} " if named and entry.run and entry.speaker == "agent" else ""
     room = width - len(mark) - len(label)
@@ -77,7 +77,7 @@ def layout_entry(entry: ChatEntry, width: int, *, named: bool = False) -> list[R
 def layout_card(
     card: ChatCard, width: int, flipped: frozenset[int] = frozenset(), *, focused: bool = False, section: int = -1
 ) -> list[Row]:
-    """Return a card as rows. `flipped` are the sections that a person folded or unfolded, `section` the chosen one."""
+    """Return a card as rows. `flipped` are sections that the user folded or unfolded, `section` the selected one."""
     inner = width - 2
     mark = "▶" if focused else "┌"
     if card.settled:
@@ -116,12 +116,12 @@ def _layout_framed_line(line: CardLine, inner: int, path: str = "", *, exact: bo
 
 
 def format_key_line(keys: tuple[CardKey, ...]) -> str:
-    """Return the keys of a card on one line; ? tells what each means."""
+    """Return the keys of a card on one line; ? explains each."""
     return "  ".join(f"[{key.letter}] {short_key_label(key)}" for key in keys)
 
 
 def _wrap_keys(keys: tuple[CardKey, ...], inner: int) -> list[str]:
-    """Return the keys as lines; no key is torn in two."""
+    """Return the keys as lines, without splitting a key."""
     lines = [""]
     for word in (f"[{key.letter}] {short_key_label(key)}" for key in keys):
         if lines[-1] and len(lines[-1]) + 2 + len(word) > inner:
@@ -131,10 +131,10 @@ def _wrap_keys(keys: tuple[CardKey, ...], inner: int) -> list[str]:
 
 
 def short_key_label(key: CardKey) -> str:
-    """Return what a key means in a few words."""
+    """Return a short label for a key."""
     return key.label.partition(" (also:")[0].partition(";")[0]
 
 
 def format_key_help(card: ChatCard) -> str:
-    """Return what each key of a card does, a line each."""
+    """Return an explanation of each key of a card, one line each."""
     return "\n".join(f"{key.letter}  {key.label}" for key in card.keys)

@@ -20,9 +20,11 @@ _PROMPT = "> "
 
 
 class PlainChat:
-    """Talks with one chat. `live`: a person types on a terminal, so what comes too quickly answers nothing.
+    """The line front end of one chat.
 
-    `spoken`: a screen reader reads it out, so every line says in words what it is.
+    `live`: a person types on a terminal, so input that comes too fast answers nothing.
+
+    `spoken`: a screen reader reads the output, so every line says what it is.
     """
 
     def __init__(self, chat: "Chat", out: TextIO, *, live: bool, spoken: bool = False) -> None:
@@ -37,7 +39,7 @@ class PlainChat:
         self._last = ""
 
     def talk_until_end(self, lines: Iterator[str]) -> None:
-        """Take in lines until there are none, or somebody leaves."""
+        """Process lines until the input ends or the user leaves."""
         self._show_updates(self._chat.opened(past=self._live), past=True)
         self._show_until_idle()
         if self._live:
@@ -69,7 +71,7 @@ class PlainChat:
         self._answer_card(card, word, rest.strip())
 
     def _current_card(self) -> ChatCard | None:
-        """Return the card that a key answers: the one that was shown last, if it waits still, else the newest."""
+        """Return the card that a key answers: the one shown last if it still waits, else the newest."""
         waiting = self._chat.waiting()
         return next((card for card in waiting if card.id == self._last), waiting[-1] if waiting else None)
 
@@ -88,7 +90,7 @@ class PlainChat:
         self._show_updates(self._chat.answered(card.id, letter, rest, digest=card.digest))
 
     def typed(self) -> Iterator[str]:
-        """Yield the lines of standard input; while a person thinks, what happens is told."""
+        """Yield the lines of standard input, and show events while the user types."""
         while True:
             try:
                 self._wait_for_input()
@@ -115,7 +117,7 @@ class PlainChat:
                 self._out.flush()
 
     def _show_until_idle(self) -> None:
-        """Show what happens until nothing more does without a person; one who types can go on before that."""
+        """Show events until nothing more happens without the user; typing ends this early."""
         while True:
             try:
                 self._show_updates(self._chat.look())
@@ -152,7 +154,7 @@ class PlainChat:
             self._shown_at = time.monotonic()
 
     def _is_pasted(self) -> bool:
-        """True if more is there already: a paste of several lines."""
+        """Return True if more input is waiting already: a paste of several lines."""
         return _is_input_ready(QUIET)
 
     def _write_line(self, text: str) -> None:
@@ -161,7 +163,7 @@ class PlainChat:
 
 
 def _join_continued_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Yield what was typed; a line that ends with a backslash goes on in the next one."""
+    """Yield the input; a line that ends with a backslash continues on the next one."""
     text = ""
     for line in lines:
         text += line.rstrip("\n")

@@ -14,7 +14,7 @@ Means = Literal[
 
 @dataclass(frozen=True, slots=True)
 class CardLine:
-    """A line of a card and how it is meant to look; without colours it says the same."""
+    """A line of a card and its tone; without colours it has the same meaning."""
 
     text: str
     tone: Tone = ""
@@ -22,7 +22,7 @@ class CardLine:
 
 @dataclass(frozen=True, slots=True)
 class CardSection:
-    """A part of a card that can be folded, such as one file of a patch. `path` says how its code is coloured."""
+    """A part of a card that can be folded, such as one file of a patch. `path` selects the syntax highlighting."""
 
     title: str
     lines: tuple[CardLine, ...]
@@ -32,7 +32,7 @@ class CardSection:
 
 @dataclass(frozen=True, slots=True)
 class CardKey:
-    """One key, one answer. `asks` is what has to be typed as well; `scope` how far a yes reaches."""
+    """One key, one answer. `asks` is text that has to be typed as well; `scope` is the scope of an approval."""
 
     letter: str
     label: str
@@ -43,7 +43,7 @@ class CardKey:
 
 @dataclass(frozen=True, slots=True)
 class ChatCard:
-    """Something to look at or to decide. `settled` says how it was decided; then there are no keys any more."""
+    """A card to read or decide. `settled` says how it was decided; then it has no more keys."""
 
     id: str
     kind: str
@@ -62,22 +62,22 @@ class ChatCard:
 
     @property
     def folds(self) -> bool:
-        """True if something of it is folded until a person unfolds it."""
+        """True if a part of it is folded until the user unfolds it."""
         return any(section.folded and section.lines for section in self.sections)
 
     @property
     def waits(self) -> bool:
-        """True if somebody has to say something."""
+        """True if it waits for an answer."""
         return bool(self.keys) and not self.settled
 
     def key(self, letter: str) -> CardKey | None:
-        """Return the key of a letter."""
+        """Return the key with a letter."""
         return next((key for key in self.keys if key.letter == letter), None) if not self.settled else None
 
 
 @dataclass(frozen=True, slots=True)
 class ChatEntry:
-    """A piece of the conversation: who speaks, what, and for which run."""
+    """An entry of the conversation: its author, text and run."""
 
     speaker: Speaker
     text: str
@@ -86,12 +86,12 @@ class ChatEntry:
 
 @dataclass(frozen=True, slots=True)
 class LeaveChat:
-    """The person wants to leave."""
+    """The user wants to leave."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShowCardAgain:
-    """A card that was shown before is wanted at the end of the conversation; `whole` with all that is folded."""
+    """Asks for an earlier card at the end of the conversation; `whole` with all sections unfolded."""
 
     card: ChatCard
     whole: bool = False
@@ -102,7 +102,7 @@ Update = ChatEntry | ChatCard | ShowCardAgain | LeaveChat
 
 @dataclass(frozen=True, slots=True)
 class ChatStatus:
-    """What the status line tells."""
+    """The content of the status line."""
 
     project: str = ""
     branch: str = ""
@@ -119,6 +119,6 @@ class ChatStatus:
 
 @dataclass(frozen=True, slots=True)
 class SidePanel:
-    """What the side panel lists, a title and lines each."""
+    """The content of the side panel: a title and lines for each part."""
 
     parts: tuple[tuple[str, tuple[CardLine, ...]], ...] = field(default=())

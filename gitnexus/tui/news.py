@@ -15,7 +15,7 @@ _LONGEST = 400
 
 
 def entries_for_event(run: str, event: Event) -> list[ChatEntry]:
-    """Return what to say about an event; nothing for what a card says."""
+    """Return the entries for an event; empty for events that a card shows."""
     body = event.body
     if event.kind == "agent.progress":
         text = str(body["text"])
@@ -79,7 +79,7 @@ def _describe_action(run: str, event: Event, body: dict[str, str]) -> str:
 
 
 def entries_for_end(run: str, view: RunView) -> list[ChatEntry]:
-    """Return what to say about a run that came to its end, and what to do next."""
+    """Return the entries for the end of a run, with the next steps."""
     if view.status == "completed":
         count = len(view.commits)
         if not count:
@@ -94,12 +94,12 @@ def entries_for_end(run: str, view: RunView) -> list[ChatEntry]:
 
 
 def trace_entries(run: str, events: Iterable[Event]) -> list[ChatEntry]:
-    """Return every event of a run, as replay tells it."""
+    """Return every event of a run, worded like `replay`."""
     return [ChatEntry("trace", f"{run} {event.seq}  {describe_event(event)}", run) for event in events]
 
 
 def format_delegation_graph(run: str, view: RunView, edges: Sequence[tuple[str, ...]], times: dict[str, float]) -> str:
-    """Return who does what after whom in a run, with how far each is and how long it took."""
+    """Return the steps of a run with their dependencies, status and duration."""
     lines = [f"{run} {view.status}: {one_line(view.task, 80)}"]
     for name, node in view.nodes.items():
         after = [first for first, second in edges if second == name]
@@ -117,14 +117,14 @@ def format_delegation_graph(run: str, view: RunView, edges: Sequence[tuple[str, 
 
 
 class StepTimes:
-    """How long each step worked, counted from the events as they come."""
+    """Computes from the events how long each step worked."""
 
     def __init__(self) -> None:
         self._begun: dict[tuple[str, str], datetime] = {}
         self.seconds: dict[tuple[str, str], float] = {}
 
     def note(self, run: str, event: Event) -> None:
-        """Take in an event."""
+        """Process an event."""
         if not event.kind.startswith("node."):
             return
         key, at = (run, str(event.body["node"])), parse_timestamp(event.time)

@@ -1,7 +1,7 @@
 """Formats cards, entries and the status as lines of the plain front end. Pure, and safe to show.
 
 On a terminal, our lines start at the margin and text of others is indented. A screen reader does not read indentation,
-so it gets the same in words: each line says what it is, and no agent text can pass for one of ours.
+so it gets words instead: each line says what it is, and no agent text can imitate one of ours.
 """
 
 import re
@@ -20,7 +20,7 @@ _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
 
 
 def format_plain_entry(entry: ChatEntry, *, spoken: bool = False, named: bool = False) -> list[str]:
-    """Return an entry as lines; `named` says for which run, where there are several."""
+    """Return an entry as lines; `named` adds its run, if there are several."""
     mark = (_WORDS if spoken else _MARKS)[entry.speaker]
     if named and entry.run and entry.speaker == "agent":
         mark = f"agent of {entry.run}: " if spoken else f"{mark}{entry.run} "
@@ -28,7 +28,7 @@ def format_plain_entry(entry: ChatEntry, *, spoken: bool = False, named: bool = 
 
 
 def format_plain_card(card: ChatCard, *, whole: bool = False, spoken: bool = False) -> list[str]:
-    """Return a card as lines; what is folded is told, and shown if `whole`."""
+    """Return a card as lines; folded parts are mentioned, and shown with `whole`."""
     if card.settled:
         return [one_line(f"{card.title}: {card.settled}", _CARD)]
     lines = [f"card: {one_line(card.title, _CARD)}"]
@@ -49,7 +49,7 @@ def format_plain_card(card: ChatCard, *, whole: bool = False, spoken: bool = Fal
 
 
 def describe_chat_status(now: ChatStatus) -> str:
-    """Return what the status line tells, in words."""
+    """Return the content of the status line as a sentence."""
     run = f"active run {' '.join(filter(None, (now.run, now.node, now.status)))}" if now.run else "no active run"
     waiting = f"{now.waiting} waiting for your answer" if now.waiting else "nothing waiting"
     parts = (f"project {now.project}", f"branch {now.branch}", f"mode {now.mode}", run, now.plan, now.tasks, waiting,
@@ -97,5 +97,5 @@ def _name_of_key(letter: str) -> str:
 
 
 def _collapse_blanks(text: str, most: int = -1) -> str:
-    """Return a text without the blanks that line it up."""
+    """Return a text without the spaces that align it."""
     return " ".join(text.split(maxsplit=most)) if most > 0 else " ".join(text.split())

@@ -25,7 +25,7 @@ _MARKS: dict[str, Tone] = {"completed": "good", "landed": "good", "waiting": "wa
 
 
 class ProjectData:
-    """Looks at a project; the same answer is given again as long as nothing changed on the disk."""
+    """Reads a project; the data is cached until something changes on the disk."""
 
     def __init__(self, nexus: Nexus) -> None:
         self.nexus = nexus
@@ -37,7 +37,7 @@ class ProjectData:
         self.panel_tasks: tuple[CardLine, ...] = ()
 
     def look(self) -> bool:
-        """Read again what changed; True if something did."""
+        """Read what changed; return True if something did."""
         repo = self.nexus.repo
         local = (repo.worktree or repo.common_dir) / ".nexus" / "state"
         watched = (repo.git_dir / "HEAD", repo.common_dir / "refs" / "nexus" / "state", repo.common_dir / "packed-refs",
@@ -77,7 +77,7 @@ class ProjectData:
             self._read_backlog()
 
     def _read_backlog(self) -> None:
-        """Tell of the durable tasks where the cycle has none; of very many, only how many there are."""
+        """Return the durable tasks, if the cycle has none; of very many, only their number."""
         count = len(self.nexus.state.latest().names("backlog"))
         self.tasks = f"{count} tasks" if count else ""
         if not 0 < count <= _MOST_LISTED:
@@ -89,7 +89,7 @@ class ProjectData:
             self.panel_tasks = tuple(CardLine(f"{task.id} {task.status} {one_line(task.title, 80)}") for task in open_)
 
     def panel(self, views: dict[str, RunView], is_foreign: Callable[[str], bool]) -> SidePanel:
-        """Return what the side panel lists."""
+        """Return the content of the side panel."""
         runs = tuple(
             CardLine(
                 f"{run} {view.status} {'foreign ' if is_foreign(run) else ''}{one_line(view.task, 60)}",
@@ -101,7 +101,7 @@ class ProjectData:
         return SidePanel(tuple((title, lines or (CardLine("none", "dim"),)) for title, lines in parts))
 
     def files(self) -> Sequence[str]:
-        """Return the files of the checkout, as git knows them."""
+        """Return the files of the checkout, from git."""
         repo = self.nexus.repo
         if repo.worktree is None:
             return []
@@ -113,11 +113,11 @@ class ProjectData:
         return self._files[1]
 
     def own_names(self) -> frozenset[str]:
-        """Return the words that name this project."""
+        """Return the names of this project."""
         return own_names(self.nexus.repo)
 
     def open_task_refs(self, project: str) -> list[tuple[str, str]]:
-        """Return the open tasks of a project that may be read from here, as references with their titles."""
+        """Return the open tasks of a readable project, as references with their titles."""
         from gitnexus.projects.open_registry import open_standpoint
         from gitnexus.projects.search_json import SearchQuery, search_tasks
 

@@ -1,6 +1,6 @@
 """Selects what a request takes from the conversation: references for a pack and a few lines, no transcript. Pure.
 
-The context is bounded: a request after a thousand others is as long as the second one.
+The context is bounded: it has the same size after one request or after a thousand.
 """
 
 import re
@@ -17,7 +17,7 @@ _FILE = re.compile(r"(?<!\S)@([^\s@][^\s]*)")
 
 
 class EarlierRequest(NamedTuple):
-    """An earlier request of this conversation, its run, and what came of it."""
+    """An earlier request of this conversation, its run, and the result."""
 
     text: str
     run: str = ""
@@ -33,7 +33,7 @@ def references_in_text(text: str, own: Collection[str]) -> tuple[str, ...]:
 
 
 def references_to_last_run(asked: Sequence[EarlierRequest]) -> tuple[str, ...]:
-    """Return references to what the last run of the conversation that came to something kept."""
+    """Return references to the artifacts of the conversation's last run that has a result."""
     for one in reversed(asked[-MOST_BEFORE:]):
         if one.run and one.artifacts:
             return tuple(f"artifact:{one.run}/{name}" for name in one.artifacts[-4:])
@@ -41,7 +41,7 @@ def references_to_last_run(asked: Sequence[EarlierRequest]) -> tuple[str, ...]:
 
 
 def prompt_with_context(text: str, asked: Sequence[EarlierRequest]) -> str:
-    """Return the words of a request, with a line about each of the last ones before it."""
+    """Return the prompt of a request, with one line about each of the latest earlier ones."""
     lines = [f"> Before this: {_describe_request(one)}" for one in asked[-MOST_BEFORE:]]
     return "\n".join([text, "", *lines]) if lines else text
 

@@ -1,4 +1,4 @@
-"""Holds the workflows proposed in the chat that wait for an approval: made by the router, edited by keys, started."""
+"""Holds the workflows that the chat proposed and that wait for an approval: made by the router, edited by keys."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from gitnexus.workflow.proposal import WorkflowProposal
 
 
 class ChatProposals:
-    """Those that are open, by their name on the card; kept, so that a closed terminal loses none."""
+    """The open proposals by the name on their card; stored, so that closing the terminal loses none."""
 
     def __init__(self, state: State, keeper: ChatStore) -> None:
         self.state = state
@@ -32,13 +32,13 @@ class ChatProposals:
             self._count = max(self._count, int(name[1:]) if name[1:].isdecimal() else 0)
 
     def cards(self) -> list[ChatCard]:
-        """Return the cards of all that wait."""
+        """Return the cards of all open proposals."""
         return [self._proposal_card(name) for name in self._open]
 
     def add(
         self, text: str, asked: list[EarlierRequest], own: frozenset[str], skills: tuple[str, ...] = ()
     ) -> ChatCard:
-        """Return the card of the workflow that a request would become, by `skills` if any. Raises: NexusError."""
+        """Return the card of the workflow for a request, using `skills` if any. Raises: NexusError."""
         found = route_prompt(self.state, text)
         definition = _with_references(
             found.definition, (*skills, *references_in_text(text, own), *references_to_last_run(asked))
@@ -54,7 +54,7 @@ class ChatProposals:
         return self._proposal_card(name)
 
     def _has_model_node(self, definition: WorkflowDefinition) -> bool:
-        """True if a node is done by an agent or a model, and not by rules."""
+        """Return True if an agent or a model works on a node."""
         backing = workflow_settings(self.state).specialists
         return any((one.adapter or backing.get(one.specialist) or EMBEDDED) != EMBEDDED for one in definition.nodes)
 
@@ -83,7 +83,7 @@ class ChatProposals:
         return self._proposal_card(name)
 
     def file(self, name: str, digest: str) -> Path:
-        """Write a workflow for who starts it, and return where. Raises: Invalid if it is not the one that was shown."""
+        """Write a workflow to a file and return its path. Raises: Invalid if it is not the one that was shown."""
         definition = self._open[name][0].definition
         if workflow_hash(definition) != digest:
             raise Invalid("this workflow is not the one on the card", hint="look at the card again")
@@ -92,11 +92,11 @@ class ChatProposals:
         return path
 
     def title(self, name: str) -> str:
-        """Return what a workflow is for, without what came before it."""
+        """Return the request of a workflow without the conversation's context."""
         return self._open[name][0].definition.prompt.partition("\n\n> Before this")[0]
 
     def drop(self, name: str) -> None:
-        """Forget one that was started or refused."""
+        """Remove a proposal that was started or refused."""
         self._open.pop(name, None)
         self._store_proposals()
 

@@ -29,7 +29,7 @@ _KEPT = frozenset(name for names in OUTPUTS.values() for name in names)
 
 
 class RunFeed:
-    """Looks at what the watch finds, and says it in the chat."""
+    """Turns the events that the watch finds into entries and cards of the chat."""
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
@@ -39,7 +39,7 @@ class RunFeed:
         self.expected: dict[str, float] = {}
 
     def look(self) -> None:
-        """Say what is new."""
+        """Report new events."""
         for seen in self._chat.watch.look():
             for event in seen.events:
                 self._times.note(seen.run, event)
@@ -48,14 +48,14 @@ class RunFeed:
         self._update_drivers()
 
     def status(self, run: str) -> str:
-        """Return how a run stands: one that nobody drives has stopped."""
+        """Return the status of a run; a run without a driver has stopped."""
         view = self._chat.watch.views.get(run)
         if view is None:
             return ""
         return str(displayed_status(view, driven=run in self.driven)) if not has_run_ended(view) else view.status
 
     def show_trace(self) -> None:
-        """Show the delegation graph of the runs that are watched."""
+        """Show the delegation graph of the watched runs."""
         chat = self._chat
         chat.say("nexus", "the trace is on: every event, raw messages and times are shown")
         for run, view in chat.watch.views.items():
@@ -64,7 +64,7 @@ class RunFeed:
             )
 
     def update_cards(self, run: str, view: RunView) -> None:
-        """Bring the cards of a run to what its log says."""
+        """Update the cards of a run from its log."""
         over = has_run_ended(view)
         for action, one in view.actions.items():
             self._update_action_card(run, action, one, over=over)
@@ -92,7 +92,7 @@ class RunFeed:
                 self._chat.put(replace(known, settled=words))
 
     def _is_unsigned_outcome(self, run: str, action: str) -> bool:
-        """True if nobody who is known here signed what became of an action."""
+        """Return True if no known machine signed the outcome of an action."""
         try:
             return action in claimed_decisions(self._chat.open_run(run)).actions
         except NexusError:
@@ -134,7 +134,7 @@ class RunFeed:
             self._chat.say("nexus", f"{run} is {FOREIGN}", run)
 
     def is_foreign(self, run: str) -> bool:
-        """True if somebody else began a run."""
+        """Return True if another user started the run."""
         try:
             return self._chat.open_run(run).foreign
         except NexusError:
@@ -196,7 +196,7 @@ class RunFeed:
         self._chat.put(card_for_action(card, run, action, editable=editable))
 
     def _update_drivers(self) -> None:
-        """Notice who began to drive a run, and who no longer does."""
+        """Report processes that began or ended driving a run."""
         now = set()
         for run, until in list(self.expected.items()):
             view = self._chat.watch.views.get(run)
@@ -225,7 +225,7 @@ class RunFeed:
             return ()
 
     def _remember_result(self, run: str, view: RunView) -> None:
-        """Keep for the next request what a run of this conversation came to: its status, and what it kept."""
+        """Store the result of a run of this conversation for the next request: its status and its artifacts."""
         kept = tuple(dict.fromkeys(one.name for one in view.artifacts if one.name in _KEPT))
         self._chat.asked = [
             one._replace(status=view.status, artifacts=kept) if one.run == run else one for one in self._chat.asked

@@ -32,7 +32,7 @@ _GARBAGE = 50_000
 
 
 class ChatApp(App[None]):
-    """Everything that asks the chat goes through one thread, in order, so the screen never waits for git."""
+    """Calls the chat in one thread, in order, so the screen never waits for git."""
 
     CSS = """
     #main { width: 1fr; }
@@ -54,7 +54,7 @@ class ChatApp(App[None]):
     chat: "Chat"
 
     def __init__(self, opens: "Callable[[], Chat]", clock: Callable[[], float] = time.monotonic) -> None:
-        """`opens` is called after the first paint: to open a project takes longer than to draw an empty screen."""
+        """`opens` is called after the first paint, because opening a project takes longer than an empty screen."""
         # Textual makes greys of colours; where none are wanted, the terminal's own are left alone.
         if not os.environ.get("NO_COLOR"):
             os.environ.pop("NO_COLOR", None)
@@ -87,13 +87,13 @@ class ChatApp(App[None]):
             yield Static("", id="panel", markup=False)
 
     async def on_mount(self) -> None:
-        """Begin to talk and to watch, after the first paint."""
+        """Open the chat and start the watch, after the first paint."""
         self.box.focus()
         self._watcher = asyncio.create_task(self._run_watch_loop())
         self._watcher.add_done_callback(self._leave_after_watch)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Have commands answer in lines that fit."""
+        """Set the width for the output of commands."""
         self._fit_command_width(event.size.width)
 
     def _fit_command_width(self, width: int) -> None:
@@ -101,7 +101,7 @@ class ChatApp(App[None]):
             self.chat.commands.columns = max(40, width - 4)
 
     async def on_unmount(self) -> None:
-        """Let go of everything; runs go on."""
+        """Close everything; runs continue."""
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])
@@ -111,11 +111,11 @@ class ChatApp(App[None]):
             self.chat.close()
 
     async def ask(self, what: Callable[[], T]) -> T:
-        """Have the chat do something in its own thread."""
+        """Call the chat in its own thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, what)
 
     def _leave_after_watch(self, task: "asyncio.Task[None]") -> None:
-        """Leave if nobody watches any more: a screen that shows nothing new would be a lie."""
+        """Leave if the watch has ended: the screen would be out of date."""
         if not task.cancelled() and task.exception() is not None:
             self.failure = task.exception()
             self.exit()
@@ -177,7 +177,7 @@ class ChatApp(App[None]):
         self.box.history_of = self.chat.history
 
     async def _answer_key_question(self, text: str, *, pasted: bool) -> None:
-        """Take what a key had asked for; a yes that is pasted is none."""
+        """Process the text that a key asked for; a pasted yes does not count."""
         assert self._asking is not None  # noqa: S101 - who calls has looked
         card, key = self._asking
         self._ask_in_input(None)
@@ -209,7 +209,7 @@ class ChatApp(App[None]):
         self._draw_hint()
 
     def _look_at_next_card(self) -> None:
-        """Look at the next card of the same run that waits; if there is none, at what happens."""
+        """Select the next waiting card of the same run or, if there is none, follow the conversation."""
         stream, here = self.stream, self.stream.card()
         waiting = [card for card in stream.cards() if card.waits and here and card.run == here.run and card != here]
         if waiting and stream.has_focus:
@@ -218,7 +218,7 @@ class ChatApp(App[None]):
             self._focus_input()
 
     async def on_key(self, event: events.Key) -> None:
-        """Keys that the input did not take: those of the cards."""
+        """Handle keys that the input did not take: those of the cards."""
         stream = self.stream
         if not stream.has_focus:
             return
@@ -241,7 +241,7 @@ class ChatApp(App[None]):
                 self.set_timer(QUIET * 1.1, self._take_pending_key)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste outside of the input answers nothing."""
+        """Ignore a paste outside of the input: it answers nothing."""
         if self.stream.has_focus:
             event.stop()
             self._draw_note("a paste answers nothing")
@@ -296,7 +296,7 @@ class ChatApp(App[None]):
         self._focus_input()  # what was saved comes up as a card of its own
 
     def _ask_in_input(self, asking: tuple[ChatCard, CardKey] | None) -> None:
-        """Have the input take what a key asks for, or give it back."""
+        """Ask for a key's text in the input, or restore the input."""
         box = self.box
         if asking is not None:
             self._store_draft()
@@ -331,7 +331,7 @@ class ChatApp(App[None]):
         self.query_one("#panel", Static).update(render_side_panel(panel))
 
     def _focus_input(self) -> None:
-        """Go to the input, and to the end of the conversation."""
+        """Focus the input and scroll to the end of the conversation."""
         self.box.focus()
         self.stream.follow()
         self.call_after_refresh(self._draw_hint)
@@ -346,7 +346,7 @@ class ChatApp(App[None]):
         self.query_one("#hint", Static).update(Text(words, no_wrap=True, overflow="ellipsis"))
 
     async def action_stop(self) -> None:
-        """Stop what the active run does; never the program."""
+        """Stop the work of the active run, not the chat."""
         self._show_updates(await self.ask(self.chat.stop))
 
     async def action_escape(self) -> None:
@@ -363,7 +363,7 @@ class ChatApp(App[None]):
             await self.action_stop()
 
     def action_leave(self) -> None:
-        """Leave; runs go on."""
+        """Leave; runs continue."""
         self.exit()
 
     async def action_panel(self) -> None:

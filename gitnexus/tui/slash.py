@@ -11,7 +11,7 @@ from gitnexus.base.text import one_line
 
 
 class SlashCommand(NamedTuple):
-    """A command of the chat: its name, what it takes, and one line about it."""
+    """A command of the chat: its name, its arguments, and one line about it."""
 
     name: str
     takes: str
@@ -65,7 +65,7 @@ _ABOUT_A_RUN = frozenset({"land", "replay", "diff", "cancel"})
 
 @dataclass(frozen=True, slots=True)
 class ChatCommand:
-    """A command of git nexus whose answer is shown. `about_run`: the active run is put in if none is named."""
+    """A command of git nexus whose output is shown. `about_run`: the active run is added if none is named."""
 
     argv: tuple[str, ...]
     about_run: bool = False
@@ -73,7 +73,7 @@ class ChatCommand:
 
 @dataclass(frozen=True, slots=True)
 class LocalCommand:
-    """A command that the chat carries out itself."""
+    """A command that the chat itself carries out."""
 
     name: str
     words: tuple[str, ...]
@@ -82,14 +82,14 @@ class LocalCommand:
 
 @dataclass(frozen=True, slots=True)
 class TaggedMessage:
-    """A message with tags at the beginning of its lines, or one that stands for such a message."""
+    """A message with tags at the beginning of its lines, or a command that stands for one."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PlainRequest:
-    """Plain words: what somebody wants done."""
+    """A request in plain words."""
 
     text: str
 
@@ -98,7 +98,7 @@ Intent = ChatCommand | LocalCommand | TaggedMessage | PlainRequest
 
 
 def parse_chat_input(text: str, macros: Collection[str] = ()) -> Intent | None:
-    """Return what a text means, None for nothing. `macros` are workflows by name. Raises: Invalid."""
+    """Return the meaning of a text, None for an empty one. `macros` are workflows by name. Raises: Invalid."""
     stripped = text.strip()
     if not stripped:
         return None
@@ -133,7 +133,7 @@ def _parse_slash_command(name: str, rest: str) -> Intent:
 
 
 def _nexus_argv(name: str, words: tuple[str, ...], first: str, rest: str) -> tuple[str, ...]:
-    """Return the command of git nexus that one of the chat is, nothing for one that it does itself."""
+    """Return the git nexus command for a chat command, empty for one that the chat itself carries out."""
     match name:
         case "rule":
             return ("rule", "list")
@@ -158,7 +158,7 @@ def _split_words(rest: str) -> tuple[str, ...]:
 
 
 def chat_help_text(keys: str) -> str:
-    """Return what there is, for /help."""
+    """Return the text of /help."""
     width = max(len(f"/{one.name} {one.takes}") for one in COMMANDS if len(one.takes) < 30)
     rows = [f"{f'/{one.name} {one.takes}'.ljust(width)}  {one.about}" for one in COMMANDS]
     tags = "[plan] [run] [sync] [d] [m] [rule:NAME] at the beginning of a line do what they do in your program."

@@ -26,7 +26,7 @@ class _StreamBlock:
 
 
 class Stream(ScrollView, can_focus=True):
-    """Entries and cards, one below the other. `chosen` is the card that keys go to."""
+    """Entries and cards, one below the other. `chosen` is the card that receives keys."""
 
     DEFAULT_CSS = """
     Stream { height: 1fr; overflow-y: scroll; overflow-x: hidden; scrollbar-size-vertical: 1; }
@@ -45,7 +45,7 @@ class Stream(ScrollView, can_focus=True):
         self._base = Style()
 
     def add(self, things: list[ChatEntry | ChatCard]) -> None:
-        """Show more; a card that is there already is drawn anew where it is."""
+        """Add entries and cards; a card that is shown already is redrawn in its position."""
         for what in things:
             if isinstance(what, ChatCard) and what.id in self._at:
                 self._replace_card(self._at[what.id], what)
@@ -56,7 +56,7 @@ class Stream(ScrollView, can_focus=True):
         self._update_virtual_size()
 
     def show_card_at_end(self, card: ChatCard, *, whole: bool = False) -> None:
-        """Show a card at the end, where it is looked at."""
+        """Move a card to the end."""
         if card.id in self._at:
             at = self._at.pop(card.id)
             del self._blocks[at]
@@ -65,17 +65,17 @@ class Stream(ScrollView, can_focus=True):
         self.follow()
 
     def follow(self) -> None:
-        """Go to the end, and stay there as more comes."""
+        """Scroll to the end, and stay there as more is added."""
         self._follows = True
         self._update_virtual_size()
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Whoever scrolls back stays where they are; whoever is at the end sees what comes."""
+        """Keep the position after scrolling back; at the end, follow new entries."""
         super().watch_scroll_y(old, new)
         self._follows = new >= self.max_scroll_y - 1
 
     def cards(self) -> list[ChatCard]:
-        """Return the cards in the order they stand."""
+        """Return the cards in order."""
         return [block.what for block in self._blocks if isinstance(block.what, ChatCard)]
 
     def card(self) -> ChatCard | None:
@@ -85,7 +85,7 @@ class Stream(ScrollView, can_focus=True):
         return found if isinstance(found, ChatCard) else None
 
     def choose(self, card_id: str) -> None:
-        """Choose a card and bring it into view; the keys of a card stand at its end."""
+        """Choose a card and scroll to its end, where its keys are."""
         before, self.chosen = self.chosen, card_id
         for one in (before, card_id):
             if one in self._at:
@@ -112,7 +112,7 @@ class Stream(ScrollView, can_focus=True):
         self._update_virtual_size()
 
     def choose_section(self, by: int) -> None:
-        """Choose the next section of the chosen card, or the one before."""
+        """Choose the next or previous section of the chosen card."""
         at = self._at.get(self.chosen)
         if at is None:
             return
@@ -126,11 +126,11 @@ class Stream(ScrollView, can_focus=True):
             self._update_virtual_size()
 
     def text(self) -> str:
-        """Return all that stands there, as text."""
+        """Return the whole conversation as text."""
         return "\n".join("".join(span.text for span in row) for block in self._blocks for row in block.rows)
 
     def on_resize(self) -> None:
-        """Break all lines anew; stay at the end if there."""
+        """Wrap all lines again; stay at the end if the view is there."""
         width = self.scrollable_content_region.width
         if width and width != self._wide:
             self._wide = width
@@ -138,14 +138,14 @@ class Stream(ScrollView, can_focus=True):
             self.choose(self.chosen) if self.has_focus and self.chosen else self._update_virtual_size()
 
     def watch_has_focus(self, value: bool) -> None:
-        """Show which card the keys go to, if they go here."""
+        """Show which card receives keys, if the stream has the focus."""
         super().watch_has_focus(value)
         if self.chosen in self._at:
             self._redraw_block(self._at[self.chosen])
             self._update_virtual_size()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the lines in view; how they look by themselves is asked once a frame, and not once a line."""
+        """Return the lines in view; the style is looked up once for each frame."""
         self._base = self.rich_style
         return super().render_lines(crop)
 
@@ -201,7 +201,7 @@ class Stream(ScrollView, can_focus=True):
             self._height += len(block.rows)
 
     def _drop_oldest_blocks(self) -> None:
-        """Drop the oldest quarter, but no card that waits."""
+        """Drop the oldest quarter, except waiting cards."""
         cut = MOST_BLOCKS // 4
         kept = [block for block in self._blocks[:cut] if isinstance(block.what, ChatCard) and block.what.waits]
         self._blocks = kept + self._blocks[cut:]

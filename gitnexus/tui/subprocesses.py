@@ -26,7 +26,7 @@ _LEFT: "list[subprocess.Popen[bytes]]" = []
 
 @dataclass(frozen=True, slots=True)
 class FinishedCommand:
-    """How a command ended: its status, what it printed, and its JSON if that was asked for."""
+    """The result of a command: its status, its output, and its JSON if requested."""
 
     argv: tuple[str, ...]
     status: int
@@ -36,7 +36,7 @@ class FinishedCommand:
 
     @property
     def failure(self) -> str:
-        """Return what went wrong in words, nothing if it did not."""
+        """Return the reason of a failure, empty on success."""
         error = self.answer.get("error")
         if isinstance(error, dict):
             hint = error.get("fix") or ""
@@ -52,7 +52,7 @@ class FinishedCommand:
 
 @dataclass(slots=True)
 class CommandJob:
-    """A command that is under way."""
+    """A running command."""
 
     argv: tuple[str, ...]
     then: Callable[[FinishedCommand], None]
@@ -63,7 +63,7 @@ class CommandJob:
 
 
 class CommandRunner:
-    """Starts commands of git nexus in a folder, and tells when they are done."""
+    """Starts git nexus commands in a folder, and reports their ends."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -72,20 +72,20 @@ class CommandRunner:
         self.jobs: list[CommandJob] = []
 
     def do(self, argv: Sequence[str], then: Callable[[FinishedCommand], None], run: str = "") -> None:
-        """Start a command; `then` hears how it ended, in `collect`."""
+        """Start a command; `collect` calls `then` with its result."""
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is collected
         process = self._start_process(argv, out, err)
         self.jobs.append(CommandJob(tuple(argv), then, run, process, out, err))
 
     def collect(self) -> None:
-        """Tell of all commands that are done by now."""
+        """Report all commands that have ended."""
         for job in [job for job in self.jobs if job.process.poll() is not None]:
             self.jobs.remove(job)
             with job.out, job.err:
                 job.then(_finished_command(job))
 
     def stop(self, run: str = "") -> bool:
-        """End what is being done, for a run if one is named; True if there was something."""
+        """End running commands, only those of a run if one is named; return True if there were any."""
         found = [job for job in self.jobs if not run or job.run == run]
         for job in found:
             with contextlib.suppress(ProcessLookupError):
@@ -93,7 +93,7 @@ class CommandRunner:
         return bool(found)
 
     def close(self) -> None:
-        """Let go of what is under way: it goes on by itself."""
+        """Release the running commands: they continue."""
         for job in self.jobs:
             job.out.close()
             job.err.close()

@@ -1,7 +1,7 @@
-"""Follows the logs of runs as they grow: of unfinished runs, and of runs that start while somebody watches.
+"""Follows the logs of runs as they grow: of unfinished runs, and of runs that start later.
 
-A check costs a few `stat` calls where nothing happened. Only the end of a log is read for display; code that acts on it
-reads and verifies the whole log.
+A check without news costs a few `stat` calls. Only the end of a log is read for display; code that acts on it reads and
+verifies the whole log.
 """
 
 import os
@@ -25,7 +25,7 @@ _MOST_AT_ONCE = 4 * 1024 * 1024
 
 
 class NewRunEvents(NamedTuple):
-    """What is new of one run. `first`: it was there before anybody looked, and its events tell the past."""
+    """New events of one run. `first`: the run existed before the watch, and its events are in the past."""
 
     run: str
     events: tuple[Event, ...]
@@ -43,7 +43,7 @@ class _LogTail:
 
 
 class RunWatch:
-    """Looks at the logs below a git folder. `over` are the runs that are; `claimed` tells what of a log is a claim."""
+    """Watches the logs below a git folder. `over` are finished runs; `claimed` returns the unproved part of a log."""
 
     def __init__(
         self, common_dir: Path, over: frozenset[str], claimed: Callable[[str], Sequence[Claimed]] = lambda run: ()
@@ -57,16 +57,16 @@ class RunWatch:
 
     @property
     def views(self) -> dict[str, RunView]:
-        """The runs that are watched, by name."""
+        """The watched runs, by name."""
         return {run: tail.view for run, tail in self._tails.items() if tail.view.seq}
 
     def follow(self, run: str) -> None:
-        """Watch a run that is over as well."""
+        """Watch a finished run as well."""
         if run not in self._tails:
             self._tails[run] = _LogTail(self._place / run / _LOG)
 
     def look(self) -> list[NewRunEvents]:
-        """Return what is new since the last look."""
+        """Return what is new since the last call."""
         self._find_new_logs()
         found = [seen for run, tail in self._tails.items() if (seen := self._read_new_events(run, tail))]
         self._begun = True
@@ -112,5 +112,5 @@ class RunWatch:
 
 
 def has_run_ended(view: RunView) -> bool:
-    """True if a run has ended."""
+    """Return True if a run has ended."""
     return view.status in ENDED
