@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def ask_for_agreement(run: "OpenRun", said: str, *, asks: bool) -> None:
-    """Show what a run of somebody else is to do at which commit, and keep the yes. Raises: ApprovalNeeded, Conflict.
+    """Show what somebody else's run will do at which commit, and store the agreement. Raises: ApprovalNeeded, Conflict.
 
-    `said` is the hash that the person agrees to by a flag; without one they are asked, if `asks`: they are there.
+    `said` is the hash that the user agrees to by an option; without it the user is asked if `asks` is set.
     """
     if said:
         record_agreement(run, said)

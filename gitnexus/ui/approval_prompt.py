@@ -38,7 +38,7 @@ _RISKY = 3
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What a person said: yes with a scope, no with a reason, or nothing yet."""
+    """The user's answer: yes with a scope, no with a reason, or none yet."""
 
     verdict: Literal["approved", "denied", "later", "edit"]
     scope: "Scope" = "once"
@@ -46,12 +46,12 @@ class PersonAnswer:
 
 
 def is_person_at_terminal() -> bool:
-    """True if somebody sits there."""
+    """Return True if a person uses the terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def is_started_by_agent() -> bool:
-    """True if a program of an agent started this: what it prints is shown to no person."""
+    """Return True if an agent's program started this process: then no person sees its output."""
     return any(os.environ.get(name) for name in _AGENTS)
 
 
@@ -60,8 +60,8 @@ def ask_about_card(
 ) -> PersonAnswer:
     """Show a card and ask until there is an answer. End of input or Ctrl-D leaves it waiting.
 
-    A letter says yes to what was shown: what is folded has to be unfolded first, what is hidden revealed. To the
-    rest, and without a look, the digest itself says yes.
+    A letter approves what was shown: folded parts have to be unfolded and hidden ones revealed first. The digest itself
+    approves the rest, without showing it.
     """
     viewed = _show_card(card, name)
     keys = {letter: scope for letter, scope in _LETTERS.items() if any(offer.scope == scope for offer in card.offers)}
@@ -84,7 +84,7 @@ def ask_about_card(
 
 
 def _scope_of_yes(card: "Card", word: str, keys: "dict[str, Scope]", viewed: bool) -> "Scope | None":
-    """Return how far a yes reaches, None if it is none, or none yet."""
+    """Return the scope of an approval, None if the answer is not one, or not yet."""
     if word == card.digest:
         return "once"
     if word not in keys:
@@ -97,14 +97,14 @@ def _scope_of_yes(card: "Card", word: str, keys: "dict[str, Scope]", viewed: boo
 
 
 def _show_help(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, editable: bool) -> bool:
-    """Show the whole card or the keys, if that is asked for; return True if all of the card was shown."""
+    """Show the whole card or the keys, if requested; return True if the whole card was shown."""
     if word == "?":
         _print_key_help(card, keys, editable)
     return word == "v" and _show_whole_card(card, name)
 
 
 def _unseen_reason(card: "Card", viewed: bool) -> str:
-    """Return what stands in the way of a yes by one letter: what was not shown, and what shows it."""
+    """Return the reason why one letter cannot approve: the parts not shown, and the key that shows them."""
     if card.missing:
         return f"{one_line('; '.join(card.missing), 400)}; whoever approves that unseen types the digest"
     if card.hidden_at:
@@ -115,7 +115,7 @@ def _unseen_reason(card: "Card", viewed: bool) -> str:
 
 
 def person_at_terminal() -> "AskPerson":
-    """Return who answers for the gateway: the scope of a yes, None for later. Raises: DeniedByPolicy for a no."""
+    """Ask the user for the gateway; return the scope of an approval, None for later. Raises: DeniedByPolicy."""
 
     def answer(card: "Card", reveal: "RevealCard") -> "Scope | None":
         from gitnexus.gateway.assemble import refusal_error
@@ -129,7 +129,7 @@ def person_at_terminal() -> "AskPerson":
 
 
 def _show_whole_card(card: "Card", name: str) -> bool:
-    """Show a card whole, to the terminal that asks: standard output may be a file. True if all of it was taken."""
+    """Show a whole card on the terminal that asks (standard output may be a file); return True if all was written."""
     text = "\n".join(draw_card(card, whole=True, name=name))
     if not sys.stdout.isatty():
         click.echo(text, err=True)
@@ -176,6 +176,6 @@ def ask_line(question: str) -> str | None:
 
 
 def _discard_typed_input() -> None:
-    """Forget what was typed before the question was there: a held key answers nothing."""
+    """Discard what was typed before the question was shown: a key held down answers nothing."""
     with contextlib.suppress(ImportError, OSError):
         termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -22,7 +22,7 @@ _STYLE = """
 
 
 class BarGroup(NamedTuple):
-    """One thing and its bars: label, share from 0 to 1 or None, and the words beside the bar."""
+    """One group of bars: label, share from 0 to 1 or None, and the text beside the bar."""
 
     name: str
     beside: str
@@ -30,7 +30,7 @@ class BarGroup(NamedTuple):
 
 
 def render_bar_chart(title: str, groups: Sequence[BarGroup]) -> str:
-    """Return the whole file. The text says all that the colours do."""
+    """Return the whole file. The text says everything that the colours show."""
     rows: list[str] = []
     top = 52
     for group in groups:

@@ -17,19 +17,19 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 def draw_card(card: "Card", *, whole: bool = False, width: int = 100, name: str = "") -> list[str]:
-    """Return the lines of a card; without `whole` what is long is folded and says how much is."""
+    """Return the lines of a card; without `whole`, long parts are folded and their size is shown."""
     return _CardDrawing(card, whole, width).lines(name)
 
 
 def folded_parts(card: "Card", width: int = 100) -> list[str]:
-    """Return what a card that is not drawn whole leaves out, each with its size."""
+    """Return the parts that are folded when a card is not drawn whole, with their sizes."""
     drawing = _CardDrawing(card, False, width)
     drawing.lines("")
     return drawing.folded
 
 
 class _CardDrawing:
-    """A card while it is drawn; `folded` names what was left out."""
+    """A card while it is drawn; `folded` lists the folded parts."""
 
     def __init__(self, card: "Card", whole: bool, width: int) -> None:
         self._card = card
@@ -104,7 +104,7 @@ class _CardDrawing:
         return [*shown, self._fold_line(name, rest, "lines")] if rest else shown
 
     def _count_fitting_lines(self, lines: Sequence[str]) -> int:
-        """Return how many lines are shown of a text that may be too long."""
+        """Return the number of lines to show of a text that may be too long."""
         room, heights = _FOLDED_AT + 10, []
         for line in lines[: room + 1]:
             heights.append(1 + len(line) // self._width)

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def with_catalog(command: "Callable[Concatenate[CatalogInForce, P], R]") -> Callable[P, R]:
-    """Open the catalog for a command; there need not be a project, nor a repository."""
+    """Pass the catalog to a command; it needs neither a project nor a repository."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
         here = open_catalog_at(start_folder(current_invocation(click.get_current_context())))

@@ -20,7 +20,7 @@ _WHOLE = "gitnexus.whole"
 
 
 class CommandInvocation:
-    """What the common options said. A plain class: `dataclasses` would cost `git nexus -h` 3 ms."""
+    """The values of the common options. A plain class: `dataclasses` would cost `git nexus -h` 3 ms."""
 
     def __init__(self) -> None:
         self.as_json = False
@@ -29,7 +29,7 @@ class CommandInvocation:
 
 
 class NumberRange(click.FloatRange):
-    """A number from one to another, both of them in; what is no number (nan) lies nowhere."""
+    """A number between two bounds, both included; nan is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
@@ -39,7 +39,7 @@ class NumberRange(click.FloatRange):
 
 
 def current_invocation(ctx: click.Context) -> CommandInvocation:
-    """Return the options of the command that is running."""
+    """Return the common options of the running command."""
     found = ctx.ensure_object(CommandInvocation)
     found.command = ctx.command_path.removeprefix("git nexus").strip()
     COMMAND.set(found.command)
@@ -108,7 +108,7 @@ class NexusGroup(click.Group):
 
 
 class LazyGroup(NexusGroup):
-    """A group that knows its commands as strings; with `common` its help tells of these, and names the others."""
+    """A group of commands given as strings; with `common`, its help shows only these and names the others."""
 
     def __init__(self, rows: Sequence[Row], common: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -127,7 +127,7 @@ class LazyGroup(NexusGroup):
         return found
 
     def listed(self) -> list[tuple[str, str, str]]:
-        """Return section, name and line of each command."""
+        """Return section, name and help line of each command."""
         return [(section, name, line) for section, name, _, line in self._rows.values()]
 
     def full_help_text(self, ctx: click.Context) -> str:
@@ -162,7 +162,7 @@ class LazyGroup(NexusGroup):
                 formatter.write_dl([*rows, *rest], col_max=20)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Answer from the table: a TAB imports no command either."""
+        """Complete from the table, so that a TAB imports no command."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
@@ -173,7 +173,7 @@ class LazyGroup(NexusGroup):
 
 
 def unknown_command_message(ctx: click.Context, word: str, names: Sequence[str]) -> str:
-    """Return the sentence for a command that does not exist, with the nearest ones that do."""
+    """Return the error for an unknown command, with the most similar ones."""
     from difflib import get_close_matches
 
     path = ctx.command_path
@@ -183,7 +183,7 @@ def unknown_command_message(ctx: click.Context, word: str, names: Sequence[str])
 
 
 def build_root_command(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyGroup:
-    """Return the root command; `common` are those that its help tells of."""
+    """Return the root command; `common` are the commands that its help shows."""
     group = LazyGroup(
         rows,
         common,
@@ -199,12 +199,12 @@ def build_root_command(rows: Sequence[Row], common: Sequence[str] = ()) -> LazyG
 
 
 def color_setting() -> bool | None:
-    """Return False where colours are not wanted, else None: then the terminal decides."""
+    """Return False if colours are disabled, else None: then the terminal decides."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
 
 
 def _terminal_width() -> int:
-    """Return at most 80 columns; click would import shutil with all its archive formats to find that out."""
+    """Return 80 columns at most; click would import shutil for this."""
     try:
         return min(80, os.get_terminal_size(sys.stdout.fileno()).columns)
     except (OSError, ValueError):
@@ -231,12 +231,12 @@ def version_option(text: str) -> Callable[[LazyGroup], LazyGroup]:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """True if a command line that may not even parse asks for JSON."""
+    """Return True if a command line, even an invalid one, asks for JSON."""
     words = list(arguments)
     words = words[: words.index("--")] if "--" in words else words
     return "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
 
 
 def can_person_answer() -> bool:
-    """True if a person can answer."""
+    """Return True if the user can answer a question."""
     return sys.stdin.isatty() and sys.stderr.isatty()

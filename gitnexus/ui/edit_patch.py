@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def edit_waiting_patch(run: "OpenRun", action: str, *, shows: str) -> str:
-    """Let a person edit a patch; return the action that was made of it, or the old one if none was.
+    """Let the user edit a patch; return the new action, or the old one if there is none.
 
-    `shows` says which secrets the card hides: an editor hides nothing, and that is recorded.
+    `shows` lists the secrets that the card masks: an editor masks nothing, and that is recorded.
     """
     from gitnexus.runs.actions.card import log_reveal
     from gitnexus.runs.actions.edit import propose_edited_patch, write_draft

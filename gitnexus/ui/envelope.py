@@ -12,7 +12,7 @@ SCHEMA = "urn:git-nexus:output:1"
 
 
 def success_document(command: str, project: dict[str, str] | None, payload: dict[str, Any]) -> str:
-    """Return the document of a command that worked."""
+    """Return the document of a successful command."""
     meta: dict[str, Any] = {"command": command, "version": __version__, "timestamp": format_timestamp(utc_now())}
     if project is not None:
         meta["project"] = project
@@ -20,7 +20,7 @@ def success_document(command: str, project: dict[str, str] | None, payload: dict
 
 
 def failure_document(error: NexusError) -> str:
-    """Return the document of a command that did not."""
+    """Return the document of a failed command."""
     told: dict[str, Any] = {"code": error.code, "name": error.name, "message": error.message}
     if error.context:
         told["context"] = error.context

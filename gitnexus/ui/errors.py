@@ -18,7 +18,7 @@ BUG = 99
 
 
 def report_error(exc: BaseException, arguments: list[str], *, as_json: bool) -> int:
-    """Tell what went wrong and return the exit status; what is not an error of ours is passed on."""
+    """Print the error and return the exit status; an exception of unknown type is raised again."""
     if isinstance(exc, SystemExit):
         return exc.code if isinstance(exc.code, int) else 1
     if isinstance(exc, (KeyboardInterrupt, click.Abort)):

@@ -21,7 +21,7 @@ _UNDONE = {**_DONE, "edited": "restored"}
 
 
 def file_change_word(change: "InstallFileChange") -> str:
-    """Return what happens to a file."""
+    """Return the word for the change of a file."""
     return "created" if change.before is None else "deleted" if change.after is None else "edited"
 
 
@@ -38,7 +38,7 @@ def diff_of_change(change: "InstallFileChange") -> str:
 
 
 def outcome_as_json(done: "InstallOutcome", dry_run: bool) -> dict[str, Any]:
-    """Return an installation, or what it would be, as JSON."""
+    """Return a real or simulated installation as JSON."""
     return {
         "harness": done.row.id,
         "scope": done.scope,
@@ -58,7 +58,7 @@ def outcome_as_json(done: "InstallOutcome", dry_run: bool) -> dict[str, Any]:
 
 
 def format_install_outcome(done: "InstallOutcome", dry_run: bool, *, out: bool) -> str:
-    """Return the same for a person."""
+    """Return an installation as text."""
     name = f"{done.row.name} ({'a plugin folder' if done.is_plugin else f'{done.scope} scope'})"
     if not done.changes:
         nothing = f"{name}: nothing of ours is there." if out else f"{name}: everything is there already."
@@ -80,7 +80,7 @@ def _note_lines(done: "InstallOutcome") -> list[str]:
 
 
 def install_status_as_json(one: "InstallStatus") -> dict[str, Any]:
-    """Return how a program stands as JSON."""
+    """Return the installation status of a program as JSON."""
     return {
         "harness": one.row.id,
         "name": one.row.name,
@@ -98,7 +98,7 @@ def install_status_as_json(one: "InstallStatus") -> dict[str, Any]:
 
 
 def events_of_harness(harness: str) -> list[dict[str, Any]]:
-    """Return the eight events, what the program calls each, and what is done where it has none or tells otherwise."""
+    """Return the eight events with the program's own names, and the substitute for each that it lacks."""
     if harness not in NAMES:
         return [{"event": event, "names": [], "instead": "nothing: it has no hooks of ours"} for event in EVENTS]
     speech = load_harness_protocol(harness)
@@ -113,7 +113,7 @@ def events_of_harness(harness: str) -> list[dict[str, Any]]:
 
 
 def format_install_status(one: "InstallStatus") -> str:
-    """Return how a program stands for a person."""
+    """Return the installation status of a program as text."""
     how = {
         "no": click.style("not installed", dim=True),
         "yes": click.style("installed", fg="green"),

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def start_folder(asked: CommandInvocation) -> Path:
-    """Return the folder that the command works from, as -C said."""
+    """Return the folder that the command works in, as set by -C."""
     place = Path.cwd()
     for directory in asked.directories:
         place = place / expand_home(directory)
@@ -32,7 +32,10 @@ def print_answer(
     text: str | Callable[[], str],
     project: Callable[[], dict[str, str] | None] | None = None,
 ) -> None:
-    """Print the answer on stdout; `project`, and of the other two what is a function, is asked only if it is wanted."""
+    """Print the payload as JSON with --json, else the text.
+
+    Callables are evaluated only for the format that is printed.
+    """
     asked = current_invocation(click.get_current_context())
     if asked.as_json:
         from gitnexus.ui.envelope import success_document
@@ -50,7 +53,7 @@ def answer_as_stored(
     text: str | Callable[[], str],
     project: Callable[[], dict[str, str] | None] | None = None,
 ) -> None:
-    """Print the answer to a change: what was stored, so that a secret among the words given is not repeated."""
+    """Print the result of a change as stored, so that a secret among the arguments is not repeated."""
     from gitnexus.state.secrets import as_stored, reason_without_secrets  # who changes something has it loaded
 
     print_answer(
@@ -61,12 +64,12 @@ def answer_as_stored(
 
 
 def print_note(text: str) -> None:
-    """Say something beside the answer, on stderr."""
+    """Print a note on stderr, beside the answer."""
     click.echo(one_line(text, 400), err=True)
 
 
 def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
-    """Give a command the open project of the folder it is called in, hand edits taken in."""
+    """Pass the open project of the current folder to a command, with hand edits taken in."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
         nexus = open_nexus(start_folder(current_invocation(click.get_current_context())))
@@ -85,7 +88,7 @@ def with_nexus(command: "Callable[Concatenate[Nexus, P], R]") -> Callable[P, R]:
 
 
 def with_pygit2(command: Callable[P, R]) -> Callable[P, R]:
-    """Have a command that serves or waits open repositories with pygit2; it stands above `with_nexus`."""
+    """Make a long-running command open repositories with pygit2; it is placed above `with_nexus`."""
 
     def chosen(*args: P.args, **kwargs: P.kwargs) -> R:
         from gitnexus.git.object_access import choose_pygit2_for_process
@@ -97,7 +100,7 @@ def with_pygit2(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def format_columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
-    """Return rows as aligned columns; colours take no room."""
+    """Return rows as aligned columns; colour codes have no width."""
     widths = [max(_visible_width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
     lines = []
     for row in rows:

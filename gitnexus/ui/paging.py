@@ -27,9 +27,9 @@ _BYTES = struct.Struct("i")
 
 
 def show_in_pager(text: str) -> bool:
-    """Show a text in the pager; True if that took all of it and ended well. One that fails is done without.
+    """Show a text in the pager; return True if the pager read all of it and exited with 0.
 
-    Raises: OSError, if the text could not be written.
+    A pager that fails is ignored. Raises: OSError if the text could not be written.
     """
     argv = _find_pager()
     if argv is None:
@@ -54,9 +54,9 @@ def show_in_pager(text: str) -> bool:
 
 
 def was_output_read() -> bool:
-    """Wait until whoever reads our standard output through a pipe took all of it; False if they left or did not.
+    """Wait until the reader of our standard output has read all of it; return False if it closed the pipe before.
 
-    A pipe holds what nobody has read yet, so to have written a text does not mean that anybody took it.
+    Data in a pipe may still be unread, so a successful write does not prove that anybody read it.
     """
     sys.stdout.flush()
     output = sys.stdout.fileno()
@@ -73,7 +73,7 @@ def was_output_read() -> bool:
 
 
 def _find_pager() -> list[str] | None:
-    """Return the pager's words, None where there is none or nobody could turn pages."""
+    """Return the pager's command, None if there is none or nobody can turn pages."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") in ("dumb", "emacs"):
         return None
     try:
@@ -84,7 +84,7 @@ def _find_pager() -> list[str] | None:
 
 
 def _feed_pager(child: "subprocess.Popen[bytes]", pipe: IO[bytes], raw: bytes) -> bool:
-    """Write bytes to a program and wait for its end; True if it read every one of them."""
+    """Write bytes to a program and wait for its end; return True if it read all of them."""
     written: list[bool] = []
 
     def write() -> None:
@@ -111,7 +111,7 @@ def _feed_pager(child: "subprocess.Popen[bytes]", pipe: IO[bytes], raw: bytes) -
 
 
 def _count_unread_bytes(pipe: int) -> int:
-    """Return how many bytes of a pipe nobody has read; 0 where the system does not tell."""
+    """Return the number of unread bytes in a pipe; 0 if the system does not report it."""
     try:
         found: int = _BYTES.unpack(fcntl.ioctl(pipe, termios.FIONREAD, _BYTES.pack(0)))[0]
     except OSError:

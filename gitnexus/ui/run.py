@@ -10,7 +10,7 @@ from gitnexus.ui.commands import Row, build_root_command, wants_json
 
 
 def run_command_line(rows: Sequence[Row], arguments: list[str], common: Sequence[str] = ()) -> int:
-    """Return the exit status of one command line; `common` are the commands that the help tells of."""
+    """Return the exit status of one command line; `common` are the commands that the help shows."""
     group = build_root_command(rows, common)
     if "_GIT_NEXUS_COMPLETE" in os.environ:
         from click.shell_completion import shell_complete

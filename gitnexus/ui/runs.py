@@ -31,7 +31,7 @@ _MOST_LINES = 100
 
 
 def print_agent_message(said: "AgentEvent") -> None:
-    """Print what an agent says, behind a gutter that it cannot leave."""
+    """Print an agent's message behind a gutter that it cannot imitate."""
     if said.kind in ("progress", "message", "tool_call", "error") and said.text.strip():
         words = f"{said.tool}: {said.text}" if said.tool else said.text
         for line in words.split("\n"):
@@ -39,7 +39,7 @@ def print_agent_message(said: "AgentEvent") -> None:
 
 
 def review_action(run: "OpenRun", action: str) -> bool:
-    """Show an action's card and do what the person says; False leaves it waiting. Raises: NexusError."""
+    """Show an action's card and carry out the user's answer; return False if it stays waiting. Raises: NexusError."""
     from gitnexus.runs.actions.approve import approve_action, deny_action, execute_if_allowed
     from gitnexus.runs.actions.card import action_card
     from gitnexus.runs.actions.rebase import rebase_waiting_patch
@@ -82,7 +82,7 @@ def review_action(run: "OpenRun", action: str) -> bool:
 
 
 def run_as_json(opened_run: "OpenRun", view: "RunView") -> dict[str, Any]:
-    """Return a run for JSON."""
+    """Return a run as JSON."""
     from gitnexus.runs.claimed_decisions import claimed_decisions
     from gitnexus.runs.story import has_claimed_events
 
@@ -124,16 +124,16 @@ def run_as_json(opened_run: "OpenRun", view: "RunView") -> dict[str, Any]:
 
 
 def _claimed_of(said: "ActionView | None") -> dict[str, Any]:
-    """Return what only a claim says of an action."""
+    """Return the unproved claims about an action."""
     if said is None:
         return {}
     return {"claimed": True, "said": {"status": said.status, "by": said.by, "why": said.why}}
 
 
 def format_waiting_cards(opened_run: "OpenRun", view: "RunView") -> tuple[str, list[str]]:
-    """Return where a run stands, with the whole card of each action that waits: for who reads and cannot be asked.
+    """Return the status of a run with the whole card of each waiting action, for a reader who cannot be asked.
 
-    With it come the digests that count as shown once that is printed: none if an agent reads it.
+    Also return the digests that count as shown once this is printed: none if an agent reads it.
     """
     from gitnexus.runs.actions.card import action_card
 
@@ -152,7 +152,7 @@ def format_waiting_cards(opened_run: "OpenRun", view: "RunView") -> tuple[str, l
 
 
 def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
-    """Return where a run stands and what to do next."""
+    """Return the status of a run and the next steps."""
     from gitnexus.runs.claimed_decisions import claimed_decisions
     from gitnexus.runs.contradictions import describe_contradictions
     from gitnexus.runs.prepare import failed_in_setup
@@ -209,7 +209,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
 
 
 def _left_out(run: "OpenRun") -> list[dict[str, str]]:
-    """Return what lies in the worktree and fits into no patch, with the patch that it is missing in."""
+    """Return the files of the worktree that fit into no patch, with the patch that lacks them."""
     from gitnexus.runs.actions.propose import left_out
 
     with contextlib.suppress(NexusError):
@@ -218,7 +218,7 @@ def _left_out(run: "OpenRun") -> list[dict[str, str]]:
 
 
 def _written_papers(run: "OpenRun") -> list[str]:
-    """Return what a workflow wrote down for people; a run of one agent writes no papers."""
+    """Return the documents that a workflow wrote; a run of one agent writes none."""
     with contextlib.suppress(NexusError):
         if run.workflow() is not None:
             from gitnexus.runs.workflow.papers import papers_of_run
@@ -228,30 +228,30 @@ def _written_papers(run: "OpenRun") -> list[str]:
 
 
 def _resume_command(agent: str, session: str) -> str:
-    """Return how a program's own session is taken up again: there a call that was approved is let through, once."""
+    """Return the command that resumes a program's own session; there an approved call is allowed once."""
     commands = {"claude-code": f"claude -p --resume {session}", "codex": f"codex exec resume {session}"}
     return commands.get(agent, f"go on in {agent}; the same call is let through, once")
 
 
 def _describe_subject(action: "ActionView", title: str) -> str:
-    """Return what an action is about, unless the run's title says it already."""
+    """Return the subject of an action, unless the run's title says it already."""
     return "" if action.summary == title else one_line(action.summary, 80)
 
 
 def status_with_claim(status: str, *, claimed: bool) -> str:
-    """Return a status for people: what nobody known signed is only said to be so."""
+    """Return a status as text; one that no known machine signed is marked as a claim."""
     return f"said to be {status}" if claimed else status
 
 
 def _describe_reason(action: "ActionView", *, claimed: bool) -> str:
-    """Return who said no and why, or why the agent asked."""
+    """Return who denied an action and why, or why the agent asked."""
     by = f"{action.by}, not signed" if claimed else action.by
     told = f"by {by}: {action.why}" if action.status == "denied" and action.by else action.why
     return one_line(told.removesuffix(": "), 100)
 
 
 def _format_sandbox_levels(view: "RunView") -> str:
-    """Return at which level of the sandbox its agents worked, in red where nothing held them."""
+    """Return the sandbox levels at which the agents worked; in red if there was no sandbox."""
     levels = sorted({node.sandbox for node in view.nodes.values() if node.sandbox})
     shown = (click.style(level, fg="red", bold=True) if level == "L0" else level for level in levels)
     return f"  sandbox {', '.join(shown)}" if levels else ""
@@ -264,7 +264,7 @@ def _is_in_bypass_mode(run: "OpenRun") -> bool:
 
 
 def exit_with_run_status(view: "RunView") -> None:
-    """Leave with the status that tells a script how the run stands."""
+    """Exit with the status that tells a script the result of the run."""
     if view.status in ("waiting", "blocked"):
         sys.exit(21)
     if view.status == "failed":

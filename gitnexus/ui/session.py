@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def with_session(command: "Callable[Concatenate[OpenSession, P], R]") -> Callable[P, R]:
-    """Open the session for a command; the repository need not be initialised."""
+    """Pass the session to a command; the repository need not be initialised."""
 
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
         place = start_folder(current_invocation(click.get_current_context()))

@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def with_standpoint(command: "Callable[Concatenate[Standpoint, P], R]") -> Callable[..., R]:
-    """Open the standpoint for a command, hand edits taken in, and give it the option --project."""
+    """Pass the standpoint to a command, with hand edits taken in, and add the option --project."""
 
     def opened(*args: Any, in_project: str | None, **kwargs: Any) -> R:
         with opened_standpoint(in_project) as standpoint:
@@ -29,13 +29,13 @@ def with_standpoint(command: "Callable[Concatenate[Standpoint, P], R]") -> Calla
 
 
 def with_project_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command the option --project; NEXUS_PROJECT says the same."""
+    """Add the option --project to a command; NEXUS_PROJECT has the same effect."""
     words = "Use this project instead of the one that contains the current folder."
     return click.option("--project", "in_project", metavar="NAME|DIR", help=words)(command)
 
 
 def named_project(option: str | None) -> str | None:
-    """Return what names the current project, if anything does; then GIT_DIR does not."""
+    """Return the name of the current project, if it was given; then GIT_DIR is ignored."""
     word = option or os.environ.get("NEXUS_PROJECT")
     if word:
         from gitnexus.git.discovery import clear_inherited_git_dir
@@ -46,7 +46,7 @@ def named_project(option: str | None) -> str | None:
 
 @contextmanager
 def opened_standpoint(option: str | None = None) -> "Iterator[Standpoint]":
-    """Stand in the project that --project or NEXUS_PROJECT names, or that the folder lies in."""
+    """Open the standpoint of the project that --project or NEXUS_PROJECT names, or that contains the folder."""
     from gitnexus.projects.open_registry import open_standpoint, take_in_edits
 
     start = start_folder(current_invocation(click.get_current_context()))

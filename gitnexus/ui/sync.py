@@ -1,4 +1,4 @@
-"""What a sync did, as JSON and in words."""
+"""Formats the result of a sync as JSON and as text."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def sync_result_as_json(done: "SyncResult", dry_run: bool) -> dict[str, object]:
-    """Return what a sync did, as JSON."""
+    """Return the result of a sync as JSON."""
     return {
         "remote": done.remote, "pulled": done.pulled, "pushed": done.pushed, "notes": done.said, "held": done.held,
         "conflicts": done.beside, "commit": done.commit, "joined": done.joined, "dryRun": dry_run,
@@ -17,7 +17,7 @@ def sync_result_as_json(done: "SyncResult", dry_run: bool) -> dict[str, object]:
 
 
 def format_sync_result(done: "SyncResult", dry_run: bool) -> str:
-    """Return what a sync did, in words."""
+    """Return the result of a sync as text."""
     would = "Would take" if dry_run else "Took"
     lines = []
     if done.pulled:

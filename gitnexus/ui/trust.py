@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def diff_to_sign(path: str, before: bytes | None, after: bytes) -> str:
-    """Return the whole difference between what was signed last and what is there, as text."""
+    """Return the whole diff between the content signed last and the current one, as text."""
     old, new = (raw.decode("utf-8", "backslashreplace").split("\n") for raw in (before or b"", after))
     lines = difflib.unified_diff(old, new, "signed" if before is not None else "nothing signed yet", path, lineterm="")
     return "\n".join(lines)
 
 
 def require_confirmation(question: str, meant: Sequence[str], given: Sequence[str]) -> None:
-    """Return if a person says yes, or named all that is meant on the command line. Raises: BadUsage, click.Abort."""
+    """Return if the user says yes, or named everything on the command line. Raises: BadUsage, click.Abort."""
     if given:
         wrong = [word for word in given if word not in meant] or [word for word in meant if word not in given]
         if wrong:
@@ -44,7 +44,7 @@ def require_confirmation(question: str, meant: Sequence[str], given: Sequence[st
 
 
 def ask_new_passphrase() -> bytes:
-    """Return a passphrase for a key, typed twice at a terminal, or from where it is kept. Raises: BadUsage, Failed."""
+    """Return a new passphrase, typed twice at a terminal, or from its stored source. Raises: BadUsage, Failed."""
     if any(os.environ.get(name) for name in (FILE, *ASKPASS)):
         first = second = read_passphrase("New passphrase of your approver key: ")
     else:
@@ -59,7 +59,7 @@ def ask_new_passphrase() -> bytes:
 
 
 def ask_to_sign(files: Sequence["UntrustedFile"]) -> bool:
-    """Show what would be signed, and ask; true for a yes."""
+    """Show what would be signed, and ask; return True for a yes."""
     for file in files:
         show_unsigned_change(file)
     _discard_typed_input()
@@ -67,16 +67,16 @@ def ask_to_sign(files: Sequence["UntrustedFile"]) -> bool:
 
 
 def show_unsigned_change(file: "UntrustedFile") -> None:
-    """Print what changed in a file since it was signed."""
+    """Print the changes of a file since it was signed."""
     click.echo(make_visible(diff_to_sign(file.path, file.before, file.raw)), err=True)
 
 
 def can_ask_person() -> bool:
-    """True if a person is there to be asked."""
+    """Return True if the user can be asked."""
     return can_person_answer() and not current_invocation(click.get_current_context()).as_json
 
 
 def _discard_typed_input() -> None:
-    """What was typed ahead was no answer to this question."""
+    """Discard what was typed before this question was shown."""
     with contextlib.suppress(termios.error, OSError, ValueError):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

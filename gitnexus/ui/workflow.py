@@ -19,9 +19,9 @@ _BY = {"macro": "by its name", "delegation": "by who you named", "rules": "by th
 
 
 def format_proposal_card(proposal: "WorkflowProposal", *, offer: bool = True) -> str:
-    """Return a proposal as a card: what would be done by whom, how much it may take, and what else could be meant.
+    """Return a proposal as a card: the steps, who carries them out, the limits, and alternatives.
 
-    With `offer` it ends with what to type for another one.
+    With `offer` it ends with the command for an alternative.
     """
     from gitnexus.workflow.definition import workflow_hash
 
@@ -68,7 +68,7 @@ def format_proposal_card(proposal: "WorkflowProposal", *, offer: bool = True) ->
 
 
 def format_workflow_nodes(definition: "WorkflowDefinition") -> str:
-    """Return the nodes one a row; those with one number may work side by side."""
+    """Return the nodes, one per row; those with the same number may run in parallel."""
     by_id = {one.id: one for one in definition.nodes}
     rows = [["", "node", "work", "who", "after", "makes"]]
     for number, group in enumerate(parallel_waves(list(by_id), definition.edges, definition.budgets.parallel), 1):
@@ -80,7 +80,7 @@ def format_workflow_nodes(definition: "WorkflowDefinition") -> str:
 
 
 def format_workflow_texts(definition: "WorkflowDefinition") -> str:
-    """Return what a workflow of a file says and runs, each text whole, behind a gutter that it cannot write."""
+    """Return the prompts and commands of a workflow file, each whole, behind a gutter that it cannot imitate."""
     found = [("prompt", definition.prompt)]
     for node in definition.nodes:
         found += [(f"prompt of {node.id}", node.prompt)]
@@ -92,7 +92,7 @@ def format_workflow_texts(definition: "WorkflowDefinition") -> str:
 
 
 def format_research_answer(bundle: "ResearchBundle") -> str:
-    """Return an answer as text: the summary, what shows it with its references, and what stays open."""
+    """Return an answer as text: the summary, its evidence with references, and the open questions."""
     lines = [make_visible(bundle.summary.strip()) or "Nothing was found."]
     for claim in bundle.claims:
         lines += ["", f"- {one_line(claim.text, 2000)}"]
@@ -102,7 +102,7 @@ def format_research_answer(bundle: "ResearchBundle") -> str:
 
 
 def format_batches(packed: "PackedPlan") -> str:
-    """Return a plan in batches, and what has to be split first."""
+    """Return a plan in batches, and the steps that have to be split first."""
     rows = [
         [f"batch {at}", ", ".join(one_line(step, 40) for step in one.steps), f"{one.cu} CU",
          f"{one.ctx_kib} KiB", f"risk {one.risk}"]
