@@ -14,7 +14,7 @@ __all__ = ["TOOLS", "Session", "call"]
 
 
 def __getattr__(name: str) -> Any:
-    """The shelf of tools is imported by who calls one: `git nexus status` only looks at the session."""
+    """Import the table of tools on first use: `git nexus status` only reads the session."""
     if name in ("TOOLS", "call"):
         from gitnexus.cycle import table
 

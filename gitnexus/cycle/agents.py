@@ -60,7 +60,7 @@ def track_agent_end(session: Session, params: Mapping[str, Any]) -> dict[str, An
 
 
 def track_agent_resume(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Note that an agent was taken up again."""
+    """Record that an agent was resumed."""
     moment = format_precise_timestamp(session.clock())
     return _update_agent_entry(
         session,

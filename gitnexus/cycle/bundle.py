@@ -26,18 +26,18 @@ def with_shared_files_merged(jobs: Jobs) -> Jobs:
 
 
 def with_docs_exceptions(jobs: Jobs) -> Jobs:
-    """Return the jobs with documentation as its two exceptions want it: one change together, else file by file."""
+    """Return the jobs with the two exceptions for documentation: one change together, else file by file."""
     bundled = join_fitting_jobs(jobs, _are_one_change, lambda one, other: _join_jobs(one, other, COHERENT))
     return renumber_jobs([((place,), _as_documentation(job)) for place, job in enumerate(bundled, 1)])
 
 
 def is_documentation(files: Sequence[str]) -> bool:
-    """True if there are files and all of them are Markdown."""
+    """Return True if there are files and all of them are Markdown."""
     return bool(files) and all(file.lower().endswith(".md") for file in files)
 
 
 def owner_of_bundle(owners: Sequence[str | None]) -> str | None:
-    """Return who gets a job drafted for several: the first who may edit, or the lead where roles do not mix."""
+    """Return the role for a job with several drafts: the first that may edit, or the lead if roles do not mix."""
     said = without_repeats(owner for owner in owners if owner is not None)
     if len(said) < 2:
         return said[0] if said else None

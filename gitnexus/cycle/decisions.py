@@ -1,4 +1,4 @@
-"""Makes a draft for each decided issue of a plan, and tells which issues already have tasks. Pure."""
+"""Makes a draft for each decided issue of a plan, and lists the issues that already have tasks. Pure."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -48,7 +48,7 @@ def format_decision(issue: PlanIssue) -> str:
 
 
 def issues_with_tasks(plan: PlanFile | None, file: TaskFile | None) -> dict[int, tuple[int, ...]]:
-    """Return the plan's issues that have tasks, with the tasks; those of a plan before this one do not count."""
+    """Return the plan's issues that have tasks, with the tasks; those of an earlier plan do not count."""
     found: dict[int, list[CycleTask]] = {}
     for task in file.tasks if plan and file else ():
         if plan and _is_task_of_plan(plan, task):
@@ -108,7 +108,7 @@ def _draft_context(plan: PlanFile, issue: PlanIssue) -> str:
 
 
 def _is_task_of_plan(plan: PlanFile, task: CycleTask) -> bool:
-    """False for a task that is older than the plan: it came of one that was replaced, whose numbers mean others."""
+    """Return False for a task older than the plan: it belongs to a replaced plan with other numbers."""
     began, made = _parse_moment(plan.created_at), _parse_moment(task.created_at)
     return began is None or made is None or made >= began
 

@@ -22,7 +22,7 @@ _LONGEST_PATH, _LONGEST_NAME, _LONGEST_PATTERN = 1024, 255, 120
 
 
 class TaskDraft(Record):
-    """One task as it was thought of. `deps` are places in the list of drafts, `after` numbers of tasks."""
+    """One proposed task. `deps` are positions in the list of drafts, `after` numbers of existing tasks."""
 
     _camel_case: ClassVar[bool] = False
 
@@ -63,7 +63,7 @@ def parse_drafts(values: Sequence[Mapping[str, Any]], names: Sequence[str] | Non
 
 
 def find_circle(deps: Sequence[Sequence[int]]) -> list[int]:
-    """Return places that wait for each other, the first again at the end; nothing if there is no circle."""
+    """Return positions that form a dependency cycle, the first again at the end; empty if there is none."""
     try:
         TopologicalSorter(dict(enumerate(deps, 1))).prepare()
     except CycleError as exc:

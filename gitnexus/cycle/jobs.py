@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TaskJob:
-    """A task to be: the drafts that went into it, and what the rules made of them.
+    """A task to be created: its drafts, and the result of the rules.
 
-    `origins` are the places of the drafts in the list that was given, `deps` the places of other jobs, both from 1.
+    `origins` are the positions of the drafts in the given list, `deps` the positions of other jobs, both from 1.
     """
 
     drafts: tuple[TaskDraft, ...]
@@ -70,7 +70,7 @@ def predecessor_bits(jobs: Jobs) -> list[int]:
 def join_fitting_jobs(
     jobs: Jobs, fit: Callable[[TaskJob, TaskJob], bool], join: Callable[[TaskJob, TaskJob], TaskJob]
 ) -> Jobs:
-    """Return the jobs with all that fit together made one, the earliest first; what is sequenced stays apart."""
+    """Return the jobs with all that fit together joined, the earliest first; sequenced jobs stay separate."""
     at = 1
     while at < len(jobs):
         later = _find_partner(jobs, at, fit)
@@ -86,7 +86,7 @@ def join_fitting_jobs(
 
 
 def renumber_jobs(pieces: Sequence[tuple[tuple[int, ...], Jobs]]) -> Jobs:
-    """Return the new jobs in order, their dependencies led from the old places to what became of them."""
+    """Return the new jobs in order, their dependencies mapped from the old positions to the new ones."""
     became: dict[int, list[int]] = {}
     count = 0
     for old, new in pieces:
@@ -105,7 +105,7 @@ def renumber_jobs(pieces: Sequence[tuple[tuple[int, ...], Jobs]]) -> Jobs:
 
 
 def in_dependency_order(jobs: Jobs) -> Jobs:
-    """Return the jobs so that each stands behind what it waits for, else as they were drafted."""
+    """Return the jobs so that each comes after its dependencies, otherwise in draft order."""
     return renumber_jobs([((place,), (jobs[place - 1],)) for place in _dependency_order(jobs)])
 
 

@@ -13,7 +13,7 @@ _SESSIONS = "sessions.json"
 
 
 def start_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the session's folder and an empty tracker; tell what an earlier session left open."""
+    """Create the session's folder and an empty tracker; report what an earlier session left open."""
     harness = calling_harness(session, params)
     with session.exclusive():
         left = [name for name, found in ((PLAN, session.plan()), (TASKS, session.tasks())) if found is not None]
@@ -24,7 +24,7 @@ def start_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]
 
 
 def end_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell what is still open, and forget the agents of the session."""
+    """Report what is still open, and remove the agents of the session."""
     harness = calling_harness(session, params)
     with session.exclusive():
         plan, file = session.plan(), session.tasks()
@@ -39,5 +39,5 @@ def end_session(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_tracked_by_hooks(session: Session, harness: str) -> bool:
-    """True where hooks tell which session has which agents: nobody who only calls a tool forgets those of another."""
+    """Return True if hooks record the agents of each session: then a tool call must not remove those of another."""
     return session.load(f"{SESSION_FOLDER}/{harness}/{_SESSIONS}") is not None

@@ -10,7 +10,7 @@ from gitnexus.state.merge import Unmergeable, merge_json_values
 
 
 def merge_histories(meeting: MergeContext, paths: Sequence[str]) -> MergedFiles:
-    """Return what our history becomes; one that cannot be read goes by the rule for all files."""
+    """Return the merged history; one that cannot be parsed is merged like any other file."""
     done = MergedFiles()
     for path in paths:
         base, mine, theirs = meeting.contents(path)

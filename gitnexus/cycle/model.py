@@ -27,7 +27,7 @@ class IssueAnalysis(CycleRecord):
 
 
 class TaskResult(CycleRecord):
-    """What came of a task."""
+    """The result of a task."""
 
     outcome: Literal["success", "failure", "partial"]
     summary: str

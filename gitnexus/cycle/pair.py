@@ -43,7 +43,7 @@ _SHOWN = 80
 
 
 def with_check_jobs(jobs: Jobs) -> Jobs:
-    """Return the jobs with a check behind each that the rules want checked and that has none."""
+    """Return the jobs, with a check added after each that needs one and has none."""
     checked = {(dep, job.owner) for job in jobs for dep in job.deps}
     added = []
     for place, job in enumerate(jobs, 1):
@@ -54,7 +54,7 @@ def with_check_jobs(jobs: Jobs) -> Jobs:
 
 
 def required_check(job: TaskJob) -> tuple[str, str] | None:
-    """Return the role that checks a job and why, None if nobody does; of several drafts the strictest decides."""
+    """Return the role that checks a job and the reason, None if none does; of several drafts the strictest decides."""
     if job.is_check:
         return None
     wishes = [wish for draft in job.drafts if (wish := _check_for_draft(draft, draft.owner or job.owner))]
@@ -118,7 +118,7 @@ def _contains_phrase(words: list[str], phrases: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=4)
 def _phrase_forms(phrases: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return single words and groups of words as they may stand in a sentence; some that come out are no words."""
+    """Return words and phrases in the forms that may occur in a sentence; some results are not words."""
     found = frozenset(form for phrase in phrases for form in _inflected_forms(phrase))
     return frozenset(form for form in found if " " not in form), frozenset(form for form in found if " " in form)
 

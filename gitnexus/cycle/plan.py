@@ -13,7 +13,7 @@ _NO_PLAN = "No active plan session"
 
 
 def start_plan(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Begin a plan; one that is there is archived first."""
+    """Start a plan; an existing one is archived first."""
     with session.exclusive():
         if not all([params["topic"], *params["issues"]]):
             raise Invalid("topic and issues should not be empty")
@@ -142,7 +142,7 @@ def _with_issue(plan: PlanFile, issue: PlanIssue) -> tuple[PlanFile, PlanIssue]:
 
 
 def _archive_plan(session: Session, plan: PlanFile) -> CycleHistory:
-    """Put a plan into the history before another takes its place; one that is there already is not put twice."""
+    """Add a plan to the history before another replaces it; the same plan is added once only."""
     kept, file = plan.changed(schema_version=None), session.tasks()
     cycle = Cycle(
         completed_at=format_precise_timestamp(session.clock()),

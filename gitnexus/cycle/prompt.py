@@ -1,7 +1,7 @@
 """Renders the title, context and prompt of a task from its drafts, with machine-readable lines at the end. Pure.
 
-Tasks of the contract have no field for files or exceptions, and the contract wants exceptions in `context`. So the last
-paragraph there has lines such as `Exception: same_file_bundle` and `File: a.py`, like the trailers of a commit.
+Tasks of the contract have no field for files or exceptions, and the contract requires exceptions in `context`. So the
+last paragraph there has lines such as `Exception: same_file_bundle` and `File: a.py`, like the trailers of a commit.
 """
 
 import re
@@ -46,7 +46,7 @@ def job_context(job: TaskJob, waits: str = "") -> str:
 
 
 def job_field(job: TaskJob, name: str) -> str | None:
-    """Return approach, acceptance or risk of a job: of one draft as it is, of several by their numbers."""
+    """Return approach, acceptance or risk of a job; with several drafts, each by its number."""
     said = [(at, getattr(draft, name)) for at, draft in enumerate(job.drafts, 1) if getattr(draft, name)]
     words = said[0][1] if len(job.drafts) == 1 and said else "\n".join(f"{at}. {text}" for at, text in said)
     claim = job.claim if name == "approach" and job.claim else ""
@@ -64,7 +64,7 @@ def why_one_task(job: TaskJob) -> str:
 
 
 def parse_context_trailers(text: str) -> ContextTrailers:
-    """Return what the last paragraph of a context says, nothing if it is not made of such lines alone."""
+    """Return the trailers in the last paragraph of a context, empty if it has other lines."""
     lines = [_LINE.fullmatch(line) for line in text.rstrip("\n").rpartition("\n\n")[2].split("\n")]
     rows = [(line[1], line[2]) for line in lines if line]
     if len(rows) != len(lines):

@@ -32,7 +32,7 @@ class ResumeSituation:
 
 
 def decide_resume(case: ResumeSituation) -> tuple[bool, str]:
-    """Return whether the earlier session is taken up, and why. A session that cannot be had is no error."""
+    """Return whether to resume the earlier session, and why. A missing session is not an error."""
     if case.policy == "fresh":
         return False, "the task asks for a fresh start"
     if case.policy is None and case.tier == "ephemeral":
@@ -56,7 +56,7 @@ def decide_resume(case: ResumeSituation) -> tuple[bool, str]:
 
 
 def is_edited_by_others(rows: Sequence[AgentEntry], agent_id: str, files: Sequence[str]) -> bool:
-    """True if another agent touched one of `files` after this one stopped, or is still at work on them."""
+    """Return True if another agent edited one of `files` after this one stopped, or still works on them."""
     mine = next((row for row in rows if row.agent_id == agent_id), None)
     since = (mine.stopped_at or mine.started_at) if mine else ""
     for row in rows:
@@ -67,7 +67,7 @@ def is_edited_by_others(rows: Sequence[AgentEntry], agent_id: str, files: Sequen
 
 
 def task_resume_answer(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell whether a task's agent goes on where it was. Raises: NotFound."""
+    """Return whether to resume the agent of a task. Raises: NotFound."""
     file = session.tasks()
     if file is None:
         raise NotFound("tasks.json not found")
@@ -92,7 +92,7 @@ def task_resume_answer(session: Session, params: Mapping[str, Any]) -> dict[str,
 
 
 def issue_resume_answer(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell whether an agent that analysed an issue goes on where it was. Raises: NotFound."""
+    """Return whether to resume the agent that analysed an issue. Raises: NotFound."""
     plan = session.plan()
     if plan is None:
         raise NotFound("No active plan session")

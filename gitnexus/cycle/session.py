@@ -25,11 +25,11 @@ class Session(SessionFolder):
     """What the tools work on. Plan and tasks need no git at all; history needs the state ref."""
 
     def plan(self) -> PlanFile | None:
-        """Return the plan, None if there is none. Raises: Invalid, and leaves the file as it is."""
+        """Return the plan, None if there is none. Raises: Invalid; the file stays unchanged."""
         return self._read_record(PLAN, PlanFile)
 
     def tasks(self) -> TaskFile | None:
-        """Return the tasks, None if there are none. Raises: Invalid, and leaves the file as it is."""
+        """Return the tasks, None if there are none. Raises: Invalid; the file stays unchanged."""
         return self._read_record(TASKS, TaskFile)
 
     def put(self, name: str, record: CycleRecord) -> None:
@@ -37,7 +37,7 @@ class Session(SessionFolder):
         self.put_bytes([SESSION_FOLDER], name, json_document(as_stored(record.plain())))
 
     def rows(self, parts: list[str], name: str, kind: type[R]) -> list[R]:
-        """Return the records of a session file that is a list. Raises: Invalid, and leaves the file as it is."""
+        """Return the records of a session file that is a list. Raises: Invalid; the file stays unchanged."""
         path = "/".join([SESSION_FOLDER, *parts, name])
         held = self.load(path)
         if held is None:
@@ -55,7 +55,7 @@ class Session(SessionFolder):
         self.put_bytes([SESSION_FOLDER, *parts], name, json_document(as_stored([row.plain() for row in rows])))
 
     def history(self) -> CycleHistory:
-        """Return the closed cycles, what was edited by hand taken in. Raises: Invalid, and leaves the file as it is."""
+        """Return the closed cycles, with hand edits taken in. Raises: Invalid; the file stays unchanged."""
         if self.state.latest().commit is None:
             held = self.load(HISTORY)
             return CycleHistory() if held is None else CycleHistory.from_bytes(held, f".nexus/{HISTORY}")
@@ -76,7 +76,7 @@ class Session(SessionFolder):
         return self.state.transact(change)
 
     def branch(self) -> str:
-        """Return the branch, or the short id where HEAD is detached; no git process in the usual case."""
+        """Return the branch, or the short id of a detached HEAD; usually without starting git."""
         head = (self.repo.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
         if head == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere
             asked = run_git("symbolic-ref", "-q", "HEAD", git_dir=self.repo.git_dir)

@@ -30,7 +30,7 @@ class SynthesisOutcome:
 
 
 def make_tasks(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Make tasks of drafts, or of the plan's decisions, and add them in one write; or only tell what they would be."""
+    """Make tasks from drafts, or from the plan's decisions, and add them in one write; or only preview them."""
     given = params.get("drafts")
     if given == []:
         raise Invalid("drafts should not be empty; without drafts there is one for each decided issue")
@@ -46,7 +46,7 @@ def make_tasks(session: Session, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def synthesise_jobs(drafts: Sequence[TaskDraft], origins: Sequence[int] | None = None) -> Jobs:
-    """Return what becomes of drafts: generated files, same files, documentation, checks, in this order."""
+    """Return the jobs for drafts after these rules, in order: generated files, same files, documentation, checks."""
     return in_dependency_order(
         with_check_jobs(
             with_docs_exceptions(with_shared_files_merged(without_generated_files(jobs_from_drafts(drafts, origins))))
@@ -128,7 +128,7 @@ def _tasks_from_jobs(jobs: Jobs, there: Sequence[CycleTask], created: str) -> tu
 
 
 def _tasks_sharing_files(job: TaskJob, there: Sequence[CycleTask]) -> list[tuple[int, list[str]]]:
-    """Return the open tasks that change a file of this job, with the files: what is there cannot be merged any more."""
+    """Return the open tasks that change a file of this job, with the files: existing tasks cannot be merged."""
     found = []
     for task in there:
         if not job.is_check and task.status != "completed" and task.owner not in CHECK:

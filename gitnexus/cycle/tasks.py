@@ -69,7 +69,7 @@ def with_new_task(
 
 
 def parse_task_result(params: Mapping[str, Any], moment: str) -> TaskResult | None:
-    """Return what came of a task, if it was told. Raises: Invalid."""
+    """Return the result of a task, if it was given. Raises: Invalid."""
     if "outcome" not in params:
         if "summary" in params or "artifacts" in params:
             raise Invalid("outcome is required with summary and artifacts")
