@@ -14,7 +14,7 @@ _HOMES = {"BUILT_IN": "catalog", "Catalog": "catalog", "Opened": "open", "open_c
 
 
 def __getattr__(name: str) -> Any:
-    """Imported by who asks for it: a hook that has our own catalog need not know how a project's is found."""
+    """Import a module on first use: a hook with the built-in catalog does not need those for a project's own."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a manifest says, and its prompts: `body("agents/engineer")`. Read only, so it can be shared.
+    """The content of a manifest, and its prompts: `body("agents/engineer")`. Read only, so it can be shared.
 
-    `also` are capabilities of ours that it has no word for: settings may add them to its roles all the same.
+    `also` are built-in capabilities that the manifest does not define; settings may still add them to its roles.
     """
 
     source: str

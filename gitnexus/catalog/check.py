@@ -22,9 +22,9 @@ _NEEDED = ("capabilities", "categories", "resume_tiers", "tags")
 
 
 def parse_manifest(value: Any) -> tuple[Manifest | None, list[str]]:
-    """Return the manifest in a JSON value and everything that is wrong with it.
+    """Return the manifest in a JSON value, and all its problems.
 
-    With problems it holds the rows that could be read, so that the files of these can be looked at too.
+    With problems it contains the rows that could be parsed, so that their files can be checked too.
     """
     if not isinstance(value, dict):
         return None, [f"{MANIFEST} should be an object"]

@@ -52,7 +52,7 @@ def render_manifest(root: Path) -> tuple[str, list[str]]:
 
 
 def _manifest_versions(root: Path) -> dict[str, Any]:
-    """Return the versions: those of the manifest that is there, else those of the contract that we follow."""
+    """Return the versions: of the existing manifest, else of the contract that we follow."""
     fresh = {"nexus_core_version": CONTRACT, "schema_contract_version": SCHEMA_CONTRACT}
     raw = read_package_file(root, MANIFEST, [])
     try:

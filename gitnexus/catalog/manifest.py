@@ -6,7 +6,7 @@ from gitnexus.catalog.model import Agent, Capability, CatalogRecord, Category, S
 
 
 class ResumeTier(CatalogRecord):
-    """How long the session of a role is worth going on with."""
+    """How long the session of a role is worth resuming."""
 
     id: str
     description: str
@@ -21,7 +21,7 @@ class InvocationParam(CatalogRecord):
 
 
 class PromptInvocation(CatalogRecord):
-    """Something that a prompt wants done and each harness does in its own way."""
+    """An action that a prompt asks for and each harness carries out in its own way."""
 
     id: str
     description: str
@@ -32,7 +32,7 @@ class PromptInvocation(CatalogRecord):
 
 
 class TaskException(CatalogRecord):
-    """Where the usual way of cutting work into tasks does not fit."""
+    """A case in which the usual division of work into tasks does not fit."""
 
     id: str
     description: str
@@ -50,7 +50,7 @@ class MemoryCategory(CatalogRecord):
 
 
 class MemoryNaming(CatalogRecord):
-    """What a note may be called."""
+    """The rule for the names of notes."""
 
     pattern: str
     description: str
@@ -58,14 +58,14 @@ class MemoryNaming(CatalogRecord):
 
 
 class AccumulatedFact(CatalogRecord):
-    """One thing that is known about how a note was read."""
+    """One fact that is recorded about reads of a note."""
 
     name: str
     meaning: str
 
 
 class AccessTracking(CatalogRecord):
-    """What counts as reading a note, and what is kept about it."""
+    """What counts as a read of a note, and what is recorded about it."""
 
     observation_primitive: str
     scope: str
@@ -75,14 +75,14 @@ class AccessTracking(CatalogRecord):
 
 
 class Principle(CatalogRecord):
-    """A principle by its name, and in words."""
+    """The name of a principle, and its description."""
 
     principle: str
     description: str
 
 
 class Forgetting(CatalogRecord):
-    """When a note may go."""
+    """When a note may be deleted."""
 
     manual_gate_default: bool
     description: str
@@ -92,7 +92,7 @@ class Forgetting(CatalogRecord):
 
 
 class MemoryPolicy(CatalogRecord):
-    """How notes are sorted, named, counted and forgotten."""
+    """How notes are sorted, named, counted and deleted."""
 
     categories: tuple[MemoryCategory, ...]
     naming: MemoryNaming

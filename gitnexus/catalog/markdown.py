@@ -27,7 +27,7 @@ def code_and_quotation_ranges(text: str) -> list[Range]:
 
 
 def is_in_ranges(ranges: list[Range], at: int) -> bool:
-    """True if a position lies in one of `ranges`."""
+    """Return True if a position is in one of `ranges`."""
     found = bisect_left(ranges, (at + 1, -1)) - 1
     return found >= 0 and at < ranges[found][1]
 
@@ -110,7 +110,7 @@ def _escape_offset(text: str, start: int, at: int) -> int:
 
 
 def _quotation_ranges(text: str, hidden: list[Range]) -> Iterator[Range]:
-    """Yield what stands between quotation marks; a mark that nothing closes, as in 5", is no quotation."""
+    """Yield the text between quotation marks; a mark that is not closed, as in 5", begins no quotation."""
     marks = [found for found in _MARKS.finditer(text) if not is_in_ranges(hidden, found.start())]
     closing: dict[str, list[int]] = {}
     for found in marks:

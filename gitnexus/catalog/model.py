@@ -19,7 +19,7 @@ class CatalogRecord(StoredRecord):
 
 
 class Capability(CatalogRecord):
-    """Something that a role may not do, in words that hold for every harness."""
+    """An action that a role may be denied, described for every harness."""
 
     id: str
     description: str
@@ -36,7 +36,7 @@ class Category(CatalogRecord):
 
 
 class Tag(CatalogRecord):
-    """What a person can type in brackets: it starts a skill, or calls a tool at once."""
+    """A word in brackets that a user can type: it starts a skill, or calls a tool at once."""
 
     id: str
     trigger: str

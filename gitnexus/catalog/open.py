@@ -15,7 +15,7 @@ from gitnexus.state.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Opened:
-    """A catalog to work with, what is wrong with the one that was asked for, and what settings say."""
+    """The catalog to use, the problems of the requested one, and the settings."""
 
     catalog: Catalog
     asked: str | None
@@ -29,10 +29,10 @@ class Opened:
 
 
 def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts = trust_nobody) -> Opened:
-    """Return the catalog for a project at `place`, or for none. Raises: Invalid for settings that are not understood.
+    """Return the catalog for a project at `place`, or for none. Raises: Invalid for settings that cannot be parsed.
 
-    A source that is not absolute is meant from the top of the project; one that the project names itself counts only
-    where `trusts` says that its settings do.
+    A relative source is relative to the top of the project; one in the project's own settings counts only where
+    `trusts` accepts those settings.
     """
     settings = tuple(
         CatalogSettings.from_value(value, f"{where}: catalog")

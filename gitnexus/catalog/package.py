@@ -38,7 +38,7 @@ def load_package(folder: Path) -> LoadedCatalog:
 
 
 def resolve_package_folder(folder: Path) -> Path:
-    """Return a package's own folder. A package manager may have put a link there; inside there is no reason for one."""
+    """Return the real folder of a package. A package manager may link to it; links inside it are refused."""
     return Path(os.path.realpath(folder))
 
 
@@ -83,7 +83,7 @@ def vocabulary_problems(root: Path, words: Any) -> list[str]:
 
 
 def read_package_yaml(root: Path, path: str, problems: list[str]) -> Any:
-    """Return the value of a YAML file of a package, None with a problem if there is none."""
+    """Return the value of a YAML file of a package, None (and a problem) if it is missing or invalid."""
     raw = read_package_file(root, path, problems)
     if raw is None:
         return None
@@ -153,7 +153,7 @@ def _unlisted_members(root: Path, kind: str, known: set[str]) -> Iterator[str]:
 
 
 def _vocabulary_differences(held: Any, listed: Any) -> Iterator[str]:
-    """Yield where a vocabulary file and the manifest disagree; it may leave fields out, as upstream's does."""
+    """Yield the differences of a vocabulary file and the manifest; the file may leave fields out, like upstream's."""
     if listed is None:
         yield f"{MANIFEST} does not have it"
     elif isinstance(held, list) and isinstance(listed, list):

@@ -39,7 +39,7 @@ class SkillRoute:
 
 @dataclass(frozen=True, slots=True)
 class ActionRoute:
-    """A tool is called at once. What is `missing` was not in the message: whoever calls must know or ask."""
+    """A tool call that starts at once. The values of `missing` were not in the message: the caller must supply them."""
 
     use: TagUse
     tool: str
@@ -51,7 +51,7 @@ Route = SkillRoute | ActionRoute
 
 
 def route_tag(catalog: Catalog, use: TagUse, harness: Harness) -> Route:
-    """Return where a tag of this catalog's vocabulary leads."""
+    """Return the skill or tool that a tag of this catalog refers to."""
     tag = next(tag for tag in catalog.tags if tag.id == use.id)
     if tag.type == "skill":
         skill = catalog.skill(tag.skill or "")
@@ -64,7 +64,7 @@ def route_tag(catalog: Catalog, use: TagUse, harness: Harness) -> Route:
 def render_skill(
     catalog: Catalog, skill: Skill, harness: Harness, *, variant: str | None = None, matter: str | None = None
 ) -> str:
-    """Return a skill's prompt, with what this harness has to say on the topics it asks for, and the matter at hand."""
+    """Return a skill's prompt, with this harness's text on the topics that it asks for, and the user's message."""
     parts = [catalog.body(f"skills/{skill.id}").rstrip("\n")]
     notes = [note for topic, note in harness.notes.items() if topic in skill.harness_docs_refs]
     notes += _macro_notes(catalog, parts[0])

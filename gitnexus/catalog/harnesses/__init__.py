@@ -1,7 +1,7 @@
 """The table of harnesses: maps what a capability denies to the names of the tools in each of them.
 
-Names were taken from Claude Code 2.1, Codex 0.166, Gemini CLI 0.61 and OpenCode 1.18: from what they send to a model,
-and for tools of a terminal or another system only, from the programs themselves.
+The names are those that Claude Code 2.1, Codex 0.166, Gemini CLI 0.61 and OpenCode 1.18 send to a model; for tools of a
+terminal or another system only, they come from the programs themselves.
 """
 
 from gitnexus.base.errors import NotFound

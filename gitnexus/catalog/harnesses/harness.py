@@ -1,4 +1,4 @@
-"""The description of a harness: what each of its tools does, how it reads files, and what an agent must be told."""
+"""The description of a harness: what each of its tools does, how it reads files, and what its agents need to know."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class AbsentTool:
 
 @dataclass(frozen=True, slots=True)
 class ReadTool:
-    """A tool that reads files, and the fields of its input that may hold the path or paths."""
+    """A tool that reads files, and the input fields that may contain a path or paths."""
 
     name: str
     fields: tuple[str, ...]
