@@ -21,7 +21,7 @@ _AFTER_A_YES = frozenset({("memory_gc", "commit")})
 
 @dataclass(frozen=True, slots=True)
 class CoverageShare:
-    """One kind of thing: how many there are, and which of them nothing touches."""
+    """One kind of element: how many there are, and which of them no fixture touches."""
 
     kind: str
     total: int
@@ -105,7 +105,7 @@ def _fields_below(root: Mapping[str, Any], schema: Mapping[str, Any], name: str)
 
 
 def _alternative_schemas(root: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Return a schema and those that it stands for: one it refers to, or one of several."""
+    """Return a schema and the ones it can mean: the one it refers to, or each of several."""
     yield schema
     if "$ref" in schema:
         yield from _alternative_schemas(root, root["$defs"][schema["$ref"].rpartition("/")[2]])

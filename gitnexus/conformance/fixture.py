@@ -1,4 +1,4 @@
-"""One fixture as the runner understands it, read strictly: what is not known to the language is refused."""
+"""Parses one fixture strictly: an unknown field is refused."""
 
 import re
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ExpectedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedResult:
-    """What should be true after a call. `fails` is None where the fixture does not speak of errors."""
+    """What should be true after a call. `fails` is None if the fixture does not mention errors."""
 
     answer: tuple[Assertion, ...] = ()
     files: tuple[ExpectedFile, ...] = ()
@@ -49,7 +49,7 @@ class ExpectedResult:
 
     @property
     def says_something(self) -> bool:
-        """True if there is anything that could turn out false."""
+        """Return True if there is any statement that could be false."""
         return bool(self.answer or self.files) or self.fails is not None
 
 

@@ -1,4 +1,4 @@
-"""Where fixtures lie and how a folder of them is read: nothing in it is passed over."""
+"""Finds the folder of fixtures and reads all of it: no file in it is skipped."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -10,7 +10,7 @@ _SEGMENT = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\[(?P<index>-?(?:0|[
 
 
 class MissingValue:
-    """What a path finds where there is nothing; null is something else."""
+    """The result of a path that leads to nothing, as opposed to null."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -27,7 +27,7 @@ class JsonPath:
     segments: tuple[str | int, ...]
 
     def find(self, value: Any) -> Any:
-        """Return what lies at the path, MISSING if nothing does."""
+        """Return the value at the path, MISSING if there is none."""
         for segment in self.segments:
             value = _follow_segment(value, segment)
             if value is MISSING:

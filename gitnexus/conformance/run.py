@@ -1,4 +1,4 @@
-"""Run fixtures: each in a sandbox of its own, a few at a time, and every assertion is looked at."""
+"""Runs fixtures: each in its own sandbox, several in parallel, and checks every assertion."""
 
 import asyncio
 import os

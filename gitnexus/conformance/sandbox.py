@@ -1,4 +1,4 @@
-"""Where one fixture runs: a fresh git repository and a sealed home in a temporary folder of their own."""
+"""The environment of one fixture: a new git repository and an isolated home in a temporary folder."""
 
 import json
 import os
@@ -32,7 +32,7 @@ class FixtureSandbox:
 
     @property
     def log(self) -> Path:
-        """Where a server may complain."""
+        """The file for error messages of a server."""
         return self.root / "server.log"
 
     def write_seed(self, path: str, content: Any) -> None:
@@ -58,7 +58,7 @@ class FixtureSandbox:
         return [parse_json(line) for line in raw.splitlines()] if path.endswith(".jsonl") else parse_json(raw)
 
     def files_outside_state(self) -> frozenset[str]:
-        """Return every file that is neither state nor git's nor a cache: none of these is a tool's to make."""
+        """Return every file that is not state, git's or a cache: no tool may create one."""
         found: set[str] = set()
         for folder, names, files in os.walk(self.root):
             if folder == str(self.repository):
@@ -71,7 +71,7 @@ class FixtureSandbox:
 
 @contextmanager
 def opened_sandbox(harness: str) -> Iterator[FixtureSandbox]:
-    """Make a sandbox for one fixture; it is gone afterwards. Raises: Failed without a git that works."""
+    """Create a sandbox for one fixture; it is removed afterwards. Raises: Failed without a working git."""
     with tempfile.TemporaryDirectory(prefix="nexus-conformance-", ignore_cleanup_errors=True) as folder:
         made = FixtureSandbox(Path(folder).resolve(), _child_environment(Path(folder).resolve() / "home", harness))
         (made.root / "home").mkdir()
@@ -82,7 +82,7 @@ def opened_sandbox(harness: str) -> Iterator[FixtureSandbox]:
 
 
 def _child_environment(home: Path, harness: str) -> dict[str, str]:
-    """Return all that a child sees: nothing of the person who runs this but the search path."""
+    """Return the environment of a child: of the user's own variables only the search path."""
     return {
         # The command beside this very Python comes first: it is what should be judged.
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),

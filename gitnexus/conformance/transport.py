@@ -18,7 +18,7 @@ class ToolAnswer:
 
     @property
     def error(self) -> str:
-        """The error's words, empty if there are none."""
+        """The text of the error, empty if there is none."""
         found = self.value.get("error") if isinstance(self.value, dict) else None
         return found if isinstance(found, str) else ""
 
@@ -27,7 +27,7 @@ class Caller(Protocol):
     """An open way to the tools of one repository."""
 
     async def names(self) -> frozenset[str]:
-        """Return the tools that there are, by the contract's names."""
+        """Return the available tools, by the contract's names."""
         ...
 
     async def call(self, tool: str, params: Mapping[str, Any]) -> ToolAnswer:
@@ -44,7 +44,7 @@ class Transport(Protocol):
         ...
 
     def open(self, place: FixtureSandbox) -> AbstractAsyncContextManager[Caller]:
-        """Return the way to the tools of one sandbox. Raises: Failed when entered, if there is none."""
+        """Return the connection to the tools of one sandbox. Raises: Failed when entered, if there is none."""
         ...
 
 
