@@ -203,7 +203,7 @@ def _check_log_continues(raw: bytes, before: Checkpoint, workflow: Mapping[str, 
 
 
 def _piece_ends(raw: bytes, start: int, end: int) -> list[int]:
-    """Return where pieces end: each at the first line that makes it full, the last one at the end."""
+    """Return the ends of the pieces: each at the first line that fills it, the last one at the end."""
     ends = []
     while end - start > PIECE:
         start = raw.index(b"\n", start + PIECE - 1) + 1

@@ -44,7 +44,7 @@ class EventDraft(NamedTuple):
 
 
 class _Tail(NamedTuple):
-    """The last complete line: its event, and where it begins and ends in the file."""
+    """The last complete line: its event, and its start and end in the file."""
 
     head: LogHead | None
     start: int

@@ -87,7 +87,7 @@ _safe_actor = lru_cache(maxsize=64)(_safe_text)
 
 
 def _quote_text(value: Any) -> str:
-    """Quote free text so that it cannot close its quotation marks and look like a result of ours."""
+    """Quote free text so that it cannot close its quotation marks and imitate a result of ours."""
     if type(value) is str and value.isascii() and value.isprintable() and 0 < len(value) <= _WIDE:
         return f"“{value}”"  # as below, and nearly all there is
     safe = _safe_text(value)
