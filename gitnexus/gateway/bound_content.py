@@ -1,7 +1,7 @@
 """Reads what a command's digest covers only by hash: files of the worktree, and the program if it is one of them.
 
-Files as they are committed are left out: git shows them. Everything else an agent may have just written, so the
-approver has to see it.
+Committed content is left out: git shows it. Everything else may have been written by an agent just now, so the approver
+has to see it.
 """
 
 import hashlib
@@ -58,8 +58,8 @@ def _program_in_worktree(request: CommandRequest) -> str:
 def _committed_digests(repo: Repo, request: CommandRequest, names: list[str]) -> set[str]:
     """Return the digests of the committed files that these names may mean.
 
-    Where the worktree's top is in the path of the folder is not known on every machine: each part is tried. That is
-    safe, as only content is compared.
+    The position of the worktree's top in the folder's path is not known on every machine, so each part is tried. That
+    is safe, as only content is compared.
     """
     parts = Path(request.cwd).parts[1:]
     below = ["/".join(parts[at:]) for at in range(len(parts) + 1)]

@@ -89,8 +89,8 @@ def check_patch(git: PrivateGit, base: str, patch: bytes, rule_on: Denied) -> Ap
 def check_any_patch(git: PrivateGit, base: str, text: bytes, rule_on: Denied) -> AppliedPatch:
     """Return the result of a change in any form that models write: see `dialects`. Nothing is guessed.
 
-    A diff that git reads exactly as it stands is applied by git. Anything else, and a diff whose place has to be looked
-    for, is read here; it has to fit one place and no other. Raises: as `check_patch`.
+    A diff that git can apply unchanged is applied by git. Anything else, such as a diff with wrong line numbers, is
+    parsed here; it has to fit exactly one position. Raises: as `check_patch`.
     """
     words = text.decode("utf-8", "surrogateescape")
     if not is_exact_diff(words):

@@ -24,9 +24,9 @@ class _FileText(NamedTuple):
 def edits_of_sections(
     sections: Sequence[FileSection], modes: Mapping[str, str], read: Callable[[str], bytes]
 ) -> list[FileEdit]:
-    """Return the new content of each file. `modes` are the files that may be read, `read` gives their content.
+    """Return the new content of each file. `modes` are the files that may be read, `read` returns their content.
 
-    Raises: Invalid, Conflict if a hunk fits nowhere or in several places.
+    Raises: Invalid, Conflict if a hunk fits nowhere or in several positions.
     """
     found = []
     for section in sections:
@@ -73,7 +73,7 @@ def _content_of_new(section: FileSection) -> bytes:
 
 
 def _changed_content(path: str, raw: bytes, hunks: Sequence[PatchHunk]) -> bytes:
-    """Return a file's content after all hunks, each of which has one place in the file as it was."""
+    """Return a file's content after all hunks, each of which has one position in the original file."""
     file = _parse_file(raw)
     if b"\r" not in raw or file.ends == "\r\n":
         hunks = [_without_returns(hunk) for hunk in hunks]
@@ -99,7 +99,7 @@ def _changed_content(path: str, raw: bytes, hunks: Sequence[PatchHunk]) -> bytes
 
 
 def _runs_of_hunk(at: int, hunk: PatchHunk) -> list[tuple[int, int, list[str], int]]:
-    """Return the runs of changed lines of a hunk placed at `at`: lines that stay are left as they are in the file."""
+    """Return the runs of changed lines of a hunk placed at `at`; unchanged lines stay as they are in the file."""
     found: list[tuple[int, int, list[str], int]] = []
     start, here = at, at
     new: list[str] = []

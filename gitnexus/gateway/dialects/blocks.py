@@ -128,7 +128,7 @@ def _looks_like_path(word: str) -> bool:
 
 
 def _path_above(lines: Sequence[str], at: int) -> str:
-    """Return the path on the line above a block, or above the fence that it stands in."""
+    """Return the path on the line above a block, or above the fence around it."""
     rows = [line.strip() for line in reversed(lines[max(0, at - 4) : at])]
     for line in rows:
         if not line:

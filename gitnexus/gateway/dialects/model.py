@@ -7,11 +7,11 @@ LineKind = Literal[" ", "-", "+"]
 
 
 class PatchHunk(NamedTuple):
-    """Lines that stay, go and come at one place of a file.
+    """Context, removed and added lines at one position of a file.
 
-    `at` is the line where the place begins, 0 if the text does not say it or is wrong about the number of lines.
-    `anchors` are lines that come before the place, outermost first; `at_end` means that the file ends with it.
-    `old_open` and `new_open` mean that the last line has no newline, before and after. `row` is its line in the text.
+    `at` is the line where the hunk begins, 0 if the text does not say it or its line counts are wrong. `anchors` are
+    lines that come before the position, outermost first; `at_end` means that the file ends with it. `old_open` and
+    `new_open` mean that the last line has no newline, before and after. `row` is its line in the text.
     """
 
     lines: tuple[tuple[LineKind, str], ...]
@@ -36,7 +36,7 @@ class PatchHunk(NamedTuple):
 class FileSection(NamedTuple):
     """The change of one file: `source` is the file before (empty for a new one), `target` after (empty if deleted).
 
-    `content` replaces the whole file; it is None where hunks say what changes.
+    `content` replaces the whole file; it is None if hunks describe the change.
     """
 
     source: str

@@ -67,7 +67,7 @@ def _parse_by_form(lines: Sequence[str]) -> list[FileSection]:
 
 
 def _diff_in_fences(lines: Sequence[str]) -> list[FileSection]:
-    """Return the sections of the diffs that stand in fenced blocks; none if the text itself is the diff."""
+    """Return the sections of the diffs in fenced blocks; none if the text itself is the diff."""
     first = next((at for at, line in enumerate(lines) if line.startswith(("```", "~~~"))), len(lines))
     if _is_diff(lines[:first]):
         return []

@@ -1,4 +1,4 @@
-"""Finds the one place of a file where a hunk fits, or says why there is none or more than one. Pure."""
+"""Finds the one position of a file where a hunk fits, or says why there is none or more than one. Pure."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ _CLOSING = tuple(")}]{")
 
 
 class UnclearPlace(Conflict):
-    """A hunk fits several places, or does not say where it goes."""
+    """A hunk fits several positions, or does not say where it belongs."""
 
 
 def find_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> int:
-    """Return the index of the line where a hunk begins. Raises: Conflict, with the lines around in its context."""
+    """Return the index of the line where a hunk begins. Raises: Conflict, with the surrounding lines."""
     old = hunk.old
     if not old:
         return _place_of_addition(path, lines, hunk)
@@ -52,7 +52,7 @@ def numbered_lines(lines: Sequence[str], start: int, end: int) -> str:
 
 
 def _places_of(lines: Sequence[str], old: Sequence[str]) -> list[int]:
-    """Return every index where all old lines stand; the rarest of them says where to look."""
+    """Return every index at which all old lines match; the rarest of them is searched first."""
     known: dict[str, list[int]] = {text: [] for text in old}
     for at, line in enumerate(lines):
         if line in known:
@@ -64,7 +64,7 @@ def _places_of(lines: Sequence[str], old: Sequence[str]) -> list[int]:
 
 
 def _place_of_addition(path: str, lines: Sequence[str], hunk: PatchHunk) -> int:
-    """Return where lines come that have no line around them: the end of the file, or below the last anchor."""
+    """Return the position of added lines without context: the end of the file, or below the last anchor."""
     if hunk.at_end or not lines:
         return len(lines)
     if hunk.anchors:
@@ -93,7 +93,7 @@ def _below_anchors(path: str, lines: Sequence[str], hunk: PatchHunk) -> list[int
 
 
 def _is_inside(lines: Sequence[str], anchors: Sequence[int], at: int) -> bool:
-    """Return True if a line stands in what one of the anchors begins, by its indentation."""
+    """Return True if a line is in the block that an anchor begins, by its indentation."""
     for anchor in anchors:
         depth = _indent(lines[anchor])
         between = lines[anchor + 1 : at]
@@ -109,7 +109,7 @@ def _indent(line: str) -> int:
 
 
 def _no_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> Conflict:
-    """Return the error for lines that stand nowhere, with the place that is most like them."""
+    """Return the error for lines that match nowhere, with the most similar position."""
     old = hunk.old
     score: dict[int, int] = {}
     rows: dict[str, list[int]] = {}

@@ -25,7 +25,7 @@ def parse_unified(lines: Sequence[str], first: int = 1) -> list[FileSection]:
 
 
 def begins_file(lines: Sequence[str], at: int) -> bool:
-    """Return True where the lines that name a file begin: a removed line `-- x` looks like one of them."""
+    """Return True if the lines that name a file begin here: a removed line `-- x` looks like one of them."""
     after = lines[at + 1] if at + 1 < len(lines) else ""
     if not (lines[at].startswith("--- ") and after.startswith("+++ ")):
         return False
@@ -123,7 +123,7 @@ class _DiffReader:
 
 
 class HunkBody:
-    """The lines of a hunk, and where it ends."""
+    """The lines of a hunk, and the index after it."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[LineKind, str]] = []

@@ -19,7 +19,7 @@ _MASKED_AT_MOST = 2**20
 
 
 def git_status(context: ToolContext, _params: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell how the worktree differs from HEAD; there is no index in it."""
+    """Return the differences of the worktree and HEAD; it has no index."""
     with private_git(context.repo) as git:
         found = write_worktree_tree(git, context.worktree, resolve_head(context.repo, git))
     shown, hidden = _split_visible(context, found.changes)

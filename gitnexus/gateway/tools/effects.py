@@ -36,7 +36,7 @@ def run_program(context: ToolContext, params: Mapping[str, Any]) -> dict[str, An
 
 
 def run_tests(context: ToolContext, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run tests and say in numbers what came of it: a run without a test is not a success."""
+    """Run tests and return their counts; a run without a test is not a success."""
     runner: Runner | None = None
     if argv := params.get("argv"):
         name = ""
