@@ -1,4 +1,4 @@
-"""`git nexus agents`: the roles."""
+"""`git nexus agents`: show the roles that agents take, or one of them with its prompt."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`git nexus capabilities`: what roles may not do, and which tools that means."""
+"""`git nexus capabilities`: show what roles may not do."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ def show_capabilities(here: "CatalogInForce", name: str | None) -> None:
 
 
 def _format_holders(here: "CatalogInForce", roles: list[str]) -> str:
-    """Return who holds a capability, or who does not, whichever is shorter."""
+    """Return the roles that have a capability, or those that lack it, whichever list is shorter."""
     others = [role for role in here.catalog.agents if role not in roles]
     if len(roles) <= len(others):
         return ", ".join(roles) or "no role"

@@ -1,4 +1,4 @@
-"""`git nexus completion`: the script that makes `git nexus <TAB>` work."""
+"""`git nexus completion`: print the completion script for a shell."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`git nexus conformance`: do the tools keep the contract, seen from outside?"""
+"""`git nexus conformance`: run fixtures of the tool contract against the real tools, each in a fresh repository."""
 
 import asyncio
 import sys
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 def run_conformance(ctx: click.Context, place: str | None, transport: str, coverage: bool) -> None:
     """Run fixtures of the tool contract against the real tools, each in a fresh repository.
 
-    DIR is a folder with tools, scenarios and lifecycle, or one file; without it our own fixtures are run. Exits with
-    status 1 if one fails, and for our own with --coverage also if anything is left untouched. Nothing is skipped.
+    DIR is a folder with tools, scenarios and lifecycle, or one file; without it the built-in fixtures are run. Exits
+    with status 1 if one fails and, for the built-in ones with --coverage, if any tool or field is not covered. Nothing
+    is skipped.
     """
     asked = current_invocation(ctx)
     loaded = load_fixtures(start_folder(asked) / expand_home(place) if place else fixtures_home())

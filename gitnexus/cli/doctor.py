@@ -1,4 +1,4 @@
-"""`git nexus doctor`."""
+"""`git nexus doctor`: check everything: state, checkout, hooks, remotes, registry, approvers, sandbox."""
 
 import sys
 

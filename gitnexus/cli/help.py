@@ -1,4 +1,4 @@
-"""`git nexus help`."""
+"""`git nexus help`: show the common commands, all commands, or the help of COMMAND."""
 
 import click
 
@@ -27,7 +27,7 @@ def show_help(ctx: click.Context, command: tuple[str, ...], whole: bool) -> None
 
 
 def _context_of_command(ctx: click.Context, words: tuple[str, ...]) -> click.Context:
-    """Return the context that a command would have. Raises: click.UsageError for one that is none."""
+    """Return click's context of a command. Raises: click.UsageError for an unknown one."""
     for word in words:
         group = ctx.command
         names = group.list_commands(ctx) if isinstance(group, click.Group) else []

@@ -1,4 +1,4 @@
-"""`git nexus history`: closed cycles."""
+"""`git nexus history`: search closed cycles: what was decided, and when."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`git nexus init`."""
+"""`git nexus init`: make this repository a project."""
 
 import click
 
@@ -26,8 +26,8 @@ def init_repository(
 ) -> None:
     """Make this repository a project.
 
-    Makes the state ref, fills .nexus/ with its files, tells git to ignore that folder, installs hooks and registers
-    the project with your others. Says what it changed. Running it again is harmless; git nexus uninstall undoes it.
+    Creates the state ref, fills .nexus/ with its files, tells git to ignore that folder, installs hooks and registers
+    the project with your others. Prints what it changed. Running it again is harmless; git nexus uninstall undoes it.
     """
     start = start_folder(current_invocation(ctx))
     if harnesses:

@@ -1,4 +1,4 @@
-"""`git nexus log`: the diary of the state ref."""
+"""`git nexus log`: show the history of the state: who changed what, and why."""
 
 import os
 from pathlib import Path
@@ -36,7 +36,7 @@ def show_state_log(nexus: "Nexus", path: str | None, limit: int) -> None:
 
 
 def _state_path(nexus: "Nexus", path: str) -> str | None:
-    """Return a path of the state, whether it was given as that or as a file below `.nexus/`; None means all of it."""
+    """Return a path of the state, given as such or as a file below `.nexus/`; None means the whole state."""
     start = start_folder(current_invocation(click.get_current_context()))
     root = nexus.repo.folder / ".nexus"
     meant = Path(os.path.normpath(start / path))

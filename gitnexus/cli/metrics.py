@@ -1,4 +1,4 @@
-"""`git nexus metrics`: how well agents do, as a table, as JSON, as a picture."""
+"""`git nexus metrics`: show figures for each agent, counted from the logs of all runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +66,7 @@ def show_metrics(nexus: "Nexus", since: str | None, svg: str | None) -> None:
 
 
 def format_metrics(found: "Metrics") -> str:
-    """Return the counts, a column for each agent; more than fit beside each other stand below."""
+    """Return the counts as a table with a column for each agent; columns that do not fit follow below."""
     columns = [("all", found.total), *((worker_name(who), tally) for who, tally in found.workers.items())]
     if len(found.workers) == 1:
         columns = columns[1:]
@@ -85,7 +85,7 @@ def format_metrics(found: "Metrics") -> str:
 
 
 def _format_heads(names: list[str]) -> list[list[str]]:
-    """Return the heads of columns: the agent, and below it the adapter where that is somebody else."""
+    """Return the column heads: the agent and, if it has another name, the adapter below it."""
     pairs = [name.rpartition("/") for name in names]
     above = [one_line(agent or adapter, _WIDE) for agent, _, adapter in pairs]
     below = [one_line(adapter, _WIDE) if agent else "" for agent, _, adapter in pairs]
@@ -93,7 +93,7 @@ def _format_heads(names: list[str]) -> list[list[str]]:
 
 
 def worker_name(who: "MeasuredWorker") -> str:
-    """Return a worker in a few letters: the adapter, and before it the role if there is one."""
+    """Return a short name of a worker: the adapter, with the role before it if there is one."""
     return who.adapter if who.agent == who.adapter else f"{who.agent}/{who.adapter}"
 
 

@@ -1,4 +1,4 @@
-"""The permissions between projects that one can grant, and a change of one as JSON."""
+"""The permission levels that a user can grant, and a change of a permission as JSON."""
 
 from typing import TYPE_CHECKING, Any
 

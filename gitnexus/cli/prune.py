@@ -1,4 +1,4 @@
-"""`git nexus prune`."""
+"""`git nexus prune`: forget the projects that are gone."""
 
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def prune_registry(standpoint: "Standpoint", dry_run: bool, older_than: int | None) -> None:
     """Forget the projects that are gone.
 
-    A project goes when its folder is gone or no longer a project, and with it every permission that names it, in one
-    commit of the home repository. Folders are not touched.
+    A project is removed if its folder is missing or no longer a project, together with every permission that names it,
+    in one commit of the home repository. Folders are not touched.
     """
     current = standpoint.current
     done = prune_projects(standpoint.home, standpoint.clock(), older_than=older_than, dry_run=dry_run,

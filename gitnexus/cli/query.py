@@ -1,4 +1,4 @@
-"""`git nexus query`."""
+"""`git nexus query`: show a task of any project."""
 
 from typing import TYPE_CHECKING
 

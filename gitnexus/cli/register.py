@@ -1,4 +1,4 @@
-"""`git nexus register`."""
+"""`git nexus register`: put a project into the registry, so that others can refer to it."""
 
 import click
 
@@ -20,8 +20,8 @@ from gitnexus.ui.output import print_answer, start_folder
 def register_folder(ctx: click.Context, path: str, name: str | None, aliases: tuple[str, ...]) -> None:
     """Put a project into the registry, so that others can refer to it.
 
-    PATH is a git repository that git nexus init made a project, or a folder with .cleo/todo.json, which is only read.
-    One that moved is known again by its id and keeps its names and permissions.
+    PATH is a git repository after git nexus init, or a folder with .cleo/todo.json, which is only read. A project that
+    moved is recognised by its id and keeps its names and permissions.
     """
     place = project_to_register(start_folder(current_invocation(ctx)) / expand_home(path))
     home = guard_home(make_home())

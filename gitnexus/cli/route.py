@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def show_route(nexus: "Nexus", words: tuple[str, ...], rules: bool, output: str | None, edit: bool) -> None:
     """Show which workflow a prompt would become: who does what, how much it may take, and why. Nothing is run.
 
-    A prompt that begins with /NAME takes that workflow; one that says who does what is followed literally.
+    A prompt that begins with /NAME uses that workflow; a prompt that assigns the work to agents is followed literally.
     """
     for key in unsigned_workflow_keys(nexus.state):
         print_note(f"{key} of the project's settings does not count before git nexus policy trust")

@@ -1,4 +1,4 @@
-"""`git nexus skills`: ways of working, and what a message would start."""
+"""`git nexus skills`: show the skills, or the text of one of them as an agent gets it."""
 
 import os
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`git nexus status`."""
+"""`git nexus status`: show the state of the project on one screen, and what to do next."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`git nexus sync`: exchange state with another clone."""
+"""`git nexus sync`: exchange state with a remote: tasks, notes, history, runs with their logs and branches."""
 
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def sync_state(nexus: "Nexus", /, remote: str | None, pull: bool, push: bool, probe: bool, **asked: bool) -> None:
     """Exchange state with a remote: tasks, notes, history, runs with their logs and branches.
 
-    REMOTE is a remote of this repository, a path or a URL. Default: origin. What both sides changed is merged
-    file by file, each by its kind; nothing is pushed by force. What only approvers may change comes in only signed.
+    REMOTE is a remote of this repository, a path or a URL. Default: origin. Changes of both sides are merged file by
+    file, by kind; nothing is pushed by force. Files that only approvers may change are accepted only if signed.
     """
     server = resolve_remote(nexus.state, remote)
     if probe:

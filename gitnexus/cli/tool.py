@@ -1,4 +1,4 @@
-"""`git nexus tool`: one tool, exactly as an agent calls it."""
+"""`git nexus tool`: call one of the tools that agents use."""
 
 import json
 import os
@@ -25,11 +25,11 @@ from gitnexus.ui.output import start_folder
 def call_or_list_tools(ctx: click.Context, name: str | None, params: str | None) -> None:
     """Call one of the tools that agents use.
 
-    NAME is plan_start, task_add and so on, or one of the gateway's such as repo.read_file and cmd.run; without it the
+    NAME is plan_start, task_add and so on, or a tool of the gateway such as repo.read_file and cmd.run; without it the
     tools are listed. The parameters are a JSON object, or - to read it from stdin. Prints the tool's own JSON, without
-    our envelope; an error is {"error": …} and a status that is not 0.
+    our envelope; an error is {"error": …} and a status other than 0.
 
-    What a tool of the gateway would change is judged by the policy first; where it asks, you see a card.
+    The policy judges first what a tool of the gateway would change; if it asks, you see a card.
     """
     if name is None:
         click.echo(_format_tools())

@@ -1,4 +1,4 @@
-"""`git nexus uninstall`."""
+"""`git nexus uninstall`: remove git nexus from this repository."""
 
 import click
 
@@ -19,8 +19,8 @@ def uninstall_from_repository(ctx: click.Context, purge: bool, yes: bool) -> Non
     """Remove git nexus from this repository.
 
     Removes hooks, what harness install added to files of the project, our lines in info/exclude and the registration,
-    and moves .nexus/ into the git folder's trash.
-    The state stays on its ref, so that git nexus init brings everything back; --purge deletes it too.
+    and moves .nexus/ into the git folder's trash. The state stays on its ref, so that git nexus init restores
+    everything; --purge deletes it too.
     """
     asked = current_invocation(ctx)
     if purge and not yes:

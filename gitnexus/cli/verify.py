@@ -1,4 +1,4 @@
-"""`git nexus verify`: which commits were approved, proved from the commits and the approvers' keys."""
+"""`git nexus verify`: show for each commit whether it was approved, and why."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -42,10 +42,10 @@ def verify_history(
 ) -> None:  # fmt: skip
     """Show for each commit whether it was approved, and why.
 
-    RANGE is A..B, or B for all that B reaches. Without it: what HEAD has and its upstream or the default branch has
-    not; where nothing is ahead, the last 100 commits. Exits with status 22 if one is invalid: its approval does not
-    hold for what it does. A range A..B whose end lies before its start undoes commits: that is said, and fails with
-    --require-approval, with --forward, and in a pre-receive hook.
+    RANGE is A..B, or B for all that B reaches. Without it: the commits of HEAD that its upstream or the default branch
+    lacks; if there are none, the last 100 commits. Exits with status 22 if a commit is invalid: its approval does not
+    match it. A range A..B whose end comes before its start undoes commits: that is reported, and fails with --require-
+    approval, with --forward, and in a pre-receive hook.
     """
     # An empty word is no pin either: a variable that is not set must not mean "whatever this machine trusts".
     if root is not None and not parse_root(root).project:
@@ -110,7 +110,7 @@ def _format_verification(found: "RangeVerification") -> str:
 
 
 def _describe_lost_commits(lost: "LostCommits") -> str:
-    """Return what a range that does not go on from its start would undo, in words."""
+    """Return a description of the commits that a range would undo."""
     count = count_of(lost.count, "commit")
     if lost.refused:
         return f"It goes back: {count} that {lost.start[:9]} has would be undone."

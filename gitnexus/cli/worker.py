@@ -1,4 +1,4 @@
-"""`git nexus worker`: take runs from the queue of a server, carry them out here, and publish branch and log."""
+"""`git nexus worker`: take runs from the queue of a server, execute them here, and publish branch and log."""
 
 import os
 import signal
@@ -45,8 +45,9 @@ def run_worker(
 ) -> None:
     """Take runs from the queue of a server, execute them here, and publish branch and log.
 
-    Only one worker has a run at a time; the server's refs decide. The run of a worker that died is taken over and
-    continues where its log ends. What needs an approval is published as it waits, for somebody else to answer.
+    Only one worker has a run at a time; the server's refs decide. If a worker dies, another takes over its run and
+    continues where its log ends. A run that needs an approval is published as waiting, so that somebody else can
+    answer.
     """
     server = resolve_state_branch(nexus.state.repo, resolve_remote(nexus.state, remote))
     sync_with_remote(nexus.state, server, SyncOptions(push=False))

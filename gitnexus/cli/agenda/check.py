@@ -1,4 +1,4 @@
-"""`git nexus agenda check`: tell all that does not hold together, each by its file and line."""
+"""`git nexus agenda check`: list everything that is inconsistent, with file and line."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def check_agenda(nexus: "Nexus", at: str) -> None:
     """List everything that is inconsistent, with file and line.
 
-    Links that lead nowhere, unknown and doubled ids, an agenda that is no index any more, several active phases and
-    more. Exits with status 6 if there is a problem; hints are only printed.
+    Broken links, unknown and duplicate ids, an agenda that is more than an index, several active phases and more. Exits
+    with status 6 if there is a problem; hints are only printed.
     """
     graph = load_doc_graph(nexus.state, at)
     found = find_problems(graph)

@@ -1,4 +1,4 @@
-"""How the commands of `git nexus agenda` show phases and the files that they wrote."""
+"""Shows phases and written files for the commands of `git nexus agenda`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,11 @@ STATUS_COLOURS = {"active": "green", "blocked": "yellow", "dropped": "bright_bla
 
 
 def phase_as_json(doc: "Doc") -> dict[str, Any]:
-    """Return a phase for JSON."""
+    """Return a phase as JSON."""
     return {"id": doc.id, "status": doc.status, "title": doc.title, "path": doc.path, "blob": doc.blob,
             "steps": len(doc.steps), "stepsDone": sum(bool(one.done) for one in doc.steps)}  # fmt: skip
 
 
 def format_written_paths(paths: list[str]) -> str:
-    """Return which files were written; committing them is the person's."""
+    """Return the list of written files; the user commits them."""
     return "\n".join(f"Wrote {path}." for path in paths) if paths else "It is so already."

@@ -1,4 +1,4 @@
-"""`git nexus agenda patch`: show what a run leaves behind in the agenda: a link to it, ticked steps."""
+"""`git nexus agenda patch`: show what a run changes in the agenda: a link to it, ticked steps, a completed phase."""
 
 from typing import TYPE_CHECKING
 

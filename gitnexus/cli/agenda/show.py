@@ -1,4 +1,4 @@
-"""`git nexus agenda show`: show the agenda and where its phases stand, or one part of a document."""
+"""`git nexus agenda show`: show the agenda and the state of its phases, or one part of a document."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`git nexus approver add`: sign a key in: a .pub file, or the public key itself."""
+"""`git nexus approver add`: add an approver key: a .pub file, or the public key itself."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`git nexus approver encrypt`: put your approver key under a passphrase."""
+"""`git nexus approver encrypt`: encrypt your approver key with a passphrase, which is asked for at each signature."""
 
 import click
 
@@ -13,8 +13,8 @@ from gitnexus.ui.trust import ask_new_passphrase
 def encrypt_approver_key(remove: bool) -> None:
     """Encrypt your approver key with a passphrase, which is asked for at each signature.
 
-    The key stays the same. Where there is no terminal, NEXUS_KEY_PASSPHRASE_FILE names a file that holds the
-    passphrase, or NEXUS_ASKPASS, GIT_ASKPASS or SSH_ASKPASS a program that asks for it.
+    The key stays the same. Without a terminal, NEXUS_KEY_PASSPHRASE_FILE names a file with the passphrase, or
+    NEXUS_ASKPASS, GIT_ASKPASS or SSH_ASKPASS a program that asks for it.
     """
     encrypt_own_key(b"" if remove else ask_new_passphrase())
     words = "without a passphrase now" if remove else "under a passphrase now; it is asked for at each signature"

@@ -1,4 +1,4 @@
-"""`git nexus approver list`: list the approvers, and whether what they sign counts here."""
+"""`git nexus approver list`: list the approvers, and whether this machine trusts them."""
 
 from typing import TYPE_CHECKING
 

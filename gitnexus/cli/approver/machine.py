@@ -1,4 +1,4 @@
-"""`git nexus approver machine`: show the key of this machine, or vouch for that of another."""
+"""`git nexus approver machine`: show the key of this machine, or vouch for the key of another."""
 
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def vouch_for_machine(nexus: "Nexus", key: str | None, name: str, confirm: str | None) -> None:
     """Show the key of this machine, or vouch for the key of another, which then signs logs for its owner.
 
-    A machine of an approver needs nobody's word. One without an approver's key, such as a worker's, is vouched for by
-    the KEY that this command prints there. It approves nothing.
+    A machine with an approver's key needs nobody to vouch for it. For one without, such as a worker, vouch for the KEY
+    that this command prints there. The key approves nothing.
     """
     if key is None:
         own = ensure_machine_key()

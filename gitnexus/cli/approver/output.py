@@ -1,4 +1,4 @@
-"""Approvers as JSON and as a table."""
+"""Formats approvers as JSON and as a table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def listing_as_json(found: "ApproverListing") -> dict[str, Any]:
-    """Return the approvers, and whether what they sign counts here, as JSON."""
+    """Return the approvers, and whether this machine trusts them, as JSON."""
     return {
         "approvers": [approver_as_json(one) for one in found.approvers.known.values()],
         "root": found.approvers.root.key,

@@ -1,4 +1,4 @@
-"""`git nexus approver revoke`: take a key out, named by its id or its name."""
+"""`git nexus approver revoke`: revoke a key, named by its id or its name."""
 
 from typing import TYPE_CHECKING
 

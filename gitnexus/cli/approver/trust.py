@@ -1,4 +1,4 @@
-"""`git nexus approver trust`: let what the approvers of this project sign count on this machine."""
+"""`git nexus approver trust`: trust the approvers of this project on this machine."""
 
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def trust_project_approvers(nexus: "Nexus", confirm: str | None) -> None:
     """Trust the approvers of this project on this machine.
 
-    For a clone of somebody else's project, or after the list changed in a way that this machine refused. Compare
-    the ids with those that these people give you.
+    Use it in a clone of somebody else's project, or after this machine refused a change of the list. Compare the ids
+    with those that the approvers give you.
     """
     before = list_approvers(nexus.state)
     if before.consent:

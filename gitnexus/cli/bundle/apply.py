@@ -1,4 +1,4 @@
-"""`git nexus bundle apply`: take in what FILE holds, merged and judged as git nexus sync does it."""
+"""`git nexus bundle apply`: merge what FILE contains, with the same checks as git nexus sync."""
 
 from typing import TYPE_CHECKING
 

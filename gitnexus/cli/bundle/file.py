@@ -1,4 +1,4 @@
-"""The path of the bundle that a command names."""
+"""Resolves the path of the bundle that a command names."""
 
 from typing import TYPE_CHECKING
 
@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 
 def bundle_path(file: str) -> "Path":
-    """Return the path of a bundle, from the folder that the command works in."""
+    """Return the path of a bundle, relative to the folder that the command works in."""
     return start_folder(current_invocation(click.get_current_context())) / file

@@ -1,4 +1,4 @@
-"""`git nexus catalog check`: tell everything that is wrong with the package in DIR."""
+"""`git nexus catalog check`: list everything that is wrong with the package in DIR, or with the project's package."""
 
 import sys
 

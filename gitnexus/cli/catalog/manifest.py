@@ -15,7 +15,7 @@ from gitnexus.ui.output import print_answer, start_folder
 def write_catalog_manifest(ctx: click.Context, place: str) -> None:
     """Write DIR/manifest.json from the metadata, prompts and vocabularies beside it.
 
-    Nothing is written while something in them is wrong.
+    Nothing is written if one of them has an error.
     """
     folder = start_folder(current_invocation(ctx)) / expand_home(place)
     changed, problems = write_manifest(folder)

@@ -1,4 +1,4 @@
-"""`git nexus cycle close`: put plan and tasks into the history and begin with an empty session."""
+"""`git nexus cycle close`: move plan and tasks into the history, and start an empty session."""
 
 from typing import TYPE_CHECKING
 

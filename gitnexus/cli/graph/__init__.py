@@ -1,1 +1,1 @@
-"""The commands about tasks of all projects and what ties them: `git nexus deps`, `search` and so on, a file each."""
+"""The commands about tasks of all projects and their links: `git nexus deps`, `search` and others, one file each."""

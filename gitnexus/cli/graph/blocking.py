@@ -1,4 +1,4 @@
-"""`git nexus blocking`: show all that a task holds up, directly or through others."""
+"""`git nexus blocking`: show all tasks that a task blocks, directly or through others; a completed task blocks none."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`git nexus graph`: the graph as a tree, DOT, Mermaid or JSON."""
+"""`git nexus graph`: draw who waits for whom, in all projects that may be read."""
 
 import shutil
 import sys

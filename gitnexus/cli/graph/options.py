@@ -1,3 +1,3 @@
-"""What several commands about the graph say of their options."""
+"""Options that several commands about the graph share."""
 
 SCOPE_HELP = "all projects that may be read, current, or the name of one."

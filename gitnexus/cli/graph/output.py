@@ -1,4 +1,4 @@
-"""Rows of tasks, the progress of indexing, and notes about projects that cannot be read."""
+"""Prints rows of tasks, the progress of indexing, and notes about unreadable projects."""
 
 import sys
 from typing import Any
@@ -16,13 +16,13 @@ def format_task_rows(found: list[dict[str, Any]]) -> str:
 
 
 def print_left_out(told: dict[str, Any]) -> None:
-    """Say which projects could not be read, so that nobody takes their tasks for gone."""
+    """List the projects that could not be read, so that nobody assumes that their tasks are deleted."""
     for one in told.get("unreadable", ()):
         print_note(f"left out: {one['project']} cannot be read: {one_line(one['reason'], 200)}")
 
 
 def progress_reporter() -> Any:
-    """Return what shows how far it is, on a terminal; nothing elsewhere."""
+    """Return a function that shows progress on a terminal and nothing elsewhere."""
     if not sys.stderr.isatty():
         return None
 

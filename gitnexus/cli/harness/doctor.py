@@ -1,4 +1,4 @@
-"""`git nexus harness doctor`: prove that it works: files, trust, the program itself."""
+"""`git nexus harness doctor`: prove that it works."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`git nexus harness install`: install into a program's files; twice is harmless."""
+"""`git nexus harness install`: install into a program's files; running it again updates them after an upgrade."""
 
 from typing import Any
 

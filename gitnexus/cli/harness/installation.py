@@ -1,4 +1,4 @@
-"""`git nexus harness install` and `uninstall`: their options, the change itself, and what it printed."""
+"""Shared by `git nexus harness install` and `uninstall`: options, the change itself, and its output."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

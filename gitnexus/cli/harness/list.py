@@ -1,4 +1,4 @@
-"""`git nexus harness list`: list the programs, where git nexus is installed in them."""
+"""`git nexus harness list`: list the programs, where git nexus is installed in them, and which of them are on PATH."""
 
 import shutil
 

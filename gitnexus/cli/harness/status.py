@@ -1,4 +1,4 @@
-"""`git nexus harness status`: tell what is installed where, what waits for your yes in the program."""
+"""`git nexus harness status`: show what is installed where, what the program wants you to confirm."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`git nexus harness uninstall`: take out what install put in: to the byte, or where you changed a file since."""
+"""`git nexus harness uninstall`: remove what install added."""
 
 from typing import Any
 

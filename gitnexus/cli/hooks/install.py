@@ -1,4 +1,4 @@
-"""`git nexus hooks install`: install our hooks; twice is harmless."""
+"""`git nexus hooks install`: install the hooks; running it again is harmless."""
 
 import click
 

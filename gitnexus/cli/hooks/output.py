@@ -1,4 +1,4 @@
-"""The hooks of a repository as JSON."""
+"""Formats the hooks of a repository as JSON."""
 
 from typing import TYPE_CHECKING
 

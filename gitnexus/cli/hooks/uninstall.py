@@ -1,4 +1,4 @@
-"""`git nexus hooks uninstall`: take our hooks out; everything else in the hook files stays."""
+"""`git nexus hooks uninstall`: remove our hooks; everything else in the hook files stays."""
 
 import click
 

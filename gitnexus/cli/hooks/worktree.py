@@ -1,4 +1,4 @@
-"""The worktree whose hooks a command is about, and its project."""
+"""Finds the worktree of a command about hooks, and describes its project."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from gitnexus.ui.output import start_folder
 
 
 def require_worktree(ctx: click.Context) -> "Repo":
-    """Return the repository that the command is called in. Raises: Failed, for a bare one."""
+    """Return the repository of the current folder. Raises: Failed for a bare one."""
     repo = discover(start_folder(current_invocation(ctx)), inherit=True)
     if repo.worktree is None:
         raise Failed(
@@ -21,7 +21,7 @@ def require_worktree(ctx: click.Context) -> "Repo":
 
 
 def project_describer(repo: "Repo") -> Callable[[], dict[str, str]]:
-    """Return a function that describes the project of a repository, once it is asked."""
+    """Return a function that describes the project of a repository when it is called."""
 
     def described() -> dict[str, str]:
         from gitnexus.projects.open_project import describe_project

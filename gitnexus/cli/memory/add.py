@@ -1,4 +1,4 @@
-"""`git nexus memory add`: keep TEXT as the note NAME, or extend the note that is about the same."""
+"""`git nexus memory add`: store TEXT as the note NAME, or extend the existing note on that topic."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`git nexus memory list`: list the notes; that counts as no read."""
+"""`git nexus memory list`: list the notes; this does not count as reading them."""
 
 from typing import TYPE_CHECKING
 

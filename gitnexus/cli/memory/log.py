@@ -1,4 +1,4 @@
-"""`git nexus memory log`: show the life of a note: created, changed, forgotten, brought back."""
+"""`git nexus memory log`: show the history of a note: created, changed, deleted, restored."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`git nexus memory merge`: put the note OTHER into the note INTO; nothing of either is dropped."""
+"""`git nexus memory merge`: merge the note OTHER into the note INTO; no text is dropped."""
 
 import shlex
 from typing import TYPE_CHECKING

@@ -1,3 +1,3 @@
-"""What commands print where there are no notes."""
+"""The message of commands that find no notes."""
 
 NO_NOTES = "No notes yet.\nNext: git nexus memory add NAME TEXT"

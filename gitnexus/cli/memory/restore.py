@@ -1,4 +1,4 @@
-"""`git nexus memory restore`: bring back the note NAME as it was before it was forgotten."""
+"""`git nexus memory restore`: restore the note NAME as it was before it was deleted."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`git nexus memory search`: find notes, rules, context and closed cycles by WORDS, the best first."""
+"""`git nexus memory search`: find notes, rules, context and closed cycles by WORDS, best first."""
 
 from typing import TYPE_CHECKING
 

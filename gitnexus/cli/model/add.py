@@ -1,4 +1,4 @@
-"""`git nexus model add`: set up a model, make one small call, and say which roles use it."""
+"""`git nexus model add`: set up a model, and make one small call."""
 
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 def add_model_command(nexus: "Nexus", /, name: str, **asked: Any) -> None:
     """Set up a model, and make one small call.
 
-    At a terminal what is missing is asked for. The model is kept in your own settings under NAME, its provider if not
-    said. A key is never written there, only where it is found. If the call fails, nothing is kept.
+    Missing values are asked for at a terminal. The model is stored in your own settings under NAME (default: its
+    provider). The key itself is never stored, only where to find it. If the call fails, nothing is stored.
     """
     endpoint = _endpoint_from(asked)
     name = name or endpoint.provider
@@ -57,7 +57,7 @@ def add_model_command(nexus: "Nexus", /, name: str, **asked: Any) -> None:
 
 
 def _endpoint_from(asked: dict[str, Any]) -> ModelEndpoint:
-    """Return the model that options and answers describe. Raises: Invalid."""
+    """Return the model for the given options and answers. Raises: Invalid."""
     provider = asked["provider"] or _ask(f"Provider? [{'/'.join(PROVIDERS)}]", "ollama", "--provider")
     if provider not in PROVIDERS:
         raise Invalid(f"there is no provider {provider[:40]!r}", hint=f"there are: {', '.join(PROVIDERS)}")
@@ -85,7 +85,7 @@ def _words(command: str) -> tuple[str, ...]:
 
 
 def _ask(question: str, default: str, option: str) -> str:
-    """Return what a person types, or the default. Raises: Invalid without a terminal."""
+    """Return what the user types, or the default. Raises: Invalid without a terminal."""
     if not is_person_at_terminal():
         raise Invalid(f"say it with {option}", hint="as in git nexus model add --provider ollama --model qwen3:8b")
     return ask_line(question) or default

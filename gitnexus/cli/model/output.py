@@ -1,4 +1,4 @@
-"""Shows models: their roles, where their key is, and what a small call took."""
+"""Formats models: their roles, the source of their key, and the cost of a small call."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def roles_using(settings: PromptSettings, name: str) -> list[str]:
 
 
 def format_key_source(endpoint: ModelEndpoint) -> str:
-    """Return where the key of a model is, in words."""
+    """Return the source of a model's key."""
     if endpoint.key_env:
         return f"key in {endpoint.key_env}"
     if endpoint.key_command:
@@ -22,14 +22,14 @@ def format_key_source(endpoint: ModelEndpoint) -> str:
 
 
 def format_call(name: str, called: CallResult) -> str:
-    """Return what a small call took, as a sentence."""
+    """Return the cost of a small call as a sentence."""
     tokens = "tokens unknown" if called.tokens_in is None else f"{called.tokens_in} tokens in, {called.tokens_out} out"
     cost = "cost unknown: give --usd-in and --usd-out" if called.cost_usd is None else f"{called.cost_usd:.6f} USD"
     return f"{name} answered “{one_line(called.said.strip(), 60)}”: {tokens}, {cost}"
 
 
 def call_as_json(called: CallResult) -> dict[str, Any]:
-    """Return what a small call took, for programs."""
+    """Return the cost of a small call as JSON."""
     return {
         "said": one_line(called.said.strip(), 200),
         "tokens": {"input": called.tokens_in, "output": called.tokens_out},

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("name")
 @with_nexus
 def remove_model_command(nexus: "Nexus", name: str) -> None:
-    """Forget a model. Roles that used it are done by rules again; its key stays where it is."""
+    """Forget a model. Roles that used it work by rules again; its key stays where it is."""
     freed: list[str] = []
 
     def change(settings: dict[str, Any]) -> dict[str, Any]:

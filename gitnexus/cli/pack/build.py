@@ -26,8 +26,8 @@ def build_context_pack(nexus: "Nexus", refs: tuple[str, ...], budget_kib: int, t
     """Build a pack, and print its text.
 
     A REF is file:PATH#L10-L20, doc:PATH#HEADING (or an id), grep:WORDS or grep[FOLDER]:WORDS, memory:NAME, rule:NAME,
-    context:NAME, task:T12, commit:ID, cycle:N or artifact:RUN/NAME. Without a kind it is a file, or with a heading a
-    document. Files are those of the commit, not of the checkout. The first REF gets its room first.
+    context:NAME, task:T12, commit:ID, cycle:N or artifact:RUN/NAME. Without a kind it is a file or, with a heading, a
+    document. Files are those of the commit, not of the checkout. The first REF gets space first.
     """
     found = build_pack(nexus.state, refs, PackBudget(kib=budget_kib, tokens=tokens), base)
     if not found.pieces:

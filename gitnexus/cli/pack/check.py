@@ -1,4 +1,4 @@
-"""`git nexus pack check`: build a pack again from its commits, and say where each piece comes from."""
+"""`git nexus pack check`: build a pack again from its commits, and show where each piece comes from."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A context pack, printed as text or as JSON."""
+"""Prints a context pack as text or as JSON."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,10 @@ def print_pack(nexus: "Nexus", found: "ContextPack") -> None:
 
 
 def pack_as_json(found: "ContextPack") -> dict[str, Any]:
-    """Return a pack without the texts of its pieces: they stand in the one text, where also this machine's secrets
-    are hidden."""
+    """Return a pack without the texts of its pieces.
+
+    They are in the one rendered text, in which this machine's secrets are masked too.
+    """
     plain = found.plain()
     plain["pieces"] = [{key: value for key, value in one.items() if key != "text"} for one in plain["pieces"]]
     return plain

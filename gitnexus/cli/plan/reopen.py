@@ -1,4 +1,4 @@
-"""`git nexus plan reopen`: take the decision on question NUMBER back."""
+"""`git nexus plan reopen`: reopen question NUMBER: remove its decision."""
 
 from typing import TYPE_CHECKING
 

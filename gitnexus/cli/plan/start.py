@@ -1,4 +1,4 @@
-"""`git nexus plan start`: begin a plan about TOPIC; one that is open is archived first."""
+"""`git nexus plan start`: start a plan about TOPIC; an open plan is archived first."""
 
 from typing import TYPE_CHECKING
 

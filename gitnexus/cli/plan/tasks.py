@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def turn_plan_into_tasks(session: "OpenSession", file: str | None, preview: bool, partial: bool) -> None:
     """Turn the decisions into tasks.
 
-    FILE holds drafts, a JSON list of objects as the tool plan_tasks takes them, or - to read it from stdin. Without it
-    there is one draft for each decided question that has no task yet. What would change the same file becomes one
-    task, and a task whose result must be seen running, or be read, gets a second one that checks it.
+    FILE contains drafts, a JSON list of objects as the tool plan_tasks takes them, or is - for stdin. Without it there
+    is one draft for each decided question that has no task yet. Drafts that change the same file become one task. A
+    task whose result must be run or read by somebody gets a second one that checks it.
     """
     drafts = {} if file is None else {"drafts": _read_drafts(file)}
     found = call(session, "plan_tasks", {**drafts, "preview": preview, "partial": partial})
@@ -63,7 +63,7 @@ def _format_added_tasks(found: Mapping[str, Any], noun: str) -> str:
 
 
 def _task_notes(found: Mapping[str, Any], task: int, noun: str) -> list[str]:
-    """Return why a task is as it is."""
+    """Return the reasons for the form of a task."""
     names = ", ".join(row["id"] for row in found["exceptions"] if row["task"] == task)
     one = [f"{noun}s {', '.join(map(str, row['of']))} in one ({names}): {row['why']}"
            for row in found["merged"] if row["task"] == task]  # fmt: skip

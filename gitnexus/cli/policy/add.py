@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def add_policy_rule(nexus: "Nexus", /, verdict: Any, user: bool, argv: tuple[str, ...], **words: Any) -> None:
     """Add a rule. The rest of the file stays as it is, byte for byte.
 
-    A command is given word by word after --, with *, {path}, {int}, {name} or {text} for what may differ.
+    Give a command word by word after --, with *, {path}, {int}, {name} or {text} for words that may differ.
     """
     row = {key: value for key, value in {**words, "run": argv}.items() if value}
     row = {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
@@ -47,7 +47,7 @@ def add_policy_rule(nexus: "Nexus", /, verdict: Any, user: bool, argv: tuple[str
 
 
 def _check_role(nexus: "Nexus", role: str, *, only_note: bool) -> None:
-    """Raise NotFound for a role that nobody has here; one's own policy is for projects with other roles, too."""
+    """Raise NotFound for an unknown role; the user's own policy may name roles of other projects, too."""
     from gitnexus.runs.steps import refuse_unknown_role  # the catalog: only for who names a role
 
     try:

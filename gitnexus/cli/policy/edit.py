@@ -1,4 +1,4 @@
-"""`git nexus policy edit`: open the policy in your editor; what does not hold together is not taken."""
+"""`git nexus policy edit`: open the policy in your editor; an invalid one is refused."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`git nexus policy explain`: say what the gate would answer to a command or a patch, which rule decides."""
+"""`git nexus policy explain`: show what the gate would answer to a command or a patch, which rule decides."""
 
 from typing import TYPE_CHECKING, Any
 

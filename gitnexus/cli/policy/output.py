@@ -1,4 +1,4 @@
-"""Rules as JSON, and the mode in its colour."""
+"""Formats rules as JSON, and the mode in its colour."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def rule_as_json(rule: "PolicyRule") -> dict[str, Any]:
-    """Return the fields of a rule that say something, as JSON."""
+    """Return the fields of a rule that are set, as JSON."""
     return {key: value for key, value in rule.plain().items() if value not in ("", [])}
 
 

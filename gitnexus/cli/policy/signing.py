@@ -1,4 +1,4 @@
-"""Offer to sign the project's policy after a change."""
+"""Offers to sign the project's policy after a change."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def offer_to_sign(nexus: "Nexus", layer: str) -> None:
-    """Offer to sign a change of the project's policy; elsewhere, or at a no, say what is still to do."""
+    """Offer to sign a change of the project's policy; without a terminal, or after a no, print the next step."""
     if layer != "project":
         return
     from gitnexus.policy.trust import files_to_sign, sign_guarded_files

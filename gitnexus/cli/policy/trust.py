@@ -1,4 +1,4 @@
-"""`git nexus policy trust`: sign policy, settings."""
+"""`git nexus policy trust`: sign the policy, settings, prompts and permissions between projects as they are now."""
 
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def trust_guarded_files(nexus: "Nexus", confirm: tuple[str, ...]) -> None:
     """Sign the policy, settings, prompts and permissions between projects as they are now.
 
-    Shows what changed since they were last signed, and asks. Where nobody can be asked, --confirm names what is to be
-    signed: sha256: and what sha256sum prints for the file. This needs the private key of an approver.
+    Shows what changed since they were last signed, and asks. Without a terminal, --confirm names the file to sign:
+    sha256: and the output of sha256sum for it. This needs the private key of an approver.
     """
     ours, at_home = files_to_sign(nexus.state), signed_permissions.permissions_to_sign()
     files = [*ours, *at_home]

@@ -1,4 +1,4 @@
-"""How the commands of `git nexus project` show names, health and permissions."""
+"""Formats names, health and permissions for the commands of `git nexus project`."""
 
 from typing import TYPE_CHECKING
 
@@ -26,5 +26,5 @@ def format_health(one: "ProjectOverview") -> str:
 
 
 def format_permission(one: "ProjectOverview") -> str:
-    """Return what the current project may do to another."""
+    """Return the permission of the current project on another."""
     return "this one" if one.current else one.permission.value

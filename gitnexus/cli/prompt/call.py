@@ -1,4 +1,4 @@
-"""`git nexus prompt call`: ask one function, and print its checked answer."""
+"""`git nexus prompt call`: call one function, and print its checked answer."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""`git nexus prompt list`: list the functions, whose words they have, and which model each would ask."""
+"""`git nexus prompt list`: list the functions, where their prompts come from, and which model each would ask."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`git nexus prompt show`: show the words of a function, and the JSON Schemas of what goes in and what comes out."""
+"""`git nexus prompt show`: show the prompt of a function, and the JSON Schemas of its input and output."""
 
 import json
 from typing import TYPE_CHECKING

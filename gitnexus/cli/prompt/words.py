@@ -1,4 +1,4 @@
-"""Read the words of prompts, and tell which of them do not count."""
+"""Reads the prompt files of a project, and prints a note for each that does not count."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def read_words(nexus: "Nexus") -> Any:
-    """Return the words of this project's prompts; those that do not count are told as notes."""
+    """Return the prompt files of this project; print a note for each that does not count."""
     words = read_prompt_files(nexus.state)
     for name, why in words.ignored.items():
         print_note(f".nexus/baml/{name} does not count: {why}")

@@ -1,4 +1,4 @@
-"""`git nexus answer`: answer what the agent of a run asked."""
+"""`git nexus answer`: answer a question of a run's agent."""
 
 from typing import TYPE_CHECKING
 

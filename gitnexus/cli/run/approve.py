@@ -1,4 +1,4 @@
-"""`git nexus approve`: say yes to actions of a run, all that wait if none is named, and carry them out."""
+"""`git nexus approve`: approve actions of a run, or all that wait if none is named, and execute them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +41,8 @@ def approve_actions(
 ) -> None:  # fmt: skip
     """Approve actions of a run, or all that wait if none is named, and execute them.
 
-    What you were not shown yet, by review, diff or the chat, is shown first; where nobody can be asked it is refused.
-    ACTION@DIGEST approves exactly that request; log and token record it if you were not shown it.
+    Actions that you have not seen yet (in review, diff or the chat) are shown first; without a terminal they are
+    refused. ACTION@DIGEST approves exactly that request; log and token record that you were not shown it.
     """
     server, (run, *named_actions) = run_after_queue(nexus, server, (*((run_id,) if run_id else ()), *actions))
     opened_run, actions = open_run(nexus.state, run), tuple(named_actions)
@@ -65,7 +65,7 @@ def approve_actions(
 
 
 def _given_digests(actions: tuple[str, ...], digest: str) -> dict[str, str]:
-    """Return the digests that were given with the actions, by `--digest` or as ACTION@DIGEST."""
+    """Return the digests given with the actions, by `--digest` or as ACTION@DIGEST."""
     if digest and (len(actions) != 1 or "@" in actions[0]):
         raise BadUsage("--digest is for one action, and that has to be named")
     pairs = [(actions[0], "@", digest)] if digest else [action.partition("@") for action in actions]
@@ -73,14 +73,14 @@ def _given_digests(actions: tuple[str, ...], digest: str) -> dict[str, str]:
 
 
 def _refuse_other_digest(run: "OpenRun", action: str, digest: str) -> None:
-    """Refuse a yes to anything but what was looked at."""
+    """Refuse an approval whose digest is not that of the action."""
     known = find_action(run, action).digest
     if known != digest:
         raise Conflict(f"{action} is {known}, and not what was looked at", hint=f"git nexus review {run.record.id}")
 
 
 def _approve_action(run: "OpenRun", action: str, scope: Any, digest: str, *, unseen: bool) -> bool:
-    """Approve an action that its digest names, that was shown, or that need not be; False if nobody has seen it."""
+    """Approve an action that was named by digest, was shown, or needs no look; return False if nobody has seen it."""
     name = action if digest else repropose_command_here(run, action)
     known = run.view().actions[name]
     _refuse_denied(run, name)
@@ -98,7 +98,7 @@ def _approve_action(run: "OpenRun", action: str, scope: Any, digest: str, *, uns
 
 
 def _refuse_denied(run: "OpenRun", action: str) -> None:
-    """Refuse a yes to what was denied, or given up for something else: it comes too late."""
+    """Refuse to approve an action that was denied or replaced: it is too late."""
     known = run.view().actions
     if known[action].status != "denied":
         return
@@ -109,12 +109,12 @@ def _refuse_denied(run: "OpenRun", action: str) -> None:
 
 
 def _describe_denial(action: "ActionView") -> str:
-    """Return who said no, and why."""
+    """Return who denied an action, and why."""
     return one_line(f"{action.by or 'the policy'} said no{f', {action.why}' if action.why else ''}", 200)
 
 
 def _unseen_error(opened_run: "OpenRun", names: list[str]) -> "ApprovalNeeded":
-    """Return the refusal of a yes to what nobody was shown, with the command that says yes to exactly that."""
+    """Return the error for approving an action that nobody was shown, with the command that approves exactly it."""
     run, known = opened_run.record.id, opened_run.view().actions
     asked = {name: known[name] for name in names or known}
     waiting = [name for name, one in asked.items() if one.status == "waiting" and not was_shown(one.digest)]
@@ -132,7 +132,7 @@ def _unseen_error(opened_run: "OpenRun", names: list[str]) -> "ApprovalNeeded":
 
 
 def _why_not_shown_whole(run: "OpenRun", action: str) -> tuple[str, str] | None:
-    """Return why no card shows all of an action, and how to see it all the same; None if one does."""
+    """Return why no card can show the whole action, and how to see it; None if a card can."""
     from gitnexus.runs.actions.card import action_card
 
     card, _ = action_card(run, action)

@@ -1,4 +1,4 @@
-"""`git nexus artifacts`: list what a run kept, or print one by its digest."""
+"""`git nexus artifacts`: list the artifacts of a run, or print one by its digest."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`git nexus cancel`: end a run where it is."""
+"""`git nexus cancel`: stop a run."""
 
 from typing import TYPE_CHECKING
 

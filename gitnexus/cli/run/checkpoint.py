@@ -1,4 +1,4 @@
-"""`git nexus checkpoint`: put the log of a run on its ref, refs/nexus/runs/RUN."""
+"""`git nexus checkpoint`: store the log of a run on its ref, refs/nexus/runs/RUN."""
 
 from typing import TYPE_CHECKING
 

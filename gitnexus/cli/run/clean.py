@@ -1,4 +1,4 @@
-"""`git nexus clean`: what runs left behind is put away, and nothing is lost."""
+"""`git nexus clean`: remove the worktrees and branches of runs that are finished."""
 
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def clean_up_runs(nexus: "Nexus", run: str | None, dry_run: bool, force: bool) -> None:
     """Remove the worktrees and branches of runs that are finished.
 
-    Without RUN: all that are landed, merged otherwise, failed or cancelled. With RUN also one that is completed or
-    stopped, because who drove it was killed. What is nowhere else, uncommitted files
-    too, is held by refs/nexus/rescue/RUN first. The folder goes into the trash and is deleted a week later.
+    Without RUN: all runs that are landed, merged otherwise, failed or cancelled. With RUN also a completed one, or one
+    that stopped because its driver was killed. Work that exists nowhere else, including uncommitted files, is first
+    stored under refs/nexus/rescue/RUN. The folder is moved to the trash and deleted a week later.
     """
     done = clean_runs(nexus.state, run, dry_run=dry_run, force=force)
     print_answer(

@@ -1,4 +1,4 @@
-"""What follows an answer to a run: which actions it is about, its checkpoint, and how the run goes on."""
+"""The steps after an answer to a run: select its actions, write the checkpoint, continue the run."""
 
 import contextlib
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def choose_actions(run: "OpenRun", actions: tuple[str, ...]) -> list[str]:
-    """Return the actions that are named, or all that wait. Raises: Failed, if nothing waits."""
+    """Return the named actions, or all waiting ones. Raises: Failed if none waits."""
     open_ = ("waiting", "unknown", "proposed", "approved")
     waits = [name for name, one in actions_in_order(run.view()) if one.status in open_]
     settled = not waits or run.view().status in ENDED
@@ -25,9 +25,9 @@ def choose_actions(run: "OpenRun", actions: tuple[str, ...]) -> list[str]:
 
 
 def continue_run(run: "OpenRun") -> None:
-    """Let a run end that had only waited for answers, and a workflow go on that starts no program and asks no model.
+    """End a run that only waited for answers, and continue a workflow that starts no program and asks no model.
 
-    One whose agent still has work to do is left to `resume`.
+    A run whose agent still has work to do needs `resume`.
     """
     if run.record.session:
         from gitnexus.toolgate.approvals import finish_if_nothing_waits
@@ -41,12 +41,12 @@ def continue_run(run: "OpenRun") -> None:
 
 
 def _is_record_behind(run: "OpenRun") -> bool:
-    """True if a command was killed after the log said that the run ended, and before its record did."""
+    """Return True if a command was killed after the log said that the run ended, and before its record did."""
     return not run.record.session and run.record.status not in ENDED and run.view().status in ENDED
 
 
 def checkpoint_decision(run: "OpenRun") -> None:
-    """Put a yes or no on the run's ref: the next sync takes it to everybody, whoever drives the run."""
+    """Write an answer to the run's ref, so that the next sync distributes it, whoever drives the run."""
     if not run.record.session:
         with contextlib.suppress(NexusError):
             run.write_checkpoint()

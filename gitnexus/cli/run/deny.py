@@ -1,4 +1,4 @@
-"""`git nexus deny`: say no to actions of a run, all that wait if none is named."""
+"""`git nexus deny`: deny actions of a run, or all that wait if none is named."""
 
 from typing import TYPE_CHECKING
 

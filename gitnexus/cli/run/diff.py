@@ -1,4 +1,4 @@
-"""`git nexus diff`: show what a run changed: its branch against its base."""
+"""`git nexus diff`: show what a run changed."""
 
 import sys
 from typing import TYPE_CHECKING

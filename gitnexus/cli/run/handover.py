@@ -1,4 +1,4 @@
-"""Put a run into the queue of a server, for a worker to go on with it."""
+"""Puts a run into the queue of a server, so that a worker continues it."""
 
 import contextlib
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_after_queue(nexus: "Nexus", server: str | None, words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """Return the remote and the words: in `--queue RUN` the option has taken the run for the name of a remote.
+    """Return the remote and the words; in `--queue RUN`, the option has read the run as the name of a remote.
 
     Raises: BadUsage without a run.
     """
@@ -29,7 +29,7 @@ def run_after_queue(nexus: "Nexus", server: str | None, words: tuple[str, ...]) 
 
 
 def hand_over_run(nexus: "Nexus", run: "OpenRun", server: str, labels: str = "", network: str | None = None) -> None:
-    """Give a run to whichever worker is free, and say so."""
+    """Queue a run for any free worker, and print that."""
     from gitnexus.sync.remote import resolve_remote
     from gitnexus.sync.remote_refs import resolve_state_branch
     from gitnexus.workers.requeue import requeue_run

@@ -1,4 +1,4 @@
-"""Tell who interrupts a run how it goes on."""
+"""Prints, when a user interrupts a run, how to continue it."""
 
 import contextlib
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def interruptible_run(opened_run: "OpenRun") -> "Iterator[None]":
-    """Say to who interrupts a run what becomes of it."""
+    """Print how to continue the run if the user interrupts the block."""
     try:
         yield
     except KeyboardInterrupt:

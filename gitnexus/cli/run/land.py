@@ -1,4 +1,4 @@
-"""`git nexus land`: a run's approved work comes into the branch you are on."""
+"""`git nexus land`: merge the approved commits of a run into the current branch."""
 
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 def land_finished_run(nexus: "Nexus", run: str, way: "Way") -> None:
     """Merge the approved commits of a run into the current branch.
 
-    All of it is verified first. It lands only as it was approved: where your branch has changed so that it would be
-    another change, a terminal shows that change and asks for a new approval. Uncommitted work in the way is named and
-    left alone. Your git does it, with your hooks and your signature; git nexus verify proves the result. Twice is
-    harmless.
+    All of them are verified first. A run lands only as it was approved: if your branch has changed so that the merge
+    would be a different change, a terminal shows that change and asks for a new approval. Uncommitted work in the way
+    is named and left alone. Your own git merges, with your hooks and your signature; git nexus verify proves the
+    result. Running it again is harmless.
     """
     done = land_run(
         nexus.state, run, way, run_check_sandboxed, person_at_terminal() if is_person_at_terminal() else None

@@ -1,4 +1,4 @@
-"""`git nexus pr`: a run as a pull request."""
+"""`git nexus pr`: write a pull request for a run, push its branch and open it."""
 
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 def create_pull_request(nexus: "Nexus", run: str, only_print: bool, confirm: str | None) -> None:
     """Write a pull request for a run, push its branch and open it.
 
-    It says what was asked and done, who approved it and how to verify that. You are asked before anything is pushed;
-    nothing is forced. gh or glab opens it where there is one and the remote is of that kind; else it is printed.
+    The text says what was asked and done, who approved it and how to verify that. You are asked before anything is
+    pushed; nothing is forced. gh or glab opens it if one is installed and fits the remote; otherwise the text is
+    printed.
     """
     made = draft_pull_request(nexus.state, run)
     address, pushed = "", False

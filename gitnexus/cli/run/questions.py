@@ -1,4 +1,4 @@
-"""Put a question of a run to the person at the terminal."""
+"""Asks the user at the terminal a question of a run."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def ask_person(run: "OpenRun", question: str, text: str) -> str:
-    """Put a question of a node to who sits there."""
+    """Ask the user a question of a node."""
     click.echo(f"{run.record.id} {question} asks: {one_line(text, 1000)}", err=True)
     return ask_line("Your answer (empty: later):") or ""

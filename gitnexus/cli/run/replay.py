@@ -1,4 +1,4 @@
-"""`git nexus replay`: tell the story of a run from its log: who proposed what and why, what was approved, done."""
+"""`git nexus replay`: show what happened in a run, from its log."""
 
 import hashlib
 import itertools

@@ -1,4 +1,4 @@
-"""`git nexus resume`: go on with a run at its first step that is not complete."""
+"""`git nexus resume`: continue a run at its first incomplete step."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +39,10 @@ def resume_run(
 ) -> None:
     """Continue a run at its first incomplete step.
 
-    Nothing is repeated: neither a completed step nor an executed action. A step that a model did not get right within
-    its retries is tried as often again. What somebody else
-    began shows its definition and the commit of its branch first and asks; off a terminal --agree says yes to exactly
-    that, and a branch that moved since asks again. It goes on under the policy, the mode, the providers and the keys
-    of this machine.
+    Nothing is repeated: neither a completed step nor an executed action. A step that a model failed within its retries
+    gets the same number of retries again. For a run that somebody else started, its definition and the commit of its
+    branch are shown first, and you are asked; without a terminal, --agree accepts exactly that state, and a branch that
+    moved since needs a new agreement. The policy, mode, providers and keys of this machine apply.
     """
     server, words = run_after_queue(nexus, server, (run_id,) if run_id else ())
     run = open_run(nexus.state, words[0])

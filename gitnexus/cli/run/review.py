@@ -1,4 +1,4 @@
-"""`git nexus review`: look at what waits for an answer, card by card."""
+"""`git nexus review`: show what waits for an answer, one card after the other."""
 
 from typing import TYPE_CHECKING
 

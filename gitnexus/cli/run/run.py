@@ -34,7 +34,7 @@ _BUDGETS = ("seconds", "tokens", "cents")
 
 
 class _RunCommand(NexusCommand):
-    """Knows how many words stand after `--`, where there is one: click forgets that."""
+    """Counts the words after `--`, because click forgets that there was one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_COMMAND] = len(args) - args.index("--") - 1 if "--" in args else None
@@ -86,9 +86,9 @@ def run_agent_or_workflow(
 ) -> None:
     """Run a workflow, or an agent, in a worktree of its own, on the branch nexus/RUN, sandboxed.
 
-    A PROMPT alone becomes a workflow: git nexus route shows which one. With --agent it is given to that agent; after --
-    any command is the agent, and a PROMPT before it is what it gets to read. What is to change is proposed as a patch;
-    approved, it becomes a commit on that branch whose trailers prove the approval. Your own checkout is not touched.
+    A PROMPT alone becomes a workflow: git nexus route shows which one. With --agent, that agent gets the prompt. After
+    --, any command is the agent, and a PROMPT before it is its input. Changes are proposed as a patch; an approved
+    patch becomes a commit on that branch, with trailers that prove the approval. Your own checkout is not touched.
     """
     asked["queued"] = server is not None
     if reply := _small_talk_reply(words, asked):
@@ -127,7 +127,7 @@ def run_agent_or_workflow(
 
 
 def _print_result(nexus: "Nexus", run: "OpenRun", view: "RunView") -> None:
-    """Print where the run stands; of one that only found something out, the answer, and the rest as a note."""
+    """Print the status of the run; for one that only answered a question, the answer, and the status as a note."""
     if view.status == "completed" and not view.actions and run.workflow() is not None:
         from gitnexus.runs.workflow.answer import answer_of_run
         from gitnexus.ui.workflow import format_research_answer
@@ -172,14 +172,14 @@ def _queue_run(
 
 
 def _is_prompt_text(nexus: "Nexus", text: str, *, alone: bool) -> bool:
-    """True if what stands after --queue is no remote but the prompt: `alone`, there is no other that it could be."""
+    """Return True if the value of --queue is not a remote but the prompt; `alone`: no other word can be the prompt."""
     if text in remotes.remote_names(nexus.repo) or (nexus.repo.folder / text).exists():
         return False
     return len(text.split()) > 1 or (alone and not any(mark in text for mark in "/:"))
 
 
 def _begin_run(nexus: "Nexus", wish: "RunRequest") -> "OpenRun":
-    """Begin here what was asked for. Raises: NexusError, before anything is made."""
+    """Start the requested run. Raises: NexusError, before anything is created."""
     if isinstance(wish.definition, RunDefinition):
         from gitnexus.runs.preflight import require_startable_agents
         from gitnexus.runs.start import start_run
@@ -192,7 +192,7 @@ def _begin_run(nexus: "Nexus", wish: "RunRequest") -> "OpenRun":
 
 
 def _build_request(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]) -> "RunRequest | None":
-    """Return what was asked for; None if the person looked at the workflow and left it. Raises: NexusError."""
+    """Return the requested definition; None if the user declined the proposed workflow. Raises: NexusError."""
     ctx = click.get_current_context()
     if asked["workflow"] or asked["cycle"] or (words and asked["agent"] is None and ctx.meta[_COMMAND] is None):
         return _build_workflow_request(nexus, words, asked, ctx)
@@ -265,7 +265,7 @@ def _define_run(words: tuple[str, ...], asked: dict[str, Any], way: "Way") -> "t
 
 
 def _check_agent_options(nexus: "Nexus", asked: dict[str, Any]) -> None:
-    """Refuse a role that is none, and what a command would not take notice of. Raises: NotFound, BadUsage."""
+    """Refuse an unknown role, and options that a command would ignore. Raises: NotFound, BadUsage."""
     if asked["agent"] in (None, "command"):
         for name in ("role", "model", "model_url", "sign_in"):
             if asked[name]:
@@ -277,7 +277,7 @@ def _check_agent_options(nexus: "Nexus", asked: dict[str, Any]) -> None:
 
 
 def _check_way(agent: str, way: str) -> None:
-    """Refuse before anything is made what the agent cannot do. Raises: Invalid."""
+    """Refuse a way of working that the agent does not support, before anything is created. Raises: Invalid."""
     ways = find_adapter(agent).ways
     if way not in ways:
         raise Invalid(

@@ -1,4 +1,4 @@
-"""The workflow that a prompt becomes, its card, and what a person changes before it starts."""
+"""Shows the workflow for a prompt as a card, and lets the user change it before it starts."""
 
 import shlex
 import sys
@@ -34,7 +34,7 @@ _HELP = """  y            start it
 def choose_workflow(
     nexus: "Nexus", words: Sequence[str], asked: dict[str, Any], place: Path
 ) -> "WorkflowDefinition | None":
-    """Return the workflow to start, as the person has it; None if they do not want it. Raises: NexusError."""
+    """Return the workflow as the user edited it; None if the user declined it. Raises: NexusError."""
     prompt = " ".join(words)
     if asked["cycle"]:
         from gitnexus.runs.workflow.cycle_tasks import cycle_workflow
@@ -93,7 +93,7 @@ def _apply_options(definition: "WorkflowDefinition", asked: dict[str, Any]) -> "
 
 
 def _ask_to_start(definition: "WorkflowDefinition") -> "WorkflowDefinition | None":
-    """Ask until the person starts it or does not."""
+    """Ask until the user starts or declines the workflow."""
     while True:
         word = ask_line("Start it? [y/n/drop/move/give/edit/?]")
         if word is None or word.lower() in ("n", "no", "q"):

@@ -1,4 +1,4 @@
-"""`git nexus task cancel`: give a task up; it stays in sight."""
+"""`git nexus task cancel`: cancel a task; it stays visible."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`git nexus task claim`."""
+"""`git nexus task claim`: claim a task for a limited time, or release it."""
 
 from typing import TYPE_CHECKING
 

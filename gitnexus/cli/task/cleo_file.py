@@ -1,4 +1,4 @@
-"""The CLEO file that `git nexus task import` and `export` mean."""
+"""Resolves the CLEO file of `git nexus task import` and `export`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def cleo_file_path(opened: "OpenBacklog", path: str | None) -> Path:
-    """Return the file that is meant: links in the way to it are the user's own, the file itself must be none."""
+    """Return the path of the file: links on the way to it are allowed, the file itself must not be one."""
     if opened.nexus is None:
         opened.backlog.tasks()  # outside any project there are none, and that is the better answer
         raise Failed(

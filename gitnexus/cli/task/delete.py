@@ -1,4 +1,4 @@
-"""`git nexus task delete`: delete a task; its number is not given again."""
+"""`git nexus task delete`: delete a task; its id is not used again."""
 
 from typing import TYPE_CHECKING
 

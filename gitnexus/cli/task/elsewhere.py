@@ -1,4 +1,4 @@
-"""Tasks, of other projects too, that depend on tasks of this one."""
+"""Finds tasks, of other projects too, that depend on tasks of this one."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def find_dependents_elsewhere(opened: "OpenBacklog", there: "OpenBacklog", *tasks: str) -> "list[dict[str, Any]]":
-    """Return the open tasks of other projects that depend on some of this one, as far as they may be read from here."""
+    """Return the open tasks of other projects that depend on tasks of this one, as far as they may be read."""
     if there.nexus is None:
         return []
     from gitnexus.projects.graph_json import dependents_elsewhere
@@ -17,7 +17,7 @@ def find_dependents_elsewhere(opened: "OpenBacklog", there: "OpenBacklog", *task
 
 
 def find_tasks_after_closing(opened: "OpenBacklog", there: "OpenBacklog", closed: "list[BacklogTask]") -> list[str]:
-    """Return the tasks that can be started now that some are done, or that wait for cancelled ones in vain."""
+    """Return the tasks that can start now that some are done, or that wait for cancelled ones in vain."""
     from gitnexus.projects.closing import name_tasks_after_closing
 
     start = None if there is opened else opened.folder

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def export_tasks(opened: "OpenBacklog", path: str | None, force: bool) -> None:
     """Write the tasks as .cleo/todo.json, archived ones as todo-archive.json beside it.
 
-    PATH is another file, or - for the output. What is there is loaded first and only what changed is different; a file
-    that does not parse, or that holds tasks which are not known here, is left alone.
+    PATH is another file, or - for the output. An existing file is read first, and only changed tasks differ; a file
+    that cannot be parsed, or that has tasks unknown here, is left alone.
     """
     if path == "-":
         document = render_todo_file(opened.backlog, opened.project["name"])

@@ -1,4 +1,4 @@
-"""`git nexus task import`: take the tasks of .cleo/todo.json over, and those of todo-archive.json beside it."""
+"""`git nexus task import`: import the tasks of .cleo/todo.json, and those of todo-archive.json beside it."""
 
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def import_tasks(opened: "OpenBacklog", path: str | None, update: bool) -> None:
     """Import the tasks of .cleo/todo.json, and those of todo-archive.json beside it.
 
-    PATH is the file, or its folder. All of it is one commit; ids, unknown fields and the order of
-    fields are kept. Refused with the list if some of the tasks exist. With --update what changed in the file since it
-    was last seen is taken over field by field; what you changed here stays, and both are told.
+    PATH is the file, or its folder. All of it is one commit; ids, unknown fields and the order of fields are kept.
+    Refused, with the list, if some of the tasks exist. With --update, changes of the file since the last import are
+    applied field by field; fields that you changed here stay, and both are listed.
     """
     place = cleo_file_path(opened, path)
     todo, archive = cleo.load_cleo_document(place), cleo.load_cleo_document(place.with_name(cleo.ARCHIVE))

@@ -1,4 +1,4 @@
-"""`git nexus task next`: tell what to do next, and why."""
+"""`git nexus task next`: show what to do next, and why."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def show_next_task(opened: "OpenBacklog") -> None:
     """Show what to do next, and why.
 
-    What you have claimed comes first, then what is ready: by priority, then by the longest chain of open tasks that
-    wait for it, then by how many wait at all.
+    Tasks that you have claimed come first, then ready ones: by priority, then by the longest chain of open tasks that
+    wait for it, then by the number of waiting tasks.
     """
     backlog, tasks = opened.backlog, opened.backlog.tasks()
     found = rank_tasks(tasks, lru_cache(lambda: backlog.claimant().name), backlog.clock(), backlog.elsewhere)
@@ -38,7 +38,7 @@ def show_next_task(opened: "OpenBacklog") -> None:
 
 
 def _format_choice(plain: Mapping[str, Any]) -> str:
-    """Return what to do next, why, and what else there is."""
+    """Return what to do next, why, and the alternatives."""
     best = plain["task"]
     if best is None:
         return "\n".join(["Nothing can be started now.", *(f"  {one_line(why)}" for why in plain["why"])])

@@ -1,4 +1,4 @@
-"""A task after a change, its status in colour, and notes about tasks that cannot be read."""
+"""Prints a task after a change, its status in colour, and notes about unreadable tasks."""
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ _STATUS_COLOURS = {"active": "yellow", "blocked": "red", "done": "green", "cance
 
 
 def print_task(opened: "OpenBacklog", task: "BacklogTask", words: str) -> None:
-    """Print a task after a change, with what was done in words."""
+    """Print a task after a change, with a sentence about the change."""
     answer_as_stored(lambda: {"task": opened.named(task.shown())}, words, lambda: opened.project)
 
 
 def print_closed_task(opened: "OpenBacklog", task: "BacklogTask", words: str, others: list[str]) -> None:
-    """Print a task that was closed, and which others can be started now, or wait for it in vain."""
+    """Print a closed task, and the tasks that can start now or that wait for it in vain."""
     done = task.status == "done"
     if others:
         words += f"\nNow ready: {', '.join(others)}" if done else format_waiting(others)
@@ -30,7 +30,7 @@ def print_closed_task(opened: "OpenBacklog", task: "BacklogTask", words: str, ot
 
 
 def format_waiting(others: list[str]) -> str:
-    """Return the line about tasks that wait for one which will never be done."""
+    """Return the line about tasks that wait for a cancelled one."""
     return f"\nStill waiting for it: {', '.join(others)} (drop it with --remove-depends)"
 
 
@@ -41,6 +41,6 @@ def format_status(status: str) -> str:
 
 
 def print_broken_tasks(tasks: "Tasks") -> None:
-    """Tell as notes which tasks cannot be read, and why."""
+    """Print a note about each task that cannot be parsed, with the reason."""
     for why in tasks.broken.values():
         print_note(f"left out: {why}")

@@ -1,4 +1,4 @@
-"""`git nexus task relate`: tie a task to OTHER; neither waits for the other."""
+"""`git nexus task relate`: relate a task to OTHER; neither waits for the other."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -32,7 +32,7 @@ def show_task(opened: "OpenBacklog", task: str) -> None:
 
 
 def _format_sheet(view: "TaskView", plain: Mapping[str, Any]) -> str:
-    """Return one task with all that is known about it."""
+    """Return everything about one task as text."""
     task = view.task
     rows = [
         ["status", format_status(task.status) + _describe_readiness(view)],

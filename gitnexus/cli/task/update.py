@@ -1,4 +1,4 @@
-"""`git nexus task update`: change what is said about a task."""
+"""`git nexus task update`: change the fields of a task."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ _STATUS = click.Choice(["pending", "active", "blocked", "done", "cancelled"])
 def update_backlog_task(opened: "OpenBacklog", /, task: str, no_parent: bool, **given: Any) -> None:
     """Change the fields of a task.
 
-    Texts are replaced; labels, files, acceptance criteria, notes and dependencies are added to those that are there.
+    Texts are replaced; labels, files, acceptance criteria, notes and dependencies are added to the existing ones.
     """
     closing = {"done": "task complete", "cancelled": "task cancel"}  # by whatever word: it needs what these need
     there, task_id = opened.reach_task(task, closing.get(given["status"] or "", "task update"))

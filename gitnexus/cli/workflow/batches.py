@@ -1,4 +1,4 @@
-"""`git nexus workflow batches`: show a plan in batches, and which of its steps are too big to run."""
+"""`git nexus workflow batches`: split a plan into batches, and show which of its steps are too big to run."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Read the file that a command names; write a new one."""
+"""Reads the file that a command names, and writes a new one."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ def _given_path(name: str) -> Path:
 
 
 def read_given_file(name: str) -> bytes:
-    """Return the bytes of a file, or of stdin for -, one more than the largest allowed. Raises: NotFound."""
+    """Return the bytes of a file, or of stdin for -, at most one more than the limit. Raises: NotFound."""
     if name == "-":
         return sys.stdin.buffer.read(LARGEST + 1)
     try:

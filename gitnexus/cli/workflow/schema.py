@@ -1,4 +1,4 @@
-"""`git nexus workflow schema`: print the JSON Schema of a workflow; or of research, plan, plan_patch, exec.result."""
+"""`git nexus workflow schema`: print the JSON Schema of a workflow."""
 
 from typing import TYPE_CHECKING
 

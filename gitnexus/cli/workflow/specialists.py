@@ -1,4 +1,4 @@
-"""`git nexus workflow specialists`: show who does the work of nodes here: rules, a model, or an agent's program."""
+"""`git nexus workflow specialists`: show who does the work of each node: rules, a model, or an agent."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def list_specialists(nexus: "Nexus") -> None:
     """Show who does the work of each node: rules, a model, or an agent; and what is missing for it.
 
-    The key workflow.specialists of the settings says who: embedded, model, claude, codex and so on. No model is called.
+    The setting workflow.specialists selects it: embedded, model, claude, codex and so on. No model is called.
     """
     for key in unsigned_workflow_keys(nexus.state):
         print_note(f"{key} of the project's settings does not count before git nexus policy trust")

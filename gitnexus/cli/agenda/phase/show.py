@@ -1,4 +1,4 @@
-"""`git nexus agenda phase show`: show where a phase stands: its steps, and what it links."""
+"""`git nexus agenda phase show`: show the state of a phase: its steps, and what it links."""
 
 from typing import TYPE_CHECKING, Any
 
