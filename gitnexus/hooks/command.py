@@ -15,12 +15,12 @@ from gitnexus.ui.commands import NexusCommand
 def hook(full: bool, event: str, args: tuple[str, ...]) -> None:
     """Run one of our git hooks.
 
-    Git calls this through a small shell script that exits at once if there is nothing to do. Put it into the
-    config of husky, lefthook or pre-commit where one of those owns your hooks.
+    Git calls this through a small shell script that exits at once if there is nothing to do. Put it into the config of
+    husky, lefthook or pre-commit if one of those manages your hooks.
 
     `hook harness H EVENT` is for the hooks of a program that agents work in. H is claude-code, codex, gemini-cli or
     opencode; EVENT is session_start, user_message, subagent_spawn, pre_tool_use, post_tool_use, subagent_complete,
-    context_compact or session_end. It reads what happened as JSON on stdin and answers in the program's own words.
+    context_compact or session_end. It reads the event as JSON on stdin and answers in the program's own format.
     pre_tool_use exits with status 2 whenever it cannot judge; the others never stop a session.
     """
     if event == "harness":

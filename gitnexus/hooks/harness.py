@@ -37,16 +37,16 @@ _TOLD = 500
 
 
 class _TooLate(BaseException):
-    """Not an Exception: nobody on the way may take it for a failure of their own and go on."""
+    """The time limit was reached. Not an Exception, so that no `except` on the way takes it for its own failure."""
 
     message = f"it took more than {OTHER_SECONDS:g} seconds"
 
 
 def run_harness_hook(args: list[str]) -> int:
-    """Answer a program about one event, in its own words; return the exit status.
+    """Answer one event of a program in its own format; return the exit status.
 
-    The gate stays shut whatever happens: only status 2 blocks a tool in every program. Anything else is bookkeeping and
-    never breaks a session: a failure is told, and the status is 0.
+    The gate blocks on any failure: only status 2 blocks a tool in every program. Any other event is bookkeeping and
+    never breaks a session: a failure is reported, and the status is 0.
     """
     if len(args) != 2 or args[1] not in EVENTS:
         sys.stderr.write(f"git nexus: hook harness takes a harness and one of {', '.join(EVENTS)}\n")
@@ -86,14 +86,14 @@ def _parse_payload(speech: "HarnessProtocol", event: Event, raw: bytes) -> "Harn
 
 
 def _parse_strict_json(raw: bytes) -> object:
-    """What two readers could understand differently is not judged."""
+    """Parse the input of the gate; JSON that two parsers could read differently is refused."""
     from gitnexus.base.canonical import parse_json
 
     return parse_json(raw)
 
 
 def _parse_lenient_json(raw: bytes) -> object:
-    """The answer of a tool may hold anything; what is only written down is taken as it can be."""
+    """Parse the input of a bookkeeping event, whose tool output may contain anything."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as exc:
@@ -107,9 +107,9 @@ def _call_handler(told: "HarnessEvent") -> HookAnswer:
 
 
 def _track_delegation(speech: "HarnessProtocol", told: "HarnessEvent", answer: HookAnswer) -> HookAnswer:
-    """Note that a tool starts a sub-agent, or has ended one, where the program has no event of its own for it.
+    """Record that a tool starts or has ended a sub-agent, if the program has no separate event for that.
 
-    This is bookkeeping beside a verdict, or beside what a tool gave: neither is lost if it fails.
+    This is bookkeeping beside the answer of the gate or the tool: a failure loses neither.
     """
     role, brief = (str(told.given.get(field) or "") for field in speech.delegates[told.tool])
     if told.event == _GATE and answer.verdict not in ("", "allow"):
@@ -143,7 +143,7 @@ def _set_time_limit(event: Event) -> None:
 
 
 def _output_for_failure(event: Event, exc: BaseException) -> HookOutput:
-    """Return what a failure means for the program: needs nothing of it, for the failure may be that there is none."""
+    """Return the output for a failure; it does not depend on the program's table row, which may be missing."""
     from gitnexus.base.text import one_line
 
     words = getattr(exc, "message", None) or f"{type(exc).__name__}: {exc}"

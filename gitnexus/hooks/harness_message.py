@@ -46,7 +46,7 @@ def _follow_tags(files: SessionFiles, event: HarnessEvent) -> "TagOutcome | None
 
 
 def _record_session_seen(files: SessionFiles, session: str, skill: str) -> None:
-    """Note that the session lives, and the skill that it is in from now on."""
+    """Record that the session is alive, and its current skill."""
     known = open_sessions.read_open_sessions(files).get(session)
     if known is not None and skill in ("", known.skill) and seconds_since(known.seen_at) < _HEARD_OF:
         return

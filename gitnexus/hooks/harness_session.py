@@ -10,7 +10,7 @@ from gitnexus.projects.open_state import open_state
 
 
 def handle_session_start(event: HarnessEvent) -> HookAnswer:
-    """Make the session ready and tell what it should know. Raises: NexusError, OSError."""
+    """Prepare the session and return what it should know. Raises: NexusError, OSError."""
     if event.source == "compact":  # no start: the same session, with less of its memory
         from gitnexus.harness.snapshot import handle_compaction
 
@@ -28,7 +28,7 @@ def handle_session_start(event: HarnessEvent) -> HookAnswer:
 
 
 def _describe_waiting_runs(files: SessionFiles) -> str:
-    """Return in a line what runs of this project wait for."""
+    """Return a line about the waiting runs of this project."""
     state = open_state(discover(Path(files.location.top)))
     try:
         if not state.exists or not state.latest().names("runs"):

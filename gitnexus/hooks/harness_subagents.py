@@ -19,14 +19,14 @@ from gitnexus.harness.session_files import SessionFiles, find_session_files
 
 
 def remember_agent_brief(event: HarnessEvent, role: str, text: str) -> None:
-    """Keep the brief that an agent is about to be started with. Raises: NexusError, OSError."""
+    """Store the brief of an agent that is about to start. Raises: NexusError, OSError."""
     files = find_session_files(event)
     if files is not None:
         keep_agent_brief(files, event, role, text)
 
 
 def handle_subagent_start(event: HarnessEvent) -> HookAnswer:
-    """Track an agent and tell it what it should know. Raises: NexusError, OSError."""
+    """Record an agent and return what it should know. Raises: NexusError, OSError."""
     files = find_session_files(event)
     found = record_agent_start(files, event) if files is not None else None
     if files is None or found is None:
@@ -40,7 +40,7 @@ def handle_subagent_start(event: HarnessEvent) -> HookAnswer:
 
 
 def handle_subagent_end(event: HarnessEvent) -> HookAnswer:
-    """Track that an agent is done; remind who started it of what nobody looked at. Raises: NexusError, OSError."""
+    """Record that an agent is done; remind its caller of unchecked work. Raises: NexusError, OSError."""
     files = find_session_files(event)
     found = record_agent_end(files, event) if files is not None else None
     if files is None or found is None or found.task is None:
@@ -67,7 +67,7 @@ def _subagent_context(files: SessionFiles, found: StartedSubagent) -> str:
 
 
 def _describe_role_limits(files: SessionFiles, role: str) -> str:
-    """Return what a role of the catalog may not do here, nothing for one that it does not know."""
+    """Return the limits of a role of the catalog, empty for an unknown role."""
     from gitnexus.app.catalog import open_catalog_at
     from gitnexus.catalog.effective import denied_harness_tools
     from gitnexus.catalog.harnesses import find_harness
@@ -97,7 +97,7 @@ def _format_check_reminder(found: FinishedSubagent) -> str:
 
 
 def _move_task_status(files: SessionFiles, task_id: int, before: str, after: str) -> None:
-    """Move a task on as its tool does, if it still stands where it was seen."""
+    """Change a task's status like its tool, if it has not changed meanwhile."""
     from gitnexus.cycle import call
     from gitnexus.projects.open_session import open_session
 

@@ -11,12 +11,12 @@ from gitnexus.git.trailers import nexus_trailers, with_trailers
 
 
 def kept_trailers_file(repo: Repo) -> Path:
-    """Return where the trailers wait between the two hooks."""
+    """Return the file that keeps the trailers between the two hooks."""
     return repo.git_dir / "nexus" / "kept-trailers"
 
 
 def carry_over_trailers(repo: Repo, args: list[str]) -> None:
-    """Put the trailers of the commit that is amended or reused into the new message, and note them."""
+    """Copy the trailers of the amended or reused commit into the new message, and store them."""
     source, named = (args[1] if len(args) > 1 else ""), (args[2] if len(args) > 2 else "")
     commit = named if source == "commit" and named else "HEAD"
     if source != "commit" and not _is_amending_head(repo):
@@ -51,17 +51,17 @@ def _write_trailers(path: Path, kept: list[tuple[str, str]], comment: str) -> No
 
 
 def _has_other_trailers(path: Path, kept: list[tuple[str, str]]) -> bool:
-    """True for a message that brings other trailers along, as a commit that is picked or rebased does."""
+    """Return True for a message with trailers of another commit, as in a cherry-pick or rebase."""
     own = nexus_trailers(path.read_bytes().decode("utf-8", "surrogateescape"))
     return any(key in dict(kept) and dict(kept)[key] != value for key, value in own)
 
 
 def _is_amending_head(repo: Repo) -> bool:
-    """True if git is surely amending HEAD: it hands the hooks the author that it takes over from there.
+    """Return True if git is certainly amending HEAD: it passes the author of HEAD to the hooks.
 
     `git commit --amend -m` names no commit to the hook. A new commit by the same person in the same second looks alike;
-    so the author must be somebody else, as an agent is. In doubt nothing is added: a missing approval is seen, a false
-    one would lie.
+    so the author must be somebody else, such as an agent. In doubt nothing is added: a missing approval is noticed, a
+    false one would be wrong.
     """
     shown = run_git("log", "-1", "--no-show-signature", "--format=%an%n%ae%n@%at", "HEAD", "--", git_dir=repo.git_dir)
     name, email, when = [*shown.stdout.decode("utf-8", "replace").split("\n"), "", "", ""][:3]

@@ -22,7 +22,7 @@ class CommitVerdict:
 
 
 def check_staged_commit(repo: Repo) -> CommitVerdict:
-    """Judge the commit that is being made."""
+    """Check the commit that is being made."""
     verdict = CommitVerdict()
     here = next((tree for tree in list_worktrees(repo) if tree.git_dir == repo.git_dir), None)
     if here is not None and here.is_run:
@@ -42,7 +42,7 @@ def check_staged_commit(repo: Repo) -> CommitVerdict:
 
 
 def format_verdict_lines(verdict: CommitVerdict) -> list[str]:
-    """Return what a person is told, on one screen."""
+    """Return the message for the user, at most one screen."""
     said = [f"git nexus: refused: {line}" for line in verdict.refused[:_SHOWN]]
     said += [f"git nexus: warning: {line}" for line in verdict.warnings[:_SHOWN]]
     more = max(0, len(verdict.refused) - _SHOWN) + max(0, len(verdict.warnings) - _SHOWN)
