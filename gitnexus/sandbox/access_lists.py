@@ -9,7 +9,7 @@ from gitnexus.sandbox.spec import SandboxSpec, is_within
 
 
 def landlock_rules(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
-    """Return what Landlock is to allow besides the system's folders."""
+    """Return the paths that Landlock allows besides the system's folders."""
     # Of /proc all: which processes there will be is not known, and Landlock keeps those outside from being looked into.
     # The program by itself, if it lies elsewhere: not what is beside it. Private at L2 and everybody's below: two more.
     # Not /dev/shm where something of ours lies in it: then it is not covered, and everybody's.
@@ -24,7 +24,7 @@ def landlock_rules(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
 
 
 def mount_view(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
-    """Return what the mounts of a namespace of its own have to look like."""
+    """Return the mounts of the command's own namespace."""
     return {
         "writable": [path for path in _writable_paths(spec, scratch) if os.path.exists(path)],
         "tmp": f"{scratch}/tmp",  # noqa: S108 - in a folder that is ours alone
@@ -35,7 +35,7 @@ def mount_view(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
 
 
 def paths_to_hide(spec: SandboxSpec) -> Iterator[str]:
-    """Return what is to be hidden although the folder around it is within reach."""
+    """Return paths that are hidden although their parent folder is accessible."""
     around = [*SYSTEM, spec.root, *spec.readable, *spec.writable]
     for path in spec.hidden:
         if os.path.lexists(path) and any(is_within(path, folder) for folder in around):
@@ -43,7 +43,7 @@ def paths_to_hide(spec: SandboxSpec) -> Iterator[str]:
 
 
 def bubblewrap_argv(spec: SandboxSpec, scratch: str, wrapper: str, filter_number: int) -> list[str]:
-    """Return the command line that runs `spec` in a view that holds only what it needs."""
+    """Return the command line that runs `spec` with access to only the paths that it needs."""
     argv = [wrapper, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--seccomp", str(filter_number)]
     argv += [] if spec.network == "full" else ["--unshare-net"]
@@ -77,10 +77,10 @@ def _writable_paths(spec: SandboxSpec, scratch: str) -> tuple[str, ...]:
 
 
 def _program_words(spec: SandboxSpec) -> tuple[list[str], list[str]]:
-    """Return the words after the options, and an option that they need: argv[0] as it was asked for, or nearly.
+    """Return the words after the options, and an option that they need: argv[0] as requested, or nearly so.
 
-    bubblewrap 0.8 executes what it is told and calls it so. A program that goes by many names (busybox) is therefore
-    reached through a link of the right name; one that was asked for by its path is asked for by that path again.
+    bubblewrap 0.8 uses the path of the program as argv[0]. A program with many names (busybox) is therefore reached
+    through a link with the right name, and a program that was requested by its path keeps that path.
     """
     asked, *rest = spec.argv
     path = os.path.normpath(os.path.join(spec.cwd, asked))

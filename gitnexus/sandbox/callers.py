@@ -11,10 +11,10 @@ _PREFIX = "calls-"
 
 
 def make_folder(private: Path) -> tuple[Path, int]:
-    """Make a folder and return it with a descriptor that holds its lock. Raises: OSError.
+    """Create a folder, and return it with a descriptor that holds its lock. Raises: OSError.
 
-    Its name is one that nobody inside could know before: what an agent left there earlier, links for instance, is not
-    met. It gets that name once it is locked, so that nobody takes it for one that was left behind.
+    Its name cannot be known inside the sandbox before, so nothing that an agent prepared there, such as links, is used.
+    The folder gets the name after it is locked, so that nobody takes it for one that a dead process left behind.
     """
     name = random_hex(12)
     fresh, folder = private / f"new-{name}", private / f"{_PREFIX}{name}"

@@ -83,11 +83,11 @@ _MOST = 64
 def command_environment(
     wanted: Mapping[str, str], inherited: Mapping[str, str], folders: tuple[str, ...] = ()
 ) -> dict[str, str]:
-    """Return the whole environment of a command but for HOME and its like.
+    """Return the whole environment of a command except HOME and similar variables.
 
-    `wanted` is what the request asks for, `inherited` our own, of which a few names are taken. `folders` go before
-    the system's on PATH: the caller knows from the policy, never from a request, that nobody but the user writes there.
-    Raises: Invalid for what is malformed, DeniedByPolicy for a name that is not on the list.
+    `wanted` are the requested variables, `inherited` our own, of which a few are copied. `folders` come before the
+    system's on PATH; the caller takes them from the policy, never from a request, and only the user can write to them.
+    Raises: Invalid for a malformed name, DeniedByPolicy for a name that is not on the list.
     """
     if len(wanted) > _MOST:
         raise Invalid(f"a command can set at most {_MOST} variables")

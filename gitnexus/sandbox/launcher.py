@@ -34,7 +34,7 @@ class Launcher(NamedTuple):
 
 
 class HandedCommand(NamedTuple):
-    """A command that is being run: on `control` is told what becomes of it, and closing it ends the command."""
+    """A running command: `control` reports its progress, and closing `control` ends the command."""
 
     control: socket.socket
     launcher: Launcher
@@ -46,7 +46,7 @@ _MOST_IDLE = 4
 
 
 def hand_over_plan(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int) -> HandedCommand:
-    """Have a plan carried out by a launcher that has nothing else to do. Raises: Failed."""
+    """Have an idle launcher carry out a plan. Raises: Failed."""
     ours, theirs = socket.socketpair()
     with theirs, open_unnamed_file(marshal.dumps(dict(plan))) as file:
         given = [file.fileno(), stdin, stdout, stderr, theirs.fileno()]
@@ -65,7 +65,7 @@ def hand_over_plan(plan: Mapping[str, Any], stdin: int, stdout: int, stderr: int
 
 
 def give_back_launcher(handed: HandedCommand, *, through: bool) -> None:
-    """Let the launcher take another command if it is through with this one; otherwise end it."""
+    """Make the launcher available again if its command has ended; otherwise end it."""
     handed.control.close()
     with _lock:
         if through and len(_idle) < _MOST_IDLE:

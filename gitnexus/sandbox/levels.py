@@ -73,9 +73,9 @@ def best_level(minimum: Level = "L0") -> Level:
 
 
 def choose_level(setting: Setting, minimum: Level) -> Level:
-    """Return the level to run at: `auto` the best, `strict` the best but L2 at least, or the one that is named.
+    """Return the level to run at: `auto` the best, `strict` the best but at least L2, or the named one.
 
-    Raises: DeniedByPolicy if there is none that is good enough; a weaker one is never taken instead.
+    Raises: DeniedByPolicy if none is sufficient; a weaker one is never used instead.
     """
     if setting == "auto":
         return best_level(minimum)

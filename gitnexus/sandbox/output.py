@@ -60,5 +60,5 @@ class OutputPasser:
             self._sink(f"\n[… cut after {self._limit} bytes …]\n".encode())
 
     def kept(self) -> KeptOutput:
-        """Return how much there was; none of it is here."""
+        """Return the size of the output, none of which is stored here."""
         return KeptOutput(total=self.total, cut=max(0, self.total - self._limit))

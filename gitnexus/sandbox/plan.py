@@ -19,7 +19,7 @@ _CAPABILITIES = {"L0": 0b11111, "L1": 0b10, "L2": 0, "L3": None}
 
 
 def build_plan(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
-    """Return what the launcher is told."""
+    """Return the plan for the launcher."""
     linux = sys.platform == "linux"
     abi = landlock_abi() if linux else 0
     confined = spec.level in ("L1", "L2")
@@ -48,14 +48,14 @@ def build_plan(spec: SandboxSpec, scratch: str) -> dict[str, Any]:
 
 
 def bubblewrap_path() -> str | None:
-    """Return the path of bubblewrap, where it is installed for everybody."""
+    """Return the path of bubblewrap if it is installed system-wide."""
     return next((path for path in WRAPPER if os.access(path, os.X_OK)), None)
 
 
 def private_variables(scratch: str, own: str = "") -> dict[str, str]:
-    """Return the variables that lead into the folder of this run, made for it and removed after it.
+    """Return the variables that point into the folder of this run, which is removed after it.
 
-    `own` is a home that outlives the run, for a program that goes on where it was.
+    `own` is a home that outlives the run, for a program that continues its session.
     """
     home, tmp = own or f"{scratch}/home", f"{scratch}/tmp"  # noqa: S108 - in a folder that is ours alone
     return {

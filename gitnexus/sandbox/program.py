@@ -19,10 +19,10 @@ class ResolvedProgram(Record):
 
 
 def resolve_program(name: str, path: str, cwd: str, root: str, *, own: bool = False) -> ResolvedProgram:
-    """Return the file that `name` means: a path from `cwd`, or a name looked up in the folders of `path`.
+    """Return the file for `name`: a path from `cwd`, or a name looked up in the folders of `path`.
 
-    A name is never found in a folder of the worktree `root`, not by a link either, unless `own` says that the policy
-    wants it so. Raises: Invalid, NotFound.
+    A name is never resolved into the worktree `root`, not by a link either, unless the policy allows it (`own`).
+    Raises: Invalid, NotFound.
     """
     if not name or "\0" in name:
         raise Invalid("a command needs a program as its first word")

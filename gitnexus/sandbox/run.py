@@ -31,14 +31,14 @@ _BY_SIGNAL: dict[int, EndedBy] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_s
 def run_in_sandbox(
     spec: SandboxSpec, sink: Sink | None = None, errors: Sink | None = None, stdin_pipe: StdinPipe | None = None
 ) -> SandboxOutcome:
-    """Run one command. With `sink` its output goes there as it comes; without, both streams are kept, within bounds.
+    """Run one command. With `sink`, its output goes there as it arrives; without, both streams are kept, within limits.
 
-    What goes to standard error is for `errors`, if given. With `voice` there is somebody to talk to it: its standard
-    input is that, and as long as a sink takes to come back, the command's own time does not run.
+    Standard error goes to `errors`, if given. With `voice`, the command's standard input is a conversation, and the
+    time that a sink takes to return does not count as the command's.
 
-    The level is the spec's: see levels.py for which there are. Whatever happens here, an interrupt or a sink that
-    fails, the command and all that came of it are ended and the scratch folder is removed.
-    Raises: Invalid, DeniedByPolicy if the level cannot do what the spec asks, Failed if it could not be started.
+    The level is that of the spec, see levels.py. Whatever happens, such as an interrupt or a failing sink, the command
+    and all its descendants are ended and the scratch folder is removed. Raises: Invalid, DeniedByPolicy if the level
+    cannot do what the spec requires, Failed if the command could not be started.
     """
     check_spec(spec)
     refuse_unenforceable(spec)
@@ -109,7 +109,7 @@ def _end_and_wait(control: socket.socket) -> bool:
 
 
 class _RunningCommand:
-    """A command on its way: what it writes, what is told of it, and the limits it may run into."""
+    """A running command: its output, its reported progress, and its limits."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _RunningCommand:
         return self._build_outcome()
 
     def over(self) -> bool:
-        """True if the end has been told."""
+        """True if the end has been reported."""
         return not self._told.keys().isdisjoint(("status", "failed", "lost"))
 
     def is_launcher_ready(self) -> bool:

@@ -28,7 +28,7 @@ class RuntimeFiles(NamedTuple):
 
 
 def runtime_files_of(program: str, path: str, home: Path | None = None) -> RuntimeFiles:
-    """Return what a program needs; `path` is where the user's own shell would look for its interpreter."""
+    """Return the files that a program needs; `path` is where the user's own shell would find its interpreter."""
     readable: list[str] = []
     folders: list[str] = []
     file: str | None = program
@@ -62,7 +62,7 @@ def runtime_files_in_folder(folder: str, path: str, home: Path | None = None) ->
 
 
 def _paths_along_links(file: str, home: Path) -> list[str]:
-    """Return what lies around a file and around all that links lead to on the way to it."""
+    """Return the paths around a file and around the targets of all links on the way to it."""
     found = []
     for _ in range(_MOST_LINKS):
         file = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))

@@ -19,7 +19,7 @@ _unused: list[tuple[int, str]] = []
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[str]:
-    """Make a private folder; whatever was put there is gone afterwards."""
+    """Create a private folder that is removed afterwards with its content."""
     place = _take_unused() or _make_scratch()
     try:
         yield place

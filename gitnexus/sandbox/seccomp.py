@@ -87,7 +87,7 @@ def knows_machine(machine: str = platform.machine()) -> bool:
 
 @functools.cache
 def build_filter(level: Level, network: Network, abi: int, machine: str = platform.machine()) -> bytes:
-    """Return the filter for a command; `abi` is what Landlock can do, where it cannot this has to."""
+    """Return the filter for a command; `abi` is Landlock's version: the filter covers what Landlock cannot."""
     column, architecture = _ARCHITECTURES[machine]
     program = [
         _encode_step(_LOAD, _ARCHITECTURE),
@@ -164,11 +164,11 @@ def _rules_for_pairs(level: Level, network: Network) -> Iterator[SyscallRule]:
 
 
 def _socket_families(level: Level, network: Network) -> tuple[int, ...]:
-    """Return the kinds of sockets that may be made.
+    """Return the socket families that the command may create.
 
-    Unix sockets only behind bubblewrap and in a network of one's own: Landlock does not look at whom they reach, the
-    abstract ones of everybody are there in everybody's network, and a container service or the user's session bus
-    would run anything for us.
+    Unix sockets only behind bubblewrap and in a network namespace: Landlock does not check whom they reach, abstract
+    sockets are visible to everybody in the same network namespace, and a container service or the user's session bus
+    would run any command for the agent.
     """
     local = (_UNIX,) if level == "L3" and network != "full" else ()
     return local if network == "none" else (*local, _INET, _INET6, _NETLINK)

@@ -36,11 +36,11 @@ class SandboxLimits(Record):
 
 
 class SandboxSpec(Record):
-    """One command, whole. `program` is the file that is executed, `argv[0]` what it is told it is called.
+    """One command with everything it may use. `program` is the file to execute, `argv[0]` the name that it sees.
 
-    `env` is all of its environment but HOME and the folders for temporary files, which are made for each run.
-    `root` is the worktree: writable unless `root_writable` says otherwise, which holds from L1. All that is not named
-    here or a system's own folder is out of reach from L1.
+    `env` is its whole environment except HOME and the folders for temporary files, which each run gets anew. `root` is
+    the worktree: writable unless `root_writable` is False, which works from L1 on. From L1 on, everything that is
+    neither named here nor a system folder is inaccessible.
     """
 
     argv: tuple[str, ...]
@@ -69,10 +69,11 @@ class KeptOutput(Record):
 
 
 class SandboxOutcome(Record):
-    """How a command ended: `status`, or the `signal` that ended it; `ended_by` if it was one of the limits.
+    """How a command ended: `status`, or the `signal` that ended it; `ended_by` names the limit that did.
 
-    `dismissed` is true for one that had said all and was told so, and would not leave: that is no fault of its work.
-    `left_behind` is how many processes it left running; they were ended. Nothing is kept of what went to a sink.
+    `dismissed` is true for a command that was told to exit after its last answer and did not: that is not a failure.
+    `left_behind` is the number of processes it left running, which were ended. Output that went to a sink is not
+    stored.
     """
 
     status: int | None

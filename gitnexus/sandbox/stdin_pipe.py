@@ -26,7 +26,7 @@ class StdinPipe:
             self.theirs = -1
 
     def say(self, words: bytes) -> bool:
-        """Send all of it; False if nobody listens any more."""
+        """Send all of it; return False if nobody reads any more."""
         until = time.monotonic() + self._patience
         left = memoryview(words)
         while left and self._ours >= 0:
@@ -49,7 +49,7 @@ class StdinPipe:
 
     @property
     def overstayed(self) -> bool:
-        """True if the command was told that this was all, and has had its time to leave."""
+        """True if the command was told to exit and its time to do so is over."""
         return time.monotonic() > self._farewell
 
     def close(self) -> None:

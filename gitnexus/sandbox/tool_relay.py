@@ -50,7 +50,7 @@ def open_tool_relay(private: Path, argv: Sequence[str], said: Path) -> Iterator[
 
 
 def python_interpreter() -> str:
-    """Return the Python that runs the inner side: the one below any virtual environment."""
+    """Return the Python for the inner side: the one that any virtual environment is based on."""
     return os.path.realpath(sys.executable)
 
 
@@ -72,7 +72,7 @@ class _RelayListener:
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more, and end those who are in: they saw the end of their input when the caller ended."""
+        """Accept no more callers, and end the current ones: their input ended with the caller."""
         os.close(self._stop)
         self._thread.join()
         for end in (None, subprocess.Popen.terminate, subprocess.Popen.kill):

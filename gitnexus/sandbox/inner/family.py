@@ -4,7 +4,7 @@ import os
 
 
 def child_processes(pid: int) -> list[int]:
-    """Return the processes whose parent is `pid`; none where there is no /proc."""
+    """Return the processes whose parent is `pid`; none without /proc."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -18,7 +18,7 @@ def child_processes(pid: int) -> list[int]:
 
 
 def descendant_processes(pid: int) -> list[tuple[int, int]]:
-    """Return all that came of `pid`, each with how many generations are between, parents first."""
+    """Return all descendants of `pid` with the number of generations between them, parents first."""
     found: list[tuple[int, int]] = []
     known = {pid}
     row = [pid]

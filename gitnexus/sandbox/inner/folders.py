@@ -54,7 +54,7 @@ def create_ruleset(*, network: bool) -> int:
 
 
 def _without_excluded(folders: tuple[str, ...], excluded: tuple[str, ...]) -> list[str]:
-    """Return the folders, and in place of one that holds an excluded folder what else lies in it: rules only add."""
+    """Return the folders; one that contains an excluded folder is replaced by its other entries, as rules only add."""
     kept: list[str] = []
     for folder in folders:
         if not any(path.startswith(f"{folder}/") and os.path.lexists(path) for path in excluded):
@@ -83,7 +83,7 @@ def allow_writing(rules: int, paths: Iterable[str]) -> None:
 
 
 def restrict_process(rules: int) -> None:
-    """Put this process under the rules, for good. Raises: OSError."""
+    """Apply the rules to this process, irrevocably. Raises: OSError."""
     kernel.system_call(kernel.LANDLOCK_RESTRICT, rules, 0)
 
 

@@ -13,7 +13,7 @@ _PREFIX = "nexus-run-"
 
 
 def join_cgroup() -> str | None:
-    """Make a group, go into it, and return its folder; None where we may not."""
+    """Create a cgroup, join it, and return its folder; None without permission."""
     above = _own_cgroup() if os.geteuid() == 0 else None
     if above is None:
         return None
@@ -28,12 +28,12 @@ def join_cgroup() -> str | None:
 
 
 def limit_processes(place: str, most: int) -> None:
-    """Let at most so many processes be in the group. Raises: OSError."""
+    """Limit the number of processes in the cgroup. Raises: OSError."""
     _write_text(f"{place}/pids.max", str(most))
 
 
 def leave_cgroup(place: str) -> None:
-    """Go back to where we came from and remove the group."""
+    """Return to the former cgroup and remove this one."""
     with suppress(OSError):
         _write_text(f"{os.path.dirname(place)}/cgroup.procs", "0")
         os.rmdir(place)

@@ -53,7 +53,7 @@ def permitted_capabilities() -> int:
 
 @functools.cache
 def landlock_abi() -> int:
-    """Return the version of Landlock in this kernel, 0 where there is none."""
+    """Return the version of Landlock in this kernel, 0 if it has none."""
     try:
         return system_call(LANDLOCK_CREATE, None, 0, 1)
     except OSError:

@@ -22,9 +22,9 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _UP = 0x8913, 0x8914, 1
 
 
 def fork_into_namespaces(network: bool) -> int:
-    """Fork into namespaces of one's own; like os.fork, which cannot be told of them. Raises: OSError.
+    """Fork into new namespaces, which os.fork cannot create. Raises: OSError.
 
-    Safe because the launcher has one thread: what os.fork does besides is for the others.
+    Safe because the launcher has one thread: what os.fork does in addition is for other threads.
     """
     flags = _USER | _MOUNT | _PID | _IPC | _UTS | (_NET if network else 0) | signal.SIGCHLD
     return kernel.system_call(_CLONE[os.uname().machine], flags, 0, 0, 0, 0)
@@ -57,7 +57,7 @@ def arrange_mounts(view: "Mapping[str, Any]") -> None:
 
 
 def mount_own_proc() -> bool:
-    """Show only the processes of this namespace in /proc; False where the kernel does not let us."""
+    """Show only the processes of this namespace in /proc; return False if the kernel does not allow it."""
     try:
         kernel.mount("proc", "/proc", "proc", _RDONLY | _NOSUID | _NODEV | _NOEXEC)
     except OSError:
@@ -74,7 +74,7 @@ def bring_loopback_up() -> None:
 
 
 def _mount_private_tmp(own: str, kept: list[str]) -> None:
-    """Lay `own` over /tmp, with what is still needed below /tmp bound into it."""
+    """Mount `own` at /tmp, with paths below /tmp that are still needed mounted into it."""
     below = [path for path in kept if path.startswith("/tmp/")]  # noqa: S108
     tops = [path for path in below if not any(path.startswith(other + "/") for other in below)]
     for path in tops:

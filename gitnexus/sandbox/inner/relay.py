@@ -1,7 +1,7 @@
-"""Connects its standard input and output to a program outside the sandbox. Stands alone: it is copied to where it runs.
+"""Connects its standard input and output to a program outside the sandbox. Imports nothing of ours: it runs as a copy.
 
-As a program: python -I -S relay.py FOLDER. It creates two named pipes in the folder and announces their name there;
-the listener opens the other ends. It uses pipes because no sandbox here lets a command create sockets.
+As a program: python -I -S relay.py FOLDER. It creates two named pipes in the folder and announces their name there; the
+listener opens the other ends. It uses pipes because no sandbox here lets a command create sockets.
 """
 
 import os

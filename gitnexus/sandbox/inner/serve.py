@@ -41,7 +41,7 @@ def _open_wakeup_pipe() -> int:
 
 
 def _run_next_command(door: socket.socket, woken: int, group: str | None) -> bool:
-    """Wait for one command and run it; False if there will be no more."""
+    """Wait for one command and run it; return False if there will be no more."""
     # Made while nobody waits: most of what a command may read is the same for all.
     permitted = kernel.permitted_capabilities() if LINUX else 0
     rules = folders.create_ruleset(network=False) if kernel.landlock_abi() else None

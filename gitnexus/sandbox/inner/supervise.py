@@ -22,9 +22,9 @@ _RSS_UNIT = 1024 if LINUX else 1
 
 
 def supervise_command(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
-    """Run one command to its end and tell of it on `control`; whoever holds its other end can end it.
+    """Run one command to its end and report on `control`; closing the other end of `control` ends the command.
 
-    `woken` can be read when a child has ended.
+    `woken` becomes readable when a child has ended.
     """
     _send_status(control, pid=os.getpid())
     if plan["view"] is None:
@@ -45,7 +45,7 @@ def supervise_command(plan: "Plan", woken: int, stdio: Stdio, control: int) -> N
 
 
 def _run_as_init(plan: "Plan", woken: int, stdio: Stdio, control: int) -> None:
-    """Be process 1 of new namespaces: when this one ends, the kernel ends all others."""
+    """Run as process 1 of new namespaces: when this process ends, the kernel ends all others."""
     try:
         namespaces.map_own_user()
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -73,7 +73,7 @@ def _run_and_report(plan: "Plan", woken: int, stdio: Stdio, control: int) -> Non
 
 
 def _start_command(plan: "Plan", stdio: Stdio, control: int) -> tuple[int, str]:
-    """Return the process id of the command, and why it is none if it could not be started."""
+    """Return the command's process id, and the reason if it could not be started."""
     heard, said = os.pipe()
     waits, goes = os.pipe()
     command = os.fork()
@@ -143,7 +143,7 @@ def _reap_children(command: int) -> tuple[int, resource.struct_rusage] | None:
 
 
 def _signal_all(number: int, *, spared: int = 0) -> None:
-    """Send a signal to all that came of the command, but for the first `spared` generations."""
+    """Send a signal to all descendants of the command, except the first `spared` generations."""
     if os.getpid() == 1:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, number)
@@ -173,7 +173,7 @@ def _kill_leftovers(command: int) -> int:
 
 
 def _send_status(control: int, **words: str | float) -> None:
-    """Say something, as a line of JSON: the module of that name would take a third of our start."""
+    """Send a line of JSON; importing `json` would take a third of the launcher's start."""
     with contextlib.suppress(OSError):  # nobody listens any more: then the end of `control` ends us
         said = {name: encode_basestring_ascii(one) if isinstance(one, str) else one for name, one in words.items()}
         os.write(control, b"{%s}\n" % ", ".join(f'"{name}": {one}' for name, one in said.items()).encode())
