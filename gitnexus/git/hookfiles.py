@@ -1,4 +1,4 @@
-"""Installs, removes and checks our git hooks: config hooks where git supports them, else a block in the hook file.
+"""Installs, removes and checks our git hooks: config hooks if git supports them, else a block in the hook file.
 
 Hooks of others are never moved, copied or renamed, and `core.hooksPath` is never set.
 """

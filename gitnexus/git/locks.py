@@ -83,7 +83,7 @@ def put_lock_aside(common_dir: Path, lock: LockFile) -> Path:
 
 
 def break_left_lock(common_dir: Path, path: Path, young: float = _YOUNG) -> bool:
-    """Move a lock of ours aside if it is not `young` and nobody holds it; return True if it is gone now."""
+    """Move a lock of ours aside if it is not `young` and no process holds it; return True if it is removed now."""
     with contextlib.suppress(OSError):
         if time.time() - path.lstat().st_mtime <= young:
             return False
@@ -110,13 +110,13 @@ def break_worktree_locks(common_dir: Path, worktree: str) -> None:
 
 
 def break_named_locks(common_dir: Path, stderr: bytes) -> bool:
-    """Break all locks that git's error output names; return True if there were any and all are gone now."""
+    """Break all locks that git's error output names; return True if there were any and all are removed now."""
     named = [Path(os.fsdecode(raw)) for raw in _NAMED.findall(stderr)]
     return bool(named) and all(outwait_left_lock(common_dir, path) for path in named)
 
 
 def outwait_left_lock(common_dir: Path, path: Path) -> bool:
-    """Break a lock of ours that nobody holds as soon as it is not young any more; return True if it is gone now."""
+    """Break a lock of ours that no process holds as soon as it is old enough; return True if it is removed now."""
     deadline = time.monotonic() + _PATIENCE
     while not break_left_lock(common_dir, path):
         lock = look_at_lock(common_dir, path)
@@ -141,7 +141,7 @@ def break_server_locks(stderr: bytes) -> str:
 
 
 def clear_lock(common_dir: Path, path: Path, since: float | None = None) -> None:
-    """Wait a moment until a lock file is gone. One newer than `since` that nobody holds is moved aside.
+    """Wait a moment until a lock file is removed. One newer than `since` that no process holds is moved aside.
 
     Raises: RefLocked, which names the lock and what to do.
     """
@@ -167,7 +167,7 @@ class RefChangeNote:
         self.is_kept = False
 
     def note_end(self, done: "subprocess.CompletedProcess[bytes]") -> None:
-        """Keep the note if git was killed: its locks are left while the process that started it lives on."""
+        """Keep the note if git was killed: its locks are left alone while the process that started it is alive."""
         self.is_kept = done.returncode < 0 or b"died of signal" in done.stderr
 
 
@@ -209,7 +209,7 @@ def _is_left_by_ours(common_dir: Path, made: float) -> bool:
 
 
 def _notes_of_dead(common_dir: Path) -> Iterator[tuple[float, Path]]:
-    """Yield the notes of changes whose process is gone, with their times."""
+    """Yield the notes of changes whose process is dead, with their times."""
     for file in (common_dir / "nexus" / _NOTES).glob("*"):
         with contextlib.suppress(OSError):
             fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
@@ -263,7 +263,7 @@ def _ref_error(git_dir: Path, word: str, stderr: bytes) -> GitFailed | RefLocked
 
 
 def _why_no_folder(stderr: bytes) -> str:
-    """Return the system's reason where git says only that it could not make the folder of a ref."""
+    """Return the system's reason when git only says that it could not create the folder of a ref."""
     for raw in _NO_FOLDER.findall(stderr):
         try:
             os.makedirs(os.path.dirname(raw), exist_ok=True)  # noqa: PTH103, PTH120 - bytes

@@ -27,15 +27,15 @@ def estimate_loose_objects(common_dir: Path) -> int:
 
 
 def is_maintenance_off(repo: Repo) -> bool:
-    """Return True if the user told git not to pack by itself."""
+    """Return True if the user disabled git's automatic packing."""
     return any((config_value(repo, key) or "").lower() in _OFF for key in ("maintenance.auto", "gc.auto"))
 
 
 def pack_if_many(repo: Repo) -> bool:
-    """Pack loose objects if there are many, unless the user switched that off or somebody does it; return if so.
+    """Pack loose objects if there are many, unless the user disabled that or another process packs; return if so.
 
-    Nothing is lost, unreachable objects neither. Packs are joined so that their number grows with the logarithm of
-    the number of objects.
+    Nothing is lost, not even unreachable objects. Packs are joined so that their number grows with the logarithm of the
+    number of objects.
     """
     if estimate_loose_objects(repo.common_dir) <= MOST_LOOSE or is_maintenance_off(repo):
         return False

@@ -1,4 +1,4 @@
-"""Opens the objects and refs of a repository, and is the one place that chooses how: with pygit2 or with git children.
+"""Opens the objects and refs of a repository, and is the one place that chooses between pygit2 and git children.
 
 pygit2 takes 80 ms to import and then a tenth of the time of children, so a process that serves or waits (`mcp`, `chat`,
 `worker`) chooses it once, when it starts; every other process is a short one.
@@ -15,12 +15,12 @@ _process: dict[str, Life] = {"life": "short"}
 
 
 def choose_pygit2_for_process() -> None:
-    """Have this process open repositories with pygit2 from here on, where libgit2 knows their format."""
+    """Make this process open repositories with pygit2 from now on, if libgit2 supports their format."""
     _process["life"] = "long"
 
 
 def open_objects(repo: Repo, life: Life | None = None) -> Objects:
-    """Return the `Objects` implementation that suits how long this process lives, unless the caller says."""
+    """Return the `Objects` implementation for the life of this process, or for `life` if that is given."""
     if (life or _process["life"]) == "long":
         from gitnexus.git.native import NativeObjects  # pygit2: 81 ms
 

@@ -35,7 +35,7 @@ Hidden = Callable[[str], bool]
 
 
 class FileEdit(NamedTuple):
-    """A file as it is to be: its content and mode; without content it is deleted."""
+    """The new content and mode of a file; without content it is deleted."""
 
     path: str
     content: bytes | None

@@ -38,7 +38,7 @@ _STATE = "refs/nexus/state"
 
 
 def noted_unless_state(common_dir: Path, ref: str) -> "contextlib.AbstractContextManager[RefChangeNote | None]":
-    """Hold a note while a ref changes; the state's lock tells of a killed writer by itself, and faster."""
+    """Hold a note while a ref changes, except for the state ref, whose own lock shows a killed writer faster."""
     if ref == _STATE:
         return contextlib.nullcontext()
     from gitnexus.git.locks import noted_ref_change  # not for hooks, which write the state alone

@@ -41,7 +41,7 @@ class PrivateGit:
 
     @property
     def zero(self) -> str:
-        """The all-zero object id, which stands for no object."""
+        """The all-zero object id, which means that there is no object."""
         return "0" * len(EMPTY_TREE[self.object_format])
 
     def run(
