@@ -74,10 +74,10 @@ def accept_archived(state: State, run: str, commit: str, tree: str) -> str:
 
 
 def gives_way_to_ours(state: State, run: str, commit: str, tree: str) -> bool:
-    """True if our log of a run belongs on the remote in place of the one in a fetched archive.
+    """Return True if our log of a run belongs on the remote in place of the one in a fetched archive.
 
-    So it is if theirs is no log of this run at all, which every clone sees alike, or if the run began here and part of
-    theirs is only claimed. Two clones that do not know each other's keys do not replace each other's logs in turn.
+    That is so if theirs is no log of this run at all, which every clone sees alike, or if the run began here and part
+    of theirs is only claimed. Two clones that do not know each other's keys do not replace each other's logs in turn.
     """
     try:
         found = in_tree(state.objects, run, commit, tree)

@@ -126,7 +126,7 @@ def pull_logs(state: State, plan: RefExchange, said: list[str], pulled: list[str
 def _accepted_tip(
     state: State, remote: Remote, ref: str, mine: str | None, theirs: str, said: list[str], *, dry_run: bool
 ) -> str | None:
-    """Return the commit that our ref moves to, `mine` if it stays; adds to `said` what is not acceptable of theirs."""
+    """Return the commit that our ref moves to, `mine` if it stays; adds to `said` what is refused of theirs."""
     if ref.startswith(LOGS):
         accepted, claimed = accept_log(state, ref.removeprefix(LOGS), theirs, mine)
         said += [f"{remote.shown}: {claimed}"] if claimed else []
@@ -267,7 +267,7 @@ def _move_ref(state: State, ref: str, mine: str | None, theirs: str) -> bool:
 
 
 def _joined(state: State, ref: str, mine: str | None, theirs: str, said: list[str]) -> str:
-    """Return the archive of a month with the acceptable logs of theirs; adds to `said` what is not acceptable."""
+    """Return the archive of a month with the accepted logs of theirs; adds to `said` what is refused."""
 
     def taken(run_id: str, tree: str) -> bool:
         why = accept_archived(state, run_id, theirs, tree)

@@ -66,7 +66,7 @@ def _publish_run(state: State, record: Run, tail: list[Mapping[str, Any]], folde
 
 
 def _last_events(folder: Path) -> list[Mapping[str, Any]]:
-    """Return the last complete events of a local log that fit into a small read; a line that is none ends them."""
+    """Return the last complete events of a local log that fit into a small read, up to a line that is not an event."""
     try:
         with (folder / FILE).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
