@@ -162,7 +162,7 @@ def _find_deleted_files(own: Projection, missing: list[str]) -> set[str]:
     """Return which of the missing files the user deleted; the others were cleaned away and are restored.
 
     `git clean` and `rm -rf` also delete file by file. So many files at once, files that were restored a moment ago, and
-    a folder that keeps shrinking while we look are not a user's decision about one file.
+    a folder that keeps shrinking while it is examined are not a user's decision about one file.
     """
     if own.journal.moved or len(missing) > _MOST_DELETED or time.time_ns() - own.journal.refilled < _SETTLING:
         return set()
