@@ -1,7 +1,7 @@
-"""Where a run comes from, as the user's home notes it: begun here, or by somebody else, and whether that was agreed to.
+"""Records in the user's home where a run comes from: begun here or by somebody else, and whether the user agreed to it.
 
 Reads and writes `$NEXUS_HOME/runs/<project>/<run>.place` and `<run>.agreed`. No agent can reach them, and no sync
-brings them: whatever a repository says of a run, it is foreign unless this home knows better.
+copies them: whatever a repository says about a run, it is foreign unless this home knows better.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Create, complete and reset the worktree of a run; what an agent left there is moved into the run's folder."""
+"""Creates, completes and resets the worktree of a run; an agent's leftovers are moved into the run's folder."""
 
 from gitnexus.base.randomness import random_hex as chance
 from gitnexus.events.kinds import shorten_text
@@ -20,7 +20,7 @@ def reset_worktree_to_branch(run: OpenRun) -> None:
 
 
 def make_agreed_worktree(run: OpenRun, *, ends: bool) -> None:
-    """Create the worktree, then check the agreement again: from here on nobody else moves the branch."""
+    """Create the worktree, then check the agreement again: from now on nobody else moves the branch."""
     ensure_worktree(run)
     if not ends:
         require_agreement(run)

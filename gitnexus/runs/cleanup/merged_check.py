@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 def how_integrated(git: PrivateGit, ids: PatchIds, tip: str, targets: Sequence[Target]) -> str:
-    """Return how one of `targets` contains all of `tip`, in words; "" if none is proved to."""
+    """Return how one of `targets` contains all of `tip`, as a phrase; "" if none is proved to."""
     for target in targets:
         how = _how_contained(git, ids, tip, target.commit)
         if how:

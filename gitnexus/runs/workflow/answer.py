@@ -1,4 +1,4 @@
-"""Reads the answer of a run that only found something out, and tells whether a workflow does only that."""
+"""Reads the answer of a run that only researched something, and decides whether a workflow does only that."""
 
 from gitnexus.base.canonical import parse_json
 from gitnexus.policy.in_force import read_policy_in_force

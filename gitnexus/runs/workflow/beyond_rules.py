@@ -1,4 +1,4 @@
-"""Refuses a prompt before its run starts if only rules are set up for it and they can do none of it."""
+"""Refuses a prompt before its run starts if only rules are configured and they can carry out none of it."""
 
 from gitnexus.base.errors import Failed
 from gitnexus.base.text import one_line
@@ -17,9 +17,9 @@ SET_UP = "git nexus model add"
 
 
 def refuse_beyond_rules(state: State, definition: WorkflowDefinition, base: str, task: str = "") -> None:
-    """Raise an error if all nodes are carried out by rules, and rules can make no step of the prompt. Raises: Failed.
+    """Raise an error if all nodes work by rule, and rules can make no step of the prompt. Raises: Failed.
 
-    A prompt that names a list, a task or a phase is never refused: its steps are for whoever can do them.
+    A prompt that names a list, a task or a phase is never refused: its steps may be for another specialist.
     """
     backed = workflow_settings(state).specialist_adapters()
     worked = [one for one in definition.nodes if one.type != "command"]

@@ -83,7 +83,7 @@ def _report_task_result(
 
 
 def _summarize_task(run: OpenRun, state: NodeState, check: NodeState | None) -> tuple[str, bool]:
-    """Return a task's result in words, and whether its checker wants changes."""
+    """Return a summary of a task's result, and whether its checker requires changes."""
     if state.status == "failed":
         return f"failed in {run.record.id}: {state.why}", False
     said = f"done in {run.record.id}"

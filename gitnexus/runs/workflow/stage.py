@@ -128,7 +128,7 @@ class LiveStage:
         return prove_patch(self.run, deed, commands, role=node.role)
 
     def retry(self, why: str) -> str:
-        """Return what a specialist is told that tries a step again."""
+        """Return the feedback for a specialist that tries a step again."""
         return mask(why, known_secret_values())
 
     def settle(self, action: str) -> None:
