@@ -51,7 +51,7 @@ class TaskNetwork:
     def with_left_out(
         self, told: dict[str, Any], within: Callable[[str], bool] = lambda project: True
     ) -> dict[str, Any]:
-        """Return an answer with the projects that may be read and cannot be, if any: it does not hold their tasks."""
+        """Return `told` with the readable projects whose tasks could not be read; the answer lacks those tasks."""
         hashes = self._unreadable & self.readable & self.projects.keys()
         rows = sorted((self.projects[one] for one in hashes if within(one)), key=lambda row: row.name)
         left_out = [{"project": row.name, "reason": self._why_unreadable(row)} for row in rows]
@@ -65,7 +65,7 @@ class TaskNetwork:
         return project in self.readable
 
     def row(self, located: LocatedTask) -> IndexRow:
-        """Return a task that was asked for. Raises: NotFound, Invalid where its project cannot be read."""
+        """Return a task by project and id. Raises: NotFound, Invalid if its project cannot be read."""
         found = self.index.task(located.project.hash, located.task)
         if found is None and located.project.hash in self._unreadable:
             why = self._why_unreadable(located.project)
