@@ -85,6 +85,12 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
         "gitnexus.cli.model:model",
         "Language models: set one up, test it, say which roles use it.",
     ),
+    (
+        "Inside a run",
+        "toolpack",
+        "gitnexus.cli.toolpack:toolpack",
+        "Tools of the project's own for agents: list and check them.",
+    ),
     ("Inside a run", "prompt", "gitnexus.cli.prompt:prompt", "Typed questions to a model: list, show, ask one."),
     ("Rules", "verify", "gitnexus.cli.verify:verify_history", "Show which commits were approved, and prove it."),
     ("Rules", "policy", "gitnexus.cli.policy:policy", "What agents may do: rules, modes, and which of them decides."),

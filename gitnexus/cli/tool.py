@@ -1,5 +1,6 @@
 """`git nexus tool`: call one of the tools that agents use."""
 
+import contextlib
 import json
 import os
 import sys
@@ -25,14 +26,14 @@ from gitnexus.ui.output import start_folder
 def call_or_list_tools(ctx: click.Context, name: str | None, params: str | None) -> None:
     """Call one of the tools that agents use.
 
-    NAME is plan_start, task_add and so on, or a tool of the gateway such as repo.read_file and cmd.run; without it the
-    tools are listed. The parameters are a JSON object, or - to read it from stdin. Prints the tool's own JSON, without
-    our envelope; an error is {"error": …} and a status other than 0.
+    NAME is plan_start, task_add and so on, a tool of the gateway such as repo.read_file and cmd.run, or PACK.TOOL of
+    the project; without it the tools are listed. The parameters are a JSON object, or - to read it from stdin. Prints
+    the tool's own JSON, without our envelope; an error is {"error": …} and a status other than 0.
 
     The policy judges first what a tool of the gateway would change; if it asks, you see a card.
     """
     if name is None:
-        click.echo(_format_tools())
+        click.echo(_format_tools(start_folder(current_invocation(ctx))))
         return
     try:
         answer = _call_tool(start_folder(current_invocation(ctx)), name, params)
@@ -57,22 +58,36 @@ def _call_tool(place: Path, name: str, params: str | None) -> dict[str, Any]:
         session.state.close()
 
 
-def _format_tools() -> str:
+def _format_tools(place: Path) -> str:
     from gitnexus.gateway.table import TOOLS as GATEWAY
 
-    rows = [*TOOLS.values(), *GATEWAY.values()]
+    rows = [*TOOLS.values(), *GATEWAY.values(), *_project_tools(place)]
     width = max(len(row.name) for row in rows)
     return "\n".join(f"{row.name.ljust(width)}  {row.words}" for row in rows)
 
 
+def _project_tools(place: Path) -> list[Any]:
+    """Return the project's own tools; none outside of a project, or if their file is wrong."""
+    from gitnexus.gateway.project_tools import gateway_project_tools
+
+    with contextlib.suppress(NexusError):
+        nexus = open_nexus(place)
+        try:
+            return [*gateway_project_tools(nexus.state).values()]
+        finally:
+            nexus.close()
+    return []
+
+
 def _call_through_gateway(place: Path, name: str, given: dict[str, Any]) -> dict[str, Any]:
     from gitnexus.gateway.assemble import terminal_tool_context
-    from gitnexus.gateway.table import call_tool
+    from gitnexus.gateway.project_tools import gateway_project_tools
+    from gitnexus.gateway.table import TOOLS, call_tool
 
     nexus = open_nexus(place)
     try:
-        return call_tool(
-            terminal_tool_context(nexus.state, person_at_terminal() if is_person_at_terminal() else None), name, given
-        )
+        person = person_at_terminal() if is_person_at_terminal() else None
+        own = {} if name in TOOLS else gateway_project_tools(nexus.state)
+        return call_tool(terminal_tool_context(nexus.state, person), name, given, own)
     finally:
         nexus.close()

@@ -74,9 +74,11 @@ _ALL = (
 TOOLS: dict[str, Tool[ToolContext]] = {tool.name: tool for tool in _ALL}
 
 
-def call_tool(context: ToolContext, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Call a tool as an agent does. Raises: NexusError."""
-    tool = TOOLS.get(name)
+def call_tool(
+    context: ToolContext, name: str, params: Mapping[str, Any], own: Mapping[str, Tool[ToolContext]] | None = None
+) -> dict[str, Any]:
+    """Call a tool as an agent does; `own` are the project's. Raises: NexusError."""
+    tool = TOOLS.get(name) or (own or {}).get(name)
     if tool is None:
-        raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join(TOOLS)}")
+        raise NotFound(f"there is no tool {name!r}", hint=f"there are: {', '.join((*TOOLS, *(own or {})))}")
     return tool.run(context, check_parameters(tool, params))

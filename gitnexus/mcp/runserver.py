@@ -19,7 +19,7 @@ from gitnexus.mcp.describe import describe_tool
 from gitnexus.mcp.lines import serve_lines
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import known_secret_values
-from gitnexus.runs.agent.tools import MOST_PATIENCE, TOOLS, action_or_question_state, call_run_tool
+from gitnexus.runs.agent.tools import MOST_PATIENCE, TOOLS, action_or_question_state, call_run_tool, project_run_tools
 from gitnexus.runs.open_run import open_run
 
 _LOOK_EVERY = 0.2
@@ -70,12 +70,21 @@ class RunToolHandlers:
         self._one = anyio.CapacityLimiter(1)
 
     @cached_property
-    def _tools(self) -> types.ListToolsResult:
-        """All tools, described when the agent first asks."""
-        return types.ListToolsResult(tools=[describe_tool(tool, prefix="") for tool in TOOLS.values()])
+    def _tools(self) -> list[types.Tool]:
+        """Our tools, described when the agent first asks."""
+        return [describe_tool(tool, prefix="") for tool in TOOLS.values()]
 
     async def list_tools(self, _ctx: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return self._tools
+        own = await to_thread.run_sync(self._describe_project_tools, abandon_on_cancel=True, limiter=self._one)
+        return types.ListToolsResult(tools=[*self._tools, *own])
+
+    def _describe_project_tools(self) -> list[types.Tool]:
+        """Return the project's own tools, none if their file is wrong: ours work without them."""
+        try:
+            with _OpenedRun(self._start, self._run, self._node) as run:
+                return [describe_tool(tool, prefix="") for tool in project_run_tools(run.run).values()]
+        except (NexusError, OSError):
+            return []
 
     async def call_tool(self, _ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         given = params.arguments or {}

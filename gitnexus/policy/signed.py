@@ -35,7 +35,9 @@ POLICY = "policy.md"
 SETTINGS = "settings.json"
 # Prompt texts: they steer a model. Other files of that folder never count, signed or not.
 PROMPTS = ("baml/router.baml", "baml/research.baml", "baml/plan.baml", "baml/exec.baml", "baml/agenda_patch.baml")
-GUARDED = (POLICY, SETTINGS, *PROMPTS)
+# Tools of the project's own: what agents are offered to run.
+TOOLS = "tools.json"
+GUARDED = (POLICY, SETTINGS, *PROMPTS, TOOLS)
 DOMAIN = b"git-nexus file v1\0"
 _MOST_REMEMBERED = 500
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -11,7 +11,9 @@ IGNORE_TEXT = b"state/\n"
 # Never on the ref: what one worktree's session works with.
 SESSION_FOLDER = "state"
 # Top-level names that `.nexus/` shares with the ref. A room owns its name and nothing else.
-OWNED_FILES = frozenset({FORMAT_FILE, IGNORE_FILE, "approvers", "history.json", "policy.md", "settings.json"})
+OWNED_FILES = frozenset(
+    {FORMAT_FILE, IGNORE_FILE, "approvers", "history.json", "policy.md", "settings.json", "tools.json"}
+)
 OWNED_FOLDERS = frozenset({
     "approvers", "backlog", "baml", "commands", "conflicts", "context", "memory", "plans", "policy", "research",
     "rules", "runs", "schemas",

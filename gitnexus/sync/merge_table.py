@@ -56,7 +56,7 @@ def describe_changed_files(paths: Sequence[str]) -> list[str]:
 
 
 _ORDER = ("task", "memory note", "rule", "context file", "history", "run")
-_NAMED = ("history", "the format", "the policy", "the approvers", "the settings", "signatures")
+_NAMED = ("history", "the format", "the policy", "the approvers", "the settings", "the tools", "signatures")
 _WORDS = {
     "memory/": "memory note", "rules/": "rule", "context/": "context file", "runs/": "run", "plans/": "plan",
     "research/": "research file", "commands/": "workflow",
@@ -64,7 +64,7 @@ _WORDS = {
 _FILES = {
     FORMAT_FILE: "the format", IGNORE_FILE: "the format", HISTORY: "history",
     "policy.md": "the policy", "approvers": "the approvers", "settings.json": "the settings",
-    "policy/signatures.json": "signatures",
+    "policy/signatures.json": "signatures", "tools.json": "the tools",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from gitnexus.base.errors import Busy, Conflict, DeniedByPolicy, Invalid, NotFound
@@ -9,7 +10,9 @@ from gitnexus.base.text import one_line
 from gitnexus.base.tool import Tool, check_parameters
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import ActionView
+from gitnexus.gateway.project_tools import make_tool_row, read_project_packs, summary_of_call
 from gitnexus.gateway.table import TOOLS as GATEWAY
+from gitnexus.gateway.toolpacks import PackTool, argv_for_call
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.stored import known_secret_values
 from gitnexus.runs.actions import ask
@@ -138,13 +141,34 @@ _ALL: tuple[Tool[OpenRun], ...] = (
 )
 
 TOOLS: dict[str, Tool[OpenRun]] = {tool.name: tool for tool in _ALL}
+_COMMON = {"summary": "What it is for. Shown to the approver, and not trusted.",
+           "wait": f"How many seconds to wait for an answer, at most {MOST_PATIENCE}."}  # fmt: skip
+
+
+def project_run_tools(run: OpenRun) -> dict[str, Tool[OpenRun]]:
+    """Return the project's own tools, by the names PACK_TOOL: not every client takes a dot. Raises: Invalid."""
+    found: dict[str, Tool[OpenRun]] = {}
+    for name, tool in read_project_packs(run.state).offered.items():
+        plain = name.replace(".", "_")
+        found[plain] = make_tool_row(plain, tool, _COMMON, partial(_call_project_tool, name, tool))
+    return {name: tool for name, tool in found.items() if name not in TOOLS}
+
+
+def _call_project_tool(name: str, tool: PackTool, run: OpenRun, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Propose the command of a tool: judged, shown and executed like any other."""
+    summary = summary_of_call(name, tool, given.get("summary", ""))
+    how = {"cwd": tool.cwd, "seconds": tool.seconds, "network": tool.network}
+    return action_or_question_state(run, ask.propose_command(run, argv_for_call(tool, given), summary, how))
 
 
 def call_run_tool(run: OpenRun, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Call a tool as an agent does. Raises: NexusError."""
     tool = TOOLS.get(name)
     if tool is None:
-        raise NotFound(f"there is no tool {one_line(name, 40)!r}", hint=f"there are: {', '.join(TOOLS)}")
+        own = project_run_tools(run)
+        if name not in own:
+            raise NotFound(f"there is no tool {one_line(name, 40)!r}", hint=f"there are: {', '.join((*TOOLS, *own))}")
+        tool = own[name]
     last = run.log.last()
     if last is not None and last.seq > MOST_EVENTS:
         raise Busy(f"the log of {run.record.id} is full", hint="end here; a person can begin another run")
