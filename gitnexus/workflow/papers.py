@@ -7,7 +7,7 @@ that nothing in it becomes a link, a heading or a row of the document.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gitnexus.base.canonical import json_document
@@ -43,8 +43,13 @@ def paper_id(kind: str, origin: PaperOrigin) -> str:
     return f"{plain[: LONGEST_ID - 9]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
 
 
-def paper_files(output: Plan | ResearchBundle, origin: PaperOrigin, kind: str = "") -> dict[str, bytes]:
-    """Return the files of a document by their paths on the state ref. `kind`: plan, research or review."""
+def paper_files(
+    output: Plan | ResearchBundle, origin: PaperOrigin, kind: str = "", sources: Mapping[str, Any] | None = None
+) -> dict[str, bytes]:
+    """Return the files of a document by their paths on the state ref. `kind`: plan, research or review.
+
+    `sources` are what research rests on, to find out later whether it still holds.
+    """
     kind = kind or ("plan" if isinstance(output, Plan) else "research")
     id_ = paper_id(kind, origin)
     folder = (PLANS if isinstance(output, Plan) else RESEARCH).removeprefix(NEXUS)
@@ -52,15 +57,18 @@ def paper_files(output: Plan | ResearchBundle, origin: PaperOrigin, kind: str = 
     text = render_plan(output) if isinstance(output, Plan) else render_research(output, kind)
     whole = "\n".join([*_front_matter_lines(id_, origin), text])
     return {
-        path: json_document(paper_as_json(output, origin, id_)),
+        path: json_document(paper_as_json(output, origin, id_, sources)),
         f"{folder}/{id_}.md": whole.encode("utf-8", "replace"),
     }
 
 
-def paper_as_json(output: Form, origin: PaperOrigin, id_: str) -> dict[str, Any]:
-    """Return the JSON of a document: the output's own fields, with id and origin added."""
+def paper_as_json(
+    output: Form, origin: PaperOrigin, id_: str, sources: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the JSON of a document: the output's own fields, with id and origin, and what it rests on, added."""
     told = {key: value for key, value in origin.plain().items() if value}
-    return {"id": id_, "origin": told, **output.plain()}
+    more = {"sources": dict(sources)} if sources else {}
+    return {"id": id_, "origin": {**told, **more}, **output.plain()}
 
 
 def parse_plan_paper(value: dict[str, Any], where: str) -> Plan:

@@ -36,6 +36,8 @@ class WorkflowSettings(Record):
     specialists: dict[str, str] = field(default_factory=dict)
     weights: CostWeights = field(default_factory=CostWeights)
     budgets: WorkflowBudgets = field(default_factory=WorkflowBudgets)
+    # Whether research that was kept answers the same question again.
+    reuse_research: bool = True
     # Not a key of the file: the whole list of a role for which several agents are set; `specialists` has the first.
     lists: dict[str, tuple[AgentCandidate, ...]] = field(default_factory=dict)
 

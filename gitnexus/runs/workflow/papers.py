@@ -5,6 +5,7 @@ from collections.abc import Callable
 from gitnexus.base.canonical import parse_json
 from gitnexus.prompts.model import Plan, ResearchBundle
 from gitnexus.runs.open_run import OpenRun
+from gitnexus.runs.workflow.found_research import SOURCES
 from gitnexus.state import Change, Snapshot
 from gitnexus.workflow.definition import EMBEDDED, WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.flow import Flow
@@ -54,7 +55,9 @@ def _papers_of_node(run: OpenRun, flow: Flow, progress: WorkflowProgress, node: 
     for kind in ("research", "review"):
         if digest := state.outputs.get(f"{kind}.json"):
             bundle = ResearchBundle.from_value(parse_json(run.artifacts.read(digest)), f"{kind}.json")
-            found |= paper_files(bundle, _paper_origin(run, node, node.id), kind)
+            kept = state.outputs.get(SOURCES) if kind == "research" else None
+            sources = parse_json(run.artifacts.read(kept)) if kept else None
+            found |= paper_files(bundle, _paper_origin(run, node, node.id), kind, sources)
     return found
 
 

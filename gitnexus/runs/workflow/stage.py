@@ -33,6 +33,7 @@ from gitnexus.runs.open_run import Ask, OpenRun, Review
 from gitnexus.runs.workflow import actions
 from gitnexus.runs.workflow.agent_node import answer_by_agent, run_agent_node
 from gitnexus.runs.workflow.context import with_context_pack
+from gitnexus.runs.workflow.found_research import research_or_reuse
 from gitnexus.runs.workflow.proofs import prove_patch
 from gitnexus.runs.workflow.routing import file_sizes_at, workflow_settings
 from gitnexus.runs.workflow.specialists import opened_view_at, specialist_for_node
@@ -110,9 +111,13 @@ class LiveStage:
         """Run a specialist that changes no files and answers in the node's output format."""
         with opened_view_at(run, tip) as view:
             whole = replace(order, view=view)
-            if order.node.adapter in ("", *BACKINGS):
-                return specialist_for_node(run, order.node).work(whole)
-            return answer_by_agent(run, whole, self.look, self.network)
+
+            def ask(asked: WorkOrder) -> WorkResult:
+                if order.node.adapter in ("", *BACKINGS):
+                    return specialist_for_node(run, order.node).work(asked)
+                return answer_by_agent(run, asked, self.look, self.network)
+
+            return research_or_reuse(run, whole, view, ask)
 
     def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         """Propose an action, then execute it or ask about it."""
