@@ -9,6 +9,7 @@ import pygit2
 
 from gitnexus.git.child import run_git
 from gitnexus.git.discovery import Repo
+from gitnexus.git.durability import configured_fsync
 from gitnexus.git.objects import (
     FILE,
     FOLDER,
@@ -39,9 +40,11 @@ class NativeObjects:
     def __init__(self, repo: Repo, handle: pygit2.Repository) -> None:
         self._git = handle
         # Before each write libgit2 looks for new packs. Another handle that knows loose objects only spares that.
-        fsync = "core.fsyncobjectfiles" in handle.config and handle.config.get_bool("core.fsyncobjectfiles")
+        if any(configured_fsync(handle.config)):
+            # libgit2 has no setting for a repository alone; whoever else is opened here is flushed, too.
+            pygit2.settings.enable_fsync_gitdir(True)
         self._loose = pygit2.Odb()
-        self._loose.add_backend(pygit2.OdbBackendLoose(str(repo.common_dir / "objects"), -1, fsync, 0, 0), 1)
+        self._loose.add_backend(pygit2.OdbBackendLoose(str(repo.common_dir / "objects"), -1, False, 0, 0), 1)
         self._writer = pygit2.Repository(str(repo.common_dir))
         self._writer.set_odb(self._loose)
         self._repo, self._common_dir = repo, repo.common_dir

@@ -35,10 +35,12 @@ def cut_power(root: Path, before: dict[int, Durable], synced: Path) -> list[Path
         kept = synced / str(inode)
         durable = kept.read_bytes() if kept.exists() else b"" if old is None else old.copy.read_bytes()
         if path.read_bytes() != durable:
-            mode = path.stat().st_mode
+            stat = path.stat()
+            mode = stat.st_mode
             path.chmod(0o600)
             path.write_bytes(durable)
             path.chmod(mode & 0o7777)
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # the journal of the file system has that
             lost.append(path.relative_to(root))
     return lost
 
