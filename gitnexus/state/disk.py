@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # What could not merge, or came in between, is kept beside its file under this name.
 KEPT_MARK = ".mine-"
 TEMPORARY = ".nexus-tmp-"
+# How much older than it is a file is made, in nanoseconds.
+_PAST = 1_000_000_000
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -112,7 +114,7 @@ def store_file(fd: int, name: str, data: bytes, over: FileStat | None = None) ->
             while written < len(data):
                 written += os.write(file, data[written:])
             # A second in the past: whoever edits the file, even at once, gives it another time.
-            past = time.time_ns() - 1_000_000_000
+            past = time.time_ns() - _PAST
             os.utime(file, ns=(past, past))
         finally:
             os.close(file)
@@ -123,6 +125,11 @@ def store_file(fd: int, name: str, data: bytes, over: FileStat | None = None) ->
             os.unlink(temporary, dir_fd=fd)
         raise
     return FileStat.of(os.stat(name, dir_fd=fd, follow_symlinks=False))
+
+
+def is_written_here(found: FileStat) -> bool:
+    """Return True for the time that `store_file` gives to files; who writes with another program does not set it."""
+    return found.ctime - found.mtime >= _PAST * 0.9
 
 
 def _keep_or_drop_displaced(fd: int, displaced: str, name: str, over: FileStat | None) -> None:

@@ -35,11 +35,15 @@ _NOT_BY_HAND = "git nexus writes this file itself; delete it to get it back"
 
 @dataclass(frozen=True, slots=True)
 class HandEdit:
-    """A file that differs from what we last wrote: `base` is what we wrote, `mine` the content now (None: deleted)."""
+    """A file that differs from what we last wrote: `base` is what we wrote, `mine` the content now (None: deleted).
+
+    `anew`: it was written after all of ours were cleaned away, by somebody who did not see what it held.
+    """
 
     path: str
     base: str | None
     mine: bytes | None
+    anew: bool = False
 
 
 @dataclass(slots=True)
@@ -72,7 +76,7 @@ def settle_hand_edits(state: State) -> SettleResult:
             settled.postponed = "another process holds the state"  # reading goes to the ref and does not need us
             return settled
         own.journal.reload()
-        edits, touched = find_edits(own, settled)
+        edits, touched = find_edits(own, state.latest(), settled)
         if edits and exclude.tracked_nexus_paths(state.repo):
             settled.tracked = True
             return settled
@@ -126,11 +130,17 @@ def _is_unchanged(own: Projection, tip: Snapshot) -> bool:
     return met == len(known)
 
 
-def find_edits(own: Projection, settled: SettleResult) -> tuple[list[HandEdit], Seen]:
-    """Return the edits of a `.nexus/`, and the files whose stat changed but not their content."""
+def find_edits(own: Projection, tip: Snapshot, settled: SettleResult) -> tuple[list[HandEdit], Seen]:
+    """Return the edits of a `.nexus/`, and the files whose stat changed but not their content.
+
+    A file of ours that a power cut emptied is no edit: it is written again.
+    """
     edits: list[HandEdit] = []
     touched: Seen = {}
     known, met = own.journal.files, set()
+    anew = {IGNORE_FILE, FORMAT_FILE} <= known.keys() and not any(
+        (own.root / name).exists() for name in (IGNORE_FILE, FORMAT_FILE)
+    )
     for path, stat in disk.scan_files(own.root, OWNED):
         before = known.get(path)
         if before is None and not belongs_to_state(path):
@@ -149,8 +159,11 @@ def find_edits(own: Projection, settled: SettleResult) -> tuple[list[HandEdit], 
         oid = blob_id(held[0], own.object_format)
         if before is not None and oid == before.oid:
             touched[path] = (oid, held[1])
+        elif not held[0] and disk.is_written_here(held[1]) and tip.oid(path) not in (None, oid):
+            touched[path] = (oid, held[1])
+            settled.restored += 1
         else:
-            edits.append(HandEdit(path, before.oid if before else None, held[0]))
+            edits.append(HandEdit(path, before.oid if before and not anew else None, held[0], anew))
     missing = [path for path in known if path not in met]
     deleted = _find_deleted_files(own, missing)
     edits += [HandEdit(path, known[path].oid, None) for path in deleted]
@@ -276,6 +289,8 @@ def _judge_by_content(edit: HandEdit, tip: Snapshot, outcome: SettleResult) -> t
     try:
         return (merge_file(edit.path, _read_base(edit, tip), edit.mine, theirs),)
     except Unmergeable:
+        if edit.anew and "/" in edit.path and edit.path.endswith(".md"):
+            return (theirs.rstrip(b"\n") + b"\n" + edit.mine,)
         outcome.clashes.add(edit.path)
         return None
 
@@ -330,7 +345,7 @@ def _update_to_tip(state: State, own: Projection, tip: Snapshot, touched: Seen, 
     own.journal.record(None, touched)
     left = own.update(tip, {path: want for path, want in own.stale(tip).items() if path not in settled.held})
     gone = [path for path, seen in touched.items() if seen is None and tip.oid(path) is not None]
-    settled.restored = sum(path not in left for path in gone)
+    settled.restored += sum(path not in left for path in gone)
     settled.held |= dict.fromkeys(left, "it could not be written")
     own.journal.note_head(own.worktree.head)
 

@@ -48,6 +48,33 @@ def test_a_write_refreshes_adds_and_removes_files(state: State, folder: Path) ->
     assert (folder / "backlog" / "T1.json").read_bytes() == b"{}"
 
 
+def test_a_note_written_where_the_folder_was_cleaned_away_is_added_to_what_it_held(
+    state: State, folder: Path, repository: Path
+) -> None:
+    run_git(repository, "clean", "-fdxq")
+    (folder / "memory").mkdir(parents=True)
+    (folder / "memory" / "a.md").write_bytes(b"## four\n\nseen by hand\n")
+
+    settled = settle_hand_edits(state)
+
+    assert settled.taken == ["memory/a.md"]
+    assert state.read("memory/a.md") == b"one\ntwo\nthree\n## four\n\nseen by hand\n"
+    assert (folder / "memory" / "a.md").read_bytes() == state.read("memory/a.md")
+    assert (folder / ".gitignore").read_text() == "state/\n"
+
+
+def test_a_file_that_a_power_cut_emptied_is_written_again(state: State, folder: Path) -> None:
+    note = folder / "memory" / "a.md"
+    stat = note.stat()
+    note.write_bytes(b"")
+    os.utime(note, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    settled = settle_hand_edits(state)
+
+    assert (settled.taken, settled.held, settled.restored) == ([], {}, 1)
+    assert note.read_bytes() == b"one\ntwo\nthree\n"
+
+
 def test_a_hand_edit_becomes_its_own_commit(state: State, folder: Path) -> None:
     (folder / "memory" / "a.md").write_bytes(b"edited\n")
 
