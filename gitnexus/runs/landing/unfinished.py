@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import Busy, Conflict, Invalid, NexusError
+from gitnexus.base.files import sync_file
 from gitnexus.base.record import Record
 from gitnexus.git import Repo, user_git
 from gitnexus.git.ancestry import is_ancestor
@@ -24,6 +25,8 @@ from gitnexus.git.tree_diff import GITLINK, LINK, TreeChange, diff_trees, read_b
 
 _SECONDS = 5.0
 _YOUNG = 60.0
+# More files than this are not flushed one by one.
+_MANY = 200
 # Locks in the git folder of a checkout that a merge takes; beside them that of the branch.
 _LOCKS = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
 # Subcommands that only read, or run as services; `git nexus land` itself is a child of `git`.
@@ -63,6 +66,7 @@ def noted_landing(repo: Repo, place: Path, note: LandingNote) -> Iterator[None]:
         try:
             os.ftruncate(fd, 0)
             os.pwrite(fd, json_document(note.plain()), 0)
+            os.fsync(fd)
             yield
         except BaseException as failed:
             _undo_failed_landing(repo, place, note, failed)
@@ -71,6 +75,7 @@ def noted_landing(repo: Repo, place: Path, note: LandingNote) -> Iterator[None]:
         if _is_merging(repo, note):  # git was killed after it moved the branch
             _clear_landing_locks(repo, os.fstat(fd).st_mtime)
             _reset_to_head(repo, place, note)
+        _sync_landed_files(repo, place, note)
         file.unlink(missing_ok=True)
     finally:
         os.close(fd)
@@ -140,15 +145,18 @@ def _clear_landing_locks(repo: Repo, since: float | None) -> None:
 
 
 def _reset_to_head(repo: Repo, place: Path, note: LandingNote) -> None:
-    """Take back what the landing wrote before HEAD moved; after that only git's note of a merge is left to remove."""
+    """Take back what the landing wrote before HEAD moved; after that, complete what it has written."""
+    _drop_emptied_merge(repo)
     with private_git(repo) as git:
         head = resolve_head(repo, git)
         if head == note.head:
             if _is_merging(repo, note):
                 user_git.run_user_git_or_raise(place, "merge", "--abort")
             _restore_files(git, place, note)
-        elif _is_merging(repo, note) and is_ancestor(git, note.target, head):
+            return
+        if _is_merging(repo, note) and is_ancestor(git, note.target, head):
             user_git.run_user_git_or_raise(place, "merge", "--quit")
+        _write_lost_files(git, place, note, head)
 
 
 def _note_file(repo: Repo) -> Path:
@@ -174,6 +182,14 @@ def _read_note(fd: int) -> LandingNote | None:
     with contextlib.suppress(Invalid):
         return LandingNote.from_value(parse_json(os.pread(fd, 65536, 0)), "landing.json")
     return None
+
+
+def _drop_emptied_merge(repo: Repo) -> None:
+    """Remove git's notes of a merge if a power cut emptied the one that names it: no git can go on with that."""
+    with contextlib.suppress(OSError):
+        if not (repo.git_dir / "MERGE_HEAD").read_bytes().strip():
+            for name in ("MERGE_HEAD", "MERGE_MODE", "MERGE_MSG"):
+                (repo.git_dir / name).unlink(missing_ok=True)
 
 
 def _is_merging(repo: Repo, note: LandingNote) -> bool:
@@ -226,6 +242,38 @@ def _restore_files(git: PrivateGit, place: Path, note: LandingNote) -> None:
     kept = b"".join(os.fsencode(row.path) + b"\0" for row in ours if row.old_mode)
     if kept:
         user_git.run_user_git_or_raise(place, "--literal-pathspecs", "checkout", "--quiet", *given, stdin=kept)
+
+
+def _write_lost_files(git: PrivateGit, place: Path, note: LandingNote, head: str) -> None:
+    """Write files again of which a power cut left only a beginning, or nothing; all others are the user's."""
+    rows = {row.path: row for row in diff_trees(git, tree_of_commit(git, note.head), note.result) if row.new_mode}
+    changed = {row.path for row in diff_trees(git, note.result, tree_of_commit(git, head))}
+    lost = [path for path, row in rows.items() if path not in changed and _is_cut_short(git, place / path, row)]
+    if lost:
+        names = b"".join(os.fsencode(path) + b"\0" for path in lost)
+        given = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        user_git.run_user_git_or_raise(place, "--literal-pathspecs", "checkout", "--quiet", "HEAD", *given, stdin=names)
+
+
+def _is_cut_short(git: PrivateGit, path: Path, row: TreeChange) -> bool:
+    """True if a plain file holds the beginning of what it is to hold, and nothing else."""
+    if row.new_mode in (GITLINK, LINK) or path.is_symlink() or not path.is_file():
+        return False
+    wanted, there = read_blob(git, row.new_blob), path.read_bytes()
+    return len(there) < len(wanted) and wanted.startswith(there)
+
+
+def _sync_landed_files(repo: Repo, place: Path, note: LandingNote) -> None:
+    """Wait until what the landing wrote into the checkout is on the disk: git does not, and then it is over."""
+    with private_git(repo) as git:
+        rows = diff_trees(git, tree_of_commit(git, note.head), note.result)
+    paths = [place / row.path for row in rows if row.new_mode and row.new_mode not in (GITLINK, LINK)]
+    if len(paths) > _MANY:
+        os.sync()  # one wait for all of them
+        return
+    for path in paths:
+        with contextlib.suppress(OSError):  # what cannot be opened was not written by git, or is gone again
+            sync_file(path)
 
 
 def _is_landing_result(git: PrivateGit, place: Path, row: TreeChange) -> bool:

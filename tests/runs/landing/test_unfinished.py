@@ -60,6 +60,28 @@ def test_files_that_a_killed_git_wrote_are_no_uncommitted_work(run: RunScene, ne
     assert landed_whole(run, nexus, way)
 
 
+@pytest.mark.parametrize("committed", [True, False])
+def test_files_and_notes_of_git_that_a_power_cut_emptied_are_written_again(
+    run: RunScene, nexus: Nexus, committed: bool
+) -> None:
+    leave_note(run)
+    run_git(run.project, "merge", "-q", "--no-ff", "-m", "land", *([] if committed else ["--no-commit"]), run.tip)
+    for name in ("long.txt", "new/made.txt", *([] if committed else [".git/MERGE_HEAD", ".git/MERGE_MODE"])):
+        (run.project / name).write_bytes(b"")
+
+    assert landed_whole(run, nexus)
+
+
+def test_a_file_that_the_user_rewrote_after_a_landing_that_was_cut_off_stays(run: RunScene, nexus: Nexus) -> None:
+    leave_note(run)
+    run_git(run.project, "merge", "-q", "--no-ff", "-m", "land", run.tip)
+    (run.project / "long.txt").write_text("two\n")
+
+    nexus.ok("land", RUN)
+
+    assert (run.project / "long.txt").read_text() == "two\n"
+
+
 def test_what_the_user_wrote_since_stays_and_is_named(run: RunScene, nexus: Nexus) -> None:
     leave_note(run)
     (run.project / "long.txt").write_text("mine\n")
