@@ -49,7 +49,7 @@ def find_program(name: str, path: str, cache: Path | None = None) -> InstalledPr
             kept[key] = _ask_version(file, folders)
             if cache is not None:
                 # Only the last few programs: keys of files that were replaced would pile up.
-                replace_file(cache, json.dumps(dict(list(kept.items())[-50:])).encode())
+                replace_file(cache, json.dumps(dict(list(kept.items())[-50:])).encode(), durable=False)
         _asked[key] = kept[key]
     return InstalledProgram(path=file, version=_asked[key])
 

@@ -35,7 +35,7 @@ def describe_sandbox_level(state: State) -> str:
     except NexusError as exc:
         return f"none: {exc.message}"
     with contextlib.suppress(OSError):
-        replace_file(file, json_document({"key": key, "level": level}), 0o600)
+        replace_file(file, json_document({"key": key, "level": level}), 0o600, durable=False)
     return level
 
 

@@ -32,8 +32,12 @@ def files_upward(names: Sequence[str], folder: Path, top: Path) -> Iterator[Path
         at = at.parent
 
 
-def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Write `data` to `path` by rename; the file keeps its mode unless `mode` is given."""
+def replace_file(path: Path, data: bytes, mode: int | None = None, *, durable: bool = True) -> None:
+    """Put `data` at `path` by rename, keeping the mode of what was there unless one is given.
+
+    `durable` has it on the disk before it gets the name, so that a power cut leaves the old content or the new one;
+    what can be made again does without.
+    """
     if mode is not None and not mode & 0o077:
         make_private_folder(path.parent)
     else:
@@ -45,6 +49,9 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(fd, "wb") as handle:
             handle.write(data)
+            if durable:
+                handle.flush()
+                os.fsync(fd)
         temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:

@@ -30,7 +30,7 @@ def carry_over_trailers(repo: Repo, args: list[str]) -> None:
     comment = "" if source == "message" else config.comment_character(repo)
     kept_trailers_file(repo).parent.mkdir(parents=True, exist_ok=True)
     noted = [comment, *(f"{key}: {value}" for key, value in kept)]
-    replace_file(kept_trailers_file(repo), "\n".join(noted).encode("utf-8", "surrogateescape"))
+    replace_file(kept_trailers_file(repo), "\n".join(noted).encode("utf-8", "surrogateescape"), durable=False)
     _write_trailers(path, kept, comment)
 
 
@@ -47,7 +47,7 @@ def _write_trailers(path: Path, kept: list[tuple[str, str]], comment: str) -> No
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     after = with_trailers(text, kept, comment)
     if after != text:
-        replace_file(path, after.encode("utf-8", "surrogateescape"))
+        replace_file(path, after.encode("utf-8", "surrogateescape"), durable=False)
 
 
 def _has_other_trailers(path: Path, kept: list[tuple[str, str]]) -> bool:

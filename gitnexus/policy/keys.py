@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gitnexus.base.errors import Failed, Invalid, NotFound, VerificationFailed
-from gitnexus.base.files import make_private_folder, replace_file, sync_file
+from gitnexus.base.files import make_private_folder, replace_file
 from gitnexus.base.randomness import random_hex
 from gitnexus.policy import sshkeys
 from gitnexus.policy.encoding import decode_base64, encode_base64
@@ -178,7 +178,6 @@ def encrypt_own_key(passphrase: bytes) -> None:
     replace_file(
         folder / _PRIVATE, _load_private_key(folder).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, way), 0o600
     )
-    sync_file(folder / _PRIVATE)
 
 
 def _load_private_key(folder: Path) -> "Ed25519PrivateKey":

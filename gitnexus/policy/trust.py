@@ -114,9 +114,9 @@ def settle_trust(state: State, signer: Signer, *, fresh: bool, begun: bool = Fal
         from gitnexus.policy.ledger import Ledger  # only the first time
 
         heard = Testimony() if begun else hear_history(state)
+        Ledger(common_dir).begin(utc_now())  # before the pin: who is stopped in between comes here again
         made, notes = _pin_new_clone(state, signer, heard, is_first=begun)
         changes.append(made)
-        Ledger(common_dir).begin(utc_now())
         return changes, notes
     if snapshot.read(chain.FILE) is None or known.project != project_id_of(snapshot):
         return [], ["the approvers that this machine knows for this repository are gone: git nexus doctor"]

@@ -73,7 +73,7 @@ class RowCache:
         rows = {run: row for run, row in self._rows.items() if run in self._records}
         with contextlib.suppress(OSError):  # a full disk: then it is made again next time
             make_private_folder(self._file.parent)
-            replace_file(self._file, json_document({"version": _VERSION, "rows": rows}), 0o600)
+            replace_file(self._file, json_document({"version": _VERSION, "rows": rows}), 0o600, durable=False)
 
     @cached_property
     def _trust(self) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Failed
-from gitnexus.base.files import expand_home, make_private_folder, remove_tree
+from gitnexus.base.files import expand_home, make_private_folder, remove_tree, sync_file
 from gitnexus.base.randomness import random_hex
 from gitnexus.git.child import GitFailed, run_git_or_raise
 from gitnexus.git.discovery import Repo
@@ -101,6 +101,9 @@ def _create_home_repository(place: Path) -> None:
         aside.mkdir(mode=0o700)
         try:
             run_git_or_raise("init", "--quiet", "--bare", "--template=", "--object-format=sha1", str(aside))
+            for file in aside.iterdir():
+                if file.is_file():
+                    sync_file(file)  # git does not, and half a repository is none
             aside.rename(place)
         except (OSError, GitFailed):
             remove_tree(aside)

@@ -217,7 +217,7 @@ class AnswerCache:
 
         raw = json.dumps(value).encode()
         if len(raw) <= _LARGEST:
-            replace_file(Path(self._folder, name), raw, 0o600)
+            replace_file(Path(self._folder, name), raw, 0o600, durable=False)
 
 
 def _holds_secret(entry: object) -> bool:

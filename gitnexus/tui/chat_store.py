@@ -35,7 +35,7 @@ class ChatStore:
 
     def keep_history(self, history: InputHistory) -> None:
         """Store the input history."""
-        self._write_json("history.json", [mask(text) for text in history.past[-MOST:]])
+        self._write_json("history.json", [mask(text) for text in history.past[-MOST:]], durable=False)
 
     def draft(self) -> str:
         """Return the unfinished input of the last session."""
@@ -44,7 +44,7 @@ class ChatStore:
 
     def keep_draft(self, text: str) -> None:
         """Store the unfinished input."""
-        self._write_json("draft.json", mask(text[:65536]))
+        self._write_json("draft.json", mask(text[:65536]), durable=False)
 
     def entries(self) -> list[ChatEntry]:
         """Return the end of the conversation, and delete what is older."""
@@ -76,17 +76,18 @@ class ChatStore:
 
     def keep_proposals(self, proposals: dict[str, Any]) -> None:
         """Store the workflows that wait for an approval."""
-        self._write_json("proposals.json", proposals)
+        self._write_json("proposals.json", proposals, durable=True)
 
     def _read_json(self, name: str) -> Any:
         with contextlib.suppress(OSError, ValueError):
             return json.loads((self.folder / name).read_bytes())
         return None
 
-    def _write_json(self, name: str, value: Any) -> None:
+    def _write_json(self, name: str, value: Any, *, durable: bool) -> None:
         with contextlib.suppress(OSError):
             make_private_folder(self.folder)
-            replace_file(self.folder / name, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), 0o600)
+            raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            replace_file(self.folder / name, raw, 0o600, durable=durable)
 
 
 def _is_stored_entry(row: Any) -> bool:

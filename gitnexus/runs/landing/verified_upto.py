@@ -48,7 +48,7 @@ def save_cursor(common_dir: Path, cursor: Cursor) -> None:
     with contextlib.suppress(OSError):
         file = _cursors_file(common_dir)
         make_private_folder(file.parent)
-        replace_file(file, Cursors(cursors=(*others[-_MOST:], cursor)).to_bytes(), 0o600)
+        replace_file(file, Cursors(cursors=(*others[-_MOST:], cursor)).to_bytes(), 0o600, durable=False)
 
 
 def _read_cursors(common_dir: Path) -> tuple[Cursor, ...]:
