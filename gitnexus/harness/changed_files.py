@@ -1,4 +1,4 @@
-"""Lists the files of a worktree that were written since a given time, to find what a command changed."""
+"""Lists the files of a worktree that were written or moved since a given time, to find what a command changed."""
 
 import os
 import time
@@ -19,7 +19,7 @@ _LARGEST = 256 * 1024
 
 
 def changed_since(worktree: str, since: int, seconds: float = _LONGEST_LOOK) -> list[str]:
-    """Return the files written after `since` (nanoseconds), without those that the project ignores.
+    """Return the files written or moved after `since` (nanoseconds), without those that the project ignores.
 
     After `seconds` the search ends with what it has, the upper folders first.
     """
@@ -28,7 +28,9 @@ def changed_since(worktree: str, since: int, seconds: float = _LONGEST_LOOK) -> 
         if number % _BETWEEN_LOOKS_AT_THE_CLOCK == 0 and number and time.monotonic() > until:
             break
         try:
-            if entry.stat(follow_symlinks=False).st_mtime_ns > since:
+            stat = entry.stat(follow_symlinks=False)
+            # What is moved or unpacked keeps its time, but not that of its inode.
+            if max(stat.st_mtime_ns, stat.st_ctime_ns) > since:
                 found.append(entry.path)
         except OSError:
             continue

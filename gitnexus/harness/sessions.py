@@ -3,9 +3,11 @@
 Several may be open. Each lists its own agents, so that ending one does not remove the agents of another.
 """
 
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gitnexus.base.errors import NexusError
 from gitnexus.harness.moment import format_timestamp, seconds_since
 from gitnexus.harness.session_files import SessionFiles
 
@@ -46,6 +48,16 @@ def read_open_sessions(files: SessionFiles) -> Sessions:
         if isinstance(rows, dict)
         else {}
     )
+
+
+def started_at(files: SessionFiles, key: str) -> int:
+    """Return when a session began in nanoseconds, 0 if that is not known. What changed before is no work of it."""
+    try:
+        session = read_open_sessions(files).get(key)
+    except NexusError:
+        return 0
+    age = seconds_since(session.started_at) if session is not None else float("inf")
+    return 0 if age == float("inf") else time.time_ns() - int(age * 10**9)
 
 
 def write_open_sessions(files: SessionFiles, sessions: Sessions) -> None:

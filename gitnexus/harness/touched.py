@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from gitnexus.harness.model import HarnessEvent
@@ -71,7 +72,8 @@ def iterate_named_files(harness: str, tool: str, given: Mapping[str, Any]) -> It
 def by_shell(event: HarnessEvent, worktree: str, since: int | None = None) -> list[str]:
     """Return the absolute paths of files that a command line says it changes.
 
-    Unless its commands are known to only read, files that changed on disk `since` then are added.
+    Unless its commands are known to only read, or to write only what they name, files that changed on disk `since` then
+    are added.
     """
     from gitnexus.harness.calls import ShellCall, parse_tool_call  # a table of all tools: only who may be a shell pays
 
@@ -80,7 +82,7 @@ def by_shell(event: HarnessEvent, worktree: str, since: int | None = None) -> li
         return []
     from gitnexus.policy import shell
     from gitnexus.policy.parts import parts_of_commands
-    from gitnexus.policy.programs import inner_text, only_looks
+    from gitnexus.policy.programs import inner_text
 
     text = inner_text(call.argv) if call.argv else call.text
     try:
@@ -89,17 +91,49 @@ def by_shell(event: HarnessEvent, worktree: str, since: int | None = None) -> li
     except shell.TooMuch:
         parts = []
     found = []
+    is_all_named = bool(parts)
     for part in parts:
-        for name in filter(_is_file_name, (*files_written_by_command(part.argv).paths, *part.writes)):
-            paths = [os.path.join(folder, name) for folder in reversed(part.folders)]
+        effect = files_written_by_command(part.argv)
+        is_all_named = is_all_named and not effect.anything and _is_known(part.argv)
+        for name in (*effect.paths, *part.writes):
+            paths = [os.path.join(folder, name) for folder in reversed(part.folders)] if _is_file_name(name) else []
             there = [path for path in paths if os.path.isfile(path)]
             gone = [path for path in paths[:1] if not os.path.lexists(path) and _removes(part.argv)]
-            found += there[:1] or gone
-    if since is not None and not (parts and all(part.argv and only_looks(part.argv) for part in parts)):
+            moved = _files_in_moved_folder(part.argv, paths) if not there else []
+            found += there[:1] or gone or moved
+            # A name that the shell makes up, or a folder that something goes into, tells no file.
+            is_all_named = is_all_named and (bool(there or gone) or name.startswith("/dev/"))
+    if since is not None and not is_all_named:
         from gitnexus.harness.changed_files import changed_since
 
         found += changed_since(worktree, since)
     return found
+
+
+def _is_known(argv: Sequence[str]) -> bool:
+    """True for a command that changes no other files than those that its words name."""
+    from gitnexus.policy.programs import only_looks, unknown_places
+
+    return bool(argv) and only_looks(argv) and not unknown_places(argv)
+
+
+def _files_in_moved_folder(argv: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Return the files of a folder that `mv` put at one of `paths`: they keep their times, so no search finds them."""
+    words = [word for word in argv if not word.startswith("-")]
+    if not (argv[0].rpartition("/")[2] == "mv" or tuple(argv[:2]) == ("git", "mv")) or len(words) < 3:
+        return []
+    names = [os.path.basename(word.rstrip("/")) for word in words[1:-1]]
+    for place in (path for path in paths if os.path.isdir(path)):
+        put_inside = [os.path.join(place, name) for name in names if os.path.lexists(os.path.join(place, name))]
+        below = (
+            os.path.join(top, file)
+            for moved in put_inside or [place]
+            for top, _, files in os.walk(moved)
+            for file in files
+        )
+        single = [path for path in put_inside if not os.path.isdir(path)]
+        return [*single, *islice(below, _MOST)]
+    return []
 
 
 def _removes(argv: Sequence[str]) -> bool:

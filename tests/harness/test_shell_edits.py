@@ -1,6 +1,9 @@
 """Files that an agent changes by commands count as its own, and a skill is still there when a program goes on."""
 
 import os
+import re
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from gitnexus.harness.changed_files import changed_since
 from gitnexus.harness.model import HarnessEvent
 from gitnexus.harness.touched import files_changed_by_call
+from tests.conftest import run_git
 from tests.harness.conftest import Programs
 
 
@@ -81,13 +85,13 @@ def test_what_a_command_changed_and_does_not_name_is_found_on_disk(program: Prog
     harness = program("claude-code")
     harness("session_start")
     harness("subagent_spawn")
+    (harness.place / ".gitignore").write_text("*.o\n")
+    (harness.place / "old.py").touch()
     harness("post_tool_use", tool_name="Bash", tool_input={"command": "ls"}, tool_response={})
     before = (harness.place / ".nexus/state/tool-log.jsonl").stat().st_mtime_ns
-    (harness.place / ".gitignore").write_text("*.o\n")
-    for name, at in (("old.py", before - 10**9), (".gitignore", before - 10**9), ("made.py", before + 10**9),
-                     ("made.o", before + 10**9)):  # fmt: skip
+    for name in ("made.py", "made.o"):
         (harness.place / name).touch()
-        os.utime(harness.place / name, ns=(at, at))
+        os.utime(harness.place / name, ns=(before + 10**9, before + 10**9))
 
     harness("post_tool_use", tool_name="Bash", tool_input={"command": "ls"}, tool_response={})
     looked = harness.log()[-1]
@@ -98,6 +102,81 @@ def test_what_a_command_changed_and_does_not_name_is_found_on_disk(program: Prog
     assert "file" not in looked
     (row,) = harness.file("agent-tracker.json")
     assert row["files_touched"] == ["made.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("echo x > $(echo c).txt", ("c.txt",)),
+        ("find . -name a.txt -exec sed -i s/x/y/ {} +", ("a.txt",)),
+        ("git checkout -- a.txt sub", ("a.txt", "sub/b.txt")),
+        ("git stash -q && git stash pop -q", ("a.txt", "sub/b.txt")),
+        ("cp -p a.txt sub/", ("sub/a.txt",)),
+        ("mv a.txt sub/", ("a.txt", "sub/a.txt")),
+        ("mv sub other", ("sub", "other/b.txt")),
+        ("mkdir in && mv sub in", ("sub", "in/sub/b.txt")),
+        ("git mv sub other", ("sub", "other/b.txt")),
+        ("tar cf - a.txt | tar xf - -C sub", ("sub/a.txt",)),
+        ("sort -o a.txt a.txt", ("a.txt",)),
+        ("git log --oneline; find . -name b.txt; cat a.txt > /dev/null", ()),
+    ],
+)
+def test_what_a_command_did_is_found_whether_its_words_name_the_files_or_not(
+    repository: Path, command: str, files: tuple[str, ...]
+) -> None:
+    (repository / "sub").mkdir()
+    for name in ("a.txt", "sub/b.txt"):
+        (repository / name).write_text("x\n")
+    run_git(repository, "add", ".")
+    run_git(repository, "commit", "-qm", "files")
+    for name in ("a.txt", "sub/b.txt"):
+        (repository / name).write_text("x\nx\n")
+    since = wait_for_the_clock_of_files(repository)
+    done = subprocess.run(["sh", "-c", command], cwd=repository, check=True, capture_output=True)
+    told = HarnessEvent(
+        "claude-code", "post_tool_use", "PostToolUse", cwd=str(repository), tool="Bash", given={"command": command}
+    )
+
+    assert done.returncode == 0
+    assert sorted(files_changed_by_call(told, str(repository), since)) == sorted(files)
+
+
+def wait_for_the_clock_of_files(place: Path) -> int:
+    """Return a time by which all that was written until now counts as older, and all from now on as newer."""
+    mark = place / ".git" / "mark"
+    mark.touch()
+    before = mark.stat().st_mtime_ns
+    while mark.stat().st_mtime_ns == before:
+        mark.touch()
+    return before
+
+
+def test_what_a_person_changed_before_the_session_is_no_work_of_it(program: Programs) -> None:
+    harness = program("claude-code")
+    harness("session_start", session_id="one")
+    harness("post_tool_use", session_id="one", tool_name="Bash", tool_input={"command": "ls"}, tool_response={})
+    harness("session_end", session_id="one")
+    long_ago = time.time_ns() - 100 * 10**9
+    os.utime(harness.place / ".nexus/state/tool-log.jsonl", ns=(long_ago, long_ago))
+    (harness.place / "mine.txt").touch()
+    harness("session_start", session_id="two")
+    file = harness.place / ".nexus/state/claude-code/sessions.json"
+    soon = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() + 5))
+    file.write_text(re.sub(r'("started_at":")[^"]+', rf"\g<1>{soon}", file.read_text()))
+
+    harness("post_tool_use", session_id="two", tool_name="Bash", tool_input={"command": "make x"}, tool_response={})
+
+    assert "file" not in harness.log()[-1]
+
+
+def test_the_first_command_of_all_is_looked_at_on_disk_too(program: Programs) -> None:
+    harness = program("claude-code")
+    harness("session_start")
+    (harness.place / "made.txt").touch()
+
+    harness("post_tool_use", tool_name="Bash", tool_input={"command": "make x"}, tool_response={})
+
+    assert harness.log()[-1]["file"] == "made.txt"
 
 
 def test_a_worktree_with_very_many_files_is_searched_too(tmp_path: Path) -> None:
