@@ -91,6 +91,11 @@ class Rules:
         found = (rule for rule in self._all if rule.subject == subject)
         return next((rule for rule in found if self._applies_to(rule.role, rule.kind, request)), None)
 
+    def rule_about_program(self, request: Request, word: str) -> PolicyRule | None:
+        """Return the first command rule that is about the program which a word names."""
+        found = (rule for _, rule in self._runs.get(self._program_key(word), ()))
+        return next((rule for rule in found if self._applies_to(rule.role, rule.kind, request)), None)
+
     def runs_for(self, request: CommandRequest, part: tuple[str, ...] = ()) -> Iterator[tuple[ArgvPattern, PolicyRule]]:
         """Yield the command rules that match a request, or a `part` of its shell script."""
         if not self._runs:

@@ -18,6 +18,7 @@ from gitnexus.policy.patterns import literal_word
 from gitnexus.policy.request import KINDS
 from gitnexus.policy.rules import PolicyRule
 from gitnexus.policy.shell import TooMuch
+from gitnexus.policy.unlisted import why_may_run_denied
 from gitnexus.policy.unread import unread_files, unread_runs
 
 # Tags that a rule may permit by naming the exact file, except in the modes that act on their own.
@@ -143,7 +144,8 @@ def unread(request: CommandRequest, policy: CompiledPolicy, parts: Sequence[Comm
             which = "folder it enters" if changes_folder(words.split()) else what
             why = f"`{one_line(words, 80)}` does not tell which {which}, and {rule.id} denies some ({rule.line})"
             return GateReason("ask", "unread", why, f"a command whose words tell which {which}")
-    return None
+    why = why_may_run_denied(request, policy.deny, parts)
+    return GateReason("ask", "unread", why, "a command without these words") if why else None
 
 
 def _is_spelled(policy: CompiledPolicy, request: CommandRequest) -> bool:

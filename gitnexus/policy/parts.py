@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gitnexus.policy.programs import inner_text, program_name, unwrap_command
+from gitnexus.policy.programs import inner_text, program_name, rests_of_unlisted, unwrap_command
 from gitnexus.policy.shell import MOST_COMMANDS, ShellCommand, TooMuch, parse_shell_text
 from gitnexus.policy.texts import texts_in
 
@@ -104,7 +104,8 @@ def _within(part: CommandPart, depth: int) -> list[CommandPart]:
         raise TooMuch
     found: list[CommandPart] = []
     seen: set[str] = set()
-    for at, line in enumerate(unwrap_command(part.argv) if part.argv and part.argv[0] else ()):
+    lines = [*unwrap_command(part.argv), *rests_of_unlisted(part.argv)] if part.argv and part.argv[0] else []
+    for at, line in enumerate(lines):
         if at and line[0] != "git" and line != part.argv[-len(line) :]:  # what env -S makes of one word
             found.append(part._replace(argv=line, reads=(), writes=(), sets=()))
         if at == 0 and part.is_text and _is_shell(line):

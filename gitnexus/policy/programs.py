@@ -31,6 +31,14 @@ _MORE_WRAPPERS = frozenset(
     "gdbserver hyperfine run0 gosu su-exec tini dumb-init toybox caffeinate softlimit setuidgid chpst s6-setuidgid "
     "with-contenv dotenv direnv op doppler aws-vault sg newgrp xterm gnome-terminal konsole".split()
 )
+# Shell built-ins whose words are never a command.
+_BUILT_IN = frozenset(
+    "test [ : cd chdir pushd popd exit return shift set unset export local declare typeset readonly let read wait type "
+    "hash pwd umask ulimit break continue getopts true false echo printf which alias unalias source .".split()
+)
+_COPIES = frozenset("cp mv ln link install dd cat rsync".split())
+# A bound on the remainders of one command line that are judged.
+_MOST_RESTS = 20
 _LOADERS = ("ld-linux", "ld-musl", "ld.so", "ld64.so")
 _PYTHONS = frozenset(("python", "python3", "pypy", "pypy3"))
 _NAMES_OF_OURS = frozenset(("git-nexus",))
@@ -176,6 +184,29 @@ def unwrap_command(argv: Sequence[str]) -> list[tuple[str, ...]]:
         elif program_name(line[0]).startswith("git-") and program_name(line[0]) not in _NAMES_OF_OURS:
             found.append(("git", program_name(line[0])[4:], *line[1:]))
     return found
+
+
+def is_unlisted(argv: Sequence[str]) -> bool:
+    """True for a program in no table, and no built-in of a shell: its words may be a command that it runs."""
+    name = program_name(argv[0])
+    if name in PROGRAMS or name in _MORE_WRAPPERS or name in _NAMES_OF_OURS or name in _BUILT_IN:
+        return False
+    return not name.startswith((*_LOADERS, "git-"))
+
+
+def rests_of_unlisted(argv: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return what follows the words of a program in no table that are wrappers or interpreters; the first ones."""
+    if not is_unlisted(argv):
+        return []
+    begins = [at for at, word in enumerate(argv) if at and program_name(word) in WRAPPERS]
+    return [tuple(argv[at:]) for at in begins[:_MOST_RESTS]]
+
+
+def programs_copied(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the programs of the system that a command copies, or links to."""
+    if program_name(argv[0]) in _COPIES:
+        paths = (word.partition("=")[2] or word for word in argv[1:])
+        yield from (path for path in paths if path.rpartition("/")[0].endswith("bin"))
 
 
 def programs_in(argv: Sequence[str]) -> Iterator[str]:

@@ -41,7 +41,7 @@ _NAMES_PROGRAM: dict[str, tuple[str, ...]] = {
     "bind": ("-x",),
     "fc": ("-e",),
 }  # fmt: skip
-_SHELL_MARKS = frozenset(" \t\n;|&$`<>(")
+SHELL_MARKS = frozenset(" \t\n;|&$`<>(")
 
 
 def texts_in(line: tuple[str, ...]) -> Iterator[str]:
@@ -59,7 +59,7 @@ def texts_in(line: tuple[str, ...]) -> Iterator[str]:
         words = line[line.index("foreach") + 1 :]
         yield " ".join(words[next((at for at, word in enumerate(words) if not word.startswith("-")), len(words)) :])
     if name in _TAKES_TEXT or verb in _GIT_TAKES_TEXT:
-        yield from (word for word in line[1:] if not _SHELL_MARKS.isdisjoint(word) and not word.startswith("-"))
+        yield from (word for word in line[1:] if not SHELL_MARKS.isdisjoint(word) and not word.startswith("-"))
     for option, value in _valued(line[1:], _NAMES_PROGRAM.get(name, ())):
         yield value.rpartition("exec=")[2] if option == "--checkpoint-action" else value
         if option == "-o":

@@ -11,7 +11,16 @@ from itertools import pairwise
 from gitnexus.policy.builtin import why_bad_variable
 from gitnexus.policy.gitreads import is_known_verb, is_quiet_verb
 from gitnexus.policy.parts import CommandPart, changes_folder
-from gitnexus.policy.programs import WRAPPERS, first_subcommand, is_opaque, program_name, unwrap_command
+from gitnexus.policy.programs import (
+    WRAPPERS,
+    first_subcommand,
+    is_opaque,
+    is_unlisted,
+    program_name,
+    rests_of_unlisted,
+    unwrap_command,
+)
+from gitnexus.policy.unlisted import may_be_script
 
 # Option letters or names after which an interpreter takes a script as a word.
 _LETTERS = {"perl": "eE", "php": "rBER", **dict.fromkeys(("ruby", "lua", "Rscript", "R", "osascript", "ghci"), "e"),
@@ -92,12 +101,14 @@ def unread_files(parts: Sequence[CommandPart]) -> str | None:
             return " ".join(part.argv)
         if any(_hides_program(line) or _hides_names(line) for line in _lines(part.argv)):
             return " ".join(part.argv)
+        if is_unlisted(part.argv) and may_be_script(part.argv, part.folders[0]):
+            return " ".join(part.argv)
     return None
 
 
 def _lines(argv: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield a command line and the remainders of it that may be run."""
-    yield from (line for line in unwrap_command(argv) if line and line[0])
+    yield from (line for line in (*unwrap_command(argv), *rests_of_unlisted(argv)) if line and line[0])
 
 
 def _is_opaque(part: CommandPart) -> bool:

@@ -20,6 +20,7 @@ from gitnexus.toolgate.cache import CachedAnswer, path_below_top, resolve_comman
 
 if TYPE_CHECKING:
     from gitnexus.policy import shell
+    from gitnexus.policy.parts import CommandPart
 
 _LONGEST_WORD = 1000
 # Characters that a shell expands, including zsh with EXTENDED_GLOB.
@@ -96,12 +97,21 @@ def _is_unread(script: "shell.ShellScript", cwd: str, plain: dict[str, Any]) -> 
         parts = parts_of_text(script.commands, cwd)
     except TooMuch:
         return True
-    hides_runs = bool(plain["runs"]["deny"]) and unread_runs(parts) is not None
+    hides_runs = bool(plain["runs"]["deny"]) and (unread_runs(parts) is not None or any(map(_may_run_more, parts)))
     return (
         hides_runs
         or (plain.get("reads", True) and unread_files(parts) is not None)
         or len(parts) > len(script.commands)
     )
+
+
+def _may_run_more(part: "CommandPart") -> bool:
+    """True for a program in no table that has words, and for one that copies a program."""
+    from gitnexus.policy.programs import is_unlisted, programs_copied
+
+    if len(part.argv) < 2 or not part.argv[0]:
+        return False
+    return is_unlisted(part.argv) or any(programs_copied(part.argv))
 
 
 def _is_telling(command: "shell.ShellCommand") -> bool:

@@ -80,6 +80,13 @@ split --filter='cat customers/list.csv' src/a.py
 tar cf x src --checkpoint-action=exec='cat customers/list.csv'
 python3
 sh
+wrap sh -c 'cd customers; cat list.csv'
+wrap bash -lc 'cat customers/list.csv'
+wrap 'cd customers; cat list.csv'
+wrap --command='cd customers; cat list.csv'
+wrap 'cat list.csv' -C customers
+ls customers | wrap xargs cat
+wrap python3 -c 'open("x")'
 """.strip().splitlines()
 # None of them reads it, whatever its words become.
 PLAIN = """
@@ -112,6 +119,11 @@ test "$(id -u)" = 0
 find src -type f -exec wc -l {} +
 python3 tool.py -c x
 make test
+wrap src/a.py --fast
+wrap src/a.py -m 'sort the list; then go' --title "cat & dog"
+gcc -o x src/a.c
+cp src/a.py src/b.py
+cargo test -- x
 """.strip().splitlines()
 # Each runs printf, or may.
 RUNS = """
@@ -212,6 +224,19 @@ cmake -E env printf x
 go run -exec printf .
 go test -exec=printf ./...
 gcc -wrapper printf x.c
+wrap printf x
+./wrap -v -- printf x
+wrap --shell=printf x
+wrap env printf x
+wrap sh -c 'echo a; printf x'
+wrap 'echo a; printf x'
+wrap --command 'true && printf x'
+wrap perl -e 'exec "prin", "tf"'
+cp /usr/bin/printf z; ./z
+ln -s /usr/bin/printf z && ./z
+install -m 755 /usr/bin/printf z
+cat /usr/bin/printf > z
+dd if=/usr/bin/printf of=z
 """.strip().splitlines()
 DENIES = '---\nversion: 1\ndeny:\n- {name: this, run: [printf, "**"]}\n---\n'
 
