@@ -244,7 +244,9 @@ def _on_tool_executed(run: _ViewBuilder, event: Event) -> None:
         return
     if action["status"] != "unknown":
         run.mark_odd(event, "executed without having been begun")
-    action |= {"status": "executed", "ok": event.body["ok"]}
+    body = event.body
+    action |= {"status": "executed", "ok": body["ok"], "exit": body.get("status")}
+    action["output"] = "" if body["ok"] else body.get("result", "")
 
 
 def _on_question_asked(run: _ViewBuilder, event: Event) -> None:

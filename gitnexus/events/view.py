@@ -26,7 +26,8 @@ class NodeView(Record):
 class ActionView(Record):
     """A requested action and its outcome. `unknown`: it was started, and its end was not seen.
 
-    `replaces` is the action it replaced; `edited` is the person who made it from that one.
+    `replaces` is the action it replaced; `edited` is the person who made it from that one. `exit` is the status of its
+    command, and `output` the end of what a failed one printed.
     """
 
     kind: str
@@ -38,6 +39,8 @@ class ActionView(Record):
     why: str = ""
     by: str = ""
     ok: bool | None = None
+    exit: int | None = None
+    output: str = ""
     commit: str = ""
     replaces: str = ""
     edited: str = ""

@@ -3,7 +3,7 @@
 import contextlib
 
 from gitnexus.adapters.protocol import AgentEnd
-from gitnexus.base.errors import DeniedByPolicy, Failed, Invalid, NexusError, NotFound
+from gitnexus.base.errors import Busy, DeniedByPolicy, Failed, Invalid, NexusError, NotFound
 from gitnexus.events.fold import MENDED
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.view import ActionView, RunView
@@ -20,7 +20,7 @@ from gitnexus.runs.agent.attempts import read_attempt_end, save_attempt_end
 from gitnexus.runs.agent.run import Show, resumes_session, run_agent
 from gitnexus.runs.foreign_consent import require_agreement
 from gitnexus.runs.lost_steps import restart_lost_steps
-from gitnexus.runs.model import ENDED, Status
+from gitnexus.runs.model import ENDED, OPEN, Status
 from gitnexus.runs.open_run import Ask, OpenRun, Review
 from gitnexus.runs.prepare import failed_in_setup, prepare_worktree
 from gitnexus.runs.record import refresh_run_record
@@ -59,6 +59,30 @@ def drive_run(
             hint=f"its id there is {run.record.session}",
         )
     run.reviewer, run.asker = review, ask
+    before: frozenset[str] | None = None
+    while True:
+        try:
+            left = _drive_to_question(run, show, review, network, ask, ends=ends)
+        except Busy:
+            if before is None:
+                raise
+            return refresh_run_record(run)  # another process saw the answer first
+        view = refresh_run_record(run)
+        if left == before or not _was_answered(view, left):
+            return view
+        before = left
+
+
+def _was_answered(view: RunView, left: frozenset[str]) -> bool:
+    """True if a person answered from elsewhere what a driver left open, after it looked and before it let go."""
+    open_ = {name for name, one in view.actions.items() if one.status in OPEN} | set(view.questions)
+    return view.status not in ENDED and bool(left - open_)
+
+
+def _drive_to_question(
+    run: OpenRun, show: Show, review: Review | None, network: Network | None, ask: Ask | None, *, ends: bool
+) -> frozenset[str]:
+    """Drive a run as far as possible; return the actions and questions that were seen to be open at last."""
     if run.workflow() is not None:
         from gitnexus.runs.workflow.walk import drive_workflow  # imports the engine: only workflows need it
 
@@ -84,12 +108,13 @@ def drive_run(
                 failed = _run_handoff_step(run, definition, step, show, network)
                 waits = _settle_actions(run, review)
         view = run.view()
+        left = frozenset((*waits, *view.questions))
         if not waits and view.status not in ENDED and not view.questions and (failed or view.status != "blocked"):
             denied = denied_patches(view)
             why = failed or (f"{', '.join(denied)} denied" if denied else "")
             run.log.append("run.finished", "nexus", {"ok": not why, **({"why": shorten_text(why)} if why else {})})
         run.write_checkpoint()
-    return refresh_run_record(run)
+    return left
 
 
 def _next_handoff_step(run: OpenRun, definition: RunDefinition) -> RunNode | None:
@@ -222,9 +247,15 @@ def denied_patches(view: RunView) -> list[str]:
     return found
 
 
-def displayed_status(view: RunView, *, driven: bool) -> Status | str:
-    """Return the status to show: an unfinished run that no process drives is "stopped"."""
+def displayed_status(view: RunView, *, driven: bool, in_order: bool = False) -> Status | str:
+    """Return the status to show for an unfinished run.
+
+    One that no process drives is "stopped" if its last driver was killed, and "ready" if that left it `in_order` and
+    everything was answered since: nobody lets it go on yet.
+    """
     if not driven:
-        return "stopped" if view.status == "running" else view.status
+        begun = any(one.status in ("approved", "unknown") for one in view.actions.values())
+        idle = "ready" if in_order and not begun else "stopped"
+        return idle if view.status == "running" else view.status
     asks = view.questions or any(one.status == "waiting" for one in view.actions.values())
     return "running" if view.status in ("waiting", "blocked") and not asks else view.status

@@ -10,6 +10,7 @@ from gitnexus.base.record import Record
 from gitnexus.events.view import RunView
 from gitnexus.git.diff_text import LineCounter, line_counter
 from gitnexus.git.private import private_git
+from gitnexus.runs.background import is_background_driver_alive
 from gitnexus.runs.claimed_decisions import claimed_decisions, known_view, said_to_be_over
 from gitnexus.runs.cleanup.clean import runs_with_leftovers
 from gitnexus.runs.drive import displayed_status
@@ -17,7 +18,7 @@ from gitnexus.runs.foreign_consent import is_agreed
 from gitnexus.runs.ids import run_branch_ref
 from gitnexus.runs.import_log import import_log_if_missing, last_imported_event
 from gitnexus.runs.logs import archived_run_ids
-from gitnexus.runs.model import ENDED, Run
+from gitnexus.runs.model import ENDED, OPEN, Run
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.row_cache import RowCache
 from gitnexus.runs.steps import steps_of
@@ -212,6 +213,18 @@ def goes_on_by_itself(run: OpenRun) -> bool:
     return plain and view.status not in ENDED and not run.is_driven()
 
 
+def may_go_on(run: OpenRun) -> bool:
+    """True for a run with work left for a program or a model: one of this clone, agreed to, and driven by nobody.
+
+    Of a workflow one part may go on while another waits for a person.
+    """
+    view = run.view()
+    if run.record.session or view.status in ENDED or run.came or run.is_driven() or not is_agreed(run):
+        return False
+    waits = bool(view.questions) or any(one.status in OPEN for one in view.actions.values())
+    return not waits or run.workflow() is not None
+
+
 def _status_and_waits(run: OpenRun) -> tuple[str, str, str]:
     """Return the status of a run, what waits in it, and the agent that took it over last."""
     try:
@@ -221,7 +234,8 @@ def _status_and_waits(run: OpenRun) -> tuple[str, str, str]:
         known = known_view(run)
         waits = _format_waiting_count(known) if known is not None and known.status not in ENDED else ""
         return "waiting" if waits and run.record.status == "running" else run.record.status, waits, ""
-    status = displayed_status(view, driven=run.is_driven())
+    driven = run.is_driven() or is_background_driver_alive(run)
+    status = displayed_status(view, driven=driven, in_order=run.left_in_order())
     if run.record.status == "landed" and (not run.foreign or status in ENDED):
         status = "landed"
     if status == "stopped" and run.foreign and last_imported_event(run.folder)[0] >= view.seq:

@@ -28,12 +28,23 @@ class RunLocks:
 
     @contextlib.contextmanager
     def driving(self) -> Iterator[None]:
-        """Hold the driver lock. Raises: Busy if another process holds it, VerificationFailed."""
+        """Hold the driver lock. Raises: Busy if another process holds it, VerificationFailed.
+
+        Who leaves in order empties the file: what still names a process was killed.
+        """
         with self._file_locked(_DRIVER, f"another process drives {self.record.id}", _A_LOOK) as fd:
             os.ftruncate(fd, 0)
             os.pwrite(fd, process_identity(os.getpid()).encode(), 0)
             self.log.last()  # detect a truncated log before anything is decided on it
             yield
+            os.ftruncate(fd, 0)
+
+    def left_in_order(self) -> bool:
+        """True if the last process that drove the run left it by itself: at a question, or at the end."""
+        try:
+            return not (self.folder / _DRIVER).read_bytes()
+        except OSError:
+            return False
 
     @contextlib.contextmanager
     def deciding(self) -> Iterator[None]:

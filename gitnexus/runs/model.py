@@ -6,6 +6,8 @@ from gitnexus.base.record import StoredRecord
 
 Status = Literal["running", "waiting", "blocked", "completed", "failed", "cancelled", "landed"]
 ENDED = frozenset({"completed", "failed", "cancelled", "landed"})
+# Statuses of an action that is not settled.
+OPEN = ("proposed", "waiting", "approved", "unknown")
 
 
 class Run(StoredRecord):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gitnexus.base.canonical import parse_json
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import NexusError, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
@@ -205,6 +206,15 @@ def _render_waiting_patch(run: OpenRun, git: PrivateGit, name: str, request: Pat
     notes += [f"not shown here: {part}; git nexus review {run.record.id} shows more" for part in missing]
     head = "".join(f"# {note}\n" for note in notes).encode("utf-8", "surrogateescape")
     return head + masked.text, not missing and not masked.count
+
+
+def output_of_action(run: OpenRun, action: str) -> str:
+    """Return all that an action's command printed, as far as it was kept. Raises: NotFound, VerificationFailed."""
+    kept = next((one for one in reversed(run.view().artifacts) if one.name == f"result-{action}.json"), None)
+    if kept is None:
+        raise NotFound(f"{action} of {run.record.id} printed nothing so far", fix=f"git nexus replay {run.record.id}")
+    value = parse_json(run.artifacts.read(kept.digest))
+    return str(value.get("output", "")) if isinstance(value, dict) else ""
 
 
 def read_artifact(run: OpenRun, name: str) -> bytes:

@@ -37,12 +37,12 @@ class CardActions:
             case "approve":
                 self._approve_action(card, key, said)
             case "deny":
-                argv = ("deny", card.run, card.action, f"--reason={said.strip()}", "--json")
+                argv = ("deny", card.run, card.action, f"--reason={said.strip()}", "--hold", "--json")
                 self._send_answer(card, argv, "denying")
             case "answer":
                 if not said.strip():
                     raise Invalid("nothing was answered", hint="press the key again and type the answer")
-                argv = ("answer", f"--question={card.action}", "--json", "--", card.run, said.strip())
+                argv = ("answer", f"--question={card.action}", "--hold", "--json", "--", card.run, said.strip())
                 self._send_answer(card, argv, "answering")
             case "reveal":
                 self._reveal_secrets(card, said)
@@ -139,7 +139,7 @@ class CardActions:
             raise Invalid(f"nothing was approved: {card.unseen}", hint=f"{words} approves it unseen")
         if not self._chat.has_seen_card(card):
             raise Invalid("nothing was approved: not all of the card was shown", hint="v or /show unfolds it")
-        argv = ("approve", card.run, card.action, "--scope", key.scope, "--digest", card.digest, "--json")
+        argv = ("approve", card.run, card.action, "--scope", key.scope, "--digest", card.digest, "--hold", "--json")
         self._send_answer(card, argv, "approving")
 
     def _send_answer(self, card: ChatCard, argv: tuple[str, ...], word: str) -> None:

@@ -52,7 +52,10 @@ class RunFeed:
         view = self._chat.watch.views.get(run)
         if view is None:
             return ""
-        return str(displayed_status(view, driven=run in self.driven)) if not has_run_ended(view) else view.status
+        if has_run_ended(view):
+            return view.status
+        in_order = self._chat.open_run(run).left_in_order()
+        return str(displayed_status(view, driven=run in self.driven, in_order=in_order))
 
     def show_trace(self) -> None:
         """Show the delegation graph of the watched runs."""
@@ -236,11 +239,17 @@ def _waits_for_approval(one: ActionView) -> bool:
     return one.status == "waiting" or (one.status == "unknown" and one.kind not in ("patch", "handoff"))
 
 
+def _describe_failure(one: ActionView) -> str:
+    last = one_line(one.output.strip().rpartition("\n")[2], 200)
+    status = "" if one.exit is None else f" with status {one.exit}"
+    return f", and it failed{status}{f': {last}' if last else ''}"
+
+
 def _describe_outcome(one: ActionView, *, over: bool) -> str:
     by = f" by {one.by}" if one.by else ""
     match one.status:
         case "executed":
-            ended = f", commit {one.commit[:12]}" if one.commit else "" if one.ok else ", and it failed"
+            ended = f", commit {one.commit[:12]}" if one.commit else "" if one.ok else _describe_failure(one)
             return f"approved{by}{ended}"
         case "approved":
             return f"approved{by}"

@@ -28,6 +28,9 @@ COLOURS = {"completed": "green", "landed": "green", "waiting": "yellow", "blocke
 # A log that came from elsewhere may hold any number of them.
 _MOST_CARDS = 50
 _MOST_LINES = 100
+# Of a failed command, and of how many of them.
+_MOST_OUTPUT = 12
+_MOST_FAILED = 3
 
 
 def print_agent_message(said: "AgentEvent") -> None:
@@ -112,6 +115,7 @@ def run_as_json(opened_run: "OpenRun", view: "RunView") -> dict[str, Any]:
                 **({"commit": one.commit} if one.commit else {}),
                 **({"why": one.why} if one.why else {}),
                 **({"by": one.by} if one.by else {}),
+                **({"ok": False, "exit": one.exit, "output": one.output} if one.ok is False else {}),
                 **_claimed_of(claims.actions.get(name)),
             }
             for name, one in view.actions.items()
@@ -170,7 +174,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
         [
             f"  {name}",
             one.kind,
-            status_with_claim(claims.actions.get(name, one).status, claimed=name in claims.actions),
+            status_with_claim(_status_of_action(claims.actions.get(name, one)), claimed=name in claims.actions),
             one.commit[:12]
             or _describe_reason(claims.actions.get(name, one), claimed=name in claims.actions)
             or _describe_subject(one, run.title),
@@ -182,6 +186,8 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     earlier = len(view.actions) - _MOST_LINES
     lines += [f"  {earlier} actions before these: git nexus replay {run.id} tells them"] if earlier > 0 else []
     lines += [format_columns(rows, indent="")] if rows else nothing
+    for name, one in [row for row in view.actions.items() if row[1].ok is False][-_MOST_FAILED:]:
+        lines += _format_failure(run.id, name, one)
     lines += [f"  wrote {path}" for path in papers] if view.status == "completed" else []
     lines += [
         f"  left out of {row['action'] or 'any patch'}: {one_line(row['what'], 400)}" for row in _left_out(opened_run)
@@ -206,6 +212,19 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     if view.status in nexts:
         lines.append(f"Next: {nexts[view.status]}")
     return "\n".join(lines)
+
+
+def _status_of_action(action: "ActionView") -> str:
+    """Return the status of an action for people: what was carried out and went wrong has failed."""
+    return "failed" if action.status == "executed" and action.ok is False else action.status
+
+
+def _format_failure(run: str, name: str, action: "ActionView") -> list[str]:
+    """Return how an action failed, with the end of what it printed, and where all of it is."""
+    said = action.output.rstrip("\n").split("\n")[-_MOST_OUTPUT:] if action.output.strip() else []
+    how = f"{name} failed" if action.exit is None else f"{name} failed with status {action.exit}"
+    more = "; it printed nothing" if not said else f", and printed at last (git nexus artifacts {run} {name} has all):"
+    return [f"  {how}{more}", *(f"  │ {one_line(line, 200)}" for line in said)]
 
 
 def _left_out(run: "OpenRun") -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ from gitnexus.git.exchange import RemoteUnreachable
 from gitnexus.git.locks import change_refs
 from gitnexus.policy.signed import SignedFiles
 from gitnexus.runs.archive import LOGS
+from gitnexus.runs.background import DRIVER_LOG
 from gitnexus.runs.drive import take_over_run
 from gitnexus.runs.import_log import LEASED, update_log_from_ref
 from gitnexus.runs.model import ENDED, Run
@@ -45,7 +46,6 @@ from gitnexus.workers.order_log import OrderProgress, find_order_progress
 from gitnexus.workers.queue import read_order
 
 Tell = Callable[[str], None]
-DRIVER_LOG = "driver.log"
 _MOST_FAILED = 3
 _AT_ONCE = 500
 # Limit of skipped orders remembered: anybody who can push can add any number.

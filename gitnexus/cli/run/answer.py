@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cli.run.decisions import continue_run
+from gitnexus.cli.run.decisions import continue_run, exit_if_followed, going_on_options
 from gitnexus.cli.run.handover import hand_over_run
 from gitnexus.runs.actions.ask import answer_question
 from gitnexus.runs.open_run import open_run
@@ -15,6 +15,7 @@ from gitnexus.ui.runs import format_run_summary, run_as_json
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
+    from gitnexus.cli.run.decisions import Then
 
 
 @click.command("answer", cls=NexusCommand)
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 @click.option("--question", default="", metavar="ID", help="Which question, such as q1, if there are several.")
 @click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
               help="Then queue it on a server, so that a worker continues it.")  # fmt: skip
+@going_on_options
 @with_nexus
-def answer_agent(nexus: "Nexus", run_id: str, text: str, question: str, server: str | None) -> None:
-    """Answer a question of a run's agent. If it stopped to wait for that, git nexus resume continues it."""
+def answer_agent(nexus: "Nexus", run_id: str, text: str, question: str, server: str | None, then: "Then") -> None:
+    """Answer a question of a run's agent. If it stopped to wait for that, it goes on by itself."""
     run = open_run(nexus.state, run_id)
     print_note(f"{answer_question(run, text, question)} is answered")
     if server is not None:
         hand_over_run(nexus, run, server)
         return
-    continue_run(run)
+    continue_run(run, then)
     view = refresh_run_record(run)
     print_answer(run_as_json(run, view), lambda: format_run_summary(run, view), nexus.described)
+    exit_if_followed(run, then)

@@ -6,7 +6,13 @@ import click
 
 from gitnexus.base.errors import ApprovalNeeded, BadUsage, Conflict
 from gitnexus.base.text import one_line
-from gitnexus.cli.run.decisions import checkpoint_decision, choose_actions, continue_run
+from gitnexus.cli.run.decisions import (
+    checkpoint_decision,
+    choose_actions,
+    continue_run,
+    exit_if_followed,
+    going_on_options,
+)
 from gitnexus.cli.run.handover import hand_over_run, run_after_queue
 from gitnexus.events.fold import POLICY
 from gitnexus.policy.shown_cards import was_shown
@@ -21,6 +27,7 @@ from gitnexus.ui.runs import format_run_summary, review_action, run_as_json
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
+    from gitnexus.cli.run.decisions import Then
     from gitnexus.events.view import ActionView
 
 _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workflow"])
@@ -34,12 +41,13 @@ _SCOPES = click.Choice(["once", "session", "repository", "path", "argv", "workfl
 @click.option("--unseen", is_flag=True, help="Also approve what you were not shown; log and token record that.")
 @click.option("--queue", "server", is_flag=False, flag_value="", default=None, metavar="[REMOTE]",
               help="Then queue it on a server, so that a worker continues it.")  # fmt: skip
+@going_on_options
 @with_nexus
 def approve_actions(
     nexus: "Nexus", run_id: str | None, actions: tuple[str, ...], scope: Any, digest: str, unseen: bool,
-    server: str | None,
+    server: str | None, then: "Then",
 ) -> None:  # fmt: skip
-    """Approve actions of a run, or all that wait if none is named, and execute them.
+    """Approve actions of a run, or all that wait if none is named, and execute them. The run goes on by itself.
 
     Actions that you have not seen yet (in review, diff or the chat) are shown first; without a terminal they are
     refused. ACTION@DIGEST approves exactly that request; log and token record that you were not shown it.
@@ -58,10 +66,11 @@ def approve_actions(
     if server is not None:
         hand_over_run(nexus, opened_run, server)
         return
-    continue_run(opened_run)
+    continue_run(opened_run, then)
     checkpoint_decision(opened_run)
     view = opened_run.view()
     print_answer(run_as_json(opened_run, view), lambda: format_run_summary(opened_run, view), nexus.described)
+    exit_if_followed(opened_run, then)
 
 
 def _given_digests(actions: tuple[str, ...], digest: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import click
 
 from gitnexus.base.text import one_line, visible_bytes
 from gitnexus.runs.open_run import open_run
-from gitnexus.runs.story import read_artifact
+from gitnexus.runs.story import output_of_action, read_artifact
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import format_columns, print_answer, with_nexus
 
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 @click.command("artifacts", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
-@click.argument("digest", required=False)
+@click.argument("digest", metavar="[DIGEST|ACTION]", required=False)
 @with_nexus
 def show_artifacts(nexus: "Nexus", run_id: str, digest: str | None) -> None:
-    """List the artifacts of a run, or print one by its digest."""
+    """List the artifacts of a run, or print one by its digest; by the name of an action what its command printed."""
     run = open_run(nexus.state, run_id)
+    if digest is not None and digest in run.view().actions:
+        output = output_of_action(run, digest)
+        shown = visible_bytes(output.removesuffix("\n").encode("utf-8", "replace"))
+        print_answer({"run": run.record.id, "action": digest, "output": output}, shown, nexus.described)
+        return
     if digest is not None:
         click.echo(visible_bytes(read_artifact(run, digest)))
         return

@@ -1,17 +1,36 @@
 """The steps after an answer to a run: select its actions, write the checkpoint, continue the run."""
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
 
 from gitnexus.base.errors import Busy, Failed, NexusError
+from gitnexus.cli.run.interruption import interruptible_run
+from gitnexus.cli.run.questions import ask_person
+from gitnexus.runs.background import follow_background_driver, start_background_driver
 from gitnexus.runs.drive import actions_in_order, drive_run
-from gitnexus.runs.list import can_end, goes_on_by_itself
+from gitnexus.runs.list import can_end, goes_on_by_itself, may_go_on
 from gitnexus.runs.model import ENDED
 from gitnexus.runs.record import refresh_run_record
-from gitnexus.ui.runs import print_agent_message
+from gitnexus.ui.approval_prompt import is_person_at_terminal
+from gitnexus.ui.output import print_note
+from gitnexus.ui.runs import exit_with_run_status, print_agent_message, review_action
 
 if TYPE_CHECKING:
+    from gitnexus.events.view import RunView
     from gitnexus.runs.open_run import OpenRun
+
+Then = Literal["go", "wait", "hold"]
+
+
+def going_on_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what becomes of a run once it is answered: it goes on, is followed, or stays."""
+    hold = click.option("--hold", "then", flag_value="hold", help="Leave the run: git nexus resume lets it go on.")
+    wait = click.option("--wait", "then", flag_value="wait", default="go",
+                        help="Follow the run until it needs a person again or is over.")  # fmt: skip
+    return wait(hold(command))
 
 
 def choose_actions(run: "OpenRun", actions: tuple[str, ...]) -> list[str]:
@@ -24,20 +43,44 @@ def choose_actions(run: "OpenRun", actions: tuple[str, ...]) -> list[str]:
     return list(actions) or ([] if run.view().status in ENDED else waits)
 
 
-def continue_run(run: "OpenRun") -> None:
-    """End a run that only waited for answers, and continue a workflow that starts no program and asks no model.
+def continue_run(run: "OpenRun", then: Then) -> None:
+    """Let a run go on that was answered, until it needs a person again or is over.
 
-    A run whose agent still has work to do needs `resume`.
+    One that only ends, or needs neither a program nor a model, does so here; any other goes on in a process of its own,
+    or here with "wait". With "hold" it does nothing more than end.
     """
     if run.record.session:
         from gitnexus.toolgate.approvals import finish_if_nothing_waits
 
         finish_if_nothing_waits(run)
-    elif (ends := can_end(run)) or goes_on_by_itself(run):
+    elif (ends := can_end(run)) or (then != "hold" and goes_on_by_itself(run)):
         with contextlib.suppress(Busy):  # who came first brings it to its end
             drive_run(run, print_agent_message, None, ends=ends)
     elif _is_record_behind(run):
         refresh_run_record(run)
+    elif then == "hold":
+        pass
+    elif then == "wait":
+        follow_run(run)
+    elif may_go_on(run):
+        start_background_driver(run)
+        print_note(f"{run.record.id} goes on in the background: git nexus runs shows it")
+
+
+def follow_run(run: "OpenRun", network: Any = None, *, asks: bool = True) -> "RunView":
+    """Show what a run does until it needs a person or is over, and drive it where no process of its own does."""
+    there = asks and is_person_at_terminal()
+    follow_background_driver(run, lambda line: click.echo(line, err=True))
+    with interruptible_run(run):
+        return drive_run(
+            run, print_agent_message, review_action if there else None, network, ask_person if there else None
+        )
+
+
+def exit_if_followed(run: "OpenRun", then: Then) -> None:
+    """Leave with the status of a run that was followed."""
+    if then == "wait":
+        exit_with_run_status(run.view())
 
 
 def _is_record_behind(run: "OpenRun") -> bool:

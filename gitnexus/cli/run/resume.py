@@ -4,17 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitnexus.cli.run.decisions import follow_run
 from gitnexus.cli.run.handover import hand_over_run, run_after_queue
-from gitnexus.cli.run.interruption import interruptible_run
-from gitnexus.cli.run.questions import ask_person
-from gitnexus.runs.drive import drive_run
 from gitnexus.runs.open_run import open_run
 from gitnexus.runs.workflow.retries import retry_given_up_steps
 from gitnexus.ui.agreeing import ask_for_agreement
 from gitnexus.ui.approval_prompt import is_person_at_terminal
 from gitnexus.ui.commands import NexusCommand
 from gitnexus.ui.output import print_answer, with_nexus
-from gitnexus.ui.runs import exit_with_run_status, format_run_summary, print_agent_message, review_action, run_as_json
+from gitnexus.ui.runs import exit_with_run_status, format_run_summary, run_as_json
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 def resume_run(
     nexus: "Nexus", run_id: str | None, network: Any, unattended: bool, server: str | None, labels: str, agree: str
 ) -> None:
-    """Continue a run at its first incomplete step.
+    """Continue a run at its first incomplete step. One that goes on in the background is followed.
 
     Nothing is repeated: neither a completed step nor an executed action. A step that a model failed within its retries
     gets the same number of retries again. For a run that somebody else started, its definition and the commit of its
@@ -52,9 +50,6 @@ def resume_run(
         hand_over_run(nexus, run, server, labels, network)
         return
     retry_given_up_steps(run)
-    with interruptible_run(run):
-        view = drive_run(
-            run, print_agent_message, review_action if there else None, network, ask_person if there else None
-        )
+    view = follow_run(run, network, asks=there)
     print_answer(run_as_json(run, view), lambda: format_run_summary(run, view), nexus.described)
     exit_with_run_status(view)

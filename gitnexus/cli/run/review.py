@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitnexus.cli.run.decisions import continue_run
+from gitnexus.cli.run.decisions import continue_run, going_on_options
 from gitnexus.policy.shown_cards import remember_shown
 from gitnexus.runs.drive import actions_in_order
 from gitnexus.runs.finish_interrupted import finish_begun
@@ -18,13 +18,15 @@ from gitnexus.ui.runs import exit_with_run_status, format_run_summary, format_wa
 
 if TYPE_CHECKING:
     from gitnexus.app import Nexus
+    from gitnexus.cli.run.decisions import Then
 
 
 @click.command("review", cls=NexusCommand)
 @click.argument("run_id", metavar="[RUN]", required=False)
+@going_on_options
 @with_nexus
-def review_runs(nexus: "Nexus", run_id: str | None) -> None:
-    """Show what waits for an answer, one card after the other."""
+def review_runs(nexus: "Nexus", run_id: str | None, then: "Then") -> None:
+    """Show what waits for an answer, one card after the other. A run that was answered goes on by itself."""
     runs, more = ([open_run(nexus.state, run_id)], 0) if run_id else waiting_runs(nexus.state)
     for run in runs:
         run.record = finish_begun(nexus.state, run.record)
@@ -37,7 +39,7 @@ def review_runs(nexus: "Nexus", run_id: str | None) -> None:
         for name, one in actions_in_order(run.view()):
             if one.status in ("waiting", "unknown", "proposed"):
                 review_action(run, name)
-        continue_run(run)
+        continue_run(run, then)
     rows = [run_as_json(run, run.view()) for run in runs]
     text = "\n".join(format_run_summary(run, run.view()) for run in runs) or "Nothing waits for an answer."
     print_answer({"runs": rows}, text, nexus.described)

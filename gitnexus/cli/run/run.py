@@ -1,7 +1,5 @@
 """`git nexus run`: run a workflow, or an agent, in a worktree of its own, on the branch nexus/RUN, sandboxed."""
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +11,7 @@ from gitnexus.cli.run.interruption import interruptible_run
 from gitnexus.cli.run.questions import ask_person
 from gitnexus.git import remotes
 from gitnexus.runs.agent.run import refuse_unaskable_agent
+from gitnexus.runs.background import start_background_driver
 from gitnexus.runs.drive import drive_run
 from gitnexus.runs.preflight import allowed_way
 from gitnexus.runs.start import RunRequest
@@ -107,7 +106,7 @@ def run_agent_or_workflow(
     if run.mode == "bypass":
         click.secho("mode bypass: nobody is asked", fg="red", bold=True, err=True)
     if detach:
-        _start_detached(run, network)
+        start_background_driver(run, network)
         print_answer(
             run_as_json(run, run.view()),
             f"{run.record.id} goes on in the background: git nexus runs",
@@ -284,10 +283,3 @@ def _check_way(agent: str, way: str) -> None:
             f"{agent} cannot work as {way}",
             hint=f"it can as {' or '.join(ways)}; git nexus policy show tells the way",
         )
-
-
-def _start_detached(run: "OpenRun", network: str | None) -> None:
-    argv = [sys.executable, "-m", "gitnexus", "-C", str(run.repo.folder), "resume", run.record.id, "--unattended"]
-    argv += ["--network", network] if network else []
-    with (run.folder / "driver.log").open("ab") as log:
-        subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/")

@@ -14,6 +14,7 @@ from gitnexus.policy.request import request_digest
 from gitnexus.runs.actions.tool_context import GATE, tool_context_for
 from gitnexus.runs.open_run import OpenRun
 
+_LONGEST_RESULT = 2000
 TOOLS = {"command": "cmd.run", "handoff": "handoff", "plan_patch": "plan.change", "agenda_patch": "agenda.change"}
 
 
@@ -53,7 +54,7 @@ def execute_request(
         "action": action,
         "tool": tool,
         "ok": answer["ok"],
-        "result": shorten_text(answer["output"], 2000),
+        "result": shorten_text(answer["output"], _LONGEST_RESULT) if answer["ok"] else _end_of_text(answer["output"]),
         "artifacts": [kept.digest],
     }
     if isinstance(answer.get("status"), int):
@@ -64,6 +65,11 @@ def execute_request(
     run.log.append("artifact.written", "nexus", written)
     run.log.append("tool.executed", GATE, body)
     return "executed"
+
+
+def _end_of_text(text: str) -> str:
+    """Return the end of a text: why something failed stands there."""
+    return text if len(text) <= _LONGEST_RESULT else f"…{text[1 - _LONGEST_RESULT :]}"
 
 
 def _refuse_changed_command(context: ToolContext, request: Request) -> None:

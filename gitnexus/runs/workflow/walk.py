@@ -2,14 +2,12 @@
 
 from gitnexus.base.errors import Failed
 from gitnexus.events.kinds import shorten_text
-from gitnexus.events.view import RunView
 from gitnexus.policy.model import Network
 from gitnexus.runs.actions.agenda import propose_agenda_changes
 from gitnexus.runs.agent.run import Show
-from gitnexus.runs.model import ENDED
+from gitnexus.runs.model import ENDED, OPEN
 from gitnexus.runs.open_run import Ask, OpenRun, Review
 from gitnexus.runs.prepare import failed_in_setup, prepare_worktree
-from gitnexus.runs.record import refresh_run_record
 from gitnexus.runs.workflow.cycle_tasks import report_results_to_session
 from gitnexus.runs.workflow.papers import save_papers
 from gitnexus.runs.workflow.routing import workflow_settings
@@ -19,17 +17,16 @@ from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine import Engine
 from gitnexus.workflow.flow import WorkflowVerdict
 
-_OPEN = ("proposed", "waiting", "approved", "unknown")
-
 
 def drive_workflow(
     run: OpenRun, show: Show, review: Review | None, network: Network | None = None, ask: Ask | None = None,
     *, ends: bool = False,
-) -> RunView:  # fmt: skip
-    """Drive a workflow as far as possible; return the run's view. Raises: NexusError."""
+) -> frozenset[str]:  # fmt: skip
+    """Drive a workflow as far as possible; return what it saw to be open at last. Raises: NexusError."""
     definition = run.workflow()
     if definition is None:
         raise Failed(f"{run.record.id} is no workflow")
+    left: frozenset[str] = frozenset()
     with run.driving():
         view = run.view()
         if failed_in_setup(view):
@@ -37,20 +34,20 @@ def drive_workflow(
             run.log.append("run.resumed", "user", {"by": by, "definition": run.record.definition})
         if run.view().status not in ENDED:
             make_agreed_worktree(run, ends=ends)
-            _run_engine(run, definition, show, review, network, ask)
+            left = _run_engine(run, definition, show, review, network, ask)
         report_results_to_session(run, definition)
         save_papers(run, definition, lambda action: receiver_and_message(run, action))
         run.write_checkpoint()
-    return refresh_run_record(run)
+    return left
 
 
 def _run_engine(
     run: OpenRun, definition: WorkflowDefinition, show: Show, review: Review | None, network: Network | None,
     ask: Ask | None,
-) -> None:  # fmt: skip
+) -> frozenset[str]:  # fmt: skip
     if failed := _prepare_if_needed(run, definition, show, network):
         _log_run_finished(run, WorkflowVerdict(False, failed))
-        return
+        return frozenset()
 
     def on_completed(node: WorkflowNode) -> None:
         run.write_checkpoint()
@@ -62,6 +59,8 @@ def _run_engine(
     verdict = engine.walk()
     if verdict is not None and (not verdict.ok or _settle_agenda_changes(stage, engine)):
         _log_run_finished(run, verdict)
+    actions = engine.progress.actions.items()
+    return frozenset(engine.progress.questions) | {name for name, one in actions if one.status in OPEN}
 
 
 def _settle_agenda_changes(stage: LiveStage, engine: Engine) -> bool:
@@ -70,7 +69,7 @@ def _settle_agenda_changes(stage: LiveStage, engine: Engine) -> bool:
     for action in propose_agenda_changes(run, engine.titles_of_done_steps()):
         if run.view().actions[action].status not in ("executed", "denied"):
             stage.settle(action)
-    return not any(one.status in _OPEN for one in run.view().actions.values())
+    return not any(one.status in OPEN for one in run.view().actions.values())
 
 
 def _prepare_if_needed(run: OpenRun, definition: WorkflowDefinition, show: Show, network: Network | None) -> str:

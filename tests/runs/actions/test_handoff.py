@@ -41,7 +41,7 @@ def test_who_was_handed_over_to_goes_on_once_all_is_answered(nexus: Nexus, proje
     run = the_run(project)
     partly = nexus("approve", "--unseen", run, "a1")
     still = nexus("resume", run)
-    answered = nexus.ok("approve", "--unseen", run)
+    answered = nexus.ok("approve", "--unseen", "--hold", run)
     handed = listed(nexus)[run]["status"]
     second = nexus("resume", run)
     shown = listed(nexus)[run]
@@ -95,7 +95,7 @@ def test_a_step_that_was_handed_over_to_survives_a_kill(nexus: Nexus, project: P
     scripts(project, [HAND], [{"do": "run", "argv": ["sh", "-c", once]}, written("two")])
     nexus("run", "--agent", "scripted", "first.json")
     run = the_run(project)
-    nexus.ok("approve", "--unseen", run)
+    nexus.ok("approve", "--unseen", "--hold", run)
     with at_work(project, "resume", run):
         until(lambda: ("handoff-a1", "started") in statuses(project, run))
         until(lambda: any("run: " in body["text"] for body in events(project, run, "agent.progress")))

@@ -110,7 +110,7 @@ def test_an_agent_that_ended_with_a_question_goes_on_when_it_is_answered(nexus: 
     first = nexus("run", "--agent", "scripted", "steps.json")
     run = the_run(project)
     shown = nexus("review", run)
-    answered = nexus.ok("answer", run, "green")
+    answered = nexus.ok("answer", "--hold", run, "green")
     status = view_of(project, run).status
     nexus.ok("resume", run)
 
