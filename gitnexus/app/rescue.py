@@ -27,7 +27,6 @@ from gitnexus.state.snapshot import Snapshot, blobs_or_none
 
 KEPT_TIPS = "refs/nexus/lost/"
 _MOST_CANDIDATES = 200
-_LOST_TASK = "(lost: its record could not be read)"
 
 
 @dataclass(slots=True)
@@ -143,7 +142,7 @@ def _publish(repo: Repo, base: str, files: Mapping[str, Content], done: Mended) 
 
 def _message(done: Mended) -> str:
     lines = [f"lost: {path}" for path in done.lost]
-    return "doctor: mend the state\n" + ("\n" + "\n".join(lines) + "\n" if lines else "")
+    return "doctor: repair the state\n" + ("\n" + "\n".join(lines) + "\n" if lines else "")
 
 
 def _without(lost: Sequence[str]) -> dict[str, Content]:

@@ -103,10 +103,6 @@ class Ledger:
         """Spend a token permanently; durable when this returns. Raises: VerificationFailed, Busy, Failed."""
         self._end_token(claims, "spend", now)
 
-    def void_approval(self, claims: "TokenClaims", now: datetime) -> None:
-        """Revoke an approval. Raises: VerificationFailed if it is no longer valid, Busy, Failed."""
-        self._end_token(claims, "void", now)
-
     def trouble(self) -> str | None:
         """Return the problem with the ledger, None if there is none; does not start a new one. Raises: Busy."""
         if not self._anchor.exists() and not self._file.exists():
@@ -280,7 +276,7 @@ def _read_plain_file(path: Path) -> bytes | None:
     try:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-            raise _Cut(f"{path.name} is no file of ours")
+            raise _Cut(f"{path.name} is not a file of git nexus")
         with os.fdopen(os.dup(fd), "rb") as handle:
             return handle.read()
     finally:

@@ -1,15 +1,7 @@
-"""Starts a run of a workflow, and reads its progress and pending questions.
-
-Surfaces use `route_prompt`, `start_workflow`, `drive_run`, `events_after` and `pending_answers`, and answer, approve
-and deny as for every run.
-"""
-
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+"""Starts a run of a workflow, and reads its progress from its events."""
 
 from gitnexus.base.errors import DeniedByPolicy
 from gitnexus.base.text import one_line
-from gitnexus.events.model import Event
 from gitnexus.policy.in_force import read_policy_in_force
 from gitnexus.policy.model import Mode
 from gitnexus.runs.open_run import OpenRun
@@ -27,16 +19,6 @@ from gitnexus.workflow.definition import (
     make_node,
     run_from_workflow,
 )
-from gitnexus.workflow.progress import WorkflowProgress
-
-
-class PendingAnswer(NamedTuple):
-    """What a workflow waits for: the name of a question or action, its node, and the text."""
-
-    name: str
-    kind: str
-    node: str
-    text: str
 
 
 def start_workflow(
@@ -58,30 +40,6 @@ def workflow_request(
     # Of a prompt with a patch, use the first line.
     first = next((line for line in definition.prompt.split("\n") if line.strip()), definition.name)
     return RunRequest(definition, one_line(title or first.strip(), 200), base, mode, task)
-
-
-def events_after(run: OpenRun, after: int = 0) -> Iterator[Event]:
-    """Yield the events of a run after a sequence number. Raises: NotFound, VerificationFailed."""
-    return (event for event in run.events() if event.seq > after)
-
-
-def pending_answers(run: OpenRun) -> list[PendingAnswer]:
-    """Return what a workflow waits for a person to answer, in log order. Raises: NexusError."""
-    progress, view = progress_from_events(run.events()), run.view()
-    found = [
-        PendingAnswer(name, "question", progress.questions.get(name, ""), text) for name, text in view.questions.items()
-    ]
-    for name, one in view.actions.items():
-        if one.status in ("waiting", "unknown", "proposed"):
-            found.append(PendingAnswer(name, one.kind, one.node, one.summary))
-    return found
-
-
-def progress_from_events(events: Iterable[Event]) -> WorkflowProgress:
-    """Return a workflow's progress from its events."""
-    progress = WorkflowProgress()
-    progress.fold(events)
-    return progress
 
 
 def _with_backends(state: State, definition: WorkflowDefinition) -> WorkflowDefinition:

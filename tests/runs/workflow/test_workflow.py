@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,8 +31,9 @@ from gitnexus.runs.open_run import OpenRun, open_run
 from gitnexus.runs.workflow.replay import replay_workflow
 from gitnexus.runs.workflow.routing import route_prompt
 from gitnexus.runs.workflow.stage import LiveStage
-from gitnexus.runs.workflow.start import events_after, pending_answers, start_workflow
+from gitnexus.runs.workflow.start import start_workflow
 from gitnexus.workflow.edit import with_node_agent
+from gitnexus.workflow.progress import WorkflowProgress
 from gitnexus.workflow.specialist import WorkOrder, WorkResult
 from tests.conftest import Nexus, run_git, trust
 
@@ -85,6 +86,28 @@ def opened(place: Path) -> Iterator[Any]:
         nexus.close()
 
 
+class PendingAnswer(NamedTuple):
+    """What a workflow waits for: the name of a question or action, its kind, its node, and the text."""
+
+    name: str
+    kind: str
+    node: str
+    text: str
+
+
+def pending_answers(run: OpenRun) -> list[PendingAnswer]:
+    """Return what a workflow waits for a person to answer, in log order."""
+    progress, view = WorkflowProgress(), run.view()
+    progress.fold(run.events())
+    found = [
+        PendingAnswer(name, "question", progress.questions.get(name, ""), text) for name, text in view.questions.items()
+    ]
+    for name, one in view.actions.items():
+        if one.status in ("waiting", "unknown", "proposed"):
+            found.append(PendingAnswer(name, one.kind, one.node, one.summary))
+    return found
+
+
 def walked(desk: OpenRun) -> str:
     """Drive a run with nobody there, answer yes to all that waits, and so on until it is through."""
     for _ in range(20):
@@ -99,7 +122,7 @@ def walked(desk: OpenRun) -> str:
 
 def story(desk: OpenRun) -> list[str]:
     """Return what a run did, without what differs from clone to clone and walk to walk."""
-    return [one.body["node"] for one in events_after(desk) if one.kind == "node.completed"]
+    return [one.body["node"] for one in desk.events() if one.kind == "node.completed"]
 
 
 def test_a_prompt_walks_from_research_to_a_commit_by_the_commands_a_person_types(
@@ -304,7 +327,7 @@ def test_an_agent_answers_in_the_form_of_its_node_or_edits_and_has_its_tree_prop
         status = walked(desk)
 
         assert status == "completed"
-        checks = [one.body["ok"] for one in events_after(desk) if one.kind == "output.checked"]
+        checks = [one.body["ok"] for one in desk.events() if one.kind == "output.checked"]
         assert checks == [False, True]
         assert [one.kind for one in desk.view().actions.values()] == ["patch"]
         assert run_git(project, "show", f"nexus/{desk.record.id}:by-agent.txt") == "written\n"
