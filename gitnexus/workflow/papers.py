@@ -71,6 +71,11 @@ def paper_as_json(
     return {"id": id_, "origin": {**told, **more}, **output.plain()}
 
 
+def parse_research_paper(value: dict[str, Any], where: str) -> ResearchBundle:
+    """Return the research in the JSON of a document or of a specialist's output. Raises: Invalid."""
+    return ResearchBundle.from_value({key: item for key, item in value.items() if key not in ("id", "origin")}, where)
+
+
 def render_research(bundle: ResearchBundle, kind: str = "research") -> str:
     """Render research or a review as Markdown: summary, claims with sources, implications, open questions."""
     lines = [f"# {kind.capitalize()}: {_format_title(bundle.question)}", "", "SUMMARY:", ""]
