@@ -17,6 +17,7 @@ _DRIVER = "driver.lock"
 # A process that only checks whether a run is driven holds the lock for a moment: the driver must retry.
 _A_LOOK = 0.5
 _AN_ANSWER = 60.0
+_LEFT_IN_ORDER = b"left in order"
 
 
 class RunLocks:
@@ -30,19 +31,28 @@ class RunLocks:
     def driving(self) -> Iterator[None]:
         """Hold the driver lock. Raises: Busy if another process holds it, VerificationFailed.
 
-        Who leaves in order empties the file: what still names a process was killed.
+        The file names the process; one that ends by itself writes `_LEFT_IN_ORDER` instead.
         """
-        with self._file_locked(_DRIVER, f"another process drives {self.record.id}", _A_LOOK) as fd:
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, process_identity(os.getpid()).encode(), 0)
+        with self._driver_locked() as fd:
+            _write_whole(fd, process_identity(os.getpid()).encode())
             self.log.last()  # detect a truncated log before anything is decided on it
             yield
-            os.ftruncate(fd, 0)
+            _write_whole(fd, _LEFT_IN_ORDER)
+
+    @contextlib.contextmanager
+    def undriven(self) -> Iterator[None]:
+        """Hold the driver lock without driving, so that nobody else does. Raises: Busy, VerificationFailed."""
+        with self._driver_locked():
+            self.log.last()
+            yield
+
+    def _driver_locked(self) -> contextlib.AbstractContextManager[int]:
+        return self._file_locked(_DRIVER, f"another process drives {self.record.id}", _A_LOOK)
 
     def left_in_order(self) -> bool:
-        """True if the last process that drove the run left it by itself: at a question, or at the end."""
+        """True if the last process that drove the run here ended by itself: at a question, or at the end."""
         try:
-            return not (self.folder / _DRIVER).read_bytes()
+            return (self.folder / _DRIVER).read_bytes() == _LEFT_IN_ORDER
         except OSError:
             return False
 
@@ -122,6 +132,11 @@ class RunLocks:
             yield fd
         finally:
             os.close(fd)
+
+
+def _write_whole(fd: int, data: bytes) -> None:
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, data, 0)
 
 
 def process_identity(number: int) -> str:

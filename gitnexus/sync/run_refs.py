@@ -170,7 +170,7 @@ def _update_local_log(state: State, run_id: str, *, from_archive: bool = False, 
     with contextlib.suppress(NexusError):  # no record yet, or it is being driven: the ref has everything
         run = OpenRun(state, read_run(state.latest(), run_id))
         place = (state.repo.common_dir, state.objects, run.record, run.head_file)
-        with run.driving():
+        with run.undriven():
             went_on = update_log_from_archive(*place) if from_archive else update_log_from_ref(*place, replace=replace)
             if went_on or not from_archive:
                 reset_run_record(run)
@@ -258,7 +258,7 @@ def _move_ref(state: State, ref: str, mine: str | None, theirs: str) -> bool:
 
     try:
         run = OpenRun(state, read_run(state.latest(), ref.rpartition("/")[2]))
-        with run.driving():
+        with run.undriven():
             went = _update_ref(state, ref, mine, theirs)
             reset_worktree_to_branch(run)
             return went

@@ -1,11 +1,12 @@
 """Reports what the runs do: events as lines, waiting actions as cards, and which agents still work."""
 
+import contextlib
 import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gitnexus.base.errors import Conflict, NexusError
+from gitnexus.base.errors import Conflict, NexusError, NotFound
 from gitnexus.base.text import one_line, visible_bytes
 from gitnexus.events.model import Event
 from gitnexus.events.view import ActionView, RunView
@@ -54,7 +55,9 @@ class RunFeed:
             return ""
         if has_run_ended(view):
             return view.status
-        in_order = self._chat.open_run(run).left_in_order()
+        in_order = False
+        with contextlib.suppress(NotFound):  # its log may be seen before its record
+            in_order = self._chat.open_run(run).left_in_order()
         return str(displayed_status(view, driven=run in self.driven, in_order=in_order))
 
     def show_trace(self) -> None:

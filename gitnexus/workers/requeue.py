@@ -21,7 +21,7 @@ def requeue_run(open_run: OpenRun, remote: Remote, labels: tuple[str, ...], netw
     """Put a run back into the queue of a remote. Raises: NexusError; then nothing was pushed."""
     state, run = open_run.state, open_run.record
     require_agreement(open_run)  # the order is signed with the local approver's key
-    with open_run.driving():
+    with open_run.undriven():
         _refuse_unready_run(open_run)
         open_run.write_checkpoint()
         kept = load_checkpoint(state.objects, run.id)

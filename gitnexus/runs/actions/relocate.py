@@ -24,7 +24,7 @@ def repropose_command_here(run: OpenRun, action: str) -> str:
     below = _path_below_worktree(request.cwd, run.record.id)
     if below is None:
         return action
-    with run.driving():
+    with run.undriven():
         ensure_worktree(run)
     with run.deciding(), run.proposing():
         context = tool_context_for(run)

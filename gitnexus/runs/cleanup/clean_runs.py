@@ -119,7 +119,7 @@ def _lock_undriven_run(held: contextlib.ExitStack, state: State, run: Run, *, fo
     open_run = OpenRun(state, run)
     try:
         open_run.view()
-        held.enter_context(open_run.driving())
+        held.enter_context(open_run.undriven())
     except Busy:
         if force:
             raise
