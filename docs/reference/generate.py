@@ -19,8 +19,12 @@ from gitnexus.main import COMMANDS
 from gitnexus.redaction.rules import FAMILIES, RULES, SecretRule
 from gitnexus.redaction.shape import ALPHABETS
 from gitnexus.ui.commands import build_root_command, common_options
+from gitnexus.workflow.macros import MACROS
+from gitnexus.workflow.schemas import render_schemas
+from gitnexus.workflow.state_files import render_macro
 
 DOCS = Path(__file__).resolve().parents[1]
+WORKFLOW = DOCS.parent / "gitnexus" / "workflow"
 COMMON = {name for option in common_options() for name in option.opts}
 GLOSSARY = "Terms are explained in the [glossary](../explanation/glossary.md)."
 HELP = ("-h, --help", "Show the help of the command.")
@@ -362,6 +366,8 @@ def targets() -> dict[Path, str]:
         DOCS / "reference" / "tools.md": tools_md(),
         DOCS / "reference" / "redaction-rules.md": rules_md(),
         DOCS / "man" / "git-nexus.1": man_page(),
+        **{WORKFLOW / "schemas" / name: text for name, text in render_schemas().items()},
+        **{WORKFLOW / "builtins" / f"{name}.md": render_macro(macro) for name, macro in MACROS.items()},
     }
 
 

@@ -28,6 +28,7 @@ from gitnexus.state.home import close_folders_to_others, folders_open_to_others,
 from gitnexus.state.intake import settle_hand_edits
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE, IGNORE_TEXT, OWNED, SESSION_FOLDER
 from gitnexus.state.migrations import pending_step
+from gitnexus.workflow.state_files import generated_state_files
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ def init_project(
     else:
         _create_state(state, done, signer)
     _migrate_state(state, done)
+    _refresh_generated_files(state, done)
     if signer is not None:
         fresh = done.created or done.adopted_from is not None
         changes, notes = settle_trust(state, signer, fresh=fresh, begun=done.created)
@@ -159,7 +161,7 @@ def _create_state(state: State, result: InitResult, signer: Signer | None) -> No
         )
     adopted = _adopt_from_remote(state, result)
     if not adopted:
-        first = _initial_files(state, signer)
+        first = {**_initial_files(state, signer), **generated_state_files()}
 
         def decide(snapshot: Snapshot) -> Change[bool]:
             if snapshot.commit is not None:
@@ -245,6 +247,19 @@ def _migrate_state(state: State, result: InitResult) -> None:
         state.transact(decide)
         result.changes.append(f"brought the state from format {major} to {major + 1}")
         step = pending_step(state.latest())
+
+
+def _refresh_generated_files(state: State, result: InitResult) -> None:
+    """Bring the schemas and the built-in workflows on the ref to those of this version."""
+
+    def decide(snapshot: Snapshot) -> Change[int]:
+        stale: dict[str, bytes | None] = {
+            path: raw for path, raw in generated_state_files().items() if snapshot.read(path) != raw
+        }
+        return Change(stale, "init: schemas and built-in workflows of this version" if stale else "", len(stale))
+
+    if state.transact(decide):
+        result.changes.append("wrote schemas/ and commands/builtins/ of this version")
 
 
 def _fill_checkout(state: State, result: InitResult) -> None:

@@ -19,6 +19,8 @@ from gitnexus.runs import merge_clones as runs
 from gitnexus.runs.origin import is_begun_here
 from gitnexus.state.join import Mergers
 from gitnexus.state.layout import FORMAT_FILE, IGNORE_FILE
+from gitnexus.workflow import merge_clones as workflow
+from gitnexus.workflow.state_files import is_generated_file
 
 _NOTES = ("memory/", "rules/", "context/")
 
@@ -42,6 +44,7 @@ def merger_table(repo: Repo, now: datetime, resigned: Callable[[Approvers], None
             partial(runs.merge_run_records, is_ours=partial(is_begun_here, repo.common_dir)),
         ),
         (lambda path: path.startswith(_NOTES), memory.merge_note_files),
+        (is_generated_file, workflow.merge_generated_files),
     )
 
 
@@ -59,7 +62,8 @@ _ORDER = ("task", "memory note", "rule", "context file", "history", "run")
 _NAMED = ("history", "the format", "the policy", "the approvers", "the settings", "the tools", "signatures")
 _WORDS = {
     "memory/": "memory note", "rules/": "rule", "context/": "context file", "runs/": "run", "plans/": "plan",
-    "research/": "research file", "commands/": "workflow",
+    "research/": "research file", "commands/builtins/": "built-in workflow", "commands/": "workflow",
+    "schemas/": "schema",
 }  # fmt: skip
 _FILES = {
     FORMAT_FILE: "the format", IGNORE_FILE: "the format", HISTORY: "history",

@@ -80,7 +80,7 @@ class Chat:
             self.history = self.history.added(text.strip("\n"))
             self.store.keep_history(self.history)
         with self._errors_shown():
-            intent = slash.parse_chat_input(text, self._macro_names())
+            intent = slash.parse_chat_input(text, self._macros())
             if pasted and isinstance(intent, slash.LocalCommand) and intent.name == "approve":
                 raise Invalid("a paste approves nothing", hint="type it, or go to the card with Tab and press its key")
             self.orders.follow(intent)
@@ -158,10 +158,8 @@ class Chat:
 
     def sources(self) -> CompletionSources:
         """Return the sources of completion."""
-        from gitnexus.workflow.macros import MACROS
-
         runs = [(run, one_line(view.task, 60)) for run, view in reversed(self.watch.views.items())]
-        about = [(name, MACROS[name].about if name in MACROS else "workflow") for name in self._macro_names()]
+        about = [*self._macros().items()]
         return CompletionSources(self.project.files, self.project.open_task_refs, lambda: runs, lambda: about)
 
     def close(self) -> None:
@@ -236,13 +234,15 @@ class Chat:
             raise Failed("which run?", hint="/runs lists them; /use RUN makes one the active one")
         return self.active
 
-    def _macro_names(self) -> list[str]:
+    def _macros(self) -> dict[str, str]:
+        """Return the workflows that a text can begin with, ours and the project's as it is now, with their words."""
         from gitnexus.workflow.commands import read_custom_macros
         from gitnexus.workflow.macros import MACROS
 
-        return [
-            name for name in (*MACROS, *read_custom_macros(self.nexus.state.snapshot)[0]) if name not in slash.NAMES
-        ]
+        own, _ = read_custom_macros(self.nexus.state.latest())
+        about = {name: macro.about for name, macro in MACROS.items()}
+        about |= {name: command.about for name, command in own.items()}
+        return {name: words for name, words in about.items() if name not in slash.NAMES}
 
     def _take_updates(self) -> list[Update]:
         self._mark_drawn_cards()

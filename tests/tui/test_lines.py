@@ -60,6 +60,23 @@ def test_tags_and_their_slash_commands_write_down_what_they_say(nexus: Nexus, pr
     assert "Friday" in "".join(path.read_text() for path in (project / ".nexus" / "rules").glob("*.md"))
 
 
+def test_a_workflow_of_the_projects_own_is_proposed_and_completed_by_its_name(nexus: Nexus, project: Path) -> None:
+    folder = project / ".nexus" / "commands"
+    (folder / "custom").mkdir()
+    chat = Chat(open_nexus(project), project)
+    ours = (folder / "builtins" / "exec-review.md").read_text()
+    (folder / "custom" / "careful.md").write_text(ours.replace("make the change, then", "change it with care, and"))
+    nexus.ok("status")  # takes it in, while the chat is open
+    offered = dict(chat.sources().macros())
+
+    text = told(project, "/careful greet the guests", "n", "", chat=chat)
+
+    assert offered["careful"] == "change it with care, and have it looked at"
+    nodes = [line.strip() for line in text.split("\n") if line.startswith("    ")]
+    assert nodes == ["> 1  exec  exec  executor, as the project says",
+                     "2  review  review  researcher, as the project says  after exec"]  # fmt: skip
+
+
 def test_a_workflow_is_changed_by_its_keys_and_dropped(project: Path) -> None:
     lines = told(project, "/research-plan-exec greet @readme.txt", "j", "x", ">", "b codex", "n", "y").split("\n")
 
