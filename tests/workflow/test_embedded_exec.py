@@ -96,6 +96,12 @@ def test_without_a_plan_the_prompt_is_carried_out_as_it_stands() -> None:
     ]
 
 
+def test_a_command_that_proves_a_replacement_is_one() -> None:
+    result = checked(execute_by_rule(order("exec", "Replace the parser in `a.py` and prove it by `make test`")))
+
+    assert [one.argv for one in result.actions] == [("make", "test")]
+
+
 def test_without_a_plan_a_list_is_carried_out_if_each_of_its_rows_can_be() -> None:
     whole, half = (
         execute_by_rule(order("exec", f"- [ ] run `make a`\n- [ ] {row}\n")) for row in ("`make b` passes", "think")
@@ -105,7 +111,16 @@ def test_without_a_plan_a_list_is_carried_out_if_each_of_its_rows_can_be() -> No
     assert half.blocked is not None
 
 
-@pytest.mark.parametrize("prompt", ["make it faster", "run `a | b`", "```diff\nnothing\n```"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "make it faster",
+        "run `a | b`",
+        "```diff\nnothing\n```",
+        "Replace `def size(` by `def length(` in nosuch.py",
+        "substitute the call of `size a` with `length a`",
+    ],
+)
 def test_a_prompt_that_carries_nothing_is_blocked(prompt: str) -> None:
     result = checked(execute_by_rule(order("exec", prompt)))
 

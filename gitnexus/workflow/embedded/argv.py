@@ -17,6 +17,12 @@ _RUN = re.compile(
     r"(?:\s+(?:the\s+)?(?:command|tests?\s+with))?[:\s]*)$",
     re.IGNORECASE,
 )
+# What stands after this is a text that takes the place of another one.
+_IN_ITS_PLACE = re.compile(
+    r"\b(?:replac|substitut|swap|exchang|ersetz)\w*\s(?:(?!\b(?:and|then|und|dann)\b)[^,;.`\n]|`[^`\n]*`)*"
+    r"\b(?:by|with|via)[:\s]*$",
+    re.IGNORECASE,
+)
 _HOLDS = re.compile(
     r"^\s*(?:\(?still\)?\s+)?(?:(?:must|should|has\s+to|will)\s+)?(?:be\s+|is\s+|are\s+|stays?\s+)?"
     r"(?:pass(?:es)?|succeeds?|green|clean|work(?:s)?|exits?\s+(?:with\s+)?(?:status\s+)?0|run(?:s)?\s+(?:clean|through)|"
@@ -76,9 +82,10 @@ def commands_in_sentence(text: str) -> FoundCommands:
     refused: list[str] = []
     for found in _SPAN.finditer(text):
         prompted = found[1].startswith("$ ")
+        before = text[max(0, found.start() - 200) : found.start()]
         if not (
             prompted
-            or _RUN.search(text[max(0, found.start() - 80) : found.start()])
+            or (_RUN.search(before[-80:]) and not _IN_ITS_PLACE.search(before))
             or _HOLDS.match(text[found.end() : found.end() + 80])
         ):
             continue
