@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitnexus.base.errors import VerificationFailed
 from gitnexus.events.timeline import format_timeline
 from gitnexus.runs.open_run import open_run
 from gitnexus.runs.story import log_lines, marked_lines, read_events, verify_run
@@ -23,9 +24,12 @@ _AT_ONCE = 500
 @click.command("replay", cls=NexusCommand)
 @click.argument("run_id", metavar="RUN")
 @click.option("--verify", is_flag=True, help="Check the chain, the tokens and the commits, and replay a workflow.")
+@click.option("--require-signed", is_flag=True, help="With --verify: fail if an event is only claimed.")
 @with_nexus
-def replay_run(nexus: "Nexus", run_id: str, verify: bool) -> None:
+def replay_run(nexus: "Nexus", run_id: str, verify: bool, require_signed: bool) -> None:
     """Show what happened in a run, from its log: what was proposed and why, approved, executed and stored."""
+    if require_signed and not verify:
+        raise click.UsageError("--require-signed is for --verify")
     run = open_run(nexus.state, run_id)
     as_json = current_invocation(click.get_current_context()).as_json
     lines = log_lines(run) if as_json else format_timeline(read_events(run))
@@ -45,4 +49,10 @@ def replay_run(nexus: "Nexus", run_id: str, verify: bool) -> None:
             state = f"sha256:{hashlib.sha256(again.state).hexdigest()}"
             click.echo(
                 f"walked once more by its log, {again.events} events of the engine: the same state {state}", err=True
+            )
+        if require_signed and told.claimed:
+            raise VerificationFailed(
+                f"{told.claimed} of {told.events} events of {run.record.id} are only claimed",
+                hint="nobody who is known here signed them; git nexus sync brings a signed log, if there is one",
+                context={"run": run.record.id, "claimed": told.claimed},
             )
