@@ -6,10 +6,10 @@ person settled it in one of the clones.
 
 from collections.abc import Sequence
 
-from gitnexus.base.errors import Conflict, NexusError
+from gitnexus.base.errors import Conflict, Invalid, NexusError, NotFound, VerificationFailed
 from gitnexus.base.text import one_line
 from gitnexus.events.chain import walk_chain
-from gitnexus.events.checkpoint import checkpoint_at_commit, ref_of_run
+from gitnexus.events.checkpoint import Checkpoint, checkpoint_at_commit, ref_of_run
 from gitnexus.events.fold import POLICY, fold
 from gitnexus.events.inforce import Claimed, in_force
 from gitnexus.events.kinds import shorten_text
@@ -19,7 +19,7 @@ from gitnexus.git.ancestry import is_ancestor
 from gitnexus.git.branches import read_raw_commit
 from gitnexus.policy.commit_message import parse_trailers as trailers_of
 from gitnexus.runs.claimed_decisions import known_view
-from gitnexus.runs.log_signatures import has_only_leading_claims, stretches_of
+from gitnexus.runs.log_signatures import Stretch, has_only_leading_claims, stretches_of
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.record import refresh_run_record
 from gitnexus.runs.store import read_run
@@ -32,15 +32,20 @@ def note_other_log(state: State, run_id: str, commit: str) -> str | None:
     """Log where the log at `commit` decided otherwise than ours, and how a person settled that there.
 
     Then the other log becomes a parent of our run ref, so that the remote accepts ours and each clone gets the other's.
+    So it does if the run began here and all that it has beside ours is claimed, or no log at all.
     Returns a description, "" if nothing is open any more, None if the two never contradicted each other.
     """
     try:
         run = OpenRun(state, read_run(state.latest(), run_id))
-        found = checkpoint_at_commit(state.objects, run_id, commit)
+        found = _readable_log(run, commit)
+        if found is None:
+            return _put_ours_over(run, commit, f"what is on the ref of {run_id} there is no log of it")
         raw, last = found.raw(), found.head.seq
         stretches = stretches_of(state, run_id, raw, found.authors(), on_ref=last, arrived=last, unsigned="claimed")
         if not has_only_leading_claims(stretches):
-            return None
+            if not _is_proved_here(run, raw, stretches):
+                return None
+            return _put_ours_over(run, commit, f"the end of the log of {run_id} there is only claimed")
         ours, theirs = list(run.log.read()), [link.event for link in walk_chain(raw, run_id)]
         common = next(
             (at for at, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(theirs)
@@ -79,16 +84,46 @@ def _take_settlements(run: OpenRun, other: RunView) -> str:
     return "; ".join(said)
 
 
-def _join_other_log(run: OpenRun, other: str) -> None:
-    """Make another clone's checkpoint a parent of ours, unless ours holds nothing new or holds it already."""
+def _readable_log(run: OpenRun, commit: str) -> Checkpoint | None:
+    try:
+        found = checkpoint_at_commit(run.state.objects, run.record.id, commit)
+        list(walk_chain(found.raw(), run.record.id))
+        return found
+    except (Invalid, NotFound, VerificationFailed):
+        return None
+
+
+def _is_proved_here(run: OpenRun, raw: bytes, stretches: Sequence[Stretch]) -> bool:
+    """True if our log begins with all of another one that is proved, and what follows there is only claimed."""
+    at = next(at for at, one in enumerate(stretches) if one.status == "claimed" and one.since)
+    proved = b"".join(raw.splitlines(keepends=True)[: stretches[at].since])
+    return all(one.status == "claimed" for one in stretches[at:]) and run.log.raw().startswith(proved)
+
+
+def _put_ours_over(run: OpenRun, commit: str, words: str) -> str | None:
+    """Go on from what is on the remote with our log, so that whoever can push does not keep it from the others.
+
+    Only where the run began: clones that do not know each other's keys do not replace each other's logs in turn.
+    Returns a description, None if the run began elsewhere or there is nothing to put there.
+    """
+    if run.foreign or not _join_other_log(run, commit, over=True):
+        return None
+    return f"{words}: ours takes its place"
+
+
+def _join_other_log(run: OpenRun, other: str, *, over: bool = False) -> bool:
+    """Make another clone's checkpoint a parent of ours, unless ours holds nothing new or holds it already.
+
+    With `over` also where the other one was put upon ours. True if the ref moved.
+    """
     objects, ref = run.state.objects, ref_of_run(run.record.id)
     run.write_checkpoint()
     mine = objects.tip(ref)
-    if mine is None or is_ancestor(run.repo, mine, other) or is_ancestor(run.repo, other, mine):
-        return
+    if mine is None or is_ancestor(run.repo, other, mine) or (not over and is_ancestor(run.repo, mine, other)):
+        return False
     why = f"runs: {run.record.id} beside the log of another clone"
     commit, _ = objects.write_commit(parents=[mine, other], changes={}, message=f"{why}\n", author=run.state.author)
-    objects.swap(ref, mine, commit, why)
+    return objects.swap(ref, mine, commit, why)
 
 
 def note_other_branch(state: State, run_id: str, commit: str) -> str:

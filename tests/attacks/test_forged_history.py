@@ -116,6 +116,7 @@ def test_a_log_that_nobody_known_signed_is_shown_as_claimed(ada: Machine, mallor
 
     assert proof.returncode == 0
     assert all(line.endswith("[claimed]") for line in proof.stdout.splitlines()[1:])
+    assert ada("replay", run, "--verify", "--require-signed").returncode == 22
     assert "all hold" not in proof.stderr and "events are only claimed" in proof.stderr
     assert "claimed, in the name of Mallory; nobody who is known here signed them" in proof.stderr
     assert (row["foreign"], row["claimed"]) == (True, True)
@@ -222,6 +223,49 @@ def test_an_approver_does_not_speak_for_another_one(ada: Machine, hub: Path, wai
     told = ada.ok("replay", waiting)
     assert next(line for line in told.splitlines() if "denied a1" in line).endswith("[claimed]")
     assert "1 events are only claimed" in ada("replay", waiting, "--verify").stderr
+
+
+def test_who_pushes_a_no_of_their_own_does_not_keep_the_log_from_the_others(
+    ada: Machine, mallory: Machine, hub: Path, carol: Machine
+) -> None:
+    run = str(ada.json("run", "--", "sh", "-c", "echo one > one.txt")["run"]["id"])
+    ada.sync()
+    mallory.sync()
+    mallory.ok("deny", run, "--reason", "no good")
+    mallory.sync()
+
+    ada.sync()
+    ada.ok("approve", "--unseen", run)
+    said = ada.sync().said
+    ada.ok("land", run)
+    run_git(ada.place, "push", "-q", "origin", "HEAD:main")
+    ada.sync()
+    run_git(carol.place, "pull", "-q", "--ff-only", "origin", "main")
+
+    assert any("is only claimed: ours takes its place" in line for line in said), said
+    mallory.sync()  # puts theirs upon ours, as a log that contradicts it
+    ada.sync()
+    mallory.sync()
+    carol.sync()
+    assert carol.json("runs")["runs"] == []
+    assert "events are only claimed" not in carol("replay", run, "--verify").stderr
+    assert "no good" not in carol.ok("replay", run)
+
+
+def test_what_is_no_log_at_all_does_not_keep_the_log_from_the_others(
+    ada: Machine, hub: Path, waiting: str, carol: Machine
+) -> None:
+    tree = run_git(hub, "rev-parse", "main^{tree}").strip()
+    forged = run_git(hub, "commit-tree", "-m", "nothing", tree).strip()
+    run_git(hub, "update-ref", f"refs/nexus/runs/{waiting}", forged)
+
+    ada.ok("approve", "--unseen", waiting)
+    ada.sync()
+    carol.sync()
+
+    assert [row["status"] for row in carol.json("runs")["runs"]] == ["completed"]
+    assert "events are only claimed" not in carol("replay", waiting, "--verify").stderr
+    assert "committed a1" in carol.ok("replay", waiting)
 
 
 def test_a_forged_record_does_not_hide_a_run_that_waits(ada: Machine, hub: Path, waiting: str) -> None:

@@ -59,3 +59,8 @@ def test_the_machine_that_began_a_run_publishes_its_log_over_a_claimed_tail(
 
     assert status(carol, waiting) == "completed"
     assert "never mind" not in carol.ok("replay", waiting)
+    assert "committed a1" in carol.ok("replay", waiting)
+    assert "[claimed]" not in carol.ok("replay", waiting, "--verify", "--require-signed")
+    assert run_git(hub, "rev-parse", f"refs/nexus/runs/{waiting}") == run_git(
+        ada.place, "rev-parse", f"refs/nexus/runs/{waiting}"
+    )
