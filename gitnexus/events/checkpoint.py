@@ -32,7 +32,8 @@ PIECE = 1024 * 1024
 Along = Callable[[bytes], Sequence[str]]
 # Signs what is new: who wrote the rest, and the new stretch.
 Sign = Callable[[LogAuthors, LogSpan], LogAuthors]
-_WORKFLOW, _HEAD, _EVENTS = "workflow.json", "head.json", "events"
+CHECKPOINT_HEAD = "head.json"
+_WORKFLOW, _EVENTS = "workflow.json", "events"
 _PATIENCE = 10.0
 
 
@@ -114,7 +115,9 @@ def checkpoint_at_commit(objects: Objects, run: str, tip: str) -> Checkpoint:
 
 def in_tree(objects: Objects, run: str, tip: str, tree: str) -> Checkpoint:
     """Return the checkpoint stored in a folder of a commit. Raises: Invalid, NotFound, VerificationFailed."""
-    head = CheckpointHead.from_bytes(_read_tree_file(objects, tree, _HEAD), f"{ref_of_run(run)}:{_HEAD}")
+    head = CheckpointHead.from_bytes(
+        _read_tree_file(objects, tree, CHECKPOINT_HEAD), f"{ref_of_run(run)}:{CHECKPOINT_HEAD}"
+    )
     if head.run != run or not head.ends or any(end <= start for start, end in pairwise((0, *head.ends))):
         raise VerificationFailed(f"{ref_of_run(run)} holds another run, or one that was tampered with")
     return Checkpoint(objects, run, tip, tree, head)
@@ -152,7 +155,7 @@ def write_checkpoint(
         head = _compute_head(raw, log.run, workflow, before)
         if before is not None and head == before.head:
             return before
-        files = _new_event_pieces(raw, head, before) | _new_artifacts(log, before) | {_HEAD: head.to_bytes()}
+        files = _new_event_pieces(raw, head, before) | _new_artifacts(log, before) | {CHECKPOINT_HEAD: head.to_bytes()}
         if sign is not None:
             since = LogSpan(before.head.seq, before.head.digest, head.seq, head.digest) if before else None
             span = since or LogSpan(0, "", head.seq, head.digest)

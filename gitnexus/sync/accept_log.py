@@ -4,11 +4,12 @@ A pusher can put any events on a run's ref. Claimed events are never accepted af
 one: then the newest checkpoint before them is taken and the rest is left.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gitnexus.base.errors import NexusError
 from gitnexus.events.chain import walk_chain
-from gitnexus.events.checkpoint import Checkpoint, checkpoint_at_commit, in_tree, load_checkpoint
+from gitnexus.events.checkpoint import CHECKPOINT_HEAD, Checkpoint, checkpoint_at_commit, in_tree, load_checkpoint
 from gitnexus.events.log import FILE
 from gitnexus.gateway.recorder import run_folder
 from gitnexus.git.child import run_git as git_run
@@ -160,8 +161,12 @@ def _count_common_lines(raw: bytes, other: bytes) -> int:
     return next(at for at, (one, two) in enumerate(pairs) if one != two)
 
 
-def _commits_newest_first(state: State, theirs: str, mine: str | None) -> list[str]:
+def _commits_newest_first(state: State, theirs: str, mine: str | None) -> Iterator[str]:
+    """Yield the checkpoints of a run's ref: its own line first, then those that were put beside it."""
     beyond = [f"^{mine}"] if mine is not None else []
-    listed = git_run("rev-list", "--first-parent", f"--max-count={_MOST}", theirs, *beyond,
-                     git_dir=state.repo.common_dir)  # fmt: skip
-    return listed.stdout.decode("ascii", "replace").split() if listed.returncode == 0 else [theirs]
+    seen: set[str] = set()
+    for words in (("--first-parent", theirs, *beyond), ("--full-history", theirs, *beyond, "--", CHECKPOINT_HEAD)):
+        listed = git_run("rev-list", f"--max-count={_MOST}", *words, git_dir=state.repo.common_dir)
+        found = listed.stdout.decode("ascii", "replace").split() if listed.returncode == 0 else [theirs]
+        yield from (commit for commit in found if commit not in seen)
+        seen.update(found)

@@ -268,6 +268,22 @@ def test_what_is_no_log_at_all_does_not_keep_the_log_from_the_others(
     assert "committed a1" in carol.ok("replay", waiting)
 
 
+def test_a_log_beside_which_claims_were_put_is_found_by_who_comes_later(
+    ada: Machine, hub: Path, waiting: str, carol: Machine
+) -> None:
+    ref = f"refs/nexus/runs/{waiting}"
+    signed = run_git(hub, "rev-parse", ref).strip()
+    forge(hub, waiting, CANCELLED)
+    main = run_git(hub, "rev-parse", "main").strip()
+    forged = run_git(hub, "commit-tree", "-m", "both", "-p", main, "-p", signed, f"{ref}^{{tree}}").strip()
+    run_git(hub, "update-ref", ref, forged)
+
+    carol.sync()
+
+    assert run_git(carol.place, "rev-parse", ref).strip() == signed
+    assert "[claimed]" not in carol.ok("replay", waiting, "--verify", "--require-signed")
+
+
 def test_a_forged_record_does_not_hide_a_run_that_waits(ada: Machine, hub: Path, waiting: str) -> None:
     server = State.open(hub)
     path = f"runs/{waiting}.json"
