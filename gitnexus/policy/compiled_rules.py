@@ -59,6 +59,7 @@ class Rules:
         self._runs: dict[str, list[tuple[ArgvPattern, PolicyRule]]] = {}
         self._rest: list[PolicyRule] = []
         self._all = tuple(rules)
+        self._subjects = frozenset(rule.subject for rule in rules)
         groups: dict[tuple[str, str, str], list[PolicyRule]] = {}
         for rule in rules:
             if rule.subject in ("read", "write"):
@@ -86,8 +87,15 @@ class Rules:
         """Return the path rules about reading, for all roles."""
         return [rules for subject, _, _, rules in self._paths if subject == "read"]
 
+    @property
+    def has_run_rules(self) -> bool:
+        """True if any rule is about a command."""
+        return bool(self._runs)
+
     def first_about(self, subject: str, request: Request) -> PolicyRule | None:
         """Return the first rule on a subject that applies to such a request, whatever it matches."""
+        if subject not in self._subjects:
+            return None
         found = (rule for rule in self._all if rule.subject == subject)
         return next((rule for rule in found if self._applies_to(rule.role, rule.kind, request)), None)
 

@@ -30,7 +30,7 @@ def why_may_run_denied(request: CommandRequest, deny: Rules, parts: Sequence[Com
 
     `parts` are the command's parts, if they differ from its own words. Raises: TooMuch.
     """
-    if deny.first_about("run", request) is None:
+    if not deny.has_run_rules:
         return ""
     for part in parts or parts_of_command(request.argv, request.cwd):
         if not part.argv or not part.argv[0]:
