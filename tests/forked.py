@@ -322,6 +322,8 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
             os.setsid()
             if os.isatty(0):
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        elif request.get("caller_session", os.getsid(0)) != os.getsid(0):
+            os.setpgid(0, 0)  # or who kills the group of this command kills the tests
         os.environ.clear()
         os.environ.update(request["env"])
         os.chdir(request["cwd"])
@@ -382,7 +384,8 @@ class ForkedProcess:
     ) -> None:  # fmt: skip
         ours, theirs = socket.socketpair()
         given = {"argv": argv, "cwd": cwd, "env": dict(os.environ if env is None else env), "addresses": addresses,
-                 "session": start_new_session or address == addresses["servers"]}  # fmt: skip
+                 "session": start_new_session or address == addresses["servers"],
+                 "caller_session": os.getsid(0)}  # fmt: skip
         with (
             socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door, theirs,
             contextlib.ExitStack() as opened,

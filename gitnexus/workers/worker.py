@@ -48,6 +48,8 @@ from gitnexus.workers.queue import read_order
 Tell = Callable[[str], None]
 _MOST_FAILED = 3
 _AT_ONCE = 500
+# Rounds in a row in which nothing of the server could be read, after which a worker that is to end ends.
+_MOST_UNANSWERED = 10
 # Limit of skipped orders remembered: anybody who can push can add any number.
 _MOST_TOLD = 50
 
@@ -70,10 +72,12 @@ class QueueWorker:
     _refused: dict[str, str] = field(default_factory=dict)
     _left: int = 0
     _failed: dict[str, int] = field(default_factory=dict)
+    _unanswered: int = 0
 
     def work(self) -> None:
         """Execute runs until the queue is empty, if requested, else forever. Raises: NexusError."""
         while True:
+            known = self._unanswered
             there = self._list_queue_refs()
             if there is not None:
                 found = self._claim_next_run(there)
@@ -86,13 +90,21 @@ class QueueWorker:
                     return
                 if self.once and not self.drain:
                     return
+            self._unanswered = self._unanswered if self._unanswered > known else 0
             time.sleep(self.poll * (0.5 + random_fraction()))
+
+    def _count_unanswered(self, exc: RemoteUnreachable) -> None:
+        """Tell why nothing was read. Raises: it, if this worker is to end and waits in vain; others wait for ever."""
+        self.tell(exc.message)
+        self._unanswered += 1
+        if (self.drain or self.once) and self._unanswered >= _MOST_UNANSWERED:
+            raise exc
 
     def _list_queue_refs(self) -> dict[str, str] | None:
         try:
             return find_remote_refs(self.state.repo, self.remote, [QUEUE, CLAIMS])
         except RemoteUnreachable as exc:
-            self.tell(exc.message)
+            self._count_unanswered(exc)
             return None
 
     def _eligible_runs(self, there: dict[str, str]) -> set[str]:
@@ -111,7 +123,7 @@ class QueueWorker:
             if claim and (seen != claim or at - since < self.lease):
                 self._seen[run] = (claim, since if seen == claim else at)
                 continue
-            with contextlib.suppress(RemoteUnreachable):
+            try:
                 order = self._read_fitting_order(run, there[f"{QUEUE}{run}"], is_claimed=bool(claim))
                 if order is None:
                     continue
@@ -119,6 +131,8 @@ class QueueWorker:
                 if lease.claimed(claim):
                     self.tell(f"{run}: {'taken over' if claim else 'taken'}: {order.title}")
                     return lease, order, there[f"{QUEUE}{run}"]
+            except RemoteUnreachable as exc:
+                self._count_unanswered(exc)
         return None
 
     def _bring_at_once(self, runs: list[str], there: dict[str, str]) -> None:

@@ -67,6 +67,19 @@ def test_a_queued_run_is_carried_out_by_a_worker_and_its_result_comes_home(ada: 
     assert Nexus(ada.place).ok("replay", order.id, "--verify")
 
 
+def test_a_worker_that_can_take_nothing_from_the_server_says_why_and_ends(ada: Clone, bob: Clone) -> None:
+    put(ada)
+    blocked = bob.place / ".git" / "refs" / "nexus-sync" / "origin" / "queue"
+    blocked.parent.mkdir(parents=True, exist_ok=True)
+    blocked.write_text("a file where the folder of the orders must be\n")
+
+    ended = Nexus(bob.place)("worker", "--drain", "--poll", "0.05")
+
+    assert ended.returncode == 1
+    assert "error: fetching from origin failed: " in ended.stderr
+    assert "refs/nexus-sync/origin/queue" in ended.stderr
+
+
 def test_a_run_whose_worker_died_before_it_told_the_state_is_found_by_its_log(
     ada: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
