@@ -53,7 +53,9 @@ def note_other_log(state: State, run_id: str, commit: str) -> str | None:
         status = run.view().status
         said = _note(run, _decided(ours[common:]), _decided(theirs[common:]))
         claimed = [Claimed(one.since, one.upto) for one in stretches if one.status == "claimed"]
-        said = _take_settlements(run, fold(in_force(theirs, claimed))) or said
+        other = fold(in_force(theirs, claimed))
+        said = said or _take_disputes(run, other)
+        said = _take_settlements(run, other) or said
         if not any(event.kind == "decision.contradicted" for event in run.log.read()):
             return None
         _join_other_log(run, commit)
@@ -62,6 +64,22 @@ def note_other_log(state: State, run_id: str, commit: str) -> str | None:
         return said if run.view().disputed else ""
     except NexusError:
         return None
+
+
+def _take_disputes(run: OpenRun, other: RunView) -> str:
+    """Log what the other clone, which decided as we did, knows of a third that decided otherwise."""
+    said = []
+    for action in other.disputed:
+        with run.deciding():
+            view = run.view()
+            here, there = view.actions.get(action), other.actions.get(action)
+            if here is None or there is None or here.settled or action in view.disputed:
+                continue
+            words = f"decided otherwise in a third clone: there it is {other.disputed[action]}"
+            body = {"action": action, "here": here.status, "elsewhere": there.status, "text": shorten_text(words)}
+            run.log.append("decision.contradicted", "nexus", body)
+        said.append(_describe(run, action, words))
+    return "; ".join(said)
 
 
 def _take_settlements(run: OpenRun, other: RunView) -> str:

@@ -1,10 +1,12 @@
 """Two clones that decide otherwise about one action before they meet."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import Nexus
+from tests.sync.conftest import cloned
 from tests.sync.two import Clone
 
 
@@ -73,3 +75,29 @@ def test_a_run_approved_in_two_clones_and_landed_in_the_other_comes_to_rest(ada:
     assert ada.tree == bob.tree
     assert ada.sync().pushed == bob.sync().pushed == ada.sync().pulled == []
     assert json.loads(there.ok("runs", "--all", "--json"))["runs"][0]["status"] == "landed"
+
+
+def test_a_third_clone_that_said_yes_with_one_of_them_is_told_of_the_no(ada: Clone, bob: Clone, hub: Path) -> None:
+    cyd = cloned(hub, "cyd")
+    here, there, third = Nexus(ada.place), Nexus(bob.place), Nexus(cyd.place)
+    run = json.loads(here("run", "--json", "--", "sh", "-c", "echo made > made.txt").stdout)["run"]["id"]
+    for clone in (ada, bob, cyd):
+        clone.sync()
+    here.ok("approve", run, "--unseen")
+    there.ok("deny", run)
+    third.ok("approve", run, "--unseen")
+
+    for clone in (ada, bob, ada, cyd, ada, bob, cyd):
+        clone.sync()
+
+    for nexus in (here, there, third):
+        assert "decision.contradicted" in nexus.ok("replay", run, "--json")
+    assert third("land", run).returncode == 23
+    here.ok("approve", run, "a1")
+    for clone in (ada, bob, cyd, ada):
+        clone.sync()
+    assert [json.loads(nexus.ok("runs", "--all", "--json"))["runs"][0]["disputed"] for nexus in (here, third)] == [
+        False,
+        False,
+    ]
+    assert f"{run} is on main" in here.ok("land", run)
