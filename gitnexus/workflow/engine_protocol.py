@@ -36,6 +36,17 @@ class NodeAction(NamedTuple):
     message: str = ""
 
 
+class CommitProof(NamedTuple):
+    """What the proof of a step found on what was committed: which command failed, and those that need a yes first."""
+
+    why: str = ""
+    asks: Sequence[Sequence[str]] = ()
+
+
+# Begins the reason of a step whose proof failed after its commit.
+ON_COMMIT = "on what was committed"
+
+
 class Stage(Protocol):
     """One run as its engine sees it. Only `call` is used from several threads."""
 
@@ -62,6 +73,9 @@ class Stage(Protocol):
 
     def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         """Run commands on the tree that a patch makes; return which one failed and its last lines, empty if none."""
+
+    def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
+        """Run the commands that did not run yet on what a node committed, as far as the policy allows them."""
 
     def retry(self, why: str) -> str:
         """Return what to tell the specialist that tries a step again, empty if it does not."""

@@ -18,7 +18,7 @@ from gitnexus.policy.request import parse_request
 from gitnexus.workflow.budget import CountedPlan
 from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode
 from gitnexus.workflow.engine import Engine
-from gitnexus.workflow.engine_protocol import NodeAction
+from gitnexus.workflow.engine_protocol import ON_COMMIT, CommitProof, NodeAction
 from gitnexus.workflow.flow import WorkflowVerdict
 from gitnexus.workflow.outputs import CHANGES, Hindrance, parse_output
 from gitnexus.workflow.packing import BatchLimits, PackedBatch, PackedPlan
@@ -189,6 +189,18 @@ class _RecordedStage:
     def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         """Return why a proof failed then: the step was tried again before anything was proposed."""
         return self.retry("")
+
+    def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
+        """Return what was found then: the step failed or was tried again by it, or a command was asked about."""
+        if why := self.retry(""):
+            return CommitProof(why)
+        event = self._log[self.at] if self.at < len(self._log) else None
+        if event is None:
+            raise _LogBreaksOff
+        if event.seq in self._put:
+            return CommitProof(asks=commands)
+        why = str(event.body.get("why", "")) if event.kind == "step.finished" else ""
+        return CommitProof(why if why.startswith(ON_COMMIT) else "")
 
     def retry(self, why: str) -> str:
         self.skip_foreign_events()

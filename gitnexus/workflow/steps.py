@@ -7,11 +7,11 @@ from gitnexus.base.canonical import json_document
 from gitnexus.base.text import one_line
 from gitnexus.events.kinds import shorten_text
 from gitnexus.events.log import EventDraft
-from gitnexus.prompts.model import Blocked, ExecResult, PlanChanges
+from gitnexus.prompts.model import Action, Blocked, ExecResult, PlanChanges
 from gitnexus.workflow.batches import batch_finished_events, next_step_in_batch
 from gitnexus.workflow.blocks import OPEN, BlockedNodes, settle_next_action
 from gitnexus.workflow.definition import MODEL, WorkflowNode
-from gitnexus.workflow.engine_protocol import NodeAction, PlanReplacement
+from gitnexus.workflow.engine_protocol import CommitProof, NodeAction, PlanReplacement
 from gitnexus.workflow.flow import runs_in_worktree
 from gitnexus.workflow.outputs import CHANGES, GAVE_UP, PLAN, block_of_output, output_files
 from gitnexus.workflow.packing import SplitRequest
@@ -192,7 +192,24 @@ class NodeSteps:
         deeds = self._actions_of_step(node, step)
         if len(mine) < len(deeds):
             return self._propose_next_action(node, state, name, deeds[len(mine)])
-        return self._end_step(node, name, "")
+        return self._prove_and_end_step(node, name)
+
+    def _prove_and_end_step(self, node: WorkflowNode, name: str) -> bool:
+        """End a step if its plan's commands hold on what was committed; ask about a command that needs a yes first."""
+        engine, plan = self._engine, self._engine.inputs.plan(node)
+        step = next((one for one in plan.steps if one.id == name), None) if plan else None
+        proof = engine.stage.prove_commit(node, step.commands) if step and step.commands else CommitProof()
+        if proof.why:
+            return self._try_again(node, name, proof.why) or self._end_step(node, name, proof.why)
+        if not proof.asks or step is None:
+            return self._end_step(node, name, "")
+        before = set(engine.progress.actions)
+        wanted = Action(kind="command", summary=f"prove {one_line(step.title, 100)}", argv=tuple(proof.asks[0]))
+        why = engine.stage.act(node, name, NodeAction("command", wanted.summary, action=wanted))
+        engine.read_new_events()
+        new = set(engine.progress.actions) - before
+        self._looked |= new
+        return True if new else self._end_step(node, name, why or "its proof was answered before")
 
     def _finish_agent_node(self, node: WorkflowNode, mine: Sequence[str]) -> bool:
         engine = self._engine

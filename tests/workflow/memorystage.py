@@ -11,7 +11,7 @@ from gitnexus.events.log import EventDraft
 from gitnexus.events.model import Event, sha256_digest
 from gitnexus.workflow.budget import CostWeights, CountedPlan
 from gitnexus.workflow.definition import WorkflowNode
-from gitnexus.workflow.engine_protocol import NodeAction
+from gitnexus.workflow.engine_protocol import CommitProof, NodeAction
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
 from gitnexus.workflow.specialist import Output, WorkOrder, WorkResult
 
@@ -39,6 +39,8 @@ class MemoryStage:
     weights: CostWeights = field(default_factory=CostWeights)
     proof: Callable[[NodeAction], str] = lambda deed: ""
     proved: list[list[str]] = field(default_factory=list)
+    commit_proof: Callable[[], CommitProof] = CommitProof
+    checked: list[list[str]] = field(default_factory=list)
     die_after: int = 10**9
 
     def events(self, after: int) -> Iterable[Event]:
@@ -115,6 +117,10 @@ class MemoryStage:
     def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         self.proved.append([" ".join(argv) for argv in commands])
         return self.proof(deed)
+
+    def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
+        self.checked.append([" ".join(argv) for argv in commands])
+        return self.commit_proof()
 
     def retry(self, why: str) -> str:
         return why

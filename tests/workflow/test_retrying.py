@@ -9,6 +9,7 @@ from gitnexus.workflow.definition import (
     make_node,
 )
 from gitnexus.workflow.engine import Engine
+from gitnexus.workflow.engine_protocol import CommitProof
 from gitnexus.workflow.replay import replay_log
 from gitnexus.workflow.specialist import UnusableAnswer, WorkOrder
 from tests.workflow.memorystage import MemoryStage
@@ -167,3 +168,67 @@ def test_killed_at_any_event_it_comes_to_the_same_end() -> None:
                 stage.execute("a1")
         assert _walk(definition, stage) == (True, "")
         assert sum(event.kind == "tool.executed" for event in stage.log) == 1
+
+
+def _planned(*steps: PlanStep) -> tuple[WorkflowDefinition, Plan]:
+    node = make_node("x", "exec", adapter="model", inputs=NodeInputs(uses=("p",)))
+    return _workflow(node, make_node("p", "plan")), Plan(goal="g", steps=steps)
+
+
+_TWO = (PlanStep(id="S1", title="t", commands=(TEST,)), PlanStep(id="S2", title="u", depends=("S1",)))
+
+
+def test_a_step_is_done_only_when_its_proof_passed_on_what_was_committed() -> None:
+    definition, plan = _planned(*_TWO)
+    told: list[tuple[str, str]] = []
+
+    def play(order: WorkOrder) -> ExecResult:
+        told.append((order.step, order.feedback))
+        return _patch(f"p{len(told)}")
+
+    wrong = CommitProof("on what was committed make test fails with status 2:\nassert 1 == 2")
+    found = iter([wrong, CommitProof()])
+    stage = MemoryStage({"p": [plan], "x": [play]}, commit_proof=lambda: next(found))
+
+    assert _walk(definition, stage) == (True, "")
+    assert told == [("S1", ""), ("S1", wrong.why), ("S2", "")]
+    assert stage.checked == [["make test"]] * 2
+    ended = [(event.body["step"], event.body["ok"]) for event in stage.log if event.kind == "step.finished"]
+    assert ended == [("S1", True), ("S2", True)]
+    assert replay_log(definition, stage.log, stage.read).walks == 1
+
+
+def test_a_proof_that_fails_after_the_commit_of_who_cannot_mend_it_keeps_what_depends_on_it_from_running() -> None:
+    node = make_node("x", "exec", inputs=NodeInputs(uses=("p",)))
+    definition = _workflow(node, make_node("p", "plan")).changed(stop=("blocked",))
+    plan = Plan(goal="g", steps=_TWO)
+    wrong = CommitProof("on what was committed make test fails with status 2:")
+    stage = MemoryStage({"p": [plan], "x": [_patch("p1")]}, commit_proof=lambda: wrong)
+
+    assert _walk(definition, stage) == (False, f"x: S1: {wrong.why}")
+    assert [step for _, step in stage.calls if step] == ["S1"]
+    assert replay_log(definition, stage.log, stage.read).walks == 1
+
+
+def test_a_proof_that_needs_a_yes_is_asked_about_after_the_patch_and_a_no_ends_the_step() -> None:
+    definition, plan = _planned(_TWO[0])
+
+    def walked(*proofs: CommitProof) -> MemoryStage:
+        found = iter(proofs)
+        stage = MemoryStage(
+            {"p": [plan], "x": [_patch("p")]},
+            verdict=lambda node, deed: "ask" if deed.kind == "command" else "allow",
+            commit_proof=lambda: next(found),
+        )
+        assert _walk(definition, stage) is None
+        return stage
+
+    asks = CommitProof(asks=(TEST,))
+    yes, no = walked(asks, CommitProof()), walked(asks)
+    yes.execute("a2", by="Me")
+    no.deny("a2")
+
+    assert [event.body["summary"] for event in yes.log if event.kind == "action.proposed"] == ["p", "prove t"]
+    assert (_walk(definition, yes), _walk(definition, no)) == ((True, ""), (False, "x: S1: a2 denied"))
+    for stage in (yes, no):
+        assert replay_log(definition, stage.log, stage.read).walks == 1

@@ -34,13 +34,13 @@ from gitnexus.runs.workflow import actions
 from gitnexus.runs.workflow.agent_node import answer_by_agent, run_agent_node
 from gitnexus.runs.workflow.context import with_context_pack
 from gitnexus.runs.workflow.found_research import research_or_reuse
-from gitnexus.runs.workflow.proofs import prove_patch
+from gitnexus.runs.workflow.proofs import prove_commit, prove_patch
 from gitnexus.runs.workflow.routing import file_sizes_at, workflow_settings
 from gitnexus.runs.workflow.specialists import opened_view_at, specialist_for_node
 from gitnexus.runs.workflow.takeover import next_agents, work_or_take_over
 from gitnexus.workflow.budget import CostWeights, CountedPlan, files_matching
 from gitnexus.workflow.definition import BACKINGS, WorkflowDefinition, WorkflowNode
-from gitnexus.workflow.engine_protocol import NodeAction
+from gitnexus.workflow.engine_protocol import CommitProof, NodeAction
 from gitnexus.workflow.flow import Flow, runs_in_worktree
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
 from gitnexus.workflow.plan_order import why_order_is_wrong
@@ -131,6 +131,10 @@ class LiveStage:
     def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         """Run the commands that the policy allows on exactly the proposed tree; return which one failed, and how."""
         return prove_patch(self.run, deed, commands, role=node.role)
+
+    def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
+        """Run the commands on the branch that did not prove it yet; return what failed, and what needs a yes."""
+        return prove_commit(self.run, node.id, commands, role=node.role)
 
     def retry(self, why: str) -> str:
         """Return the feedback for a specialist that tries a step again."""

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from gitnexus.runs.actions.edit import propose_edited_patch, write_draft
+from gitnexus.runs.open_run import open_run
 from tests.conftest import Nexus, run_git, trust
 from tests.prompts.stub import served
+from tests.runs.workflow.test_workflow import opened
 
 PROOF = ["grep", "-q", "^total = 2$", "code.txt"]
 
@@ -86,3 +89,36 @@ def test_a_plan_whose_steps_wait_in_a_circle_goes_back_to_the_planner(nexus: Nex
     assert told["run"]["status"] == "completed"
     assert len(stub.asked) == 2
     assert "steps wait for each other in a circle: S1 → S2 → S1" in stub.prompts[1]
+
+
+def _patch_only(old: str, new: str) -> dict[str, Any]:
+    answer = _answer(old, new)
+    return {**answer, "actions": answer["actions"][:1]}
+
+
+@pytest.mark.slow
+def test_a_patch_that_a_person_made_worse_is_mended_before_its_step_is_done(nexus: Nexus, project: Path) -> None:
+    plan = {"goal": "g", "steps": [{"id": "S1", "title": "the total", "files": ["code.txt"], "commands": [PROOF]}]}
+    with served(plan, _patch_only("total = 1", "total = 2"), _patch_only("total = 9", "total = 2")) as stub:
+        _set_model(project, stub.url)
+        settings = project / ".nexus" / "settings.json"
+        both = '"executor": "model", "planner": "model"'
+        settings.write_text(settings.read_text().replace('"executor": "model"', both))
+        trust(project)
+        asked = nexus("run", "/plan-exec the total in code.txt", "--yes", "--json")
+        run = json.loads(asked.stdout)["run"]["id"]
+        with opened(project) as state:
+            draft = write_draft(open_run(state, run), "a1")
+            draft.write_text(draft.read_text().replace("+total = 2", "+total = 9"))
+            assert propose_edited_patch(open_run(state, run), "a1") == "a2"
+        worse = nexus("approve", "--unseen", "--wait", "--json", run)
+        mended = nexus("approve", "--unseen", "--wait", "--json", run)
+
+    assert (asked.returncode, worse.returncode, mended.returncode) == (21, 21, 0), worse.stderr
+    statuses = [(one["id"], one["status"]) for one in json.loads(worse.stdout)["actions"]]
+    assert statuses == [("a1", "denied"), ("a2", "executed"), ("a3", "waiting")]
+    assert "on what was committed" in stub.prompts[2]
+    assert "fails with status 1" in stub.prompts[2]
+    assert json.loads(mended.stdout)["run"]["status"] == "completed"
+    assert run_git(project, "show", f"nexus/{run}:code.txt") == "first line\ntotal = 2\nlast line\n"
+    assert nexus("replay", run, "--verify").returncode == 0
