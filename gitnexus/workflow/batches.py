@@ -28,9 +28,10 @@ def next_step_in_batch(
     open_ = _open_batch(state)
     if open_ is not None:
         left = [one for one in open_.steps if one in todo]
-        if left:
+        if left and left[0] == todo[0]:
             return left[0]
-        engine.write(*batch_finished_events(node.id, state, True, ""))
+        # A plan that was changed may have steps that come before what is left of the batch.
+        engine.write(*batch_finished_events(node.id, state, True, "the plan was changed" if left else ""))
     rest = plan.changed(steps=tuple(step for step in plan.steps if step.id in todo))
     found = engine.stage.packed(parse_counted_plan(rest.plain(), "plan.json"), _limits_of_node(engine, node))
     if not found.batches:
