@@ -30,7 +30,7 @@ from gitnexus.harness.install.programs.opencode import PLUGIN
 from gitnexus.harness.install.programs.table import ROWS, HarnessProgram, find_harness_program
 from gitnexus.harness.install.signature import is_our_hook
 from gitnexus.harness.install.trust import read_json_or_none
-from gitnexus.harness.speech.table import load_harness_protocol
+from gitnexus.harness.protocols.table import load_harness_protocol
 
 # Our own hook always refuses a call that carries it, whatever the policy says.
 CANARY = "git-nexus-canary"

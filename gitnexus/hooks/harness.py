@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gitnexus.base.errors import Invalid
 from gitnexus.harness.model import EVENTS, GATE_SECONDS, OTHER_SECONDS, Event, HookAnswer, HookOutput
-from gitnexus.harness.speech.table import load_harness_protocol
+from gitnexus.harness.protocols.table import load_harness_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,21 +68,21 @@ def run_harness_hook(args: list[str]) -> int:
 
 
 def _answer_event(harness: str, event: Event) -> HookOutput:
-    speech = load_harness_protocol(harness)
-    told = _parse_payload(speech, event, sys.stdin.buffer.read(_LARGEST + 1))
+    protocol = load_harness_protocol(harness)
+    told = _parse_payload(protocol, event, sys.stdin.buffer.read(_LARGEST + 1))
     answer = _call_handler(told)
-    if told.tool in speech.delegates and event in ("pre_tool_use", "post_tool_use"):
-        answer = _track_delegation(speech, told, answer)
-    return speech.render_answer(told, answer)
+    if told.tool in protocol.delegates and event in ("pre_tool_use", "post_tool_use"):
+        answer = _track_delegation(protocol, told, answer)
+    return protocol.render_answer(told, answer)
 
 
-def _parse_payload(speech: "HarnessProtocol", event: Event, raw: bytes) -> "HarnessEvent":
+def _parse_payload(protocol: "HarnessProtocol", event: Event, raw: bytes) -> "HarnessEvent":
     if len(raw) > _LARGEST:
         raise Invalid(f"what the program sent is larger than {_LARGEST // 2**20} MiB")
     payload = _parse_strict_json(raw) if event == _GATE else _parse_lenient_json(raw)
     if not isinstance(payload, dict):
         raise Invalid("what the program sent should be an object")
-    return speech.heard(event, payload)
+    return protocol.heard(event, payload)
 
 
 def _parse_strict_json(raw: bytes) -> object:
@@ -106,16 +106,16 @@ def _call_handler(told: "HarnessEvent") -> HookAnswer:
     return handler(told)
 
 
-def _track_delegation(speech: "HarnessProtocol", told: "HarnessEvent", answer: HookAnswer) -> HookAnswer:
+def _track_delegation(protocol: "HarnessProtocol", told: "HarnessEvent", answer: HookAnswer) -> HookAnswer:
     """Record that a tool starts or has ended a sub-agent, if the program has no separate event for that.
 
     This is bookkeeping beside the answer of the gate or the tool: a failure loses neither.
     """
-    role, brief = (str(told.given.get(field) or "") for field in speech.delegates[told.tool])
+    role, brief = (str(told.given.get(field) or "") for field in protocol.delegates[told.tool])
     if told.event == _GATE and answer.verdict not in ("", "allow"):
         return answer
     event: Event = "subagent_spawn" if told.event == _GATE else "subagent_complete"
-    agent_id = speech.ended(told) if told.event != _GATE else "" if not speech.events[event] else None
+    agent_id = protocol.ended(told) if told.event != _GATE else "" if not protocol.events[event] else None
     try:
         if agent_id is not None:
             words = brief if event == "subagent_spawn" else ""

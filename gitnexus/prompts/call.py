@@ -8,13 +8,13 @@ from typing import Any, Generic, TypeVar
 from gitnexus.base.errors import Failed, Invalid
 from gitnexus.base.text import make_visible, one_line
 from gitnexus.base.unique_fence import fence_mark_for
+from gitnexus.prompts.connection import ModelConnection, UnusableReply
 from gitnexus.prompts.functions import PromptFunction, function_named
 from gitnexus.prompts.http import RetryLater
 from gitnexus.prompts.model import Form
 from gitnexus.prompts.protocol import PromptQuestion
 from gitnexus.prompts.settings import PromptSettings
 from gitnexus.prompts.table import WAYS
-from gitnexus.prompts.wire import ModelConnection, UnusableReply
 from gitnexus.prompts.words import FEEDBACK, builtin_prompt_files
 from gitnexus.redaction.hide import mask
 from gitnexus.redaction.values import Values
@@ -62,12 +62,12 @@ class Prompter:
         args = self._framed_inputs(function, given)
         args[FEEDBACK] = self._render_feedback(UnusableReply(feedback)) if feedback else ""
         way = WAYS[self.settings.via]
-        wire = ModelConnection(self.settings.endpoint_of(name))
+        connection = ModelConnection(self.settings.endpoint_of(name))
         wrong: list[str] = []
         for attempt in range(self.settings.retries + 1):
             try:
-                value = way.ask(PromptQuestion(function, self.files, args), wire)
-                output = _parse_answer(function, value, wire.said)
+                value = way.ask(PromptQuestion(function, self.files, args), connection)
+                output = _parse_answer(function, value, connection.said)
             except UnusableReply as exc:
                 wrong.append(exc.message)
                 args[FEEDBACK] = self._render_feedback(exc)
@@ -76,18 +76,26 @@ class Prompter:
                 if attempt < self.settings.retries:
                     self.sleep(exc.after or 2.0**attempt)
             except Failed as exc:
-                exc.context.update(_usage_context(wire, attempt + 1))
+                exc.context.update(_usage_context(connection, attempt + 1))
                 raise
             else:
                 assert isinstance(output, form)  # noqa: S101
-                cost = self._cost_in_usd(wire)
-                return Reply(output, way.name, wire.endpoint.model, attempt + 1, wire.tokens_in, wire.tokens_out, cost,
-                             tuple(wrong))  # fmt: skip
+                cost = self._cost_in_usd(connection)
+                return Reply(
+                    output,
+                    way.name,
+                    connection.endpoint.model,
+                    attempt + 1,
+                    connection.tokens_in,
+                    connection.tokens_out,
+                    cost,
+                    tuple(wrong),
+                )
         tries = "1 try" if len(wrong) == 1 else f"{len(wrong)} tries"
         raise Failed(
             f"{name} got no answer that can be used in {tries}: {one_line(wrong[-1], 400)}",
             hint="ask again, choose another model, or do without: what needs no model goes on",
-            context={**_usage_context(wire, len(wrong)), "wrong": wrong},
+            context={**_usage_context(connection, len(wrong)), "wrong": wrong},
         )
 
     def _framed_inputs(self, function: PromptFunction, given: Mapping[str, Any] | Form) -> dict[str, str]:
@@ -104,10 +112,10 @@ class Prompter:
             parts.append(frame_input("your last answer", mask(exc.said[:_LONGEST_SAID], self.values)))
         return "\n".join([*parts, "Answer again, whole, in the form that is described above."])
 
-    def _cost_in_usd(self, wire: ModelConnection) -> float | None:
-        if wire.tokens_in is None:
+    def _cost_in_usd(self, connection: ModelConnection) -> float | None:
+        if connection.tokens_in is None:
             return None
-        return wire.endpoint.cost(wire.tokens_in, wire.tokens_out or 0)
+        return connection.endpoint.cost(connection.tokens_in, connection.tokens_out or 0)
 
 
 def frame_input(name: str, text: str) -> str:
@@ -124,5 +132,5 @@ def _parse_answer(function: PromptFunction, value: Any, said: str) -> Form:
         raise UnusableReply(exc.message, said) from exc
 
 
-def _usage_context(wire: ModelConnection, attempts: int) -> dict[str, Any]:
-    return {"attempts": attempts, "tokensIn": wire.tokens_in, "tokensOut": wire.tokens_out}
+def _usage_context(connection: ModelConnection, attempts: int) -> dict[str, Any]:
+    return {"attempts": attempts, "tokensIn": connection.tokens_in, "tokensOut": connection.tokens_out}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gitnexus.base.errors import Invalid, NotFound
+from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.settings import ROLES, SECTION, ModelEndpoint, PromptSettings, check_endpoint
-from gitnexus.prompts.wire import ModelConnection
 
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,39}")
 MODEL = "model"

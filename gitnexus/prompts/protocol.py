@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from gitnexus import __version__
 from gitnexus.base.errors import Failed
+from gitnexus.prompts.connection import ModelConnection
 from gitnexus.prompts.functions import PromptFunction
-from gitnexus.prompts.wire import ModelConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class AskingWay(Protocol):
 
     name: str
 
-    def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
+    def ask(self, question: PromptQuestion, connection: ModelConnection) -> Any:
         """Return the JSON value of the model's answer. Raises: UnusableReply, RetryLater, Failed, Invalid."""
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gitnexus.base.document import json_schema_body
 from gitnexus.base.errors import Invalid
 from gitnexus.base.text import one_line
+from gitnexus.prompts.connection import ModelConnection, UnusableReply
 from gitnexus.prompts.functions import FUNCTIONS
 from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
-from gitnexus.prompts.wire import ModelConnection, UnusableReply
 
 if TYPE_CHECKING:
     from baml_py import BamlRuntime
@@ -25,7 +25,7 @@ class ViaBaml:
 
     name = "baml"
 
-    def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
+    def ask(self, question: PromptQuestion, connection: ModelConnection) -> Any:
         try:
             from baml_py import BamlRuntime, ClientRegistry  # 60 to 130 ms, and an extra: only who asks pays
             from baml_py.baml_py import BamlError
@@ -35,9 +35,9 @@ class ViaBaml:
         runtime = _baml_runtime(tuple(sorted(question.files.items())))
         assert isinstance(runtime, BamlRuntime)  # noqa: S101
         registry = ClientRegistry()
-        # The name stands in its own reports alone: where the request goes, the wire decides.
+        # The name stands in its own reports alone: where the request goes, the connection decides.
         registry.add_llm_client(
-            "Settings", "openai-generic", {"model": wire.endpoint.model, "base_url": "http://unused"}
+            "Settings", "openai-generic", {"model": connection.endpoint.model, "base_url": "http://unused"}
         )
         registry.set_primary("Settings")
         context = runtime.create_context_manager()
@@ -48,12 +48,14 @@ class ViaBaml:
             sent = request.body.json()["messages"]
         except BamlError as exc:
             raise Invalid(f"{question.function.file}: {name}: {_reason_of_error(exc)}") from exc
-        wire.ask(sent)
+        connection.ask(sent)
         plain = types.ModuleType("plain")  # classes that it does not find there stay plain values
         try:
-            return runtime.parse_llm_response(name, wire.said, plain, plain, plain, False, context, None, registry, {})
+            return runtime.parse_llm_response(
+                name, connection.said, plain, plain, plain, False, context, None, registry, {}
+            )
         except BamlError as exc:
-            raise UnusableReply(f"it does not have the form: {_reason_of_error(exc)}", wire.said) from exc
+            raise UnusableReply(f"it does not have the form: {_reason_of_error(exc)}", connection.said) from exc
 
 
 @cache

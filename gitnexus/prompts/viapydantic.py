@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gitnexus.base.errors import Failed, NexusError
 from gitnexus.base.text import one_line
+from gitnexus.prompts.connection import ModelConnection, UnusableReply
 from gitnexus.prompts.model import prompt_schema
 from gitnexus.prompts.protocol import PromptQuestion, missing_library_error
-from gitnexus.prompts.wire import ModelConnection, UnusableReply
 from gitnexus.prompts.words import render_messages
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class ViaPydanticAi:
 
     name = "pydantic-ai"
 
-    def ask(self, question: PromptQuestion, wire: ModelConnection) -> Any:
+    def ask(self, question: PromptQuestion, connection: ModelConnection) -> Any:
         try:
             import pydantic_ai  # noqa: F401, I001 - with the other two 700 ms and more, and an extra: only who asks pays
             import httpx2  # noqa: F401
@@ -37,7 +37,7 @@ class ViaPydanticAi:
 
         def work() -> None:
             try:
-                box.append(asyncio.run(_ask_agent(question.function.name, schema, turns, wire)))
+                box.append(asyncio.run(_ask_agent(question.function.name, schema, turns, connection)))
             except (NexusError, RuntimeError) as exc:
                 box.append(exc)
 
@@ -54,7 +54,9 @@ class ViaPydanticAi:
         return box[0]
 
 
-async def _ask_agent(name: str, schema: dict[str, Any], turns: list[dict[str, str]], wire: ModelConnection) -> Any:
+async def _ask_agent(
+    name: str, schema: dict[str, Any], turns: list[dict[str, str]], connection: ModelConnection
+) -> Any:
     from openai import AsyncOpenAI
     from pydantic_ai import Agent, PromptedOutput, StructuredDict
     from pydantic_ai.exceptions import AgentRunError
@@ -65,7 +67,7 @@ async def _ask_agent(name: str, schema: dict[str, Any], turns: list[dict[str, st
     trouble: list[NexusError] = []
     system = "\n\n".join(one["content"] for one in turns if one["role"] == "system")
     asked = "\n\n".join(one["content"] for one in turns if one["role"] == "user")
-    async with _make_http_client(wire, trouble) as http:
+    async with _make_http_client(connection, trouble) as http:
         client = AsyncOpenAI(base_url="http://unused", api_key="unused", http_client=http, max_retries=0)
         # Servers differ in which response_format they take; the prompt says it, and the answer is checked.
         profile = OpenAIModelProfile(supports_json_object_output=False)
@@ -79,11 +81,11 @@ async def _ask_agent(name: str, schema: dict[str, Any], turns: list[dict[str, st
                 raise trouble[0] from exc
             why = exc.__cause__ or exc
             raise UnusableReply(
-                f"it does not have the form: {one_line(' '.join(str(why).split()), 400)}", wire.said
+                f"it does not have the form: {one_line(' '.join(str(why).split()), 400)}", connection.said
             ) from exc
 
 
-def _make_http_client(wire: ModelConnection, trouble: list[NexusError]) -> "AsyncClient":
+def _make_http_client(connection: ModelConnection, trouble: list[NexusError]) -> "AsyncClient":
     """Return an HTTP client that sends everything through our own connection."""
     import httpx2
 
@@ -91,10 +93,10 @@ def _make_http_client(wire: ModelConnection, trouble: list[NexusError]) -> "Asyn
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             body = json.loads(await request.aread())
             try:
-                raw = wire.ask(body["messages"])
+                raw = connection.ask(body["messages"])
             except NexusError as exc:
                 trouble.append(exc)
-                return httpx2.Response(400, json={"error": {"message": "see the wire"}})
+                return httpx2.Response(400, json={"error": {"message": "see the connection"}})
             return httpx2.Response(200, content=raw, headers={"Content-Type": "application/json"})
 
     return httpx2.AsyncClient(transport=Over(), trust_env=False)

@@ -22,7 +22,7 @@ from gitnexus.sandbox.callers import make_folder, remove_folder, remove_left_fol
 from gitnexus.sandbox.inner import relay
 
 MOST_CALLERS = 8
-REQUEST_PIPE = "door"
+REQUEST_PIPE = "requests"
 _NAME = re.compile(rb"[0-9a-f]{16}")
 _GRACE = 10.0
 
@@ -60,12 +60,12 @@ def interpreter_libraries() -> tuple[str, ...]:
 
 
 class _RelayListener:
-    """A thread that waits at the door, and the processes of those who came."""
+    """A thread that waits for requests, and the processes of those who came."""
 
     def __init__(self, place: int, argv: tuple[str, ...], log: IO[bytes]) -> None:
         self._place, self._argv, self._log = place, argv, log
         self._callers: list[subprocess.Popen[bytes]] = []
-        # For reading and writing: a door without a writer would read as closed.
+        # For reading and writing: a pipe without a writer would read as closed.
         self._requests = os.open(REQUEST_PIPE, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
         self._stopped, self._stop = os.pipe()
         self._thread = threading.Thread(target=self._accept_callers, daemon=True)

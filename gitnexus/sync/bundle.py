@@ -56,12 +56,12 @@ def apply_bundle(state: State, file: Path, *, dry_run: bool, adopt: bool) -> Syn
         said = checked.stderr.decode("utf-8", "replace").strip().splitlines()
         raise Invalid(f"{file.name} cannot be used here: {said[0][:200] if said else 'it is no bundle'}",
                       hint="a bundle made with --basis needs a clone that has what it was based on")  # fmt: skip
-    wire = Remote(str(file.absolute()), f"bundle-{random_hex(8)}", frozenset(KINDS))
+    resolved = Remote(str(file.absolute()), f"bundle-{random_hex(8)}", frozenset(KINDS))
     try:
         # A bundle is a snapshot: an older one is not rewritten history.
-        return sync_with_remote(state, wire, SyncOptions(push=False, dry_run=dry_run, adopt=adopt, rewritten=True))
+        return sync_with_remote(state, resolved, SyncOptions(push=False, dry_run=dry_run, adopt=adopt, rewritten=True))
     finally:
-        _delete_tracking_refs(state, wire)
+        _delete_tracking_refs(state, resolved)
 
 
 def _delete_tracking_refs(state: State, remote: Remote) -> None:

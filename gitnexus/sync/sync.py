@@ -99,20 +99,20 @@ def adopt_remote_state(state: State, remote: str, *, join: bool = False) -> Sync
 
     Returns None if the remote has none or both are the same. Raises: NexusError.
     """
-    wire, there = discover_remote_refs(state.repo, resolve_remote(state, remote))
-    found = there.get(wire.there(STATE_REF))
+    resolved, there = discover_remote_refs(state.repo, resolve_remote(state, remote))
+    found = there.get(resolved.there(STATE_REF))
     mine = state.latest().commit
-    if found is None or "state" not in wire.kinds or (mine is not None and _is_contained(state.repo, found, mine)):
+    if found is None or "state" not in resolved.kinds or (mine is not None and _is_contained(state.repo, found, mine)):
         return None
-    fetch_remote_refs(state.repo, wire.remote, {wire.there(STATE_REF): wire.incoming}, most=wire.most)
-    theirs = tip_of_ref(state.repo, wire.incoming) or ""
+    fetch_remote_refs(state.repo, resolved.remote, {resolved.there(STATE_REF): resolved.incoming}, most=resolved.most)
+    theirs = tip_of_ref(state.repo, resolved.incoming) or ""
     if mine is not None and merge_bases(state.repo, mine, theirs):
         return None
-    done, asked = SyncResult(wire.shown), SyncOptions(adopt=join)
-    _refuse_invalid_state(state, wire, theirs, None, asked)
-    _join_state(state, wire, theirs, asked, done)
-    _update_tracking_ref(state.repo, wire, theirs)
-    save_state_branch(state.repo, wire)
+    done, asked = SyncResult(resolved.shown), SyncOptions(adopt=join)
+    _refuse_invalid_state(state, resolved, theirs, None, asked)
+    _join_state(state, resolved, theirs, asked, done)
+    _update_tracking_ref(state.repo, resolved, theirs)
+    save_state_branch(state.repo, resolved)
     return done
 
 
@@ -127,26 +127,26 @@ def _is_contained(repo: Repo, commit: str, mine: str) -> bool:
 
 
 def _pull_from_remote(state: State, plan: RefExchange, options: SyncOptions, result: SyncResult) -> None:
-    wire, repo = plan.remote, state.repo
-    theirs = plan.there.get(wire.there(STATE_REF))
-    before = tip_of_ref(repo, wire.tracking_ref(STATE_REF))
+    resolved, repo = plan.remote, state.repo
+    theirs = plan.there.get(resolved.there(STATE_REF))
+    before = tip_of_ref(repo, resolved.tracking_ref(STATE_REF))
     wanted = plan.refs_to_fetch(repo)
     mine = state.latest().commit
-    if "state" not in wire.kinds:
+    if "state" not in resolved.kinds:
         theirs = before = None
     takes_state = theirs is not None and not (mine is not None and _is_contained(repo, theirs, mine))
     if takes_state:
-        wanted = {wire.there(STATE_REF): wire.incoming, **wanted}
-    fetch_remote_refs(repo, wire.remote, wanted, most=wire.most)
+        wanted = {resolved.there(STATE_REF): resolved.incoming, **wanted}
+    fetch_remote_refs(repo, resolved.remote, wanted, most=resolved.most)
     if takes_state:
-        found = tip_of_ref(repo, wire.incoming) or ""
-        _refuse_invalid_state(state, wire, found, before, options)
-        _join_state(state, wire, found, options, result)
+        found = tip_of_ref(repo, resolved.incoming) or ""
+        _refuse_invalid_state(state, resolved, found, before, options)
+        _join_state(state, resolved, found, options, result)
         theirs = found
     if theirs is None and before is not None:
-        _handle_missing_state(wire, options, result)
+        _handle_missing_state(resolved, options, result)
     if theirs is not None and not options.dry_run:
-        _update_tracking_ref(repo, wire, theirs)
+        _update_tracking_ref(repo, resolved, theirs)
     pull_logs(state, plan, result.said, result.pulled, dry_run=options.dry_run)
 
 
@@ -304,26 +304,26 @@ def _pin_resigned_approvers(state: State, resigned: Sequence[Approvers]) -> None
 
 def _push_missing_refs(state: State, plan: RefExchange, options: SyncOptions, result: SyncResult) -> bool:
     """Push what the remote lacks; False to retry, because another clone was first. Raises: Failed."""
-    repo, wire = state.repo, plan.remote
+    repo, resolved = state.repo, plan.remote
     mine = state.latest().commit or ""
-    there = plan.there.get(wire.there(STATE_REF))
-    orders = [RefUpdate(wire.there(STATE_REF), mine)] if there != mine and "state" in wire.kinds else []
+    there = plan.there.get(resolved.there(STATE_REF))
+    orders = [RefUpdate(resolved.there(STATE_REF), mine)] if there != mine and "state" in resolved.kinds else []
     words = _describe_own_changes(repo, there, mine) if orders else []
     logs, gone, told = plan_log_pushes(state, plan)
     if not options.dry_run and (orders or logs):
-        outcome = push_ref_updates(repo, wire.remote, [*orders, *logs])
+        outcome = push_ref_updates(repo, resolved.remote, [*orders, *logs])
         result.in_the_way = next(
             (one.why for one in outcome.values() if one.kind == "behind" and ".lock " in one.why), ""
         )
         if any(one.kind == "behind" for one in outcome.values()):
             return False
-        _raise_refused_pushes(wire, outcome)
+        _raise_refused_pushes(resolved, outcome)
         if orders:
-            _update_tracking_ref(repo, wire, mine)
+            _update_tracking_ref(repo, resolved, mine)
     if not options.dry_run and gone:
         # Only now that their archive holds it. A ref that moved meanwhile is kept.
-        refused = [one.why for one in push_ref_updates(repo, wire.remote, gone).values() if one.kind == "refused"]
-        result.said += [f"{wire.shown} keeps the refs of runs that were put away: {refused[0]}"] if refused else []
+        refused = [one.why for one in push_ref_updates(repo, resolved.remote, gone).values() if one.kind == "refused"]
+        result.said += [f"{resolved.shown} keeps the refs of runs that were put away: {refused[0]}"] if refused else []
     result.pushed += [*words, *told]
     return True
 

@@ -43,7 +43,7 @@ class Chat:
         self.watch = RunWatch(nexus.repo.common_dir, runs_over(state), self._claimed)
         self.project = ProjectData(nexus)
         self.narrator = RunFeed(self)
-        self.deeds = CardActions(self)
+        self.card_actions = CardActions(self)
         self.orders = InputCommands(self)
         self.cards: dict[str, ChatCard] = {}
         self.mine: set[str] = set()
@@ -96,7 +96,7 @@ class Chat:
                 raise Invalid(f"{letter} answers nothing here", hint="? explains the keys of a card")
             if digest and digest != card.digest:
                 raise Invalid("the card has changed since you looked at it", hint="look at it again")
-            self.deeds.do(card, key, said)
+            self.card_actions.do(card, key, said)
         return self._take_updates()
 
     def look(self) -> list[Update]:
@@ -110,7 +110,7 @@ class Chat:
     def stop(self, run: str = "") -> list[Update]:
         """Stop the work of a run, by default the active one; it can be resumed."""
         with self._errors_shown():
-            self.deeds.stop(run or self.active)
+            self.card_actions.stop(run or self.active)
         return self._take_updates()
 
     def interrupted(self) -> list[Update]:

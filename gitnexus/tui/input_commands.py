@@ -73,7 +73,7 @@ class InputCommands:
         self._chat.put(card)
         if (self._chat.mode or self._chat.project.mode) in ("autopilot", "bypass"):
             self._chat.say("nexus", f"started without asking: the mode is {self._chat.mode or self._chat.project.mode}")
-            self._chat.deeds.do(card, card.keys[0], "")
+            self._chat.card_actions.do(card, card.keys[0], "")
 
     def _run_local_command(self, intent: slash.LocalCommand) -> None:
         words, name = intent.words, intent.name
@@ -99,7 +99,7 @@ class InputCommands:
             case "export":
                 self._export_chat(word)
             case _:
-                self._chat.deeds.run_local_command(intent)
+                self._chat.card_actions.run_local_command(intent)
 
     def _set_mode(self, word: str) -> None:
         if word and word not in _MODES:

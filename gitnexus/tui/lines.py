@@ -81,7 +81,7 @@ class PlainChat:
             self._write_line("that came as quickly as a paste, so it answers nothing")
             return
         if key is not None and key.means == "edit" and self._live:
-            self._chat.deeds.edit_patch(card.id)
+            self._chat.card_actions.edit_patch(card.id)
             return
         if key is not None and key.asks and not rest:
             self._asks = (card, letter)

@@ -196,7 +196,7 @@ class RunFeed:
             card, _ = action_card(opened_run, action)
         except Conflict:
             # The branch moved on: whoever drives the run proposes it anew, and that gets a card of its own.
-            self._chat.deeds.resume_if_idle(run, waits=False)
+            self._chat.card_actions.resume_if_idle(run, waits=False)
             return
         editable = one.kind == "patch" and one.status == "waiting" and not opened_run.record.session
         self._chat.put(card_for_action(card, run, action, editable=editable))

@@ -291,7 +291,7 @@ class ChatApp(App[None]):
 
     async def _edit_card_patch(self, card: ChatCard) -> None:
         with self.suspend():
-            self._thread.submit(self.chat.deeds.edit_patch, card.id).result()
+            self._thread.submit(self.chat.card_actions.edit_patch, card.id).result()
         self.refresh(layout=True)
         self._focus_input()  # what was saved comes up as a card of its own
 

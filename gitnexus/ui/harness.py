@@ -9,7 +9,7 @@ import click
 from gitnexus.app.harness_install import BEGIN, LAWLESS
 from gitnexus.base.text import make_visible, one_line
 from gitnexus.harness.model import EVENTS
-from gitnexus.harness.speech.table import NAMES, load_harness_protocol
+from gitnexus.harness.protocols.table import NAMES, load_harness_protocol
 from gitnexus.ui.output import count_of, format_columns
 
 if TYPE_CHECKING:
@@ -101,12 +101,12 @@ def events_of_harness(harness: str) -> list[dict[str, Any]]:
     """Return the eight events with the program's own names, and the substitute for each that it lacks."""
     if harness not in NAMES:
         return [{"event": event, "names": [], "instead": "nothing: it has no hooks of ours"} for event in EVENTS]
-    speech = load_harness_protocol(harness)
+    protocol = load_harness_protocol(harness)
     return [
         {
             "event": event,
-            "names": list(speech.events[event]),
-            **({"instead": speech.nearest[event]} if event in speech.nearest else {}),
+            "names": list(protocol.events[event]),
+            **({"instead": protocol.nearest[event]} if event in protocol.nearest else {}),
         }
         for event in EVENTS
     ]

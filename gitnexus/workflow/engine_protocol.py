@@ -68,10 +68,10 @@ class Stage(Protocol):
     def call(self, order: WorkOrder) -> WorkResult:
         """Call a specialist with the pack and the view of the order. Raises: UnusableAnswer, NexusError."""
 
-    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
+    def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         """Propose an action and carry it out if allowed; return why the proposal is invalid, empty if it is valid."""
 
-    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         """Run commands on the tree that a patch makes; return which one failed and its last lines, empty if none."""
 
     def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
@@ -86,7 +86,7 @@ class Stage(Protocol):
     def ask(self, question: str, text: str) -> None:
         """Ask the user a node's question if one is present; otherwise it is answered later."""
 
-    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
+    def surprise(self, node_action: NodeAction, files: Sequence[str]) -> str:
         """Return what is unexpected about an action for a step that names these files, empty if nothing is."""
 
     def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:

@@ -29,7 +29,7 @@ _ENGINE = frozenset({"node.started", "node.completed", "node.blocked", "node.fai
                      "step.finished", "step.retried", "batch.started", "batch.finished"})  # fmt: skip
 # Kept with a node, but not by the engine: what was packed for it, and what a program printed.
 _BESIDE = ("pack.json", "output-")
-_DEEDS = ("patch", "command", "handoff", "tree", CHANGES)
+_NODE_ACTIONS = ("patch", "command", "handoff", "tree", CHANGES)
 _UNUSABLE = "no answer that can be used in "
 
 
@@ -175,7 +175,7 @@ class _RecordedStage:
             return UnusableAnswer(wrong[min(tried, len(wrong) - 1)])
         return Failed(why)
 
-    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
+    def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         self.skip_foreign_events()
         event = self._log[self.at] if self.at < len(self._log) else None
         if event is None:
@@ -184,9 +184,9 @@ class _RecordedStage:
             return ""  # nothing new: it was answered before
         self.at += 1
         self.skip_foreign_events()
-        return f"{deed.kind} refused: {event.body['why']}" if event.kind == "action.rejected" else ""
+        return f"{node_action.kind} refused: {event.body['why']}" if event.kind == "action.rejected" else ""
 
-    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         """Return why a proof failed then: the step was tried again before anything was proposed."""
         return self.retry("")
 
@@ -213,7 +213,7 @@ class _RecordedStage:
     def ask(self, question: str, text: str) -> None:
         self.skip_foreign_events()
 
-    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
+    def surprise(self, node_action: NodeAction, files: Sequence[str]) -> str:
         """Return what was unexpected then, as the next event says."""
         self.skip_foreign_events()
         event = self._log[self.at] if self.at < len(self._log) else None
@@ -258,7 +258,7 @@ def _events_put_by_engine(log: Sequence[Event]) -> tuple[frozenset[int], frozens
         elif event.kind == "action.proposed" and node is not None and "replaces" not in event.body:
             if node.status == "blocked" or node.open_step is not None:
                 put.add(event.seq)
-        elif event.kind == "action.rejected" and event.body["action"] in _DEEDS:
+        elif event.kind == "action.rejected" and event.body["action"] in _NODE_ACTIONS:
             put.add(event.seq)
         progress.fold([event])
     return frozenset(asked), frozenset(put)

@@ -189,9 +189,9 @@ class NodeSteps:
             return self._end_step(node, name, "who took over failed")
         if None in cleared:
             return False
-        deeds = self._actions_of_step(node, step)
-        if len(mine) < len(deeds):
-            return self._propose_next_action(node, state, name, deeds[len(mine)])
+        node_actions = self._actions_of_step(node, step)
+        if len(mine) < len(node_actions):
+            return self._propose_next_action(node, state, name, node_actions[len(mine)])
         return self._prove_and_end_step(node, name)
 
     def _prove_and_end_step(self, node: WorkflowNode, name: str) -> bool:
@@ -259,19 +259,19 @@ class NodeSteps:
             CHANGES, changes.summary, change=PlanReplacement(old, engine.stage.keep(PLAN, new).digest, new)
         )
 
-    def _propose_next_action(self, node: WorkflowNode, state: NodeState, name: str, deed: NodeAction) -> bool:
+    def _propose_next_action(self, node: WorkflowNode, state: NodeState, name: str, node_action: NodeAction) -> bool:
         """Send one action to the gate; only one patch waits at a time, as its approval makes the next one stale."""
         engine, actions = self._engine, self._engine.progress.actions
-        if deed.kind == "patch" and any(one.kind == "patch" and one.status in OPEN for one in actions.values()):
+        if node_action.kind == "patch" and any(one.kind == "patch" and one.status in OPEN for one in actions.values()):
             return False
-        if engine.flow.definition.mode == "autopilot" and self._stop_if_surprised(node, state, name, deed):
+        if engine.flow.definition.mode == "autopilot" and self._stop_if_surprised(node, state, name, node_action):
             return True
-        if deed.kind == "patch" and node.adapter == MODEL:
-            failed = engine.stage.prove(node, deed, self._proofs_of_step(node, state, name))
+        if node_action.kind == "patch" and node.adapter == MODEL:
+            failed = engine.stage.prove(node, node_action, self._proofs_of_step(node, state, name))
             if failed and self._try_again(node, name, failed):
                 return True
         before = set(actions)
-        why = engine.stage.act(node, name, deed)
+        why = engine.stage.act(node, name, node_action)
         engine.read_new_events()
         new = set(actions) - before
         self._looked |= new
@@ -283,7 +283,7 @@ class NodeSteps:
         if not new and why and self._try_again(node, name, why):
             return True
         if not new:
-            return self._end_step(node, name, why or f"the {deed.kind} was answered before")
+            return self._end_step(node, name, why or f"the {node_action.kind} was answered before")
         return True
 
     def _proofs_of_step(self, node: WorkflowNode, state: NodeState, name: str) -> list[Sequence[str]]:
@@ -294,11 +294,11 @@ class NodeSteps:
         told = [one.argv for one in answer.actions if one.kind == "command"] if isinstance(answer, ExecResult) else []
         return list(dict.fromkeys([*(step.commands if step else ()), *told]))
 
-    def _stop_if_surprised(self, node: WorkflowNode, state: NodeState, name: str, deed: NodeAction) -> bool:
+    def _stop_if_surprised(self, node: WorkflowNode, state: NodeState, name: str, node_action: NodeAction) -> bool:
         """Stop an unattended batch at the first action that its plan does not announce; return True if it stopped."""
         plan = self._engine.inputs.plan(node)
         step = next((one for one in plan.steps if one.id == name), None) if plan else None
-        what = self._engine.stage.surprise(deed, step.files) if step else ""
+        what = self._engine.stage.surprise(node_action, step.files) if step else ""
         if not what:
             return False
         question = f"{name} surprises: {what}. Shall it go on?"

@@ -9,7 +9,7 @@ import pytest
 
 from gitnexus.app.harness_doctor import examine_harness, summarize_harnesses
 from gitnexus.app.harness_install import install_harness
-from gitnexus.harness.speech.table import NAMES
+from gitnexus.harness.protocols.table import NAMES
 from tests.conftest import Nexus
 
 NODE = shutil.which("node")

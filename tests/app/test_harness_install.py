@@ -27,7 +27,7 @@ from gitnexus.harness.install.context import hook_shell_line
 from gitnexus.harness.install.jsontext import parse_json_text
 from gitnexus.harness.install.model import SCOPES, Scope
 from gitnexus.harness.install.trust import codex_hook_states
-from gitnexus.harness.speech.table import NAMES, load_harness_protocol
+from gitnexus.harness.protocols.table import NAMES, load_harness_protocol
 from tests.conftest import Nexus, run_git
 
 PROGRAMS = [*NAMES, "cursor"]

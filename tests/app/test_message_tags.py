@@ -8,7 +8,7 @@ import pytest
 from gitnexus.app import message_tags
 from gitnexus.catalog import Catalog
 from gitnexus.harness.model import MOST_CONTEXT
-from gitnexus.harness.speech.table import NAMES
+from gitnexus.harness.protocols.table import NAMES
 from gitnexus.state import State
 from gitnexus.state.layout import FORMAT_FILE
 from gitnexus.state.settings import FILE

@@ -186,7 +186,7 @@ def test_what_a_killed_run_left_for_its_callers_is_removed_by_the_next_command(
     used = private_folder / "calls-used"
     for folder in (left, step, used):
         folder.mkdir(parents=True)
-        os.mkfifo(folder / "door")
+        os.mkfifo(folder / "requests")
     held = os.open(used, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(held, fcntl.LOCK_EX)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.model import EVENTS, GATE_SECONDS, MOST_CONTEXT, OTHER_SECONDS
-from gitnexus.harness.speech.table import NAMES, load_harness_protocol
+from gitnexus.harness.protocols.table import NAMES, load_harness_protocol
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "harness-events.md").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gitnexus.harness.model import EVENTS
-from gitnexus.harness.speech.table import NAMES, load_harness_protocol
+from gitnexus.harness.protocols.table import NAMES, load_harness_protocol
 from tests.harness.conftest import Programs
 from tests.harness.payloads import GEMINI_AGENT_DONE, RECORDED, placed
 

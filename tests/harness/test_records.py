@@ -14,7 +14,7 @@ from gitnexus.harness.agent_tasks import find_task_of_agent
 from gitnexus.harness.cycle_status import TaskSummary
 from gitnexus.harness.model import HarnessEvent
 from gitnexus.harness.moment import format_timestamp, seconds_since
-from gitnexus.harness.speech.table import NAMES, load_harness_protocol
+from gitnexus.harness.protocols.table import NAMES, load_harness_protocol
 from gitnexus.harness.touched import PATCHES, PATHS, files_changed_by_call
 from tests.harness.conftest import Programs
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitnexus.harness.model import EVENTS, Event, HookAnswer
-from gitnexus.harness.speech.table import NAMES, load_harness_protocol
+from gitnexus.harness.protocols.table import NAMES, load_harness_protocol
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),

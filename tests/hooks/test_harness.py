@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gitnexus.app.harness_install import install_harness
 from gitnexus.git import discover
 from gitnexus.harness.model import EVENTS, Event, HarnessEvent, HookAnswer
-from gitnexus.harness.speech.table import NAMES
+from gitnexus.harness.protocols.table import NAMES
 from gitnexus.hooks import harness as door
 from gitnexus.state.locate import locate_first_project, locate_project
 from tests.conftest import Nexus, run_git

@@ -12,8 +12,8 @@ from gitnexus.base.errors import Invalid
 from gitnexus.policy.signed import PROMPTS
 from gitnexus.prompts import FUNCTIONS, function_named
 from gitnexus.prompts.call import frame_input
+from gitnexus.prompts.connection import is_unfinished_json
 from gitnexus.prompts.model import prompt_schema
-from gitnexus.prompts.wire import is_unfinished_json
 from gitnexus.prompts.words import (
     FOLDER,
     NAMES,

@@ -19,7 +19,7 @@ import pytest
 from gitnexus.catalog.harnesses import HARNESSES
 from gitnexus.harness.install import trust as trusted
 from gitnexus.harness.model import EVENTS
-from gitnexus.harness.speech.table import load_harness_protocol
+from gitnexus.harness.protocols.table import load_harness_protocol
 from tests.adapters.stub_models import Step, StubModels
 from tests.conftest import Nexus, run_git, trust
 from tests.slow import offline

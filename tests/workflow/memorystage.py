@@ -17,7 +17,7 @@ from gitnexus.workflow.specialist import Output, WorkOrder, WorkResult
 
 # What a specialist does when it is called: an output, words for a failure, or a function of the order.
 Play = Output | str | Callable[[WorkOrder], Output | WorkResult]
-# What the gate says to a deed: allow, deny, ask (nobody is there), or broken for a command that fails.
+# What the gate says to a node_action: allow, deny, ask (nobody is there), or broken for a command that fails.
 Verdict = str
 
 
@@ -26,18 +26,18 @@ class MemoryStage:
     """Plays for each node what its script says, call after call; the last one again and again."""
 
     plays: Mapping[str, Sequence[Play]]
-    verdict: Callable[[WorkflowNode, NodeAction], Verdict] = lambda node, deed: "allow"
+    verdict: Callable[[WorkflowNode, NodeAction], Verdict] = lambda node, node_action: "allow"
     log: list[Event] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
-    deeds: list[tuple[str, str]] = field(default_factory=list)
+    node_actions: list[tuple[str, str]] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     handoffs: dict[str, tuple[str, str]] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
-    surprises: Callable[[NodeAction, Sequence[str]], str] = lambda deed, files: ""
+    surprises: Callable[[NodeAction, Sequence[str]], str] = lambda node_action, files: ""
     weights: CostWeights = field(default_factory=CostWeights)
-    proof: Callable[[NodeAction], str] = lambda deed: ""
+    proof: Callable[[NodeAction], str] = lambda node_action: ""
     proved: list[list[str]] = field(default_factory=list)
     commit_proof: Callable[[], CommitProof] = CommitProof
     checked: list[list[str]] = field(default_factory=list)
@@ -76,20 +76,20 @@ class MemoryStage:
             raise Failed(found)
         return found if isinstance(found, WorkResult) else WorkResult(output=found)
 
-    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
-        self.deeds.append((node.id, deed.kind))
-        if deed.kind == "tree":
+    def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
+        self.node_actions.append((node.id, node_action.kind))
+        if node_action.kind == "tree":
             return ""
-        said = self.verdict(node, deed)
+        said = self.verdict(node, node_action)
         if said == "unfit":
-            self.write([EventDraft("action.rejected", "gate", {"action": deed.kind, "why": "it does not fit"})])
-            return f"{deed.kind} refused: it does not fit"
+            self.write([EventDraft("action.rejected", "gate", {"action": node_action.kind, "why": "it does not fit"})])
+            return f"{node_action.kind} refused: it does not fit"
         name = f"a{sum(one.kind == 'action.proposed' for one in self.log) + 1}"
-        kind = "plan_patch" if deed.change else deed.kind
-        if deed.kind == "handoff":
-            self.handoffs[name] = (deed.receiver, deed.message)
-        of = "sha256:" + hashlib.sha256(repr(deed).encode()).hexdigest()
-        body = {"action": name, "actionKind": kind, "summary": deed.summary, "digest": of, "node": node.id}
+        kind = "plan_patch" if node_action.change else node_action.kind
+        if node_action.kind == "handoff":
+            self.handoffs[name] = (node_action.receiver, node_action.message)
+        of = "sha256:" + hashlib.sha256(repr(node_action).encode()).hexdigest()
+        body = {"action": name, "actionKind": kind, "summary": node_action.summary, "digest": of, "node": node.id}
         verdict = {"allow": "allow", "broken": "allow", "deny": "deny", "ask": "ask"}[said]
         judged = {"action": name, "verdict": verdict, "rule": "script", "why": said}
         self.write([EventDraft("action.proposed", "agent", body), EventDraft("action.judged", "gate", judged)])
@@ -114,9 +114,9 @@ class MemoryStage:
     def answer(self, question: str, text: str) -> None:
         self.write([EventDraft("question.answered", "user", {"question": question, "text": text, "by": "Me"})])
 
-    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         self.proved.append([" ".join(argv) for argv in commands])
-        return self.proof(deed)
+        return self.proof(node_action)
 
     def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
         self.checked.append([" ".join(argv) for argv in commands])
@@ -132,8 +132,8 @@ class MemoryStage:
         if question in self.answers:
             self.answer(question, self.answers[question])
 
-    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
-        return self.surprises(deed, files)
+    def surprise(self, node_action: NodeAction, files: Sequence[str]) -> str:
+        return self.surprises(node_action, files)
 
     def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:
         return pack_plan(plan, self.files, self.weights, limits)

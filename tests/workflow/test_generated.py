@@ -196,10 +196,10 @@ class Played:
         same = StepChange(op="replace", step="S3", why="so", steps=(PLAN.steps[2],))
         return PlanChanges(summary="the same", changes=(same,))
 
-    def verdict(self, node_: WorkflowNode, deed: NodeAction) -> str:
-        if deed.change is not None:
+    def verdict(self, node_: WorkflowNode, node_action: NodeAction) -> str:
+        if node_action.change is not None:
             return "allow"
-        said = self.now[node_.id][1] if deed.kind == "handoff" else deed.summary
+        said = self.now[node_.id][1] if node_action.kind == "handoff" else node_action.summary
         if said.startswith("ask"):
             self.waits[f"a{sum(one.kind == 'action.proposed' for one in self.stage.log) + 1}"] = said
         return "ask" if said.startswith("ask") else said

@@ -10,7 +10,7 @@ from gitnexus.adapters.live.protocol import LiveConversation
 from gitnexus.adapters.opencode import prompt_with_folder as opencode_prompt
 from gitnexus.adapters.protocol import AgentJob, private_path
 
-WIRES: dict[str, Callable[[AgentJob], LiveConversation]] = {
+CONVERSATIONS: dict[str, Callable[[AgentJob], LiveConversation]] = {
     "claude": ClaudeConversation,
     "codex": CodexConversation,
     "gemini": lambda job: AcpConversation(job, "gemini", private_path(job, "empty"), gemini_prompt(job)),
@@ -20,5 +20,5 @@ WIRES: dict[str, Callable[[AgentJob], LiveConversation]] = {
 
 def conversation_for(name: str, job: AgentJob) -> LiveConversation | None:
     """Return the conversation with a program, None if it cannot be asked before each call."""
-    made = WIRES.get(name)
+    made = CONVERSATIONS.get(name)
     return made(job) if made else None

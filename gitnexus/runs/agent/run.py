@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitnexus.adapters.lines import LineSplitter
-from gitnexus.adapters.live import WIRES, LiveConversation, conversation_for
+from gitnexus.adapters.live import CONVERSATIONS, LiveConversation, conversation_for
 from gitnexus.adapters.protocol import AgentBudget, AgentEnd, AgentEvent, AgentJob, OutputReader
 from gitnexus.adapters.table import find_adapter
 from gitnexus.base.errors import DeniedByPolicy, Invalid
@@ -185,7 +185,7 @@ def asks_before_calls(run: OpenRun, node: RunNode, way: Way) -> bool:
     """True if the agent must ask before each call, by the policy or by request. Raises: Invalid."""
     if way != "contained" or not (node.live or run.policy().approval == "per-action"):
         return False
-    if node.adapter not in WIRES and not node.live and not find_adapter(node.adapter).program:
+    if node.adapter not in CONVERSATIONS and not node.live and not find_adapter(node.adapter).program:
         return False  # the user named the command or script: that is the action
     refuse_unaskable_agent(node.adapter)
     return True
@@ -193,10 +193,10 @@ def asks_before_calls(run: OpenRun, node: RunNode, way: Way) -> bool:
 
 def refuse_unaskable_agent(adapter: str) -> None:
     """Raise an error for an agent that cannot ask before each call. Raises: Invalid."""
-    if adapter not in WIRES:
+    if adapter not in CONVERSATIONS:
         raise Invalid(
             f"{adapter} cannot be asked before each action",
-            hint=f"these can: {', '.join(WIRES)}; or give up approval: per-action in the policy",
+            hint=f"these can: {', '.join(CONVERSATIONS)}; or give up approval: per-action in the policy",
         )
 
 

@@ -20,11 +20,11 @@ from gitnexus.git.commits import (
     parse_commit_range,
     trees_before_and_after,
 )
+from gitnexus.git.intact_change import is_change_intact
 from gitnexus.git.merging import clean_merge_of_all, count_lost_commits
 from gitnexus.git.patchid import patch_ids
 from gitnexus.git.private import EMPTY_TREE, PrivateGit, private_git
 from gitnexus.git.revisions import head_branch_ref, resolve_commit, resolve_head
-from gitnexus.git.standing import is_change_intact
 from gitnexus.policy import approvers as chain
 from gitnexus.policy.approvers import Approvers
 from gitnexus.policy.commit_message import APPROVAL

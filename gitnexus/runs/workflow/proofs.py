@@ -23,7 +23,7 @@ from gitnexus.workflow.engine_protocol import ON_COMMIT, CommitProof, NodeAction
 _MOST = 20
 
 
-def prove_patch(run: OpenRun, deed: NodeAction, commands: Sequence[Sequence[str]], *, role: str = "") -> str:
+def prove_patch(run: OpenRun, node_action: NodeAction, commands: Sequence[Sequence[str]], *, role: str = "") -> str:
     """Return which of the commands failed on the tree that a patch makes, with its last lines; empty if none did.
 
     A command that the policy does not allow without a question is not run here. A patch that does not apply proves
@@ -31,11 +31,11 @@ def prove_patch(run: OpenRun, deed: NodeAction, commands: Sequence[Sequence[str]
     """
     given = [tuple(argv) for argv in commands[:_MOST] if argv]
     allowed = [argv for argv in given if _verdict_on(run, argv, role) == "allow"]
-    if not allowed or deed.action is None:
+    if not allowed or node_action.action is None:
         return ""
     with private_git(run.worktree) as git:
         try:
-            text = deed.action.diff.encode("utf-8", "surrogateescape")
+            text = node_action.action.diff.encode("utf-8", "surrogateescape")
             done = check_any_patch(git, branch_tip(run), text, tool_context_for(run).rule_on)
         except NexusError:
             return ""

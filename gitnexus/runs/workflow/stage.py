@@ -128,9 +128,9 @@ class LiveStage:
             self.settle(action)
         return why
 
-    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         """Run the commands that the policy allows on exactly the proposed tree; return which one failed, and how."""
-        return prove_patch(self.run, deed, commands, role=node.role)
+        return prove_patch(self.run, node_action, commands, role=node.role)
 
     def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
         """Run the commands on the branch that did not prove it yet; return what failed, and what needs a yes."""

@@ -67,10 +67,10 @@ def mount_own_proc() -> bool:
 
 def bring_loopback_up() -> None:
     """Bring up `lo`, the only interface of a new network namespace. Raises: OSError."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         asked = struct.pack("16sh14x", b"lo", 0)
-        flags = struct.unpack("16sh14x", fcntl.ioctl(door, _SIOCGIFFLAGS, asked))[1]
-        fcntl.ioctl(door, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
+        flags = struct.unpack("16sh14x", fcntl.ioctl(probe, _SIOCGIFFLAGS, asked))[1]
+        fcntl.ioctl(probe, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
 
 
 def _mount_private_tmp(own: str, kept: list[str]) -> None:

@@ -23,9 +23,9 @@ def main(folder: str) -> None:
     up = os.open(up_path, os.O_RDWR)
     # Open before anybody is told, so that the other side need not wait for us.
     down = os.open(down_path, os.O_RDONLY | os.O_NONBLOCK)
-    door = os.open(os.path.join(folder, "door"), os.O_WRONLY | os.O_NONBLOCK)
-    os.write(door, f"{name}\n".encode("ascii"))
-    os.close(door)
+    pipe = os.open(os.path.join(folder, "requests"), os.O_WRONLY | os.O_NONBLOCK)
+    os.write(pipe, f"{name}\n".encode("ascii"))
+    os.close(pipe)
     if _is_let_in(down):
         threading.Thread(target=_copy_stream, args=(0, up), daemon=True).start()
         _copy_stream(down, 1)

@@ -14,7 +14,7 @@ DESCRIPTORS = 5  # the plan, standard input, output and error, and the control
 
 def serve(number: int) -> None:
     """Run the commands that come by the socket `number` until its other end is closed."""
-    door = socket.socket(fileno=number)
+    requests = socket.socket(fileno=number)
     os.set_inheritable(number, False)
     woken = _open_wakeup_pipe()
     group = None
@@ -24,7 +24,7 @@ def serve(number: int) -> None:
         group = groups.join_cgroup()
     gc.disable()
     gc.freeze()
-    while _run_next_command(door, woken, group):
+    while _run_next_command(requests, woken, group):
         pass
     if group:
         groups.leave_cgroup(group)
@@ -40,12 +40,12 @@ def _open_wakeup_pipe() -> int:
     return woken
 
 
-def _run_next_command(door: socket.socket, woken: int, group: str | None) -> bool:
+def _run_next_command(requests: socket.socket, woken: int, group: str | None) -> bool:
     """Wait for one command and run it; return False if there will be no more."""
     # Made while nobody waits: most of what a command may read is the same for all.
     permitted = kernel.permitted_capabilities() if LINUX else 0
     rules = folders.create_ruleset(network=False) if kernel.landlock_abi() else None
-    word, given, _, _ = socket.recv_fds(door, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+    word, given, _, _ = socket.recv_fds(requests, 1, DESCRIPTORS, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
     if not word:
         return False
     for each in given:

@@ -6,7 +6,7 @@ from typing import Any
 from gitnexus.harness.install.context import InstallContext
 from gitnexus.harness.install.model import Append
 from gitnexus.harness.model import EVENTS, Event
-from gitnexus.harness.speech.table import load_harness_protocol
+from gitnexus.harness.protocols.table import load_harness_protocol
 
 _MATCHED = ("pre_tool_use", "post_tool_use")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gitnexus.adapters import AgentEnd, AgentEvent, AgentJob
 from gitnexus.adapters.lines import LINE_LIMIT, MESSAGE_LIMIT, TEXT_LIMIT
-from gitnexus.adapters.live import WIRES, PendingCall, conversation_for
+from gitnexus.adapters.live import CONVERSATIONS, PendingCall, conversation_for
 from gitnexus.adapters.live.protocol import FileDiff
 from gitnexus.adapters.table import find_adapter
 from tests.adapters.test_lines import objects as other_objects
@@ -54,7 +54,7 @@ def talked(
     return asked, [json.loads(line) for line in sent.splitlines()], said, wire.end(0)
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_conversation_with_two_calls_is_understood_whole(name: str) -> None:
     asked, _, said, ended = talked(name)
     files, command = [one for one in asked if not one.performs]
@@ -105,7 +105,7 @@ def test_the_input_of_a_tool_goes_back_as_it_was() -> None:
     assert [one["updatedInput"] for one in allowed] == [dict(one.given) for one in asked]
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_session_is_taken_up(name: str) -> None:
     job = AgentJob(prompt="go on", way="contained", folder="/project", private="/private", live=True, session="s-1")
     sent = json.dumps(talked(name, job)[1])
@@ -116,7 +116,7 @@ def test_a_session_is_taken_up(name: str) -> None:
         assert ("session/load" in sent or "thread/resume" in sent) and '"s-1"' in sent
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_request_that_nobody_knows_is_refused_in_form(name: str) -> None:
     wire = conversation_for(name, JOB)
     assert wire is not None
@@ -130,7 +130,7 @@ def test_a_request_that_nobody_knows_is_refused_in_form(name: str) -> None:
     assert b'"r"' in heard.out
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 @settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.one_of(objects, other_objects, st.binary(max_size=60)), max_size=12), status=st.integers(-9, 9)
@@ -157,7 +157,7 @@ def test_whatever_comes_nothing_raises_and_all_that_is_sent_is_a_line_of_json(
     assert status == 0 or not ended.ok
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_line_without_end_is_noise(name: str) -> None:
     wire = conversation_for(name, JOB)
     assert wire is not None
@@ -168,7 +168,7 @@ def test_a_line_without_end_is_noise(name: str) -> None:
     assert [one.kind for one in heard.said] == ["noise"]
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_live_the_program_is_started_so_that_it_asks(name: str, tmp_path: Path) -> None:
     job = AgentJob(prompt="p", way="contained", folder=str(tmp_path / "w"), private=str(tmp_path / "p"), live=True)
     launch = find_adapter(name).launch(job)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
-from gitnexus.harness.speech.fields import is_failed_answer, mapping_field, short_text_field, text_field
+from gitnexus.harness.protocols.fields import is_failed_answer, mapping_field, short_text_field, text_field
 
 # `opencode run "some words"` hands the words on in quotation marks of its own.
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*', re.DOTALL)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
-from gitnexus.harness.speech.fields import is_failed_answer, mapping_field, short_text_field, text_field
+from gitnexus.harness.protocols.fields import is_failed_answer, mapping_field, short_text_field, text_field
 
 # What hooks said at the start stands before the first message of a person: it is not theirs.
 _SAID_BEFORE = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)

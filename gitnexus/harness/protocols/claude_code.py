@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
-from gitnexus.harness.speech.fields import is_failed_answer, mapping_field, short_text_field, text_field
+from gitnexus.harness.protocols.fields import is_failed_answer, mapping_field, short_text_field, text_field
 
 
 class ClaudeCode:

@@ -19,5 +19,5 @@ def load_harness_protocol(harness: str) -> HarnessProtocol:
     if harness not in _SPEECHES:
         raise NotFound(f"there is no harness {harness[:60]!r}", hint=f"there are: {', '.join(NAMES)}")
     module, _, name = _SPEECHES[harness].partition(":")
-    speech: HarnessProtocol = getattr(import_module(f"gitnexus.harness.speech.{module}"), name)()
-    return speech
+    protocol: HarnessProtocol = getattr(import_module(f"gitnexus.harness.protocols.{module}"), name)()
+    return protocol

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitnexus.harness.model import Event, HarnessEvent, HookAnswer, HookOutput
-from gitnexus.harness.speech.claude_code import ClaudeCode
+from gitnexus.harness.protocols.claude_code import ClaudeCode
 
 _NAMESPACE = re.compile(r"\Amulti_agent_v\d+_*(?=[a-z])")
 

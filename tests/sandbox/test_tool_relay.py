@@ -92,10 +92,10 @@ def test_what_is_no_call_is_passed_over(private: Path, outside: Path) -> None:
         (folder / "0123456789abcdee.up").write_text("a file")
         os.mkfifo(folder / "0123456789abcded.up")  # whose other side nobody opens
         os.mkfifo(folder / "0123456789abcded.down")
-        with (folder / REQUEST_PIPE).open("wb", buffering=0) as door:
+        with (folder / REQUEST_PIPE).open("wb", buffering=0) as pipe:
             for words in (b"../../etc/passwd\n", b"\xff\0\n", b"x" * 4096, b"\n0123456789abcdef\n",
                           b"0123456789abcdee\n0123456789abcded\n"):  # fmt: skip
-                door.write(words)
+                pipe.write(words)
         done = subprocess.run(server, input=b"still\n", capture_output=True, timeout=60, check=False)
 
     assert done.stdout == b"the secret\nheard still\n"
