@@ -30,7 +30,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
         "Exchange state as a file between clones that share no network.",
     ),
     ("Set up", "hooks", "gitnexus.cli.hooks:hooks", "Install, remove or show the git hooks."),
-    ("Set up", "harness", "gitnexus.cli.harness:harness", "Put git nexus into the program you work in, and out again."),
+    ("Set up", "harness", "gitnexus.cli.harness:harness", "Add git nexus to the program you work in, or remove it."),
     (
         "Set up",
         "uninstall",
@@ -119,7 +119,7 @@ COMMANDS: tuple[tuple[str, str, str, str], ...] = (
         "Projects",
         "grant",
         "gitnexus.cli.grant:grant_project_permission",
-        "Let one project read, write or execute in another.",
+        "Allow one project to read, write or execute in another.",
     ),
     (
         "Projects",

@@ -54,7 +54,7 @@ class OpenCodeAdapter:
         check_job(self, job)
         if job.address and "/" not in job.model:
             raise Invalid(
-                "opencode has to be told the model that is served there",
+                "opencode needs the name of the model that is served there",
                 hint="--model NAME/MODEL, with any name for who serves it",
             )
         argv = [job.program or self.program]

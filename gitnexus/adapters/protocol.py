@@ -150,7 +150,7 @@ def check_job(adapter: Adapter, job: AgentJob) -> AgentJob:
     if job.session and not (adapter.resumes and is_session_name(job.session)):
         raise Invalid(f"{adapter.name} cannot take up the session {job.session[:60]!r}", hint="start afresh")
     if job.model and not _MODEL.fullmatch(job.model):
-        raise Invalid(f"{job.model[:60]!r} is no name of a model", hint="letters, digits and . _ : / @ + - [ ]")
+        raise Invalid(f"{job.model[:60]!r} is not the name of a model", hint="letters, digits and . _ : / @ + - [ ]")
     if job.address:
         hosts_of_address(job.address)
     _check_job_folders(Path(job.folder), Path(job.private))
@@ -160,7 +160,7 @@ def check_job(adapter: Adapter, job: AgentJob) -> AgentJob:
             f"{adapter.name} cannot be held to what a role may not do", hint="choose another agent for this role"
         )
     if any("\0" in word for word in (job.folder, job.private, job.program, *job.server, *job.command)):
-        raise Invalid("a NUL byte cannot stand in a command line")
+        raise Invalid("a command line cannot contain a NUL byte")
     return job
 
 
@@ -169,7 +169,7 @@ def hosts_of_address(address: str) -> tuple[str, ...]:
     found = _ADDRESS.fullmatch(address)
     if found is None:
         raise Invalid(
-            f"{address[:80]!r} is no address of a model",
+            f"{address[:80]!r} is not the address of a model",
             hint="for instance http://127.0.0.1:11434/v1, without a password",
         )
     return (f"{found[2].lower()}:{found[3] or (443 if found[1] == 'https' else 80)}",)
@@ -184,13 +184,15 @@ def _check_job_folders(folder: Path, private: Path) -> None:
     if not (folder.is_absolute() and private.is_absolute()) or ".." in (*folder.parts, *private.parts):
         raise Invalid("the folders of a job should be absolute paths without ..")
     if private == folder or folder in private.parents:
-        raise Invalid("the private folder lies in the folder of the work", hint="an agent could write its own settings")
+        raise Invalid(
+            "the private folder is inside the folder of the work", hint="an agent could write its own settings"
+        )
     # Programs look for settings in all folders above the one they start in, up to a repository and beyond. A person
     # may keep their home in git; what lies there is theirs.
     above = [one for one in private.parents if one != Path.home() and os.path.lexists(one / ".git")]
     if ".git" in private.parts or above:
         raise Invalid(
-            "the private folder lies in a repository, whose settings would be found from there",
+            "the private folder is inside a repository, whose settings would apply there",
             hint="put it below a folder of the user, such as the cache",
         )
 
@@ -218,7 +220,7 @@ def denied_tools(adapter: Adapter, job: AgentJob) -> tuple[str, ...]:
     unknown = [name for name in job.denied if name not in KNOWN_CLASSES]
     if unknown:
         # Not to be passed over: it may be a restriction misspelt.
-        raise Invalid(f"{unknown[0][:60]!r} is no class of tools", hint=f"there are: {', '.join(KNOWN_CLASSES)}")
+        raise Invalid(f"{unknown[0][:60]!r} is not a class of tools", hint=f"there are: {', '.join(KNOWN_CLASSES)}")
     harness = find_harness(adapter.harness)
     return tuple(dict.fromkeys(tool for name in job.denied for tool in harness.tools_of_class(name)))
 

@@ -86,4 +86,4 @@ def _broken_source_notices(opened: Opened) -> list[str]:
     if not opened.problems:
         return []
     asked = f"catalog.source {opened.asked} is broken, so the built-in catalog is used"
-    return [f"{asked}; git nexus catalog check tells what is wrong ({len(opened.problems)})"]
+    return [f"{asked}; git nexus catalog check shows the problems ({len(opened.problems)})"]

@@ -42,7 +42,7 @@ from gitnexus.state.settings import SECTIONS, settings_section, unknown_sections
 _OLDEST_GIT = (2, 34)
 _MOST_TOLD = 20
 # Findings that are shown in red.
-BYPASS = "the mode is bypass: nobody is asked about anything that no rule denies"
+BYPASS = "the mode is bypass: no question is asked about anything that no rule denies"
 
 
 def examine_project(repo: Repo, *, fix: bool) -> list[DoctorFinding]:
@@ -98,7 +98,7 @@ def _landing(state: State, fix: bool) -> Iterator[DoctorFinding]:
 
     run = unfinished_landing(state.repo)
     if run and fix and undo_unfinished_landing(state.repo, place):
-        yield DoctorFinding("landing", "fixed", f"the half of {run} that a killed landing left is taken back")
+        yield DoctorFinding("landing", "fixed", f"the half of {run} that a killed landing left was undone")
     elif run:
         yield DoctorFinding("landing", "problem", f"landing {run} was stopped half-way: do not commit what it left",
                             f"git nexus land {run} ends it; --fix takes it back")  # fmt: skip
@@ -123,7 +123,7 @@ def _checkout(state: State, fix: bool) -> Iterator[DoctorFinding]:
     for path in copies:
         yield DoctorFinding("checkout", "warning", f".nexus/{path} waits to be merged by hand", "delete it when done")
     for path, why in list(left_out.items())[:20]:
-        yield DoctorFinding("checkout", "warning", f".nexus/{path} is not kept: {why}", "mend, rename or move it")
+        yield DoctorFinding("checkout", "warning", f".nexus/{path} is not kept: {why}", "fix, rename or move it")
     if exclude.tracked_nexus_paths(state.repo):
         yield DoctorFinding("checkout", "problem", ".nexus/ is tracked on this branch",
                       "git rm -r --cached .nexus stops that; the files stay")  # fmt: skip
@@ -221,7 +221,7 @@ def _met(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     for path in sorted(name for name in state.latest().ids() if OTHER.search(name))[:_MOST_TOLD]:
         of = OTHER.sub("", path.removeprefix(f"{CONFLICTS}/"))
         yield DoctorFinding("sync", "warning", f".nexus/{path} is another clone's version of {of}",
-                      f"put what is right into .nexus/{of}, then delete it")  # fmt: skip
+                      f"put the right content into .nexus/{of}, then delete it")  # fmt: skip
 
 
 def _backlog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
@@ -275,7 +275,7 @@ def _catalog(state: State, _fix: bool) -> Iterator[DoctorFinding]:
     opened = open_catalog(state.latest(), state.repo.folder, state.trusts)
     for words in opened.problems[:_MOST_TOLD]:
         yield DoctorFinding(
-            "catalog", "problem", f"{opened.asked}: {words}", "mend the package or change catalog.source"
+            "catalog", "problem", f"{opened.asked}: {words}", "fix the package or change catalog.source"
         )
     if len(opened.problems) > _MOST_TOLD:
         more = len(opened.problems) - _MOST_TOLD
@@ -314,7 +314,9 @@ def _macros(state: State, _fix: bool) -> Iterator[DoctorFinding]:
         return
     found, wrong = read_custom_macros(state.latest())
     for path, why in list(wrong.items())[:_MOST_TOLD]:
-        yield DoctorFinding("workflows", "warning", f".nexus/{path} is no workflow: {why}", "git nexus workflow check")
+        yield DoctorFinding(
+            "workflows", "warning", f".nexus/{path} is not a workflow: {why}", "git nexus workflow check"
+        )
     if not wrong:
         yield DoctorFinding("workflows", "ok", f"{len(found)} of your own")
 

@@ -24,7 +24,7 @@ def check_state_ref(state: State, fix: bool) -> Iterator[DoctorFinding]:
     yield from _check_objects(state, fix)
     tip = state.snapshot
     for path in tip.unsafe()[:5]:
-        yield DoctorFinding("state", "warning", f"{path!r} on the ref is no safe path and is ignored")
+        yield DoctorFinding("state", "warning", f"{path!r} on the ref is not a safe path and is ignored")
     logged = run_git("reflog", "exists", STATE_REF, git_dir=state.repo.common_dir)
     if logged.returncode != 0:
         yield DoctorFinding("reflog", "warning", f"{STATE_REF} has no reflog", "the next change starts one")
@@ -86,7 +86,7 @@ def report_repair(mended: Mended, wrong: str) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             "state",
             "warning",
-            f"{path} is lost: nobody here and no remote has its bytes; it is left out",
+            f"{path} is lost: neither this repository nor a remote has its content; it is left out",
             f"git nexus log {path} shows earlier ones; a clone that has it brings it by sync",
         )
     if mended.kept:
@@ -106,5 +106,5 @@ def check_locks(state: State, fix: bool) -> Iterator[DoctorFinding]:
             yield DoctorFinding("lock", "fixed", f"{lock.name} was left by a killed process and is now {aside}")
         else:
             yield DoctorFinding(
-                "lock", "problem", f"{since}, and nobody who could hold it is alive", "git nexus doctor --fix"
+                "lock", "problem", f"{since}, and no process that could hold it is alive", "git nexus doctor --fix"
             )

@@ -129,7 +129,9 @@ def _check_gate(location: InstallLocation, row: HarnessProgram) -> Iterator[Doct
     file, lines = _installed_lines(wants, row, event)
     if not lines:
         again = f"git nexus harness install {row.id}"
-        yield DoctorFinding("canary", "problem", f"{file} has no hook of ours for {event}: nothing is stopped", again)
+        yield DoctorFinding(
+            "canary", "problem", f"{file} does not have our hook for {event}: nothing is stopped", again
+        )
     payload = {
         "session_id": CANARY,
         "cwd": str(_working_folder(location)),
@@ -195,7 +197,7 @@ def _check_plugin_gate(location: InstallLocation, plugin: Path) -> DoctorFinding
     return (
         _finding_for_refusal(said["thrown"])
         if "thrown" in said
-        else DoctorFinding("canary", "problem", "the plugin let the call pass")
+        else DoctorFinding("canary", "problem", "the plugin allowed the call")
     )
 
 
@@ -208,12 +210,12 @@ def _check_loaded(location: InstallLocation, row: HarnessProgram) -> Iterator[Do
         return
     status, out, err = _run_program([program, *_ASKED[row.id]], "", _working_folder(location), os.environ)
     if status is None:
-        yield DoctorFinding("program", "warning", f"{row.program} did not answer in time (it may want the network)")
+        yield DoctorFinding("program", "warning", f"{row.program} did not answer in time (it may need the network)")
     elif status == 0 and (told := _lines_with("nexus", out + err)):  # Gemini CLI tells it on stderr
         if told.endswith((" - Blocked", " - Disabled")):
             yield DoctorFinding("program", "problem", f"{row.program} has the server nexus switched off")
         elif told.endswith(" - Disconnected"):
-            again = "it waits 5 seconds for a server: ask once more"
+            again = "it waits 5 seconds for a server: try again"
             yield DoctorFinding(
                 "program", "warning", f"{row.program} knows the server nexus, and did not reach it", again
             )
@@ -241,7 +243,7 @@ def _check_opencode_plugin(out: str) -> DoctorFinding:
     try:
         plugins = json.loads(out).get("plugin", [])
     except (ValueError, AttributeError):
-        return DoctorFinding("program", "warning", "opencode did not tell which plugins it loads")
+        return DoctorFinding("program", "warning", "opencode did not report which plugins it loads")
     if any(str(one).endswith(f"/{PLUGIN}") for one in plugins):
         return DoctorFinding("program", "ok", "opencode loads the plugin")
     return DoctorFinding("program", "problem", "opencode does not load the plugin: nothing is stopped")
@@ -256,7 +258,7 @@ def _check_codex_hooks(program: str, folder: Path) -> Iterator[DoctorFinding]:
     ]
     hooks = _list_codex_hooks([program, "app-server"], "".join(json.dumps(line) + "\n" for line in asked), folder)
     if hooks is None:
-        yield DoctorFinding("program", "warning", "codex app-server did not tell which hooks it runs")
+        yield DoctorFinding("program", "warning", "codex app-server did not report which hooks it runs")
         return
     ours = [hook for hook in hooks if is_our_hook(hook.get("command", ""), "codex")]
     open_ = [hook for hook in ours if hook.get("trustStatus") not in ("trusted", "managed") or not hook.get("enabled")]

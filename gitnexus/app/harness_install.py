@@ -33,7 +33,7 @@ from gitnexus.state.home import home_folder
 from gitnexus.state.locate import locate_project
 
 _IN_FILES = ("whole", "json")
-LAWLESS, BEGIN = "this repository is no project yet, and until it is one every tool is refused", "git nexus init"
+LAWLESS, BEGIN = "this repository is not a project yet, and every tool is refused until it is", "git nexus init"
 _UNDO = ("git", "nexus", "harness", "uninstall")
 
 

@@ -75,7 +75,7 @@ def init_project(
         else:
             done.notes.append("no hooks, as you asked: git nexus hooks install adds them")
     else:
-        done.notes.append("a bare repository: it keeps state, and has no .nexus/ and no hooks")
+        done.notes.append("a bare repository: it stores state, and has no .nexus/ and no hooks")
     for remote in remotes.overwriting_remotes(repo):
         remotes.shield_refs_from_fetch(repo, remote)
         done.changes.append(f"kept refs/nexus/* out of what git fetch {remote} overwrites")
@@ -99,7 +99,7 @@ def offers_import(state: State) -> list[str]:
     except NexusError as exc:
         return [f"the tasks that CLEO keeps here cannot be read: {exc.message}"]
     named = "1 task" if count == 1 else f"{count} tasks"
-    return [f"CLEO keeps {named} in {cleo.FOLDER}/: git nexus task import takes them over"] if count else []
+    return [f"CLEO keeps {named} in {cleo.FOLDER}/: git nexus task import imports them"] if count else []
 
 
 def _close_open_home(result: InitResult, local: bool) -> None:
@@ -170,7 +170,7 @@ def _create_state(state: State, result: InitResult, signer: Signer | None) -> No
 
         result.created = state.transact(decide)
         if result.created:
-            result.changes.append(f"made {STATE_REF}, where plans, tasks, memory and history are kept")
+            result.changes.append(f"made {STATE_REF}, which stores plans, tasks, memory and history")
             if POLICY in first:
                 result.changes.append("wrote a first policy.md that allows nothing by itself, and signed it")
 
@@ -228,7 +228,7 @@ def _join_remote_state(state: State, result: InitResult) -> None:
             found = adopt_remote_state(state, remote, join=True)
             if found is not None:
                 result.adopted_from = remote
-                result.changes.append(f"brought what was begun here into the state that {remote} has")
+                result.changes.append(f"merged the state of this clone into the state that {remote} has")
                 result.notes += found.said
                 return
 
@@ -245,7 +245,7 @@ def _migrate_state(state: State, result: InitResult) -> None:
             return Change(current[1](snapshot, utc_now()), f"state: migrate from format {major}", None)
 
         state.transact(decide)
-        result.changes.append(f"brought the state from format {major} to {major + 1}")
+        result.changes.append(f"migrated the state from format {major} to {major + 1}")
         step = pending_step(state.latest())
 
 

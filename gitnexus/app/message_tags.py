@@ -86,7 +86,7 @@ def _run_tag_action(place: Path, harness: str, tag: str, found: ActionRoute) -> 
     params, missing = _complete_params(place, harness, found)
     if missing:
         lacks = " and ".join(missing)
-        said = f"git nexus: {tag} leaves {lacks} open. If the conversation tells it, call {tool} yourself; else ask."
+        said = f"git nexus: {tag} leaves {lacks} open. If the conversation answers it, call {tool} yourself; else ask."
         told = " and ".join(_IN_WORDS.get(name, name) for name in missing)
         return said, f"git nexus: {tag} was not done yet: it does not say {told}"
     try:

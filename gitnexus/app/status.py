@@ -173,9 +173,9 @@ def _next_steps_for_runs(runs: dict[str, int], foreign: dict[str, int]) -> list[
             f"git nexus review shows what waits for your answer{format_foreign_count(foreign.get('waiting', 0))}"
         )
     if runs.get("ready") or runs.get("blocked", 0) > foreign.get("blocked", 0):
-        steps.append("git nexus runs shows which run is answered and can go on; git nexus resume RUN lets it")
+        steps.append("git nexus runs shows which run was answered and can continue; git nexus resume RUN continues it")
     if runs.get("stopped", 0) > foreign.get("stopped", 0):
-        steps.append("git nexus runs shows which run stopped; git nexus resume RUN goes on with it")
+        steps.append("git nexus runs shows which run stopped; git nexus resume RUN continues it")
     if foreign.get("blocked") or foreign.get("stopped"):
         steps.append(
             "git nexus runs shows which foreign run could go on; git nexus resume RUN shows what it is to do, and asks"

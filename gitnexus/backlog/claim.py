@@ -100,7 +100,9 @@ def parse_claim_duration(text: str) -> timedelta:
     found = re.fullmatch(r"([0-9]{1,7})([smhd])", text.strip())
     seconds = int(found[1]) * _UNITS[found[2]] if found else 0
     if not 0 < seconds <= _LONGEST:
-        raise Invalid(f"{text[:40]!r} is no time to hold a claim", hint="write 90s, 30m, 2h or 1d; 30d is the longest")
+        raise Invalid(
+            f"{text[:40]!r} is not a valid time for a claim", hint="write 90s, 30m, 2h or 1d; 30d is the longest"
+        )
     return timedelta(seconds=seconds)
 
 

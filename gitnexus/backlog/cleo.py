@@ -116,7 +116,7 @@ def parse_cleo_document(raw: bytes, where: str, *, archive: bool = False) -> Cle
     for at, row in enumerate(document.rows):
         task = BacklogTask.from_value(row, f"{where}: {document.key}[{at}]")
         if task.id in seen:
-            raise Invalid(f"{where}: {task.id} stands there twice", hint="it is left as it is")
+            raise Invalid(f"{where}: {task.id} is there twice", hint="it is left as it is")
         seen.add(task.id)
     return document
 

@@ -71,7 +71,7 @@ def refuse_losing_tasks(tasks: Tasks, layouts: Sequence[CleoFileVersions], *, ow
                 lost.append(task_id)
     if lost:
         raise Conflict(
-            f"the file holds what is not known here: {', '.join(lost[:10])}" + (" …" if len(lost) > 10 else ""),
+            f"the file has tasks that are not known here: {', '.join(lost[:10])}" + (" …" if len(lost) > 10 else ""),
             hint="git nexus task import --update takes it over first; --force writes over it",
             context={"ids": lost},
         )

@@ -31,7 +31,7 @@ def decide_deletion(
         named += [f"{child.id} is below it" for child in children]
         raise Invalid(
             f"{task.id} cannot be deleted: {', '.join(named[:8])}" + (" …" if len(named) > 8 else ""),
-            hint="with --force they let go of it; git nexus task cancel keeps it in sight",
+            hint="with --force they no longer refer to it; git nexus task cancel keeps it visible",
             context={"dependents": [other.id for other in dependents], "children": [child.id for child in children]},
         )
     freed = [

@@ -7,7 +7,7 @@ from pydantic import Field
 from gitnexus.backlog.model import Kind, Priority, Status
 from gitnexus.base.parameters import Number, Parameters
 
-Title = Annotated[str, Field(description="What is to be done, in one line.")]
+Title = Annotated[str, Field(description="What to do, in one line.")]
 Description = Annotated[str, Field(description="What one needs to know to do it.")]
 Labels = Annotated[list[str], Field(description="Words to find it by.")]
 Files = Annotated[list[str], Field(description="The files that it is about.")]
@@ -17,7 +17,7 @@ Depends = Annotated[
     list[str], Field(description="Tasks that must be done before: T12, or name:T12 of another project.")
 ]
 Parent = Annotated[str, Field(description="The task that it is a part of.")]
-GivenPriority = Annotated[Priority, Field(description="medium if not said.")]
+GivenPriority = Annotated[Priority, Field(description="medium by default.")]
 GivenKind = Annotated[Kind, Field(description="What kind of task it is.")]
 Phase = Annotated[str, Field(description="The phase of the project that it belongs to.")]
 Size = Annotated[str, Field(description="How large it is: small, medium or large.")]
@@ -47,7 +47,7 @@ class BacklogListParameters(Parameters):
     labels: list[str] | None = Field(None, description="Only those that have all these labels.")
     parent: str | None = Field(None, description="Only those below this task.")
     ready: bool | None = Field(None, description="Only those that can be started now.")
-    limit: Number | None = Field(None, description="How many at most, 50 if not said.")
+    limit: Number | None = Field(None, description="How many at most; 50 by default.")
 
 
 class BacklogShowParameters(Parameters):
@@ -77,7 +77,7 @@ class BacklogUpdateParameters(Parameters):
 
 class BacklogCompleteParameters(Parameters):
     task: Task
-    note: str | None = Field(None, description="What came of it.")
+    note: str | None = Field(None, description="The result.")
 
 
 class BacklogNextParameters(Parameters):
@@ -86,7 +86,7 @@ class BacklogNextParameters(Parameters):
 
 class BacklogClaimParameters(Parameters):
     task: Task
-    ttl: str | None = Field(None, description="How long: 90s, 30m, 2h, 1d. 1h if not said.")
+    ttl: str | None = Field(None, description="How long: 90s, 30m, 2h, 1d. 1h by default.")
     agent: Agent | None = None
     renew: bool | None = Field(None, description="Renew a claim of your own.")
     release: bool | None = Field(None, description="Let it go.")

@@ -52,7 +52,7 @@ def _open_dependency(ref: str, tasks: Tasks, elsewhere: ForeignTasks, uid: str |
     try:
         local = ref if ref in tasks.ids else local_id_of_reference(ref, elsewhere)
     except BadReference:
-        return OpenDependency(ref, None, "is no reference to a task")
+        return OpenDependency(ref, None, "is not a reference to a task")
     if local is None:
         return _open_foreign_dependency(ref, elsewhere, uid)
     found = tasks.find(local)

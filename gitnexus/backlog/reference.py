@@ -42,7 +42,7 @@ def parse_reference(text: str) -> TaskReference:
         likely = likely.upper() if re.fullmatch(r"t[0-9]+", likely) else likely
         meant = f"; did you mean {likely}?" if _REFERENCE.fullmatch(likely) else ""
         raise BadReference(
-            f"'{one_line(text, 80)}' is no reference to a task{meant}",
+            f"'{one_line(text, 80)}' is not a reference to a task{meant}",
             hint="write T12, my-api:T12, .:T12 for this project or *:T12 for all",
             fix="git nexus query -h",
             context={"reference": text[:200]},

@@ -116,14 +116,14 @@ _ALL = (
     ),
     Tool(
         "backlog_next",
-        "Tell which task of the backlog to do next, and why.",
+        "Return the task of the backlog to do next, and why.",
         f"{_FORMS}:BacklogNextParameters",
         _next_task,
         reads_only=True,
     ),
     Tool(
         "backlog_claim",
-        "Claim a task of the backlog for a time, so that no other agent works on it; or let it go.",
+        "Claim a task of the backlog for a time, so that no other agent works on it; or release it.",
         f"{_FORMS}:BacklogClaimParameters",
         _claim_task,
     ),

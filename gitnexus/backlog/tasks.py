@@ -64,7 +64,7 @@ class Tasks:
         if before is not None:
             return before
         if self.row(task_id) is not None:
-            raise NotFound(f"{task_id} was deleted", hint=f"git nexus log backlog/{task_id}.json tells when and why")
+            raise NotFound(f"{task_id} was deleted", hint=f"git nexus log backlog/{task_id}.json shows when and why")
         raise NotFound(f"no task {task_id}", hint="git nexus task list --all shows them all")
 
     def once(self, task_id: str) -> BacklogTask | None:

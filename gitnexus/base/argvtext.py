@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from gitnexus.base.text import make_visible
 
 _ODD = frozenset(" \t\"'\\[]$`*?{}()&|;<>~#!")
-# What `visible` would spell like a byte that is no UTF-8: these are characters, and told from it.
+# What `visible` would spell like a byte that is not UTF-8: these are characters, and told from it.
 _CHARACTERS = {code: f"\\u{code:04x}" for code in (*range(0x80, 0xA0), 0xAD)}
 _ESCAPED = str.maketrans({**_CHARACTERS, ord("\\"): "\\\\"})
 _IN_BRACKETS = str.maketrans({"[": "\\[", "]": "\\]"})

@@ -86,7 +86,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key {key!r} stands twice")
+                raise ValueError(f"the key {key!r} occurs twice")
             seen.add(key)
     return found
 

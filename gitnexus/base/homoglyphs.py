@@ -41,9 +41,9 @@ def _invisible_words(text: str) -> list[Suspicion]:
     for chunk in _CHUNK.findall(text):
         shown = make_visible(chunk, keep="")
         if shown != chunk:
-            found.append(Suspicion(shown, "holds characters that are not seen"))
+            found.append(Suspicion(shown, "has invisible characters"))
         elif any(unicodedata.category(ch) == "Zs" for ch in chunk):
-            found.append(Suspicion(_spell_spaces(chunk), "holds a blank that is no space"))
+            found.append(Suspicion(_spell_spaces(chunk), "has a blank that is not a space"))
     return found
 
 
@@ -131,7 +131,7 @@ def lookalike_names(new: Iterable[str], present: Iterable[str]) -> list[Suspicio
     groups.sort(key=lambda group: all(path in added for path in group))
     slashes = [path for path in added if not _SLASHES.isdisjoint(path.rpartition("/")[2])]
     return [
-        *(Suspicion(_visible_path(path), "holds a sign that is drawn like a slash") for path in slashes),
+        *(Suspicion(_visible_path(path), "has a character that looks like a slash") for path in slashes),
         *map(_describe_group, groups),
     ]
 
@@ -146,7 +146,7 @@ def _describe_group(paths: list[str]) -> Suspicion:
     others = ", ".join(map(_visible_path, paths[1:_MOST_IN_A_GROUP]))
     rest = len(paths) - _MOST_IN_A_GROUP
     more = f" and {rest} more" if rest > 0 else ""
-    count = f", {len(paths)} names drawn alike" if len(paths) > 2 else ""
+    count = f", {len(paths)} names that look alike" if len(paths) > 2 else ""
     return Suspicion(_visible_path(paths[0]), f"looks like {others}{more} beside it{count}")
 
 

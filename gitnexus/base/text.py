@@ -97,6 +97,6 @@ def _is_picture(ch: str) -> bool:
 
 def _spell_character(ch: str) -> str:
     code = ord(ch)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python carries it
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as Python carries it
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -76,7 +76,7 @@ def parse_vocabulary(name: str, value: Any, where: str, problems: list[str]) -> 
 def find_inconsistencies(manifest: Manifest) -> list[str]:
     """Return what contradicts within a manifest."""
     words = manifest.vocabulary
-    problems = [f"{MANIFEST}: {kind} {ident} stands twice" for kind, ident in _duplicate_ids(manifest)]
+    problems = [f"{MANIFEST}: {kind} {ident} occurs twice" for kind, ident in _duplicate_ids(manifest)]
     for capability in words.capabilities:
         unmapped = [one for one in capability.blocks_semantic_classes if one not in KNOWN_CLASSES]
         problems += [f"{MANIFEST}: capability {capability.id} blocks {one!r}, which maps to no tool of any harness"
@@ -100,11 +100,11 @@ def find_inconsistencies(manifest: Manifest) -> list[str]:
 
 def _tag_problems(tag: Tag, skills: set[str]) -> Iterator[str]:
     if not TRIGGER.fullmatch(tag.trigger):
-        yield f"{MANIFEST}: tag {tag.id} has the trigger {tag.trigger!r}, which is no word in brackets"
+        yield f"{MANIFEST}: tag {tag.id} has the trigger {tag.trigger!r}, which is not a word in brackets"
     if tag.type == "skill" and tag.skill not in skills:
         yield f"{MANIFEST}: tag {tag.id} starts the skill {tag.skill!r}, which is not there"
     if tag.type == "inline_action" and tag.handler not in HANDLERS:
-        yield f"{MANIFEST}: tag {tag.id} calls {tag.handler!r}, which is no tool; there are {', '.join(HANDLERS)}"
+        yield f"{MANIFEST}: tag {tag.id} calls {tag.handler!r}, which is not a tool; there are {', '.join(HANDLERS)}"
 
 
 def _duplicate_ids(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -50,10 +50,10 @@ def open_catalog(snapshot: Snapshot | None, place: Path | None, trusts: Trusts =
 def _source_folder(asked: str, place: Path | None) -> Path:
     meant = expand_home(asked)
     if meant.parts[:1] and meant.parts[0].startswith("~"):
-        raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names nobody's home")
+        raise Invalid(f"settings.json: catalog.source: {asked[:80]!r} names no user's home")
     if "\0" in asked or (place is None and not meant.is_absolute()):
         raise Invalid(
-            f"settings.json: catalog.source: {asked[:80]!r} is no path that can be followed from here",
+            f"settings.json: catalog.source: {asked[:80]!r} is not a path that can be resolved from here",
             hint="outside of a project it must be absolute, or begin with ~",
         )
     return meant if place is None else place / meant

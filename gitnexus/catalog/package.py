@@ -100,7 +100,7 @@ def read_package_yaml(root: Path, path: str, problems: list[str]) -> Any:
 def read_package_file(root: Path, path: str, problems: list[str]) -> bytes | None:
     """Return the bytes of a plain file of a package, None with a problem if it cannot be had."""
     if any((root / part).is_symlink() for part in _path_prefixes(path)):
-        problems.append(f"{path} is a link, or lies behind one; only plain files are read")
+        problems.append(f"{path} is a link, or is reached through one; only plain files are read")
         return None
     try:
         held = disk.load_path(root, path, _LARGEST)

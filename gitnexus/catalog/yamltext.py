@@ -41,7 +41,7 @@ def _plain_yaml_loader() -> Any:
             seen = set()
             for key, _ in node.value:
                 if (name := self.construct_object(key, deep=True)) in seen:
-                    raise yaml.YAMLError(f"the key {name!r} stands twice")
+                    raise yaml.YAMLError(f"the key {name!r} occurs twice")
                 seen.add(name)
             return super().construct_mapping(node, deep)
 

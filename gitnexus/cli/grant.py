@@ -1,4 +1,4 @@
-"""`git nexus grant`: let one project read, write or execute in another."""
+"""`git nexus grant`: allow one project to read, write or execute in another."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--reason", metavar="TEXT", default="", help="Why.")
 @with_standpoint
 def grant_project_permission(standpoint: "Standpoint", caller: str, target: str, permission: str, reason: str) -> None:
-    """Let one project read, write or execute in another.
+    """Allow one project to read, write or execute in another.
 
     FROM and TO are names, aliases, 4 to 12 digits of a hash, or . for the current project. It says nothing about the
     other direction. What was granted before between the two is replaced; none takes away even reading.

@@ -28,7 +28,7 @@ def search_closed_cycles(session: "OpenSession", query: str | None, limit: int, 
     blocks = [_format_cycle(row) for row in reversed(found["cycles"])]
     more = found["total"] - found["showing"]
     tail = [f"… {more} more: git nexus history -n {found['total']}"] if more else []
-    print_answer(found, "\n".join([*blocks, *tail]) if blocks else "No closed cycle holds that.", session.described)
+    print_answer(found, "\n".join([*blocks, *tail]) if blocks else "No closed cycle contains that.", session.described)
 
 
 def _format_cycle(row: dict[str, Any]) -> str:

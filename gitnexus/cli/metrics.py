@@ -38,7 +38,7 @@ def show_metrics(nexus: "Nexus", since: str | None, svg: str | None) -> None:
     if found.unreadable:
         shown = ", ".join(one_line(run, 40) for run in found.unreadable[:5])
         more = f" and {len(found.unreadable) - 5} more" if len(found.unreadable) > 5 else ""
-        print_note(f"not all of these logs could be read: {shown}{more}; git nexus replay RUN --verify tells why")
+        print_note(f"not all of these logs could be read: {shown}{more}; git nexus replay RUN --verify shows why")
     drawn = (
         _write_chart(found, start_folder(current_invocation(click.get_current_context())) / expand_home(svg))
         if svg

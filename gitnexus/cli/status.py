@@ -50,7 +50,7 @@ def _status_as_json(found: "ProjectStatus") -> dict[str, object]:
 
 def _format_status(nexus: "Nexus", found: "ProjectStatus") -> str:
     project = nexus.described()
-    counts = ", ".join(f"{count} {room}" for room, count in found.counts.items() if count) or "nothing kept yet"
+    counts = ", ".join(f"{count} {room}" for room, count in found.counts.items() if count) or "nothing stored yet"
     changes = _format_changes(found.changes)
     rows = [
         ["project", f"{project['name']} at {one_line(project['path'])}"
@@ -84,7 +84,7 @@ def _format_runs(found: "ProjectStatus") -> str:
     said = []
     for status, count in sorted(found.runs.items()):
         claimed = found.claimed.get(status, 0)
-        only = f", {claimed} of them only said to be" if claimed else ""
+        only = f", {claimed} of them only claimed" if claimed else ""
         said.append(f"{count} {status}{format_foreign_count(found.foreign.get(status, 0))}{only}")
     return "; ".join(said) if found.claimed else ", ".join(said)
 

@@ -26,7 +26,7 @@ def uninstall_from_repository(ctx: click.Context, purge: bool, yes: bool) -> Non
     if purge and not yes:
         if not can_person_answer() or asked.as_json:
             raise BadUsage(
-                "--purge deletes plans, tasks, memory and history; it wants --yes here",
+                "--purge deletes plans, tasks, memory and history; it needs --yes here",
                 hint="without --purge the state stays on its ref",
             )
         click.confirm("Delete plans, tasks, memory and history of this project?", abort=True, err=True)

@@ -113,7 +113,7 @@ def _describe_lost_commits(lost: "LostCommits") -> str:
     """Return a description of the commits that a range would undo."""
     count = count_of(lost.count, "commit")
     if lost.refused:
-        return f"It goes back: {count} that {lost.start[:9]} has would be undone."
+        return f"The range goes back: {count} that {lost.start[:9]} has would be undone."
     return f"{lost.start[:9]} has {count} that this history lacks: as a push it would undo them (see --forward)"
 
 

@@ -71,7 +71,7 @@ def _check_matcher_pattern(expected: dict[str, Any]) -> None:
     try:
         re.compile(expected["pattern"])
     except (re.error, TypeError) as exc:
-        raise Invalid(f"the pattern is no regular expression: {exc}") from exc
+        raise Invalid(f"the pattern is not a regular expression: {exc}") from exc
 
 
 def _why_unequal(expected: Any, found: Any) -> str | None:

@@ -128,6 +128,6 @@ def _refuse_bad_pattern(pattern: str, name: str) -> None:
         try:
             matching_pattern((pattern,), "x")
         except ValueError as exc:
-            reason = f"it is no pattern: {exc}"
+            reason = f"it is not a pattern: {exc}"
     if reason:
         raise Invalid(f"{name}: generated {pattern[:80]!r} is refused: {reason}")

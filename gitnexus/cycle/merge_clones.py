@@ -42,5 +42,5 @@ def _without_cycles(value: dict[str, Any]) -> dict[str, Any]:
 def _parse_history(raw: bytes) -> dict[str, Any]:
     value = parse_json(raw)
     if not isinstance(value, dict) or not isinstance(value.get("cycles", []), list):
-        raise Invalid("it is no history")
+        raise Invalid("it is not a history")
     return value

@@ -35,7 +35,7 @@ class PlanDecideParameters(Parameters):
 
 
 class TaskAddParameters(Parameters):
-    title: str = Field(description="What is to be done.")
+    title: str = Field(description="What to do.")
     context: str = Field(description="What one needs to know to do it.")
     deps: list[Number] | None = Field(None, description="Tasks that must be completed before.")
     approach: str | None = Field(None, description="How to go about it.")
@@ -47,14 +47,14 @@ class TaskAddParameters(Parameters):
     owner: str | None = Field(None, description="The agent role that does it.")
     owner_agent_id: str | None = Field(None, description="The session of that agent.")
     owner_reuse_policy: Literal["fresh", "resume_if_same_artifact", "resume"] | None = Field(
-        None, description="Whether that session is taken up again."
+        None, description="Whether that session is resumed."
     )
 
 
 class TaskUpdateParameters(Parameters):
     id: Id
     status: Literal["pending", "in_progress", "completed"] = Field(description="Its new status.")
-    outcome: Literal["success", "failure", "partial"] | None = Field(None, description="What came of it.")
+    outcome: Literal["success", "failure", "partial"] | None = Field(None, description="The result.")
     summary: str | None = Field(None, description="The outcome in a few sentences.")
     artifacts: list[str] | None = Field(None, description="Artifacts that show it.")
 
@@ -65,9 +65,9 @@ class TaskCloseParameters(Parameters):
 
 class HistorySearchParameters(Parameters):
     query: str | None = Field(None, description="Words to find anywhere in a cycle.")
-    last_n: Number | None = Field(None, description="How many to show at most, 10 if not said.")
+    last_n: Number | None = Field(None, description="How many to show at most; 10 by default.")
     scope: Literal["all", "plan", "tasks", "decisions"] | None = Field(
-        None, description="Where to look; all if not said."
+        None, description="Where to look; everywhere by default."
     )
     excerpts: bool | None = Field(None, description="Show the words around what was found.")
 
@@ -85,7 +85,7 @@ class PlanAnalysisAddParameters(Parameters):
 
 
 class DraftParameters(Parameters):
-    title: str = Field(description="What is to be done.")
+    title: str = Field(description="What to do.")
     context: str = Field(description="What one needs to know to do it.")
     owner: str | None = Field(None, description="The agent role that does it.")
     approach: str | None = Field(None, description="How to go about it.")
@@ -113,7 +113,7 @@ class PlanTasksParameters(Parameters):
     drafts: list[DraftParameters] | None = Field(
         None, description="The tasks as you thought of them; without it one for each decided issue that has no task."
     )
-    preview: bool | None = Field(None, description="Tell what would be added, and add nothing.")
+    preview: bool | None = Field(None, description="Show what would be added, and add nothing.")
     partial: bool | None = Field(None, description="Go on although issues are not decided.")
 
 
@@ -137,7 +137,7 @@ class AgentSpawnParameters(Parameters):
 
 class AgentCompleteParameters(Parameters):
     agent_id: AgentId
-    last_message: str | None = Field(None, description="What it said last.")
+    last_message: str | None = Field(None, description="Its last message.")
     files_touched: list[str] | None = Field(None, description="The files that it changed.")
     harness_id: HarnessId | None = None
 

@@ -38,7 +38,7 @@ def decide_resume(case: ResumeSituation) -> tuple[bool, str]:
     if case.policy is None and case.tier == "ephemeral":
         return False, "this role checks with fresh eyes"
     if not case.has_session:
-        return False, "there is no earlier session to take up"
+        return False, "there is no earlier session to resume"
     if case.tier == "bounded" and case.others_edited:
         return False, "others edited its files since"
     if case.policy == "resume":

@@ -79,7 +79,7 @@ _ALL = (
     ),
     Tool(
         "context",
-        "Tell the branch, the goal, the counts and the decisions of this session.",
+        "Return the branch, the goal, the counts and the decisions of this session.",
         NO_PARAMETERS,
         look.session_context,
         reads_only=True,
@@ -107,14 +107,14 @@ _ALL = (
     ),
     Tool(
         "plan_resume",
-        "Tell whether the agent that analysed an issue should go on where it was or start afresh.",
+        "Return whether the agent that analysed an issue should be resumed or start afresh.",
         f"{_FORMS}:PlanResumeParameters",
         resume.issue_resume_answer,
         reads_only=True,
     ),
     Tool(
         "task_resume",
-        "Tell whether a task's agent should go on where it was or start afresh.",
+        "Return whether a task's agent should be resumed or start afresh.",
         f"{_FORMS}:TaskResumeParameters",
         resume.task_resume_answer,
         reads_only=True,
@@ -133,19 +133,19 @@ _ALL = (
     ),
     Tool(
         "agent_resume",
-        "Note that an agent was taken up again.",
+        "Record that an agent was resumed.",
         f"{_FORMS}:AgentResumeParameters",
         agents.track_agent_resume,
     ),
     Tool(
         "session_start",
-        "Make a session ready and tell what an earlier one left open.",
+        "Prepare a session and report what an earlier one left open.",
         f"{_FORMS}:SessionStartParameters",
         lifecycle.start_session,
     ),
     Tool(
         "session_end",
-        "Tell what is still open and forget the agents of this session.",
+        "Report what is still open and remove the agents of this session.",
         f"{_FORMS}:SessionEndParameters",
         lifecycle.end_session,
         destructive=True,

@@ -68,7 +68,7 @@ def _check_form(doc: Doc) -> Iterator[DocFinding]:
             yield _finding_at(doc, "section-twice", one.first, f"{one.title} stands on line {seen[one.name]} already")
         seen.setdefault(one.name, one.first)
     if doc.id and not ID.fullmatch(doc.id):
-        words = f"{one_line(doc.id, 40)!r} is no id: a letter, then letters, digits, _ . or -, at most 80"
+        words = f"{one_line(doc.id, 40)!r} is not an id: a letter, then letters, digits, _ . or -, at most 80"
         yield _finding_at(doc, "bad-id", doc.line_of("ID"), words)
 
 
@@ -184,7 +184,7 @@ def _link_problem(graph: DocGraph, doc: Doc, link: DocLink) -> tuple[str, str] |
     if link.kind == "url" or (is_external_link(target) and not link.kind):
         return None
     if link.kind and link.kind not in KINDS:
-        return "link-kind", f"{one_line(link.kind, 30)} is no kind of link; there are: {', '.join(KINDS)}"
+        return "link-kind", f"{one_line(link.kind, 30)} is not a kind of link; there are: {', '.join(KINDS)}"
     if link.kind == "run":
         return None if target in graph.known.runs else ("unknown-id", f"there is no run {one_line(target, 60)}")
     if link.kind == "task":

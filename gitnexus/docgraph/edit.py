@@ -113,8 +113,8 @@ def refuse_unsound(doc: Doc) -> None:
     found = doc.findings[0]
     words = f"{doc.path}:{found.line}: {found.message}; it is left as it is"
     if found.code == "conflict":
-        raise Conflict(words, hint="finish the merge first; git status tells how")
-    raise Invalid(words, hint="correct that first; git nexus agenda check tells all of it")
+        raise Conflict(words, hint="finish the merge first; git status shows how")
+    raise Invalid(words, hint="correct that first; git nexus agenda check lists all problems")
 
 
 def _with_line_inserted(doc: Doc, after: int, line: str) -> str:
@@ -142,7 +142,7 @@ def _encode_and_verify(doc: Doc, text: str, change: Callable[[dict[str, Any]], N
     if not after.sound or _with_sorted_links(found) != _with_sorted_links(wanted):
         raise Invalid(
             f"{doc.path} is written in a way that cannot be changed for you without touching the rest",
-            hint="make the change by hand; git nexus agenda check tells whether it holds together",
+            hint="make the change by hand; git nexus agenda check shows whether it is consistent",
         )
     return raw
 

@@ -49,7 +49,7 @@ def parse_fields(lines: tuple[str, ...], closed: int) -> dict[str, FrontMatterFi
         name = key.value.upper()
         line = key.start_mark.line + 2
         if name in found:
-            raise UnreadableFrontMatter(line, f"the field {name} stands twice")
+            raise UnreadableFrontMatter(line, f"the field {name} occurs twice")
         start, end = before + node.start_mark.index, before + node.end_mark.index
         found[name] = FrontMatterField(name, _node_value(node, 0), line, start, end)
     return found

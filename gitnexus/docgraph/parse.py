@@ -145,7 +145,7 @@ class _BodyParser:
         text, mark = self._split_mark(content[box.end() :] if box else content, first)
         for number, line in enumerate(content.split("\n")[1:], first + 1):
             if _LABEL.fullmatch(line):
-                words = f"{line.strip()} belongs to the row above it, for no empty line stands between them"
+                words = f"{line.strip()} belongs to the row above it, because there is no empty line between them"
                 self._add_finding("label-in-row", number, words)
         return ListItem(
             " ".join(text.split()), mark, box[1] != " " if box else None, self._open_section(), depth, first, last
@@ -210,7 +210,7 @@ class _BodyParser:
         if not ID.fullmatch(found[1]):
             if not quiet:
                 self._add_finding(
-                    "bad-id", line, f"{{#{found[1][:40]}}} is no id: a letter, then letters, digits, _ . or -"
+                    "bad-id", line, f"{{#{found[1][:40]}}} is not an id: a letter, then letters, digits, _ . or -"
                 )
             return text, ""
         return text[: found.start()] + text[found.end() :], found[1]

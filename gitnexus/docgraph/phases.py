@@ -69,7 +69,8 @@ def edits_to_start_phase(graph: DocGraph, phase: Doc, *, switch: bool = False) -
     if others and not switch:
         raise Failed(
             f"{_phase_name(others[0])} is active, and only one phase is at a time",
-            hint=f"end it with git nexus agenda phase done {_phase_name(others[0])}, or add --switch to put it back",
+            hint=f"end it with git nexus agenda phase done {_phase_name(others[0])}, "
+            "or add --switch to make it planned again",
         )
     waits = [one for one in _needed_phases(graph, phase) if one.status not in ("done", "dropped")]
     if waits:

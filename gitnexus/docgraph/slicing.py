@@ -29,7 +29,7 @@ def slice_from_reference(graph: DocGraph, ref: str) -> DocSlice:
         doc = _find_phase(graph, where)
     if not doc.sound:
         found = doc.findings[0]
-        raise Invalid(f"{doc.path}:{found.line}: {found.message}", hint="git nexus agenda check tells all of it")
+        raise Invalid(f"{doc.path}:{found.line}: {found.message}", hint="git nexus agenda check lists all problems")
     first, last = lines_of_part(doc, word)
     return DocSlice(ref=ref, text=doc.cut(first, last), path=doc.path, first_line=first, last_line=last, blob=doc.blob)
 

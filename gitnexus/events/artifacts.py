@@ -41,7 +41,9 @@ class Artifacts:
         if not 0 < len(name) <= LONGEST_NAME:
             raise Invalid(f"an artifact's name has 1 to {LONGEST_NAME} characters")
         if len(data) > LARGEST:
-            raise Invalid(f"{name[:80]!r} is larger than {LARGEST // 2**20} MiB", hint="keep the part that matters")
+            raise Invalid(
+                f"{name[:80]!r} is larger than {LARGEST // 2**20} MiB", hint="store only the part that matters"
+            )
         if not exact:
             from gitnexus.redaction.stored import redact_file  # its rules take 10 ms: only who writes pays
 
@@ -55,7 +57,7 @@ class Artifacts:
         try:
             self._write_file(hexadecimal, data)
         except OSError as exc:
-            raise Failed(f"the artifact {name[:80]!r} could not be kept: {exc.strerror}") from exc
+            raise Failed(f"the artifact {name[:80]!r} could not be stored: {exc.strerror}") from exc
         return ref
 
     def read(self, digest: str) -> bytes:
@@ -108,6 +110,6 @@ def require_same_digest(digest: str, data: bytes) -> bytes:
     if hashlib.sha256(data).hexdigest() != artifact_file_name(digest):
         raise VerificationFailed(
             f"the artifact {digest} holds something else",
-            hint="it was changed after it was kept; the run's ref may hold the one that was meant",
+            hint="it was changed after it was stored; the run's ref may have the original",
         )
     return data

@@ -234,7 +234,7 @@ def _on_tool_intended(run: _ViewBuilder, event: Event) -> None:
             run.mark_odd(event, "a token was spent twice")
         run.nonces[event.body["nonce"]] = None
     if action["status"] != "approved" or event.body["digest"] != action["digest"]:
-        run.mark_odd(event, "begun without an approval of exactly this")
+        run.mark_odd(event, "started without an approval of exactly this")
     action["status"] = "unknown"
 
 
@@ -243,7 +243,7 @@ def _on_tool_executed(run: _ViewBuilder, event: Event) -> None:
     if action is None:
         return
     if action["status"] != "unknown":
-        run.mark_odd(event, "executed without having been begun")
+        run.mark_odd(event, "executed without having been started")
     body = event.body
     action |= {"status": "executed", "ok": body["ok"], "exit": body.get("status")}
     action["output"] = "" if body["ok"] else body.get("result", "")

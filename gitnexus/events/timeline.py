@@ -104,7 +104,7 @@ def _short_digest(value: Any) -> str:
 
 
 def _format_lost(value: Any) -> str:
-    return f"once more, since the files are gone: {_safe_text(value)}"
+    return f"again, because the files are missing: {_safe_text(value)}"
 
 
 def _formatter_for_field(name: str) -> Callable[[Any], str]:
@@ -153,7 +153,7 @@ WORDS: Mapping[str, _LineWords] = {
     "permission.denied": _LineWords("{by} denied {action}", "{why}"),
     "tool.intended": _LineWords("is about to run {tool} for {action}: {argv}", "", "{sandbox} {digest}"),
     "tool.executed": _LineWords("ran {tool} for {action}", "", "{ended} {result}"),
-    "secret.revealed": _LineWords("{by} looked at what was hidden in {action}", "{why}"),
+    "secret.revealed": _LineWords("{by}had the masked secrets shown of {action}", "{why}"),
     "tool.read": _LineWords("reads with {tool}", "", "{what}"),
     "question.asked": _LineWords("asks: {text}"),
     "question.answered": _LineWords("{by} answered: {text}"),

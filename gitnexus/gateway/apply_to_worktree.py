@@ -64,11 +64,11 @@ def apply_changes(git: PrivateGit, worktree: Path, changes: tuple[TreeChange, ..
             _swap_in_file(worktree, staging, step, f"old-{at}", undo)
     except BaseException as exc:
         if not _undo_steps(undo):
-            raise Failed(f"the patch failed midway and could not be taken back: {exc}",
+            raise Failed(f"the patch failed midway and could not be undone: {exc}",
                          hint=f"what the changed files held before is in {staging.name}") from exc  # fmt: skip
         remove_tree(staging)
         if isinstance(exc, (OSError, Obstructed)):
-            raise Conflict(f"the patch could not be brought into the files, nothing was changed: {exc}") from exc
+            raise Conflict(f"the patch could not be applied to the files, nothing was changed: {exc}") from exc
         raise
     remove_tree(staging)
     return len(steps)
@@ -105,7 +105,7 @@ def _check_old_file(git: PrivateGit, worktree: Path, row: TreeChange, leaving: s
     if not same:
         raise Conflict(
             f"{one_line(row.path, 80)} in the worktree is not what the patch was made from",
-            hint="commit or put away what you changed there, then make the patch anew",
+            hint="commit or stash what you changed there, then create the patch again",
         )
     return _file_identity(found)
 
@@ -195,7 +195,7 @@ def _place_new_file(new: Path, fd: int, step: _Step) -> None:
     try:  # do not overwrite a file created meanwhile
         os.link(new, step.name, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError as exc:
-        raise Conflict(f"{one_line(step.row.path, 80)} was made just now by somebody else") from exc
+        raise Conflict(f"{one_line(step.row.path, 80)} was created just now by another process") from exc
 
 
 def _restore_old_file(worktree: Path, step: _Step, old: Path) -> None:

@@ -30,5 +30,5 @@ def read_artifact(folder: Path, name: str) -> bytes:
     except OSError as exc:
         raise NotFound(f"there is no artifact {name}") from exc
     if hashlib.sha256(data).hexdigest() != found[1]:
-        raise VerificationFailed(f"the artifact {name} was changed after it was kept")
+        raise VerificationFailed(f"the artifact {name} was changed after it was stored")
     return data

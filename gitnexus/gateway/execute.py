@@ -103,7 +103,7 @@ def _refuse_change(gate: ExecutionGate, before: Request, now: Request, digest: s
         old, new = before.plain(), now.plain()
         changed = ", ".join(key for key in new if old.get(key) != new[key])
         raise Conflict(
-            f"what was approved is no longer what would be done, for this changed: {changed}",
+            f"what was approved is no longer what would be done, because this changed: {changed}",
             hint="look at it again; it needs a new approval",
             context={"digest": digest},
         )

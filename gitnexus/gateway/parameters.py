@@ -15,7 +15,7 @@ Revision = Annotated[
 Summary = Annotated[str, Field(description="What it is for. Shown to the approver, and not trusted.")]
 Approval = Annotated[str, Field(description="The token of an approval that was given for exactly this.")]
 Cwd = Annotated[str, Field(description="The folder to run in, from the top of the worktree.")]
-Seconds = Annotated[Number, Field(description="When to end it; the policy's own limit holds if it is lower.")]
+Seconds = Annotated[Number, Field(description="When to end it; the policy's limit applies if it is lower.")]
 
 
 class RepoListTreeParameters(Parameters):
@@ -53,13 +53,13 @@ class CmdRunParameters(Parameters):
     env: dict[str, str] | None = Field(None, description="Variables to set, by names that are allowed.")
     stdin: str | None = Field(None, description="What it reads.")
     seconds: Seconds | None = None
-    network: Network | None = Field(None, description="What it may reach; none if not said.")
+    network: Network | None = Field(None, description="What it may reach; nothing by default.")
     summary: Summary | None = None
     approval: Approval | None = None
 
 
 class TestsRunParameters(Parameters):
-    runner: str | None = Field(None, description="Which runner; the first that fits if not said.")
+    runner: str | None = Field(None, description="Which runner; by default the first that fits.")
     files: list[str] | None = Field(None, description="Only these files.")
     argv: list[str] | None = Field(None, description="A command instead of a runner; then only its exit status counts.")
     cwd: Cwd | None = None
@@ -74,7 +74,7 @@ class GatewayArtifactParameters(Parameters):
 
 
 class GitDiffParameters(Parameters):
-    revision: str | None = Field(None, description="The older side: a branch, a tag or an id. HEAD if not said.")
-    to: str | None = Field(None, description="The newer side, a commit. The files on disk if not said.")
+    revision: str | None = Field(None, description="The older side: a branch, a tag or an id. HEAD by default.")
+    to: str | None = Field(None, description="The newer side, a commit. The files on disk by default.")
     paths: list[str] | None = Field(None, description="Only these files or folders, each name as it is.")
-    context: Number | None = Field(None, description="How many lines around a change, 3 if not said.")
+    context: Number | None = Field(None, description="How many lines around a change; 3 by default.")

@@ -145,7 +145,7 @@ class WorktreeSource:
         if stat.S_ISDIR(found.stat.st_mode):
             raise Invalid(f"{shown} is a folder", hint="repo.list_tree shows what is in it")
         if not stat.S_ISREG(found.stat.st_mode):
-            raise Invalid(f"{shown} is refused: it is no plain file")
+            raise Invalid(f"{shown} is refused: it is not a plain file")
         try:
             data = read_plain_file(found.fd, found.name, LARGEST_READ)
         except UnfitForTree as exc:

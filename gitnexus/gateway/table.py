@@ -48,19 +48,23 @@ _ALL = (
     ),
     Tool(
         "tests.run",
-        "Run tests in the sandbox and tell how many ran, passed, failed and were skipped.",
+        "Run tests in the sandbox and return how many ran, passed, failed and were skipped.",
         f"{_FORMS}:TestsRunParameters",
         effects.run_tests,
         destructive=True,
     ),
     Tool(
         "artifact.write",
-        "Keep a text for others to read, with secrets hidden, named by its content.",
+        "Store a text for others to read, with secrets masked, named by its content.",
         f"{_FORMS}:GatewayArtifactParameters",
         effects.write_artifact,
     ),
     Tool(
-        "git.status", "Tell how the files on disk differ from HEAD.", NO_PARAMETERS, changes.git_status, reads_only=True
+        "git.status",
+        "Return how the files on disk differ from HEAD.",
+        NO_PARAMETERS,
+        changes.git_status,
+        reads_only=True,
     ),
     Tool(
         "git.diff",

@@ -92,6 +92,6 @@ def reachable_size(repo: Repo, tips: Sequence[str], without: Sequence[str]) -> R
     )
     rows = [row.split(b" ") for row in sized.splitlines()]
     if any(len(row) != 2 or row[1] == b"missing" for row in rows):
-        raise GitFailed("objects are missing from what was fetched", hint="git fsck tells what the repository lacks")
+        raise GitFailed("objects are missing from what was fetched", hint="git fsck shows what the repository lacks")
     sizes = [int(size) for _, size in rows]
     return ReachableSize(len(rows), sum(sizes), max((int(size) for kind, size in rows if kind == b"blob"), default=0))

@@ -156,7 +156,7 @@ def _iterate_log_records(git: PrivateGit, argv: list[str], count: int) -> Iterat
                 yield [field.decode("utf-8", "replace") for field in fields[at : at + count]]
             del fields[:ready]
     if child.returncode != 0 or fields or rest:
-        raise GitFailed("git could not read the commits of that range", hint="git fsck tells what is missing")
+        raise GitFailed("git could not read the commits of that range", hint="git fsck shows what is missing")
 
 
 def tree_of_commit(git: PrivateGit, commit: str) -> str:

@@ -46,7 +46,7 @@ class LineCounter:
             asking.write(f"{old} {new}\n".encode() + _END)
             asking.flush()
         if answering.readline().split() != [old.encode(), new.encode()]:
-            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck tells what is missing")
+            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck shows what is missing")
         added = removed = 0
         while (line := answering.readline()) != _END:
             if not line:

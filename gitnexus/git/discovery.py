@@ -159,7 +159,7 @@ def _unusable_repo_error(start: Path, stderr: bytes) -> Exception:
     if "dubious ownership" in said:
         return Failed(
             f"git does not trust this repository: {said}",
-            hint="if it is yours, tell git so (git help config, safe.directory)",
+            hint="if it is yours, configure that (git help config, safe.directory)",
         )
     if "unknown repository extension" in stderr.decode("utf-8", "replace"):
         return Failed(

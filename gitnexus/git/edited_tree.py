@@ -28,7 +28,7 @@ def tree_with_files(git: PrivateGit, base_commit: str, contents: Mapping[str, by
     for path, content in contents.items():
         mode = before.get(path, "100644")
         if mode not in _PLAIN:
-            raise Invalid(f"{one_line(path, 80)} is no plain file")
+            raise Invalid(f"{one_line(path, 80)}is not a plain file")
         if content is not None:
             oid = git.must("hash-object", "-w", "--stdin", "--no-filters", stdin=content).decode("ascii").strip()
             wanted[path] = oid
@@ -36,12 +36,12 @@ def tree_with_files(git: PrivateGit, base_commit: str, contents: Mapping[str, by
     done = git.run("update-index", "-z", "--add", "--replace", "--index-info", stdin=b"".join(rows))
     tree = git.run("write-tree") if done.returncode == 0 else done
     if tree.returncode != 0:
-        raise Invalid(f"the result is no proper tree: {git_error_line(tree.stderr)}")
+        raise Invalid(f"the result is not a valid tree: {git_error_line(tree.stderr)}")
     result = tree.stdout.decode("ascii").strip()
     made = tuple(list_tree_files(git, result))
     # Git passes over a name that some system takes for .git and says so only to a person.
     held = {entry.path: entry.oid for entry in made}
     for path, oid in wanted.items():
         if held.get(path) != oid:
-            raise Invalid(f"{one_line(path, 80)} is refused: git does not take such a name")
+            raise Invalid(f"{one_line(path, 80)} is refused: git does not accept such a name")
     return AppliedPatch(base_commit, base_tree, result, diff_trees(git, base_tree, result), made)

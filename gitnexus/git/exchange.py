@@ -177,7 +177,7 @@ def _run_transfer(
                 _end_transfer(child, objects)
                 if too_much:
                     raise Failed(
-                        f"the remote sends more than {most // 2**20} MiB; the fetch was ended, and nothing was taken",
+                        f"the remote sends more than {most // 2**20} MiB; the fetch was ended, and nothing was changed",
                         hint="git config nexus.syncMaxBytes allows more, if you know what it is",
                     ) from None
                 raise RemoteUnreachable(f"git took longer than {int(seconds)} seconds") from None

@@ -47,7 +47,7 @@ def hook_advice(manager: str | None, event: str) -> str:
 
 def lasting_advice(manager: str | None, event: str) -> str | None:
     """Return what to do so that our hook survives the manager's next installation."""
-    return f"{manager} writes this file anew at times; to stay, {hook_advice(manager, event)}" if manager else None
+    return f"{manager} sometimes rewrites this file; to stay, {hook_advice(manager, event)}" if manager else None
 
 
 def _hook_id(event: str) -> str:

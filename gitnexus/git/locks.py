@@ -136,7 +136,7 @@ def break_server_locks(stderr: bytes) -> str:
         above = next((one for one in path.parents if (one / "HEAD").is_file() and (one / "objects").is_dir()), None)
         # Its disk may be shared with machines whose processes are not seen here.
         if above is None or not break_left_lock(above, path, _YOUNG_UNSEEN):
-            words.append(f"{path} is there on the server; if no push is under way, somebody there has to remove it")
+            words.append(f"{path} exists on the server; if no push is running, somebody there has to remove it")
     return "; ".join(words)
 
 
@@ -285,7 +285,7 @@ def lock_hint(common_dir: Path, stderr: bytes) -> str:
 def what_to_do(lock: LockFile) -> str:
     """Return the hint for a lock."""
     if lock.holder:
-        return "let that process end, then run the command again"
+        return "wait until that process ends, then run the command again"
     return f"if no git runs here, it was left by a killed one: rm '{lock.path}'"
 
 

@@ -93,5 +93,5 @@ def _apply_to_tree(git: PrivateGit, onto: str, patch: bytes, *options: str) -> s
             raise Conflict(f"the change does not fit: {git_error_line(done.stderr)}")
     written = git.run("write-tree")
     if written.returncode != 0:
-        raise GitFailed(f"the result is no proper tree: {git_error_line(written.stderr)}")
+        raise GitFailed(f"the result is not a valid tree: {git_error_line(written.stderr)}")
     return written.stdout.decode("ascii").strip()

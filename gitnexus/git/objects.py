@@ -10,9 +10,9 @@ from gitnexus.git.child import GitFailed
 __all__ = ["Author", "BlobId", "Content", "Entry", "GitFailed", "Objects", "RefLocked", "blob_id"]
 
 # What to do where git could not write a ref.
-UNMOVED = "nothing was changed; mend that (free space? rights?), then run the command again"
+UNMOVED = "nothing was changed; fix that (free space? permissions?), then run the command again"
 # What to do where an object cannot be read.
-UNREAD = "git nexus doctor --fix brings back what can be had; git fsck tells what the repository lacks"
+UNREAD = "git nexus doctor --fix restores what it can; git fsck shows what the repository lacks"
 FILE = 0o100644
 FOLDER = 0o040000
 

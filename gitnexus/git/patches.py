@@ -117,7 +117,9 @@ def apply_edits_in(
         made = {entry.path: entry.oid for entry in list_index_files(git)}
         wrong = next((path for path, oid in wanted.items() if path not in gone and made.get(path) != oid), None)
         if wrong is not None:
-            raise Invalid(f"the patch is refused for {one_line(wrong, 80)!r}: git takes no such file beside the others")
+            raise Invalid(
+                f"the patch is refused for {one_line(wrong, 80)!r}: git cannot have such a file beside the others"
+            )
 
     return _change_tree(git, base_commit, change_index, hidden)[0]
 
@@ -157,14 +159,14 @@ def _apply_to_index(git: PrivateGit, patch: bytes, unseen: Iterable[str]) -> Non
         if done.stderr.startswith(b"error: %s: " % os.fsencode(path)):
             raise HiddenFile(f"the patch reads or moves {path}", context={"path": path})
     if any(words in said for words in _DOES_NOT_FIT):
-        raise Conflict(f"the patch does not apply: {said}", hint="make it anew from the files as they are now")
+        raise Conflict(f"the patch does not apply: {said}", hint="create it again from the current files")
     raise Invalid(f"git does not accept the patch: {said}", hint="send a unified diff with a/ and b/ before the paths")
 
 
 def _write_result_tree(git: PrivateGit) -> str:
     done = git.run("write-tree")
     if done.returncode != 0:
-        raise Invalid(f"the result of the patch is no proper tree: {git_error_line(done.stderr)}")
+        raise Invalid(f"the result of the patch is not a valid tree: {git_error_line(done.stderr)}")
     return done.stdout.decode("ascii").strip()
 
 
@@ -172,7 +174,7 @@ def _restore_hidden_files(git: PrivateGit, entries: Iterable[TreeEntry]) -> None
     rows = ((entry.mode.encode(), entry.oid.encode(), os.fsencode(entry.path)) for entry in entries)
     order = b"".join(b"%s %s\t%s\0" % row for row in rows)
     if order and git.run("update-index", "-z", "--index-info", stdin=order).returncode != 0:
-        raise Conflict("the patch puts a file where a folder holds files that are not to be seen")
+        raise Conflict("the patch puts a file in place of a folder with files that agents must not see")
 
 
 def _refuse_known_objects(git: PrivateGit, patch: bytes, rows: tuple[TreeChange, ...], visible: set[str]) -> None:

@@ -54,7 +54,7 @@ class PatchIds:
             asking.flush()
         head = answering.readline()
         if head.split() != [old.encode(), new.encode()]:
-            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck tells what is missing")
+            raise GitFailed(f"the trees {old} and {new} cannot be compared", hint="git fsck shows what is missing")
         while (line := answering.readline()) != _END:
             if not line:
                 raise GitFailed(f"git ended while it compared {old} and {new}")

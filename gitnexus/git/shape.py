@@ -40,15 +40,15 @@ def why_git_obeys(path: str, text: str | None, link_target: str = "") -> str | N
     """Return why git would treat a file as part of a repository, or None. `text` is None if unknown."""
     name = _git_file_name(path)
     if name == "head" and link_target.startswith("refs/"):
-        return "git takes a folder with such a HEAD for a repository"
+        return "git treats a folder with such a HEAD as a repository"
     if name in PIECES and (text is None or (re.match(_HEAD, text) if name == "head" else name != "packed-refs")):
         return f"git takes a folder with such a {path.rpartition('/')[2]} for a repository"
     if text is None:
         return None
     if text.lstrip()[:7].lower() == "gitdir:":
-        return "git takes such a file for the way to a repository"
+        return "git treats such a file as a link to a repository"
     if is_risky_config(text):
-        return "git takes such a file for a config that names programs or other files"
+        return "git treats such a file as a config that names programs or other files"
     return None
 
 

@@ -112,7 +112,7 @@ def _enter_folder(base: CommitTree, found: WalkedItem) -> Iterator[WalkedItem]:
         if known is not None and known.mode == GITLINK:
             yield found._replace(why="it is a submodule")
         elif any(entry.casefold() == ".git" for entry in os.listdir(below)):
-            yield found._replace(why="it is a repository of its own")
+            yield found._replace(why="it is a separate repository")
         else:
             yield from _walk_folder(base, below, found.path + "/")
     finally:

@@ -123,7 +123,7 @@ def parse_tool_call(harness: str, tool: str, given: Mapping[str, Any], cwd: str)
         if made is not None:
             return made(_ToolInput(given, cwd))
         server = _split_mcp_tool(harness, tool)
-        return McpCall(*server, given) if server else UnknownCall(f"{tool[:60]!r} is no tool that is known here")
+        return McpCall(*server, given) if server else UnknownCall(f"{tool[:60]!r} is not a known tool")
     except _MissingField as exc:
         return UnknownCall(f"{tool[:60]!r} without {exc}")
 

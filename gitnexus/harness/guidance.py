@@ -16,7 +16,7 @@ def message_guidance(files: SessionFiles) -> str:
         knowledge.format_knowledge_counts(files.root),
     ]
     said = [line for line in lines if line]
-    return "\n".join(["git nexus: where the session stands:", *(f"│ {line}" for line in said)]) if said else ""
+    return "\n".join(["git nexus: status of the session:", *(f"│ {line}" for line in said)]) if said else ""
 
 
 def resumable_task_lines(files: SessionFiles, found: CycleStatus) -> list[str]:

@@ -10,7 +10,7 @@ from gitnexus.harness.model import HarnessEvent, HookAnswer
 from gitnexus.harness.moment import format_timestamp, seconds_since
 from gitnexus.harness.session_files import SessionFiles, find_session_files
 
-_TITLE = "git nexus: the conversation was compacted; this is where the session stands, from its files:"
+_TITLE = "git nexus: the conversation was compacted; this is the status of the session, from its files:"
 # PostCompact comes after the start that follows a compaction: so soon after it, all was said.
 _SAME = 60
 _MOST = 30

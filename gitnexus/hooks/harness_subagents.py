@@ -89,7 +89,7 @@ def _format_check_reminder(found: FinishedSubagent) -> str:
     assert found.task is not None  # noqa: S101 - who calls has looked
     lines = [
         f"git nexus: {found.role or 'an agent'} is done with task {found.task.id} “{one_line(found.task.title, 100)}”. "
-        "Nobody has checked how one sees that it is done, and no tester or reviewer is planned for it. It says:",
+        "Nobody has checked its acceptance criterion, and no tester or reviewer is planned for it. The criterion:",
         *frame_text(found.task.acceptance[:1500], 10_000),
         "Have it checked, or say why that is not needed.",
     ]

@@ -67,14 +67,14 @@ def refusal_for_line(line: str) -> types.JSONRPCError | None:
         # An id of another kind would be passed over, and the request taken for one that wants no answer.
         if isinstance(message, types.JSONRPCNotification) and "id" in json.loads(line):
             return _error_message(
-                None, types.INVALID_REQUEST, "this is no message: its id is neither a whole number nor text"
+                None, types.INVALID_REQUEST, "this is not a message: its id is neither a whole number nor text"
             )
     except (ValueError, RecursionError) as exc:  # a ValidationError is one of the first
         errors = cast(Any, exc).errors() if hasattr(exc, "errors") else []
         kinds = [str(one.get("type", "")) for one in errors]
         code = types.PARSE_ERROR if not errors or "json_invalid" in kinds else types.INVALID_REQUEST
         words = str(errors[0].get("msg", "")) if errors else str(exc)
-        return _error_message(find_request_id(line), code, f"this is no message: {one_line(words, 200)}")
+        return _error_message(find_request_id(line), code, f"this is not a message: {one_line(words, 200)}")
     return None
 
 

@@ -99,7 +99,7 @@ class RunToolHandlers:
         except NexusError as exc:
             return _tool_result({"error": exc.message, **({"hint": exc.hint} if exc.hint else {})}, failed=True)
         except OSError as exc:
-            return _tool_result({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
+            return _tool_result({"error": f"the system reported: {exc.strerror or exc}"}, failed=True)
 
     async def _run_in_thread(self, function: Any, *given: Any) -> dict[str, Any]:
         found = await to_thread.run_sync(function, *given, abandon_on_cancel=True, limiter=self._one)

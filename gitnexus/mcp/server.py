@@ -57,7 +57,7 @@ class ProjectToolHandlers:
         except NexusError as exc:
             return _tool_result({"error": reason_without_secrets(exc.message)}, failed=True)
         except OSError as exc:
-            return _tool_result({"error": f"the system said: {exc.strerror or exc}"}, failed=True)
+            return _tool_result({"error": f"the system reported: {exc.strerror or exc}"}, failed=True)
 
     async def list_resources(self, ctx: Context, _params: Page) -> types.ListResourcesResult:
         try:

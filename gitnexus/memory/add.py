@@ -116,14 +116,16 @@ def _require_clean_text(text: str) -> str:
     for secret in find_secrets(enumerate(clean.split("\n"), 1)):
         raise Invalid(
             f"line {secret.line} of the note holds what looks like a secret ({secret.rule})",
-            hint="say where it is kept instead; nothing was stored",
+            hint="say where to find it instead; nothing was stored",
         )
     return clean
 
 
 def _refuse_large_note(text: str) -> None:
     if len(encode_text(text)) > _LARGEST:
-        raise Invalid(f"the note is larger than {_LARGEST // 1024} KiB", hint="keep what cannot be had again elsewhere")
+        raise Invalid(
+            f"the note is larger than {_LARGEST // 1024} KiB", hint="store only what cannot be found elsewhere"
+        )
 
 
 def _choose_name(draft: NoteDraft, text: str, settings: MemorySettings) -> str:
@@ -153,13 +155,13 @@ def _refuse_rule_or_context(name: str, text: str, settings: MemorySettings) -> N
     if topic & _RULE_NAMES or (_RULE_WORDS.match(first) and not is_fact):
         raise Invalid(
             "this reads like a rule, and rules are not forgotten",
-            hint="keep it with: git nexus rule add TEXT; or say --here to keep it as a note",
+            hint="store it with: git nexus rule add TEXT; or use --here to store it as a note",
             context={"belongs": "rules"},
         )
     if topic & _CONTEXT_NAMES:
         raise Invalid(
             "this reads like an explanation of the project, which belongs in context/",
-            hint=f"write it to .nexus/context/{name}.md; or say --here to keep it as a note",
+            hint=f"write it to .nexus/context/{name}.md; or use --here to store it as a note",
             context={"belongs": "context"},
         )
 

@@ -34,7 +34,7 @@ class NoteParts:
         for match in [*_HEADING.finditer(self.text), None]:
             body = self.text[at : match.start() if match else len(self.text)].strip(b"\n")
             if heading in found:
-                raise Unmergeable("a heading stands twice")
+                raise Unmergeable("a heading occurs twice")
             found[heading] = body
             if match:
                 at, heading = match.end(), match.group().rstrip()
@@ -51,7 +51,7 @@ def parse_note_parts(raw: bytes) -> NoteParts:
         if found:
             name = found.group()
             if name in fields:
-                raise Unmergeable("a field of the front matter stands twice")
+                raise Unmergeable("a field of the front matter occurs twice")
         fields[name] = fields.get(name, b"") + line
     return NoteParts(fields, text)
 

@@ -12,11 +12,11 @@ Name = Annotated[str, Field(description="The note, without .md.")]
 class MemoryStoreParameters(Parameters):
     text: str = Field(description="What is worth knowing next time, in Markdown.")
     name: str | None = Field(
-        None, description="The topic in two to four words with dashes; taken from the text if left out."
+        None, description="The topic in two to four words with dashes; derived from the text by default."
     )
     category: str | None = Field(None, description="empirical, external, pattern or one that the project added.")
     new: bool | None = Field(None, description="Create a new note even if one on the same topic exists.")
-    here: bool | None = Field(None, description="Keep it here even if it reads like a rule or like context.")
+    here: bool | None = Field(None, description="Store it here even if it looks like a rule or like context.")
 
 
 class MemoryReadParameters(Parameters):
@@ -25,7 +25,7 @@ class MemoryReadParameters(Parameters):
 
 class MemorySearchParameters(Parameters):
     query: str = Field(description="The words.")
-    limit: Number | None = Field(None, description="How many at most, 10 if not said.")
+    limit: Number | None = Field(None, description="How many at most; 10 by default.")
 
 
 class MemoryGcParameters(Parameters):
@@ -35,7 +35,7 @@ class MemoryGcParameters(Parameters):
 
 class MemoryRestoreParameters(Parameters):
     name: Name
-    from_commit: str | None = Field(None, description="A commit of the state that holds or deleted it.")
+    from_commit: str | None = Field(None, description="A commit of the state that has or deleted it.")
 
 
 class RuleStoreParameters(Parameters):

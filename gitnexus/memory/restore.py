@@ -56,7 +56,7 @@ def _files_before_deletion(notes: Notes, snapshot: Snapshot, name: str) -> tuple
         )
     gone = next((step for step in life if step.what == "deleted" and step.parent), None)
     if gone is None or gone.parent is None:
-        raise NotFound(f"no commit tells how {life[0].path} went", hint=f"git nexus memory log {name}")
+        raise NotFound(f"no commit shows how {life[0].path} went", hint=f"git nexus memory log {name}")
     return gone.parent, _read_files(notes, gone.parent, [gone.path])
 
 

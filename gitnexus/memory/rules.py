@@ -50,7 +50,7 @@ def require_rule_text(text: str) -> str:
     if len(rule) > 2000:
         raise Invalid("the rule is longer than 2000 characters", hint="say it shorter, or write it to .nexus/context/")
     for secret in find_secrets([(1, rule)]):
-        raise Invalid(f"the rule holds what looks like a secret ({secret.rule})", hint="say where it is kept instead")
+        raise Invalid(f"the rule holds what looks like a secret ({secret.rule})", hint="say where to find it instead")
     return rule
 
 

@@ -88,7 +88,7 @@ _FORMS = "gitnexus.memory.parameters"
 _ALL = (
     Tool(
         "memory_store",
-        "Keep what was learned and cannot be had again from code or web. A note that overlaps one of its category "
+        "Store what was learned and cannot be found again in code or web. A note that overlaps one of its category "
         "extends that one.",
         f"{_FORMS}:MemoryStoreParameters",
         store_note,
@@ -104,7 +104,7 @@ _ALL = (
     ),
     Tool(
         "memory_gc",
-        "Show notes that nobody uses and notes that are about the same. Ask the person, then call it again with what "
+        "Show unused notes and near-duplicates. Ask the person, then call it again with what "
         "they chose; every deletion is a commit that can be undone.",
         f"{_FORMS}:MemoryGcParameters",
         collect_unused_notes,
@@ -118,7 +118,7 @@ _ALL = (
     ),
     Tool(
         "rule_store",
-        "Keep a rule that a person of the project set.",
+        "Store a rule that a person of the project set.",
         f"{_FORMS}:RuleStoreParameters",
         store_rule,
     ),

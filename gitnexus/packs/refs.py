@@ -41,7 +41,7 @@ class PackReference:
 def parse_reference(text: str) -> PackReference:
     """Return the reference in a text. Raises: Invalid."""
     if not 0 < len(text) <= LONGEST or not is_utf8_name(text) or not text.isprintable():
-        raise Invalid(f"{one_line(text, 60)!r} is no reference: 1 to {LONGEST} printable characters", hint=_HINT)
+        raise Invalid(f"{one_line(text, 60)!r} is not a reference: 1 to {LONGEST} printable characters", hint=_HINT)
     if found := _GREP.match(text):
         return _search_reference(text[found.end() :], found[1].strip("/"))
     kind, rest = _split_kind(text)

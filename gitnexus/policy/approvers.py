@@ -90,7 +90,7 @@ class Approvers:
         found = self.known.get(key)
         if found is None:
             raise VerificationFailed(
-                f"{one_line(key, 60)} is no approver of this project",
+                f"{one_line(key, 60)} is not an approver of this project",
                 hint="git nexus approver list shows who is",
                 context={"approver": "unknown"},
             )
@@ -180,7 +180,9 @@ def with_revoked_key(approvers: Approvers, word: str, reason: str, signer: Signe
     if len(named) > 1:
         raise Invalid(f"{one_line(word, 60)} names {len(named)} approvers", hint="give the key's id")
     if len(active) == 1:
-        raise Invalid("that is the last approver: nobody could approve any more", hint="add another one first")
+        raise Invalid(
+            "that is the last approver: nobody could approve anything afterwards", hint="add another one first"
+        )
     return _with_signed_entry(approvers, signer, now, act="revoke", key=named[0].key, reason=reason)
 
 
@@ -239,7 +241,9 @@ def _signer_since(known: dict[str, Approver], key: str) -> str:
 
 def _public_of_signer(known: dict[str, Approver], key: str) -> str:
     if key not in known or known[key].revoked:
-        raise VerificationFailed(f"{one_line(key, 60)} may not sign: it is no approver", hint="git nexus approver list")
+        raise VerificationFailed(
+            f"{one_line(key, 60)}may not sign: it is not an approver", hint="git nexus approver list"
+        )
     return known[key].public
 
 

@@ -160,7 +160,7 @@ def _is_telling(name: str) -> bool:
 def why_bad_variable(name: str, value: str) -> str | None:
     """Return why no command may get this environment variable, or None."""
     if not _ENVIRONMENT_NAME.fullmatch(name):
-        return "it is no name of a variable"
+        return "it is not the name of a variable"
     if _is_telling(name) and value not in QUIET.get(name, ()):
         return "it makes a loader, an interpreter or git run or read something else"
     if len(value) > _LONGEST_VALUE or _CONTROL.search(value):

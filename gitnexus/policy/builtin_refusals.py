@@ -31,11 +31,11 @@ REFUSALS: dict[str, str] = {
     "builtin.secret": "a file that holds secrets by its name or place",
     "builtin.link": "a symbolic link that leaves the repository, or leads to what is refused itself",
     "builtin.mode": "a kind of file that git does not have",
-    "builtin.collision": "two paths that some file systems hold for one",
+    "builtin.collision": "two paths that are the same on some file systems",
     "builtin.argv": "a command that is empty, too long, or holds NUL or half a character",
     "builtin.program": "a program or a folder that is not resolved to an absolute path",
     "builtin.environment": "a variable that makes a loader, an interpreter or git do something else",
-    "builtin.git-executes": "git told by an option to run another program",
+    "builtin.git-executes": "a git option that runs another program",
     "builtin.sandbox": "less confinement than the policy's minimum",
 }
 
@@ -81,7 +81,7 @@ def _path_refusal(path: str) -> Refusal | None:
     if odd:
         return "builtin.path", odd
     if enters_git(path):
-        return "builtin.git", "nothing of an agent's goes into .git"
+        return "builtin.git", "agents must not write into .git"
     if has_stream(path):
         return "builtin.stream", "it names a stream or a drive"
     if builtin.is_ours(path):
@@ -96,7 +96,7 @@ def _argv_refusal(request: CommandRequest) -> Refusal | None:
         return "builtin.argv", "it names no program"
     whole = "".join(argv)
     if len(argv) > MOST_WORDS or len(whole) > MOST_BYTES:
-        return "builtin.argv", "it is too long to be looked at"
+        return "builtin.argv", "it is too long to be examined"
     if programs.program_name(argv[0]) in programs.WRAPPERS and len(argv) > MOST_WRAPPED:
         return "builtin.argv", "it runs another program, and is too long to see which"
     if _BROKEN.search(whole):
@@ -104,7 +104,7 @@ def _argv_refusal(request: CommandRequest) -> Refusal | None:
     try:
         parts_of_command(argv, request.cwd)
     except TooMuch:
-        return "builtin.argv", "the text that it hands to a shell is too long or too deep to be looked at"
+        return "builtin.argv", "the text that it hands to a shell is too long or too deep to be examined"
     return None
 
 
@@ -118,7 +118,7 @@ def _command_refusal(request: CommandRequest, policy: CompiledPolicy) -> Refusal
         if bad:
             return "builtin.environment", f"{one_line(name, 40)}: {bad}"
     if len({name.upper() for name in request.env}) != len(request.env):
-        return "builtin.environment", "one name stands twice, in other letters"
+        return "builtin.environment", "one name occurs twice, in different letter case"
     found = _parts_refusal(parts_of_command(request.argv, request.cwd))
     if found is not None:
         return found

@@ -20,7 +20,7 @@ def fast_forward_chain(mine: Approvers | None, theirs: bytes, project: str) -> A
     if found.root.key != mine.root.key:
         raise VerificationFailed(
             f"its first approver is {found.root.key}, and ours is {mine.root.key}",
-            hint="git nexus approver list shows ours; somebody put another list there",
+            hint="git nexus approver list shows ours; somebody replaced it by another list",
         )
     return found if found.entries[: len(mine.entries)] == mine.entries else None
 

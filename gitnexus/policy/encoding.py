@@ -15,7 +15,7 @@ def decode_base64(text: str) -> bytes:
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except ValueError as exc:
-        raise VerificationFailed("it is no base64") from exc
+        raise VerificationFailed("it is not base64") from exc
     # Unused bits at the end would allow several encodings of one value.
     if encode_base64(raw) != text:
         raise VerificationFailed("its base64 is not canonical")

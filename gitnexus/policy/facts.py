@@ -130,7 +130,7 @@ def link_escape(change: PatchRow) -> str | None:
     if change.new_mode != SYMLINK:
         return None
     if not change.link_target:
-        return "nobody told where the link leads"
+        return "the target of the link is unknown"
     place = resolve_link(change.path.rpartition("/")[0], change.link_target)
     if place is None:
         return "the link leads out of the repository"

@@ -100,7 +100,7 @@ def decide_request(
     """Return allow, ask or deny with the deciding rule. `mode` is the policy's unless a person chose another."""
     try:
         if KINDS.get(request.kind) is not type(request):
-            return _deny_unjudged("it is no request of a known kind")
+            return _deny_unjudged("it is not a request of a known kind")
         return _compute_decision(request, policy, tuple(grants), policy.mode if mode is None else mode, world, now)
     except _ERRORS as exc:
         return _deny_unjudged(f"it could not be judged ({type(exc).__name__}: {one_line(str(exc), 120)})")
@@ -123,7 +123,7 @@ def judge_user_command(
         if found is None and case.mode != "bypass" and not _is_spelled(policy, request):
             found = unread(request, policy)
     except TooMuch:
-        return _deny_unjudged("the text that it hands to a shell is too long or too deep to be looked at")
+        return _deny_unjudged("the text that it hands to a shell is too long or too deep to be examined")
     except _ERRORS as exc:
         return _deny_unjudged(f"it could not be judged ({type(exc).__name__}: {one_line(str(exc), 120)})")
     found = found or GateReason("allow", "silence", "no rule speaks about it")
@@ -214,7 +214,7 @@ def _decide_undenied(case: _Case) -> GateReason:
     )
     if grant is not None:
         return GateReason(
-            "allow", f"grant.{grant.scope}", f"you said yes to this until {grant.expires}", "revoking that grant"
+            "allow", f"grant.{grant.scope}", f"you approved this until {grant.expires}", "revoking that grant"
         )
     return asked or found
 
@@ -284,7 +284,7 @@ def _ask_by_tags(case: _Case, tags: Sequence[str]) -> GateReason:
         return _ask_without_rule(f"this {case.request.kind}", f"git nexus policy add allow --kind {case.request.kind}")
     worst = max(tags, key=lambda tag: TAGS[tag].risk)
     why = f"{TAGS[worst].words} ({one_line(case.facts.seen[worst], 80)})"
-    instead = "a yes for this request alone"
+    instead = "an approval of this request alone"
     if worst in LIFTED and case.mode == "default":
         instead += f", or: git nexus policy add allow --write {one_line(case.facts.seen[worst], 80)}"
     return GateReason("ask", f"builtin.{worst}", why, instead)
@@ -373,7 +373,7 @@ def _limit_command(case: _Case, request: CommandRequest, rule: PolicyRule) -> Ga
         return GateReason("ask", "builtin.runs_tree", why, "a rule that names the program by its path")
     if request.sandbox == "L0" and case.world.folder:
         return GateReason(
-            "ask", "builtin.folder", case.world.folder, "a yes for this request alone, or a sandbox of at least L1"
+            "ask", "builtin.folder", case.world.folder, "an approval of this request alone, or a sandbox of at least L1"
         )
     if request.sandbox == "L0" and case.world.executed_changed and not freed:
         why = "files that it may execute have changed, and nothing confines it"
@@ -385,7 +385,7 @@ def _within_budget(case: _Case) -> GateReason | None:
     """Return ask if the whole batch would exceed what autopilot may do, else None."""
     budget, used = case.policy.budget, case.world.used
     if used is None:
-        return GateReason("ask", "mode.autopilot", "nobody counts what this batch does", "a batch with a count")
+        return GateReason("ask", "mode.autopilot", "the budget of this batch is unknown", "a batch with a count")
     after = used.after(case.request, case.facts.risk)
     for what, count, most in (
         ("files", len(after.paths), budget.files),

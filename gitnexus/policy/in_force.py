@@ -101,7 +101,7 @@ def set_mode(state: State, layer: Layer, mode: Mode) -> None:
     """Set the mode in one of the two files. Raises: DeniedByPolicy, Invalid, Failed."""
     if mode == "bypass" and (layer == "project" or not is_bypass_enabled()):
         raise DeniedByPolicy(
-            "the mode bypass asks nobody about anything, so it is not enabled by a command",
+            "the mode bypass never asks, so a command cannot enable it",
             hint=f'set {{"policy": {{"bypass": true}}}} in {home_folder() / "settings.json"}, then use --user',
         )
     _change_policy_file(

@@ -52,7 +52,7 @@ def normalize_public_key(text: str) -> str:
     words = text.split()
     if len(words) < 2 or "\n" in text.strip():
         raise Invalid(
-            f"{text.strip()[:40]!r} is no public key",
+            f"{text.strip()[:40]!r} is not a public key",
             hint="give a .pub file, or one line such as: ssh-ed25519 AAAA…",
         )
     public = f"{words[0]} {words[1]}"
@@ -195,7 +195,7 @@ def _load_private_key(folder: Path) -> "Ed25519PrivateKey":
             raise Failed(f"{folder / _PRIVATE} is not opened by that passphrase", hint="try again") from exc
         raise Failed(f"{folder / _PRIVATE} holds no key", hint="bring it back from a backup") from exc
     if not isinstance(key, Ed25519PrivateKey):
-        raise Failed(f"{folder / _PRIVATE} is no Ed25519 key", hint="bring it back from a backup")
+        raise Failed(f"{folder / _PRIVATE} is not an Ed25519 key", hint="bring it back from a backup")
     return key
 
 
@@ -230,7 +230,7 @@ def _read_private_key(folder: Path) -> bytes:
     with os.fdopen(fd, "rb") as handle:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise Failed(f"{path} is no file of yours", hint="move it away")
+            raise Failed(f"{path} is not a file of yours", hint="move it away")
         if found.st_mode & 0o077:
             raise Failed(
                 f"{path} can be read by others, so it is not used",
@@ -243,7 +243,7 @@ def _read_private_key(folder: Path) -> bytes:
 def _refuse_open_folder(folder: Path) -> None:
     found = folder.lstat() if os.path.lexists(folder) else None
     if found is None or not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise NotFound(f"{folder} is no folder of yours", hint="git nexus init makes it", fix="git nexus init")
+        raise NotFound(f"{folder} is not a folder of yours", hint="git nexus init makes it", fix="git nexus init")
     if found.st_mode & 0o077:
         raise Failed(
             f"{folder} is open to others, so the key in it is not used",
@@ -263,7 +263,7 @@ def _split_public_key(public: str) -> tuple[str, bytes]:
     try:
         raw = decode_base64(text)
     except VerificationFailed as exc:
-        raise Invalid(f"{public[:40]!r} is no public key") from exc
+        raise Invalid(f"{public[:40]!r} is not a public key") from exc
     if len(raw) != 32:
-        raise Invalid(f"{public[:40]!r} is no public key")
+        raise Invalid(f"{public[:40]!r} is not a public key")
     return word, raw

@@ -73,7 +73,7 @@ def ensure_machine_key() -> MachineKey:
         _write_new_file(folder, _PRIVATE, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         held = load_pem_private_key((folder / _PRIVATE).read_bytes(), None)
         if not isinstance(held, Ed25519PrivateKey):
-            raise Failed(f"{folder / _PRIVATE} is no Ed25519 key", hint="move it away, and another is made")
+            raise Failed(f"{folder / _PRIVATE} is not an Ed25519 key", hint="move it away, and another is made")
         replace_file(folder / _PUBLIC, f"{_public_key_line(held.public_key().public_bytes_raw())}\n".encode(), 0o600)
     except (OSError, ValueError) as exc:
         raise Failed(f"the key of this machine cannot be made in {folder}: {exc}") from exc

@@ -124,7 +124,7 @@ class _GuardedMerge:
         """Merge a file that both clones have: a signed version wins over an unsigned one."""
         why = self._why_unsigned(path, theirs, self.theirs)
         if not why and self._is_older(path):
-            why = "it is an older version, brought out again"
+            why = "it is an older version, put back"
         ours_counts = not self._why_unsigned(path, mine, self.mine)
         if only_theirs and not why:
             self.done.files[path] = theirs

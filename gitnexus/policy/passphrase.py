@@ -54,5 +54,5 @@ def _passphrase_from_program(program: str, prompt: str) -> bytes:
     try:
         done = subprocess.run([program, prompt], capture_output=True, timeout=_PATIENCE, check=True)
     except (OSError, subprocess.SubprocessError) as exc:
-        raise Failed(f"{program} did not tell the passphrase of the approver key") from exc
+        raise Failed(f"{program} did not return the passphrase of the approver key") from exc
     return done.stdout[:_LONGEST].split(b"\n")[0].rstrip(b"\r")

@@ -25,7 +25,7 @@ _ODD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
         (_CONTROL.pattern, "it holds control characters"),
-        (r"\A/", "it begins with /; paths are told from the top of the repository"),
+        (r"\A/", "it begins with /; paths are relative to the top of the repository"),
         (r"/\Z", "it ends with /; write x/** for all that is below x"),
         (rf"\A{_EXPANDS.pattern}", "it begins with ~ or a variable, and nothing expands those here"),
         (_ENCODED.pattern, "it holds an encoded character such as %2e"),
@@ -56,7 +56,7 @@ def require_plain_path(path: str, where: str) -> str:
     """Return `path` if it is in canonical spelling. Raises: Invalid."""
     reason = why_path_odd(path)
     if reason:
-        raise Invalid(f"{where}: {path[:80]!r} is no path that can be judged: {reason}")
+        raise Invalid(f"{where}: {path[:80]!r} is not a path that can be judged: {reason}")
     return path
 
 

@@ -39,7 +39,7 @@ def require_path_pattern(text: str, where: str) -> str:
     require_plain_path(text, where)
     if text.startswith(("!", "#")):
         raise Invalid(
-            f"{where}: a pattern cannot begin with {text[0]}", hint="nothing is taken back; write what is meant"
+            f"{where}: a pattern cannot begin with {text[0]}", hint="patterns cannot exclude; write what should match"
         )
     if text != text.strip():
         raise Invalid(f"{where}: {text!r} begins or ends with a blank")
@@ -48,7 +48,7 @@ def require_path_pattern(text: str, where: str) -> str:
     if any("**" in part and part != "**" for part in text.split("/")):
         raise Invalid(f"{where}: in {text!r} ** should be a part of its own", hint="as in src/**/test.py")
     if "[" in _CLASS.sub("", text) or "]" in _CLASS.sub("", text):
-        raise Invalid(f"{where}: {text!r} has a [ that is no plain set of characters")
+        raise Invalid(f"{where}: {text!r} has a [ that does not begin a plain set of characters")
     try:
         re.compile(narrow_regex(text))
     except re.error as exc:
@@ -215,8 +215,8 @@ class PatternToken:
             self.kind, self.regex = "slot", _slot_regex(text, where)
         elif "*" in text:
             raise Invalid(
-                f"{where}: a * inside {text!r} is no wildcard",
-                hint=f"* stands for one whole token; for the very token write \\{text}",
+                f"{where}: a * inside {text!r} is not a wildcard",
+                hint=f"* matches one whole token; for a literal one write \\{text}",
             )
 
     @property
@@ -251,7 +251,7 @@ class ArgvPattern:
         self.open = tokens[-1].kind == "rest"
         self.tokens = tokens[:-1] if self.open else tokens
         if any(token.kind == "rest" for token in self.tokens):
-            raise Invalid(f"{where}: {' or '.join(REST)} may only stand at the end")
+            raise Invalid(f"{where}: {' or '.join(REST)}may only be at the end")
         self._spelled = frozenset(at for at, token in enumerate(self.tokens) if token.is_spelled)
 
     @property

@@ -64,7 +64,7 @@ def unknown_places(argv: Sequence[str]) -> dict[int, str]:
     program = PROGRAMS.get(name)
     if program is None:
         return {
-            at: f"{name} is not in the tables, so nobody knows what {word.split('=')[0]} does"
+            at: f"{name} is not in the tables, so it is unknown what {word.split('=')[0]} does"
             for at, word in enumerate(argv)
             if at and word.startswith("-") and len(word) > 1
         }

@@ -30,7 +30,7 @@ KINDS: dict[str, type[Request]] = {
 def canonical_bytes(request: Request) -> bytes:
     """Return the RFC 8785 bytes of `request`. Raises: Invalid if they would not parse back to the same."""
     if KINDS.get(request.kind) is not type(request):
-        raise Invalid("this is no request of a known kind")
+        raise Invalid("this is not a request of a known kind")
     value = request.plain()
     # A record that was made by hand is not checked yet: a 1.0 where 1 belongs would have the digest of 1.
     if type(request).from_value(value, "request") != request:

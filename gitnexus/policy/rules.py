@@ -192,7 +192,7 @@ def parse_rule(row: Any, verdict: Verdict, number: str, layer: str, where: str) 
     _check_known_keys(given, (*SUBJECTS, "name", "why", "role", "kind", "network", "unconfined"), where)
     subjects = [key for key in SUBJECTS if key in given]
     if len(subjects) > 1:
-        raise Invalid(f"{where}: {' and '.join(subjects)} cannot stand in one rule", hint="write two rules")
+        raise Invalid(f"{where}: {' and '.join(subjects)} cannot be in one rule", hint="write two rules")
     kind = _require_choice(given.get("kind"), get_args(Kind), f"{where}: kind") or ""
     subject = subjects[0] if subjects else ""
     if subject == "read" and verdict != "deny":
@@ -242,7 +242,7 @@ def _parse_patterns(subject: str, value: Any, verdict: Verdict, where: str) -> t
 
 def _check_run(words: tuple[str, ...], verdict: Verdict, where: str) -> None:
     if ArgvPattern(words, where).program is None and verdict == "allow":
-        raise Invalid(f"{where}: a rule that allows should name the program", hint="* may stand after it")
+        raise Invalid(f"{where}: a rule that allows should name the program", hint="* may follow it")
 
 
 def _check_handoff(words: tuple[str, ...], verdict: Verdict, where: str) -> None:
@@ -253,7 +253,7 @@ def _check_handoff(words: tuple[str, ...], verdict: Verdict, where: str) -> None
 def _check_hosts(words: tuple[str, ...], verdict: Verdict, where: str) -> None:
     for word in words:
         if not _HOST.fullmatch(word) and not (word == "*" and verdict != "allow"):
-            raise Invalid(f"{where}: {word!r} is no host, such as pypi.org:443 or *.example.org")
+            raise Invalid(f"{where}: {word!r} is not a host, such as pypi.org:443 or *.example.org")
 
 
 def _parse_path_patterns(value: Any, verdict: Verdict, where: str) -> tuple[str, ...]:
@@ -302,9 +302,7 @@ def _require_list(value: Any, where: str) -> list[Any]:
 
 def _require_text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise Invalid(
-            f"{where} should be text", hint="YAML takes words such as yes and 5 for something else: quote them"
-        )
+        raise Invalid(f"{where} should be text", hint="YAML reads words such as yes and 5 as other types: quote them")
     return value
 
 

@@ -62,7 +62,7 @@ class SshSigner:
 def verify_ssh_signature(public: str, message: bytes, signature: bytes) -> None:
     """Raise an error unless `signature` is an SSHSIG of the key over `message`. Raises: VerificationFailed, Failed."""
     if len(signature) > _LARGEST or not signature.startswith(b"SSHSIG"):
-        raise VerificationFailed("the signature is no SSH signature")
+        raise VerificationFailed("the signature is not an SSH signature")
 
     with tempfile.TemporaryDirectory(prefix="nexus-verify-") as place:
         allowed, held = Path(place, "allowed"), Path(place, "signature")
@@ -91,14 +91,14 @@ def ssh_key_bytes(public: str) -> bytes:
     """Return the bytes of an SSH public key of a type that may approve. Raises: Invalid."""
     kind, _, text = public.partition(" ")
     if kind not in KINDS:
-        raise Invalid(f"{one_line(kind, 40)!r} is no kind of key that can approve", hint="use ed25519, ecdsa or rsa")
+        raise Invalid(f"{one_line(kind, 40)!r} is not a kind of key that can approve", hint="use ed25519, ecdsa or rsa")
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as exc:
-        raise Invalid(f"{public[:40]!r} is no public key") from exc
+        raise Invalid(f"{public[:40]!r} is not a public key") from exc
     fields = _split_ssh_fields(raw)
     if len(fields) < 2 or fields[0] != kind.encode() or base64.b64encode(raw).decode() != text:
-        raise Invalid(f"{public[:40]!r} is no public key")
+        raise Invalid(f"{public[:40]!r} is not a public key")
     if kind == "ssh-rsa" and len(fields[-1].lstrip(b"\0")) < _SMALLEST_RSA:
         raise Invalid("an RSA key of less than 2048 bits approves nothing", hint="use ed25519")
     return raw

@@ -120,11 +120,11 @@ def issue_token(claims: TokenClaims, signer: Signer) -> str:
     """Return the signed token as one line. Raises: Invalid, Failed."""
     _refuse_malformed(claims)
     if claims.approver != signer.key_id:
-        raise Invalid(f"this approval names {claims.approver}, the key at hand is {signer.key_id}")
+        raise Invalid(f"this approval names {claims.approver}, the available key is {signer.key_id}")
     raw = claims.bytes()
     text = f"{PREFIX}.{encode_base64(raw)}.{encode_base64(signer.sign(DOMAIN + raw))}"
     if len(text) > LARGEST:
-        raise Invalid("this approval reaches so many things that no token holds it", hint="approve fewer at a time")
+        raise Invalid("this approval covers too much for one token", hint="approve fewer at a time")
     return text
 
 
@@ -241,7 +241,7 @@ def _refuse_malformed(claims: TokenClaims) -> None:
     reach = {"path": claims.paths, "argv": claims.argv, "session": claims.session, "workflow": claims.workflow}
     wrong = [
         (claims.v != VERSION, f"version {claims.v} is not known"),
-        (not _DIGEST.fullmatch(claims.request), "request is no digest"),
+        (not _DIGEST.fullmatch(claims.request), "request is not a digest"),
         (not _NONCE.fullmatch(claims.nonce), "nonce should be 32 hex digits"),
         (not (claims.project and claims.run and claims.action and claims.approver and claims.ledger),
          "project, run, action, approver and ledger must be named"),

@@ -101,7 +101,7 @@ def settle_trust(state: State, signer: Signer, *, fresh: bool, begun: bool = Fal
     snapshot = state.required()
     if known is None and snapshot.read(chain.FILE) is None:
         if snapshot.has(chain.FILE):
-            return [], ["approvers on the state ref is no file: git nexus doctor"]
+            return [], ["approvers on the state ref is not a file: git nexus doctor"]
         if pins_of_project(project_id_of(snapshot) or ""):
             return [], [
                 "this machine knows approvers of this project, and its state here has none: git nexus sync brings "

@@ -102,4 +102,9 @@ def _check_approvers(state: State, own: str) -> Iterator[Row]:
         words = "what the approvers sign does not count on this machine"
         yield "approvers", "warning", words, "git nexus approver trust, if you know them"
     if own and own not in {one.key for one in found.active}:
-        yield "approvers", "warning", "your key is no approver here", "an approver can add it: git nexus approver add"
+        yield (
+            "approvers",
+            "warning",
+            "your key is not an approver here",
+            "an approver can add it: git nexus approver add",
+        )

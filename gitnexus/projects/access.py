@@ -74,7 +74,7 @@ def require_access(home: State, request: AccessRequest, now: datetime, *, audit_
             why = exc.message if isinstance(exc, NexusError) else exc.strerror or str(exc)
             raise Failed(
                 f"{request.operation.command} on {request.target.name} is refused: it cannot be audited ({why})",
-                hint=f"the audit is kept in {home.repo.common_dir}; try again when that can be written",
+                hint=f"the audit is stored in {home.repo.common_dir}; try again when that can be written",
             ) from exc
     if not verdict.allowed:
         raise denial_error(verdict)

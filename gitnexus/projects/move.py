@@ -18,9 +18,7 @@ def move_project(home: State, old: Project, project_place: ProjectPlace, now: da
     """Register a known project at another path. Raises: Duplicate, Invalid, Conflict."""
     identity = project_place.read_project_id()
     if project_health(old)[0] == "ok" and old.path != project_place.path:
-        raise Invalid(
-            f"{old.name} is still at {old.path}", hint="register the other one under a name of its own instead"
-        )
+        raise Invalid(f"{old.name} is still at {old.path}", hint="register the other one under its own name instead")
 
     def decide(snapshot: Snapshot) -> Change[RegisteredProject]:
         registry = read_registry(snapshot)
@@ -47,5 +45,5 @@ def _refuse_another(registry: Registry, old: Project, project_place: ProjectPlac
     if identity and old.id and identity != old.id:
         raise Invalid(
             f"the project at {project_place.path} is another one than {old.name}",
-            hint="register it under a name of its own: git nexus register",
+            hint="register it under its own name: git nexus register",
         )

@@ -95,7 +95,7 @@ class TaskNetwork:
         try:
             parse_reference(f"{name}:{id_}" if name else id_)
         except BadReference:
-            return "is no reference to a task"
+            return "is not a reference to a task"
         owner = project if not name else self._owners.get(name)
         if owner is None:
             return f"no project is called {name}"
@@ -114,7 +114,7 @@ class TaskNetwork:
             self._uids[owner] = self.index.uids(owner)
         found = self._uids[owner].get(uid)
         if found is None and owner not in self._unreadable and self.index.task(owner, id_) is not None:
-            return "is not there any more, another task has its number"
+            return "no longer exists, another task has its number"
         return owner, found or id_
 
     def dependencies(self, row: IndexRow) -> list[dict[str, Any]]:

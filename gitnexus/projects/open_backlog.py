@@ -189,7 +189,7 @@ def open_other_backlog(start: Path, reference: TaskReference, operation: str) ->
         if place is None:
             raise NotFound(
                 f"{at.project.name} is registered at {at.project.path}, and that is {how}",
-                hint="git nexus project move tells where it is now, git nexus prune forgets it",
+                hint="git nexus project move sets its new location, git nexus prune removes it",
                 fix=f"git nexus project show {at.project.name}",
             )
     finally:

@@ -165,5 +165,5 @@ def settle_notices(settled: SettleResult) -> list[str]:
         files = "1 missing file" if settled.restored == 1 else f"{settled.restored} missing files"
         said.append(f"put {files} back into .nexus/")
     if settled.postponed:
-        said.append(f"what you changed in .nexus/ is not taken in yet: {settled.postponed}")
+        said.append(f"your changes in .nexus/ are not taken in yet: {settled.postponed}")
     return said

@@ -57,7 +57,7 @@ def find_task(project: Project, task: str, uid: str | None) -> TaskGlimpse | str
         others = _others(state.snapshot, task, uid)
         if uid is not None:
             found = _kept(state.snapshot, others[0], project) if others else None
-            return found or ("is not there any more, another task has its number" if there else "does not exist")
+            return found or ("no longer exists, another task has its number" if there else "does not exist")
         if others:
             named = " or ".join(f"{project.name}:{one}" for one in [*([task] if there else []), *others])
             return f"may be {named}: a sync renumbered it before its identity was noted"
@@ -76,7 +76,7 @@ def _repo_of(project: Project) -> Repo | None:
     if place is None:
         raise NotFound(
             f"{project.name} is registered at {project.path}, and that is {how}",
-            hint="git nexus project move tells where it is now, git nexus prune forgets it",
+            hint="git nexus project move sets its new location, git nexus prune removes it",
             fix=f"git nexus project show {project.name}",
         )
     return place.repo

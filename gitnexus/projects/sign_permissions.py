@@ -58,7 +58,7 @@ def _transact_with(
         with contextlib.suppress(_Meanwhile):
             return home.transact(checked)
         time.sleep(0.05 * random_fraction())
-    raise Busy("others kept changing the permissions", hint="run the command again")
+    raise Busy("other processes kept changing the permissions", hint="run the command again")
 
 
 def _is_same_base(before: Snapshot, tip: Snapshot, beside: Mapping[str, bytes]) -> bool:

@@ -112,7 +112,7 @@ def _settle_approver(home: State, signer: Signer, *, anew: bool = False) -> None
                 return
         if not anew:
             raise VerificationFailed(
-                "the permissions of your home were signed with another key than the one at hand",
+                "the permissions of your home were signed with another key than the available one",
                 hint="git nexus policy trust shows them, and takes your key from then on",
             )
     made = chain.start_chain(view.project, home.author.name, signer, utc_now())

@@ -94,7 +94,7 @@ class Prompter:
         tries = "1 try" if len(wrong) == 1 else f"{len(wrong)} tries"
         raise Failed(
             f"{name} got no answer that can be used in {tries}: {one_line(wrong[-1], 400)}",
-            hint="ask again, choose another model, or do without: what needs no model goes on",
+            hint="ask again, choose another model, or work without one: what needs no model continues",
             context={**_usage_context(connection, len(wrong)), "wrong": wrong},
         )
 

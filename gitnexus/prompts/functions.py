@@ -82,7 +82,7 @@ def _check_route(found: RoutedWorkflow) -> None:
     for node in found.nodes:
         late = [one for one in node.uses if one not in before]
         if late:
-            raise Invalid(f"the answer: node {node.id} uses {late[0][:40]}, which is no node before it")
+            raise Invalid(f"the answer: node {node.id} uses {late[0][:40]}, which is not an earlier node")
         before.add(node.id)
 
 
@@ -105,7 +105,7 @@ def _check_steps(steps: tuple[PlanStep, ...]) -> None:
 
 def _check_plan_changes(found: PlanChanges) -> None:
     if not found.changes:
-        raise Invalid("the answer: changes should hold at least one change")
+        raise Invalid("the answer: changes should have at least one change")
     for change in found.changes:
         if (change.op == "remove") == bool(change.steps):
             raise Invalid(f"the answer: {change.op} of {change.step[:40]} {_describe_steps_rule(change.op)}")

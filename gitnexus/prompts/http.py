@@ -88,5 +88,5 @@ def _error_for_status(exc: urllib.error.HTTPError) -> Failed:
     if exc.code in (408, 409, 425) or exc.code >= 500:
         return RetryLater(f"the model's server answered {exc.code}", seconds)
     if exc.code in (401, 403):
-        return Failed(f"the model's server takes no such key ({exc.code})", hint="see keyEnv in the settings")
+        return Failed(f"the model's server does not accept this key ({exc.code})", hint="see keyEnv in the settings")
     return Failed(f"the model's server answered {exc.code}", hint="see url and model in the settings")

@@ -58,7 +58,7 @@ def read_prompt_files(state: State) -> PromptFiles:
         raw = snapshot.read(path) or b""
         standing = signed.trust_of(path, raw)
         if path not in PROMPTS:
-            ignored[name] = "it is no file of a prompt"
+            ignored[name] = "it is not a prompt file"
         elif standing.trusted:
             own[name] = raw
         else:

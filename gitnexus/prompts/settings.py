@@ -139,7 +139,7 @@ def check_endpoint(one: ModelEndpoint, where: str) -> None:
 def _check_key_source(one: ModelEndpoint, where: str) -> None:
     if one.key_env and not _VARIABLE.fullmatch(one.key_env):
         raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
-                      hint="the key itself never stands in a file of ours")  # fmt: skip
+                      hint="the key itself is never stored in a file")  # fmt: skip
     if sum(map(bool, (one.key_env, one.key_command, one.keyring))) > 1:
         raise Invalid(f"{where}: keyEnv, keyCommand and keyring are three ways, and one is enough")
     if len(one.keyring) > 100 or not one.keyring.isprintable():

@@ -76,7 +76,7 @@ def _baml_runtime(files: tuple[tuple[str, str], ...]) -> "BamlRuntime":
     try:
         return BamlRuntime.from_files(_ROOT, texts, {})
     except BamlError as exc:
-        raise Invalid(f"the prompts are no BAML: {_reason_of_error(exc)}") from exc
+        raise Invalid(f"the prompts are not valid BAML: {_reason_of_error(exc)}") from exc
 
 
 def render_baml_types() -> str:

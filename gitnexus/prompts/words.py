@@ -33,7 +33,7 @@ def overlay_prompt_files(given: Mapping[str, bytes]) -> dict[str, str]:
     for name, raw in given.items():
         where = f".nexus/{FOLDER}/{name}"
         if name not in NAMES:
-            raise Invalid(f"{where} is no file of a prompt", hint=f"there are: {', '.join(NAMES)}")
+            raise Invalid(f"{where} is not a prompt file", hint=f"there are: {', '.join(NAMES)}")
         if len(raw) > LARGEST:
             raise Invalid(f"{where} is larger than {LARGEST // 1024} KiB")
         try:

@@ -53,10 +53,10 @@ def archive_log(repo: Repo, git: PrivateGit, objects: Objects, run_id: str, who:
         if done.returncode == 0:
             return target
         if is_lock_held(done.stderr):  # for longer than one waits for it
-            raise Busy(f"somebody else writes {target}", hint=lock_hint(repo.common_dir, done.stderr))
+            raise Busy(f"another process writes {target}", hint=lock_hint(repo.common_dir, done.stderr))
         if (objects.tip(source), objects.tip(target)) == (log, held):
             raise GitFailed(f"git could not fold the log of {run_id}: {git_error_line(done.stderr)}")
-    raise Busy(f"somebody else writes {target}", hint="try again")
+    raise Busy(f"another process writes {target}", hint="try again")
 
 
 def _is_loose_end(repo: Repo, git: PrivateGit, commit: str, holders: list[str]) -> bool:

@@ -79,7 +79,7 @@ def refuse_ruled_command(gatekeeper: Gatekeeper, request: CommandRequest, what: 
     if confirm is None:
         raise ApprovalNeeded(said, hint=f"run it where you can be asked, or: {found.instead}")
     if not confirm(said):
-        raise DeniedByPolicy(f"{said}; nobody said yes")
+        raise DeniedByPolicy(f"{said}; nobody approved it")
 
 
 def refuse_ruled_program(gatekeeper: Gatekeeper, request: CommandRequest, what: str) -> None:

@@ -179,7 +179,7 @@ def refuse_contradicted(open_run: OpenRun) -> None:
     view = known_view(open_run)
     for action, words in view.disputed.items() if view is not None else ():
         raise Conflict(
-            f"{action} of {open_run.record.id} is {words}: the stricter holds until somebody settles it",
+            f"{action} of {open_run.record.id} is {words}: the stricter decision holds until somebody settles it",
             hint=settling_commands(open_run.record.id, action, view),
             context={"disputed": dict(view.disputed) if view is not None else {}},
         )
@@ -234,4 +234,4 @@ def _note(run: OpenRun, ours: dict[str, tuple[str, str]], theirs: dict[str, tupl
 
 
 def _describe(run: OpenRun, action: str, words: str) -> str:
-    return f"{action} of {run.record.id} is {words}; the stricter holds until somebody settles it"
+    return f"{action} of {run.record.id} is {words}; the stricter decision holds until somebody settles it"

@@ -55,7 +55,7 @@ def drive_run(
         require_agreement(run)
     if run.record.session:
         raise Failed(
-            f"{run.record.id} is a session of {run.record.agent}: it goes on there, not here",
+            f"{run.record.id} is a session of {run.record.agent}: it continues there, not here",
             hint=f"its id there is {run.record.session}",
         )
     run.reviewer, run.asker = review, ask

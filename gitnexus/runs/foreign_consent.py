@@ -50,7 +50,7 @@ def record_agreement(run: OpenRun, hash_: str) -> None:
     run.definition()  # raises an error unless it is the definition named in the record
     wanted = agreement_hash(run)
     if hash_ != wanted:
-        alone = "the hash of its definition does not say at which commit it goes on; " * (
+        alone = "the hash of its definition does not include the commit from which it continues; " * (
             hash_ == run.record.definition
         )
         raise Conflict(
@@ -79,7 +79,7 @@ def definition_lines(run: OpenRun) -> list[str]:
     found = run.workflow() or run.definition()
     whole = json.dumps(found.plain(), indent=2, ensure_ascii=True).splitlines()
     steps = run.definition().nodes
-    notes = [f"its mode is {found.mode}; here it goes on in mode {run.mode}"] if run.mode != found.mode else []
+    notes = [f"its mode is {found.mode}; here it continues in mode {run.mode}"] if run.mode != found.mode else []
     notes += [f"{one.id}: its model's address {json.dumps(one.address)} is not used" for one in steps if one.address]
     notes += [f"{one.id}: your sign-in is not lent because it says so" for one in steps if one.sign_in]
     base, commit = run.record.base, _branch_commit(run)

@@ -62,14 +62,14 @@ class RunLocks:
 
         Raises: Busy, VerificationFailed.
         """
-        with self._file_locked("decision.lock", f"somebody else answers for {self.record.id} right now", _AN_ANSWER):
+        with self._file_locked("decision.lock", f"another process answers for {self.record.id} right now", _AN_ANSWER):
             self.log.last()
             yield
 
     @contextlib.contextmanager
     def proposing(self) -> Iterator[None]:
         """Hold the proposal lock while the next action gets its name. Raises: Busy."""
-        with self._file_locked("proposal.lock", f"somebody else proposes for {self.record.id} right now", _AN_ANSWER):
+        with self._file_locked("proposal.lock", f"another process proposes for {self.record.id} right now", _AN_ANSWER):
             yield
 
     @contextlib.contextmanager

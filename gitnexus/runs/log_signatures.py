@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
             case "before":
                 return f"{events}: unsigned, from before logs were signed"
         said = f", in the name of {one_line(self.name, 80)}" if self.name else ""
-        return f"{events}: claimed{said}; nobody who is known here signed them"
+        return f"{events}: claimed{said}; no machine known here signed them"
 
 
 def log_signer(state: State, run: str, folder: Path) -> Callable[[LogAuthors, LogSpan], LogAuthors]:

@@ -28,7 +28,7 @@ def merge_run_records(
         ours = is_ours(path.removeprefix(f"{FOLDER}/").removesuffix(".json"))
         base, mine, theirs = (_parse_run_record(meeting.blob(oid), path) for oid in row)
         if theirs is None and row.theirs is not None and row.theirs != row.base:
-            done.held[path] = "it is no record of a run"
+            done.held[path] = "it is not a record of a run"
         elif mine is not None and ours:
             pass
         elif mine is None or theirs is None or (base is None and mine.definition != theirs.definition):

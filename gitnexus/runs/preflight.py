@@ -26,7 +26,7 @@ def allowed_way(state: State, wanted: Way | None) -> Way:
     if wanted == "contained" and held == "proposer":
         raise DeniedByPolicy(
             "the policy has agents work as proposer, and --way can only be stricter",
-            hint="git nexus policy show; without --way the policy's own way is taken",
+            hint="git nexus policy show; without --way the policy's own way applies",
         )
     return wanted or held
 
@@ -48,7 +48,7 @@ def require_startable_agents(state: State, definition: RunDefinition) -> None:
         elif adapter.program and find_program(adapter.program, path, home_folder() / "cache" / "programs.json") is None:
             raise NotFound(
                 f"the program {adapter.program} is not installed, and {adapter.name} needs it",
-                hint="docs/how-to/run-an-agent.md tells where it comes from",
+                hint="docs/how-to/run-an-agent.md shows where to get it",
             )
 
 
@@ -72,5 +72,5 @@ def _refuse_missing_program(name: str, path: str, top: str) -> None:
     except NotFound as exc:
         raise NotFound(
             f"there is no program {one_line(name, 80)}",
-            hint="is it on your PATH? after -- stands a command, not a shell line",
+            hint="is it on your PATH? after -- write a command, not a shell line",
         ) from exc

@@ -73,7 +73,7 @@ def choose_files_to_copy(
         if len(files) > MOST_FILES or size > MOST_BYTES:
             raise Invalid(
                 f"runs.copy names more than {MOST_FILES} files or {MOST_BYTES // 2**30} GiB",
-                hint="let a command of runs.setup make them",
+                hint="create them with a command in runs.setup",
             )
     idle = tuple(pattern for at, pattern in enumerate(patterns) if at not in used)
     return FilesToCopy(tuple(files), tuple(left_out), idle)
@@ -82,7 +82,7 @@ def choose_files_to_copy(
 def _why_not_copied(one: UntrackedFile, unreadable: Callable[[str], str | None]) -> str:
     rule = unreadable(one.path)
     if rule:
-        return f"{rule} keeps it from agents"
+        return f"{rule}hides it from agents"
     if not one.ignored:
         # A file that is not ignored would show up as the agent's change.
         return "no .gitignore of the base names it"
@@ -91,7 +91,7 @@ def _why_not_copied(one: UntrackedFile, unreadable: Callable[[str], str | None])
         if target == ".." or target.startswith(("../", "/")):
             return "it is a link that leads out of the checkout"
         if target != "." and (rule := unreadable(target)):
-            return f"it is a link, and {rule} keeps from agents what it leads to"
+            return f"it is a link, and {rule} hides its target from agents"
     return ""
 
 

@@ -17,8 +17,8 @@ def why_order_done(order: RunOrder, events: Sequence[Event]) -> str:
         return f"its log ends at event {view.seq}, and the order is to go on after event {order.after}"
     if view.status == "waiting":
         return (
-            f"it was carried out until it waits for a person: git nexus review {order.id} shows for what, and "
-            f"git nexus approve {order.id} --queue lets a worker go on"
+            f"it was carried out until it had to wait for a person: git nexus review {order.id} shows for what, and "
+            f"git nexus approve {order.id} --queue lets a worker continue"
         )
     if order.after is not None and _person_answered_after(events, order.after):
         return (

@@ -18,10 +18,10 @@ def storable_definition(definition: R) -> R:
     for node in plain.get("nodes", ()):
         if holds_secret(node.get("argv") or ()):
             raise Invalid(
-                "a word of the command looks like a secret, and would be kept in the run's log",
+                "a word of the command looks like a secret, and would be stored in the run's log",
                 hint="have the program read it from a file or a variable of its own",
             )
         if holds_secret([node.get("address") or ""]):
-            raise Invalid("the model's address holds a password, and would be kept in the run's log")
+            raise Invalid("the model's address holds a password, and would be stored in the run's log")
     hidden = redact_value(plain)
     return definition if hidden == plain else type(definition).from_value(hidden, "the definition")

@@ -62,7 +62,7 @@ def marked_lines(run: OpenRun, lines: Iterable[str], *, as_json: bool) -> Iterat
     stretches = run.stretches(read_raw_log(run))
     foreign = run.foreign
     if foreign and not as_json:
-        yield "somebody else began this run; what nobody who is known here signed is marked as claimed"
+        yield "somebody else started this run; what no machine known here signed is marked as claimed"
     for event, line in zip(read_events(run), lines, strict=True):
         claimed = is_claimed_event(stretches, event)
         if as_json:
@@ -106,14 +106,14 @@ def verify_run(run: OpenRun) -> VerifiedStory:
         if found.torn:
             raise VerificationFailed(
                 f"the last line of the log of {run.record.id} is cut: {found.torn} bytes after event {found.events}",
-                hint=f"a writer was killed, or somebody cut it; git nexus resume {run.record.id} sets it aside",
+                hint=f"a writer was killed, or somebody truncated it; git nexus resume {run.record.id} sets it aside",
                 context={"run": run.record.id, "line": found.events + 1},
             )
     _check_artifacts(run, events)
     stretches = run.stretches(read_raw_log(run))
     view = fold(in_force(events, claimed_stretches(run, read_raw_log(run), len(events))))
     if view.odd:
-        raise VerificationFailed(f"the log tells what cannot be: {view.odd[0]}")
+        raise VerificationFailed(f"the log has an impossible event: {view.odd[0]}")
     approvers = run.make_gatekeeper().approvers
     for name, one in view.actions.items():
         if one.commit:
@@ -136,9 +136,7 @@ def _check_artifacts(run: OpenRun, events: Iterable[Event]) -> None:
             held = kept is not None and artifact_file_name(name) in kept.names(ARTIFACTS)
             raise VerificationFailed(
                 f"the artifact {name} that event {seq} tells of is gone",
-                hint=f"{ref_of_run(run.record.id)} still holds it below {ARTIFACTS}/"
-                if held
-                else "no ref here holds it",
+                hint=f"{ref_of_run(run.record.id)}still has it below {ARTIFACTS}/" if held else "no ref here has it",
                 context={"run": run.record.id, "line": seq},
             ) from exc
 

@@ -126,7 +126,7 @@ def _check_value(name: str, value: object) -> None:
     if not _is_well_formed(value):
         raise Invalid(f"the value of {name} is too long, or has characters that cannot be seen")
     if name in INHERITED and not _PLACE.fullmatch(value):
-        raise Invalid(f"the value of {name} is no language or time zone")
+        raise Invalid(f"the value of {name} is not a language or time zone")
 
 
 def _is_well_formed(value: str) -> bool:

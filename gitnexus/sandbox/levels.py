@@ -83,7 +83,7 @@ def choose_level(setting: Setting, minimum: Level) -> Level:
         return best_level(max(minimum, STRICT))
     if setting < minimum:
         raise DeniedByPolicy(
-            f"the sandbox is set to {setting}, and the policy wants {minimum} at least",
+            f"the sandbox is set to {setting}, and the policy requires at least {minimum} at least",
             hint="set sandbox to auto",
         )
     found = try_level(setting)

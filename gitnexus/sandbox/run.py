@@ -55,7 +55,7 @@ def refuse_unenforceable(spec: SandboxSpec) -> None:
     """Refuse what the level cannot enforce, instead of leaving it out. Raises: DeniedByPolicy."""
     if spec.level == "L1" and spec.network == "loopback":
         raise DeniedByPolicy(
-            "at L1 a network of one's own is not possible: it is all or nothing",
+            "L1 cannot separate the network: it is full access or none",
             hint="loopback needs L2 or L3; git nexus doctor shows what this machine has",
         )
     inside = next(access_lists.paths_to_hide(spec), None)
@@ -237,7 +237,7 @@ class _RunningCommand:
         if "lost" in told:
             self._end_orphans()
             raise Failed(
-                f"{one_line(self._spec.argv[0], 80)} was broken off: somebody ended its launcher",
+                f"{one_line(self._spec.argv[0], 80)} was interrupted: somebody ended its launcher",
                 hint="it may have run in part; look at the worktree before you run it again",
                 context={"level": self._spec.level},
             )

@@ -121,7 +121,7 @@ def check_argv(argv: object) -> None:
         length = _word_length(word)
         size += length + 1
         if length > _LONGEST or size > _ALL:
-            raise Invalid("the command is too long", hint="put what is long in a file, or on standard input")
+            raise Invalid("the command is too long", hint="put long values in a file, or on standard input")
 
 
 def is_within(path: str, folder: str) -> bool:

@@ -30,7 +30,7 @@ def format_major_of(snapshot: Snapshot) -> int:
     try:
         version = parse_json(raw)["format"]
         if type(version) not in (str, int):
-            raise ValueError("it is no text and no integer")
+            raise ValueError("it is neither text nor an integer")
         return int(str(version).split(".")[0])
     except (Invalid, KeyError, TypeError, ValueError) as exc:
         raise Invalid(
@@ -59,7 +59,7 @@ def refuse_foreign(snapshot: Snapshot) -> None:
     """Raise an error for a commit that is not a state, such as one of the project's code. Raises: Failed."""
     if snapshot.commit is not None and snapshot.oid(FORMAT_FILE) is None:
         raise Failed(
-            f"{STATE_REF} names {snapshot.commit[:12]}, which holds no state of git nexus (no {FORMAT_FILE})",
+            f"{STATE_REF} names {snapshot.commit[:12]}, which has no state of git nexus (no {FORMAT_FILE})",
             hint="git nexus doctor --fix puts it back where it was; nothing was changed",
             fix="git nexus doctor --fix",
         )

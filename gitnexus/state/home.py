@@ -52,7 +52,7 @@ def make_home() -> State:
         _create_home_repository(place)
     home = open_home()
     if home is None:
-        raise Failed(f"{place} is there but is no git repository", hint="move it away, then try again")
+        raise Failed(f"{place} exists but is not a git repository", hint="move it away, then try again")
     home.transact(_first_home_change)
     return home
 

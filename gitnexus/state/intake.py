@@ -69,7 +69,7 @@ def settle_hand_edits(state: State) -> SettleResult:
     if _is_unchanged(own, state.latest()):
         return settled
     if state.snapshot.oid(FORMAT_FILE) is None:
-        settled.postponed = f"{STATE_REF} names a commit that holds no state"
+        settled.postponed = f"{STATE_REF} names a commit without a state"
         return settled
     with state.lock() as lock:
         if not lock.held:

@@ -85,7 +85,7 @@ def why_left_out(path: str) -> str | None:
         return "it should be a folder that can be read"
     unsafe = why_path_unsafe(path)
     if unsafe:
-        return f"its name cannot be kept: {unsafe}"
+        return f"its name cannot be stored: {unsafe}"
     if path.split("/", maxsplit=1)[0] in OWNED_FOLDERS:
-        return "a name of that kind is taken for an editor's left-over"
+        return "a name of that kind looks like a temporary file of an editor"
     return "it is not one of the names that belong here"

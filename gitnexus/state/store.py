@@ -145,7 +145,7 @@ class State:
                 return change.value
             time.sleep(pause * random_fraction())
             pause = min(pause * 2, 0.05)
-        raise Busy("others kept writing the state", hint="run the command again")
+        raise Busy("other processes kept writing the state", hint="run the command again")
 
     def _publish_commit(
         self, before: Snapshot, files: Mapping[str, Content], change: Change[T], lock: StateLock
@@ -230,7 +230,7 @@ class State:
                 elif time.monotonic() >= last or not self._break_ref_lock(lock):
                     raise Busy(
                         f"{STATE_REF} is locked by another git process",
-                        hint="try again; if no git runs here, git nexus doctor tells how to go on",
+                        hint="try again; if no git runs here, git nexus doctor shows how to continue",
                     ) from exc
                 else:
                     deadline = time.monotonic() + _GRACE

@@ -116,7 +116,7 @@ def pull_logs(state: State, plan: RefExchange, said: list[str], pulled: list[str
     if not dry_run:
         kept = plan.kept(repo) if news else kept
         recorded = record_found_runs(state, _runs_in(kept, LOGS), _runs_in(news, LOGS))
-        words = "is known by its log: whoever carried it out was stopped before its record"
+        words = "is known from its log: the process that carried it out was stopped before the record was written"
         said += [f"{run_id} {words}" for run_id in recorded]
         let_go_of_archived(state, kept, _archives(kept))
         let_go_of_copies(state, plan.remote.remote, plan.theirs, _archives(kept))
@@ -220,7 +220,7 @@ def _why_not_moved(state: State, ref: str, mine: str | None, theirs: str) -> str
         return ""
     if ref.startswith(LOGS):
         if not extends_local_log(repo.common_dir, state.objects, run_id, theirs):
-            return f"the log of {run_id} is kept here, and theirs does not go on from it: it stays"
+            return f"the log of {run_id} is kept here, and theirs does not continue it: it stays"
     elif any(one.head == f"ref: {ref}" and not one.is_run for one in list_worktrees(repo)):
         return f"{ref.removeprefix('refs/heads/')} is checked out here and stays"
     elif (
@@ -229,7 +229,7 @@ def _why_not_moved(state: State, ref: str, mine: str | None, theirs: str) -> str
         and not _is_committed_by(state, run_id, theirs)
         and not is_settled_commit(state, run_id, theirs)
     ):
-        return f"the branch of {run_id} there holds {theirs[:12]}, of which its log does not tell: yours stays"
+        return f"the branch of {run_id} there holds {theirs[:12]}, which its log does not mention: yours stays"
     if mine is None or is_ancestor(repo, mine, theirs):
         return None
     return f"{ref} went another way there; both stay as they are"

@@ -165,7 +165,7 @@ def _update_tracking_ref(repo: Repo, remote: Remote, theirs: str) -> None:
 def _handle_missing_state(remote: Remote, options: SyncOptions, result: SyncResult) -> None:
     if options.push and not options.restore:
         raise Conflict(
-            f"{remote.shown} had a state when this clone last looked, and has none now: somebody took it away",
+            f"{remote.shown} had a state when this clone last looked, and has none now: somebody deleted it",
             hint="nothing of yours is lost; git nexus sync --push puts it there again",
             fix=f"git nexus sync --push {remote.remote}",
         )
@@ -179,7 +179,7 @@ def _refuse_invalid_state(state: State, remote: Remote, theirs: str, before: str
     if size.largest > LARGEST_FILE:
         raise Invalid(
             f"the state of {remote.shown} holds a file of {size.largest // 2**20} MiB; git nexus keeps none above "
-            f"{LARGEST_FILE // 2**20} MiB, so nothing was taken",
+            f"{LARGEST_FILE // 2**20} MiB, so nothing was changed",
             hint=f"git log --stat {remote.incoming} shows who put it there",
         )
     other = Snapshot(state.objects, theirs)
@@ -194,7 +194,7 @@ def _refuse_invalid_state(state: State, remote: Remote, theirs: str, before: str
     if before is not None and not options.rewritten and not is_ancestor(repo, before, theirs):
         raise Conflict(
             f"the history of the state of {remote.shown} was rewritten: it no longer holds {before[:12]}",
-            hint="nothing was taken, and nothing of yours is lost; look at it with git log "
+            hint="nothing was changed, and nothing of yours is lost; look at it with git log "
             f"{remote.incoming}; git nexus sync --rewritten joins it with yours",
         )
 

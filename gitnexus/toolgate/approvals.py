@@ -101,7 +101,7 @@ def _answer_unapprovable(event: HarnessEvent, why: str) -> HookAnswer:
     why = mask(why, known_secret_values())  # it may name a file, and programs keep what they are told
     if is_person_present(event):
         return HookAnswer(verdict="ask", reason=f"git nexus: {why}")
-    return HookAnswer(verdict="deny", reason=f"git nexus: {why}; nobody can be asked about this one here")
+    return HookAnswer(verdict="deny", reason=f"git nexus: {why}; and nobody can be asked about it here")
 
 
 def _answer_waiting(open_run: OpenRun, event: HarnessEvent, action: str, why: str) -> HookAnswer:
@@ -149,7 +149,7 @@ def _spend_token(run: OpenRun, event: HarnessEvent, action: str, request: Reques
     tool = shorten_text(event.tool, 200) or "tool"
     run.log.append("tool.intended", GATE, {"action": action, "tool": tool, "digest": of, "nonce": claims.nonce})
     ledger.spend(claims, utc_now())
-    result = f"let through: {event.harness} does it itself"
+    result = f"allowed: {event.harness} does it itself"
     run.log.append("tool.executed", GATE, {"action": action, "tool": tool, "ok": True, "result": result})
     finish_if_nothing_waits(run)
 
@@ -281,7 +281,7 @@ def _bind_request(state: State, call: Call, request: Request | None) -> Request 
             return None
         return _with_file_trees(state, call, request)
     if isinstance(request, CommandRequest) and holds_secret(request.argv):
-        raise Invalid("a word of it looks like a secret, and would be kept in the log")
+        raise Invalid("a word of it looks like a secret, and would be stored in the log")
     return request
 
 

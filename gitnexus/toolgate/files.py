@@ -135,7 +135,7 @@ def _judge_outside_file(real: str) -> CallFinding:
     if secret:
         return CallFinding("deny", f"{shown}: {secret} holds secrets", "builtin.secret")
     if enters_git(real.lstrip("/")):
-        return CallFinding("deny", f"{shown}: nothing of an agent's goes into .git", "builtin.git")
+        return CallFinding("deny", f"{shown}: agents must not write into .git", "builtin.git")
     return CallFinding("ask", f"{shown} lies outside of the project", "harness.outside")
 
 

@@ -45,9 +45,7 @@ def answer_tool_call(event: HarnessEvent) -> HookAnswer:
         return HookAnswer(verdict="deny", reason=REASON)
     paths = paths_in_call(call)
     if reached := _path_into_home(paths, call):
-        return HookAnswer(
-            verdict="deny", reason=f"git nexus: {reached} holds the keys of approvers: no tool goes there"
-        )
+        return HookAnswer(verdict="deny", reason=f"git nexus: {reached} has the keys of approvers: no tool may use it")
     place = locate_project(cwd) or next(
         (found for path in paths if (found := locate_project(os.path.dirname(path)))), None
     )

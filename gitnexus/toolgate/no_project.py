@@ -27,14 +27,14 @@ def why_gate_shut(harness: str, folder: str) -> str:
         return ""
     if any(_calls_our_gate(top, harness) for top in tops):
         return (
-            "git nexus: this repository has the gate in its files and is no project yet, so every tool is refused: "
+            "git nexus: this repository has the gate in its files and is not a project yet, so every tool is refused: "
             "a person makes it one with git nexus init"
         )
     if os.environ.get("CLAUDE_PLUGIN_ROOT") or _is_installed_for_all(harness):
         return ""
     return (
-        "git nexus: this repository is no project, so every tool is refused: a person makes it one with git nexus "
-        f"init, or has the gate leave such repositories alone: git nexus harness install {harness} --scope user"
+        "git nexus: this repository is not a project, so every tool is refused: a person makes it one with git nexus "
+        f"init, or makes the gate ignore such repositories: git nexus harness install {harness} --scope user"
     )
 
 

@@ -35,7 +35,7 @@ def why_not_ours(harness: str, server: str, top: str, *, in_run: bool = False) -
         return "", files
     if in_run and not found:
         return "", files
-    why = "starts another program" if found else "stands in none of the program's files"
+    why = "starts another program" if found else "is in none of the program's files"
     return f"the server {server} {why}, so its tools are not ours: git nexus harness doctor {harness}", files
 
 

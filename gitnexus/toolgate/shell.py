@@ -41,7 +41,7 @@ def judge_shell_call(context: JudgeContext, call: ShellCall) -> tuple[list[CallF
             else shell.ShellScript((shell.ShellCommand(call.argv, True),))
         )
     except shell.TooMuch:
-        return [CallFinding("deny", "it is too long or too deep to be looked at", "harness.shell")], whole
+        return [CallFinding("deny", "it is too long or too deep to be examined", "harness.shell")], whole
     try:
         parts = parts_of_text(script.commands, cwd)
         hidden = unread(whole, context.here.compiled, parts) if context.here.compiled.mode != "bypass" else None
@@ -108,7 +108,7 @@ def _judge_hidden_patch(context: JudgeContext, text: str, cwd: str) -> Iterator[
     for row in rows or ():
         yield judge_command_write(context, row.path, cwd)
     if rows is None:
-        yield CallFinding("ask", "it holds a patch of a form that is not known here", "harness.shell")
+        yield CallFinding("ask", "it contains a patch in an unknown form", "harness.shell")
 
 
 def _command_request(context: JudgeContext, argv: tuple[str, ...], cwd: str) -> CommandRequest:

@@ -113,12 +113,12 @@ class CardActions:
             if driven:
                 opened_run.stop_driver()
             if job or driven:
-                chat.say("nexus", f"{run} is told to stop; /resume {run} goes on with it", run)
+                chat.say("nexus", f"{run} is told to stop; /resume {run} continues it", run)
                 return
         if not chat.commands.stop():
             words = f"{run} does nothing right now" if run else "nothing is at work"
             raise Failed(words, hint="/quit or Ctrl-Q leaves")
-        chat.say("nexus", "what was begun is told to stop")
+        chat.say("nexus", "the started commands are told to stop")
 
     def edit_patch(self, card_id: str) -> None:
         """Open a patch in the user's editor; the caller has released the screen. Raises: NexusError."""
@@ -229,5 +229,5 @@ def _key_fits(key: CardKey, means: str) -> bool:
 def _require_key(card: ChatCard, letter: str) -> CardKey:
     key = card.key(letter)
     if key is None:
-        raise Invalid(f"{one_line(letter, 20)} is no key of this card", hint="? explains the keys of a card")
+        raise Invalid(f"{one_line(letter, 20)} is not a key of this card", hint="? explains the keys of a card")
     return key

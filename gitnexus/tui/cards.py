@@ -161,7 +161,7 @@ def card_for_question(run: str, question: str, text: str) -> ChatCard:
         run=run,
         action=question,
         rows=tuple(CardLine(line) for line in make_visible(text).split("\n")[:200]),
-        keys=(CardKey("a", "answer; the run goes on with it", "answer", asks="Your answer"),),
+        keys=(CardKey("a", "answer; the run continues it", "answer", asks="Your answer"),),
     )
 
 

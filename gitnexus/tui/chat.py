@@ -263,7 +263,7 @@ class Chat:
         except NexusError as exc:
             self.report_failure(exc.message, exc.hint or (f"try: {exc.fix}" if exc.fix else ""))
         except OSError as exc:
-            self.report_failure(f"the system said: {exc.strerror or exc}")
+            self.report_failure(f"the system reported: {exc.strerror or exc}")
 
 
 def _waits_for_person(view: RunView) -> bool:

@@ -215,7 +215,7 @@ class RunFeed:
             view = self._chat.watch.views[run]
             jobs = any(job.run == run for job in self._chat.commands.jobs)
             if view.status in ("running", "blocked") and not view.questions and not jobs:
-                self._chat.say("nexus", f"{run} stopped; /resume {run} goes on with it", run)
+                self._chat.say("nexus", f"{run} stopped; /resume {run} continues it", run)
         self.driven = now
 
     def _is_driven(self, run: str) -> bool:

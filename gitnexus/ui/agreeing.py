@@ -28,9 +28,9 @@ def ask_for_agreement(run: "OpenRun", said: str, *, asks: bool) -> None:
         return
     lines = definition_lines(run)  # fails without its log, before anything is shown
     hash_ = agreement_hash(run)  # before it is shown: a branch that moves meanwhile is not agreed to
-    click.secho(f"{run.record.id} was begun by somebody else. This is what it is to do:", fg="magenta", err=True)
+    click.secho(f"{run.record.id} was started by somebody else. This is what it will do:", fg="magenta", err=True)
     for line in lines:
         click.echo(f"  {line}", err=True)
-    if asks and (ask_line("Let it go on here, under your policy? [yes/no]") or "").strip().lower() == "yes":
+    if asks and (ask_line("Continue it here, under your policy? [yes/no]") or "").strip().lower() == "yes":
         record_agreement(run, hash_)
     require_agreement(run)

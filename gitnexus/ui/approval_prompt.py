@@ -106,7 +106,7 @@ def _show_help(word: str, card: "Card", keys: "dict[str, Scope]", name: str, *, 
 def _unseen_reason(card: "Card", viewed: bool) -> str:
     """Return the reason why one letter cannot approve: the parts not shown, and the key that shows them."""
     if card.missing:
-        return f"{one_line('; '.join(card.missing), 400)}; whoever approves that unseen types the digest"
+        return f"{one_line('; '.join(card.missing), 400)}; to approve that unseen, type the digest"
     if card.hidden_at:
         return f"{card.hidden}; u shows what is hidden, or type the digest"
     if not viewed:

@@ -28,7 +28,7 @@ def edit_waiting_patch(run: "OpenRun", action: str, *, shows: str) -> str:
         open_in_editor(run.repo.worktree or run.repo.folder, file)
         new = propose_edited_patch(run, action)
     except (NexusError, OSError) as exc:
-        words = exc.message if isinstance(exc, NexusError) else f"the system said: {exc.strerror or exc}"
+        words = exc.message if isinstance(exc, NexusError) else f"the system reported: {exc.strerror or exc}"
         click.echo(f"{action} is as it was: {one_line(words, 400)}", err=True)
         if isinstance(exc, NexusError) and exc.hint:
             click.echo(f"hint: {one_line(exc.hint, 300)}", err=True)

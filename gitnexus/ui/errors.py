@@ -71,7 +71,7 @@ def _error_from_usage(exc: click.ClickException) -> NexusError:
 
 def _error_from_system(exc: OSError) -> NexusError:
     where = f": {one_line(str(exc.filename))}" if exc.filename else ""
-    return Failed(f"the system said: {exc.strerror or exc}{where}", hint="what was reported as done is done")
+    return Failed(f"the system reported: {exc.strerror or exc}{where}", hint="what was reported as done is done")
 
 
 def _error_from_bug(exc: BaseException, arguments: list[str]) -> NexusError:
@@ -79,7 +79,7 @@ def _error_from_bug(exc: BaseException, arguments: list[str]) -> NexusError:
     path = _write_bug_log(exc, arguments)
     where = f"the details are in {path}" if path else "the details could not be written down"
     return _Bug(
-        f"git nexus hit a bug of its own ({what}); {where}",
+        f"git nexus has a bug ({what}); {where}",
         hint="please report it with that file",
         context={"log": str(path)} if path else None,
     )

@@ -61,7 +61,7 @@ def format_install_outcome(done: "InstallOutcome", dry_run: bool, *, out: bool) 
     """Return an installation as text."""
     name = f"{done.row.name} ({'a plugin folder' if done.is_plugin else f'{done.scope} scope'})"
     if not done.changes:
-        nothing = f"{name}: nothing of ours is there." if out else f"{name}: everything is there already."
+        nothing = f"{name}: nothing of git nexus is installed." if out else f"{name}: everything is there already."
         return "\n".join([nothing, *(f"  note: {one_line(note, 300)}" for note in done.notes)])
     if dry_run:
         head = f"{name}: {count_of(len(done.changes), 'file')} would change. Nothing was written."
@@ -100,7 +100,7 @@ def install_status_as_json(one: "InstallStatus") -> dict[str, Any]:
 def events_of_harness(harness: str) -> list[dict[str, Any]]:
     """Return the eight events with the program's own names, and the substitute for each that it lacks."""
     if harness not in NAMES:
-        return [{"event": event, "names": [], "instead": "nothing: it has no hooks of ours"} for event in EVENTS]
+        return [{"event": event, "names": [], "instead": "nothing: it has none of our hooks"} for event in EVENTS]
     protocol = load_harness_protocol(harness)
     return [
         {

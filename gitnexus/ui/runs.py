@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gitnexus.events.view import ActionView, RunView
     from gitnexus.runs.open_run import OpenRun
 
-FOREIGN = "foreign: somebody else began it; what it is to do, and what its log tells, is theirs"
-CLAIMED = "claimed: nobody who is known here signed all that its log tells; git nexus replay RUN --verify says what"
+FOREIGN = "foreign: somebody else started it; its definition and its log are theirs"
+CLAIMED = "claimed: no machine known here signed all of its log; git nexus replay RUN --verify says what"
 COLOURS = {"completed": "green", "landed": "green", "waiting": "yellow", "blocked": "yellow", "failed": "red",
            "stopped": "red"}  # fmt: skip
 
@@ -197,7 +197,7 @@ def format_run_summary(opened_run: "OpenRun", view: "RunView") -> str:
     lines += [f"  and {len(asked) - _MOST_LINES} questions more"] if len(asked) > _MOST_LINES else []
     # A run that waits is not over: why an agent did not come to its end is told by its step.
     stuck = [one.why for one in view.nodes.values() if one.status == "failed"] if view.status == "waiting" else []
-    whys = [f"{view.why}, as is said and not signed" if view.why and claims.end else view.why or "", *stuck]
+    whys = [f"{view.why}, claimed but not signed" if view.why and claims.end else view.why or "", *stuck]
     lines += [f"  {one_line(why, 200)}" for why in whys if why]
     lines += [click.style(f"  {one_line(said, 600)}", fg="red") for said in describe_contradictions(run.id, view)]
     nexts = {
@@ -249,7 +249,7 @@ def _written_papers(run: "OpenRun") -> list[str]:
 def _resume_command(agent: str, session: str) -> str:
     """Return the command that resumes a program's own session; there an approved call is allowed once."""
     commands = {"claude-code": f"claude -p --resume {session}", "codex": f"codex exec resume {session}"}
-    return commands.get(agent, f"go on in {agent}; the same call is let through, once")
+    return commands.get(agent, f"go on in {agent}; the same call is allowed, once")
 
 
 def _describe_subject(action: "ActionView", title: str) -> str:

@@ -35,7 +35,7 @@ def require_confirmation(question: str, meant: Sequence[str], given: Sequence[st
         return
     if not can_ask_person():
         raise BadUsage(
-            "a person must be asked, and there is no terminal",
+            "a person must answer, and there is no terminal",
             # No command that could be pasted: it would be an agent that pastes it.
             hint="run this at a terminal; in a script of yours --confirm names what you have read",
         )
@@ -48,7 +48,7 @@ def ask_new_passphrase() -> bytes:
     if any(os.environ.get(name) for name in (FILE, *ASKPASS)):
         first = second = read_passphrase("New passphrase of your approver key: ")
     else:
-        first, second = ask_passphrase("New passphrase of your approver key: "), ask_passphrase("The same once more: ")
+        first, second = ask_passphrase("New passphrase of your approver key: "), ask_passphrase("The same again: ")
     if first != second:
         raise BadUsage("the two are not the same; nothing was changed")
     if not first:
@@ -63,7 +63,7 @@ def ask_to_sign(files: Sequence["UntrustedFile"]) -> bool:
     for file in files:
         show_unsigned_change(file)
     _discard_typed_input()
-    return click.confirm("Sign this, so that what it allows counts?", default=False, err=True)
+    return click.confirm("Sign this, so that its allow rules count?", default=False, err=True)
 
 
 def show_unsigned_change(file: "UntrustedFile") -> None:

@@ -141,7 +141,7 @@ def remove_from_queue(state: State, remote: Remote, word: str) -> str:
         raise Busy(f"a worker has {run}", hint="git nexus queue shows who")
     ref = f"{QUEUE}{run}"
     if push_to_remote(state.repo, remote, [Push(ref, None, there[ref])])[ref].kind != "done":
-        raise NotFound(f"{run} is not in the queue any more")
+        raise NotFound(f"{run} is no longer in the queue")
     return run
 
 

@@ -309,7 +309,7 @@ class QueueWorker:
     def _publish_result(self, run: OpenRun, lease: RunLease, queued: str) -> bool:
         result = [*self._progress_pushes(run), Push(f"{QUEUE}{run.record.id}", None, queued)]
         while (held := lease.publish(result)) == "unreachable":
-            self.tell(f"{run.record.id}: {self.remote.shown} does not answer; what came of it is kept")
+            self.tell(f"{run.record.id}: {self.remote.shown} does not answer; its result is kept")
             time.sleep(self.poll * (0.5 + random_fraction()))
         return held == "held"
 
@@ -329,7 +329,7 @@ def last_error_lines(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     at = max((number for number, line in enumerate(lines) if line.startswith("error: ")), default=len(lines) - 1)
     said = [line.removeprefix("error: ").removeprefix("hint: ") for line in lines[max(at, 0) :][:2]]
-    return one_line("; ".join(said), 600) or "it said nothing"
+    return one_line("; ".join(said), 600) or "it printed nothing"
 
 
 def _why_not_startable(order: RunOrder, found: OrderProgress) -> str:

@@ -80,7 +80,7 @@ class BlockedNodes:
         if known.status in OPEN:
             return settle_next_action(engine, [action], self._looked)
         if known.status == "denied":
-            engine.fail_node(node.id, f"{action} denied, so nobody clears this: {why}")
+            engine.fail_node(node.id, f"{action} denied, so this stays blocked: {why}")
             return True
         if engine.flow.outcome_of_handoff(engine.progress, action) is False:
             engine.fail_node(node.id, f"it could not be cleared: {why}")

@@ -246,7 +246,7 @@ def _check_node(one: WorkflowNode, where: str) -> None:
     _check_backing(one, where)
     for word in (one.role, one.model):
         if word and not _WORD.fullmatch(word):
-            raise Invalid(f"{where}: {word[:40]!r} is no name of a role or model")
+            raise Invalid(f"{where}: {word[:40]!r} is not the name of a role or model")
     _check_text(one.prompt, LONGEST_PROMPT, f"{where}: prompt")
     _check_texts(one.inputs.refs, f"{where}: inputs: refs")
     _check_texts(one.argv, f"{where}: argv", longest=LONGEST_PROMPT)
@@ -254,7 +254,7 @@ def _check_node(one: WorkflowNode, where: str) -> None:
         if not _NAME.fullmatch(name) or ".." in name:
             raise Invalid(f"{where}: {name[:40]!r} cannot be the name of an output", hint="as in plan.json")
     if len(set(one.outputs)) != len(one.outputs):
-        raise Invalid(f"{where}: an output stands twice")
+        raise Invalid(f"{where}: an output occurs twice")
     _check_numbers(one.budget, f"{where}: budget")
 
 

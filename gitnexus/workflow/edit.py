@@ -36,7 +36,7 @@ def with_node_order(definition: WorkflowDefinition, ids: tuple[str, ...]) -> Wor
         raise Invalid("name each node once", hint=f"as in {','.join(topological_order(list(by_id), definition.edges))}")
     chain = topological_order(list(by_id), definition.edges)
     if set(definition.edges) != set(pairwise(chain)):
-        raise Invalid("only a chain can be put in another order", hint="edit the workflow as a file instead")
+        raise Invalid("only the nodes of a chain can be reordered", hint="edit the workflow as a file instead")
     nodes = []
     for at, id_ in enumerate(ids):
         one = by_id[id_]
@@ -59,7 +59,7 @@ def with_node_agent(definition: WorkflowDefinition, id_: str, agent: str) -> Wor
     """Return the workflow with a node assigned to another agent. Raises: NotFound, Invalid."""
     one = _require_node(definition, id_)
     if one.type == "command":
-        raise Invalid(f"{id_} is a command: nobody else can do it")
+        raise Invalid(f"{id_} is a command: no specialist can do it")
     if agent not in BACKINGS and (agent not in ADAPTERS or agent == "command"):
         there = ", ".join((*BACKINGS, *(name for name in ADAPTERS if name != "command")))
         raise NotFound(f"there is no agent {agent[:40]!r}", hint=f"there are: {there}")

@@ -113,7 +113,7 @@ def _check_edge(edge: tuple[str, ...], known: Collection[str], seen: Collection[
     if edge[0] == edge[1]:
         raise Invalid(f"{where}: the node {edge[0]} waits for itself")
     if edge in seen:
-        raise Invalid(f"{where}: the edge from {edge[0]} to {edge[1]} stands twice")
+        raise Invalid(f"{where}: the edge from {edge[0]} to {edge[1]} occurs twice")
 
 
 def _check_uses(id_: str, used: Sequence[str], known: Collection[str], earlier: Collection[str], where: str) -> None:

@@ -52,7 +52,7 @@ _ALL = (
         "what an executor that is blocked needs: research, a change of the plan, and on",
         (_RESEARCH, MacroPart("patch", "plan_patch"), MacroPart("resume", "exec")),
     ),
-    Macro("exec-review", "make the change, then have it looked at", (_EXEC, MacroPart("review", "review"))),
+    Macro("exec-review", "make the change, then review it", (_EXEC, MacroPart("review", "review"))),
 )
 MACROS: dict[str, Macro] = {macro.name: macro for macro in _ALL}
 

@@ -39,7 +39,7 @@ class ModelSpecialist:
         Raises: NexusError.
         """
         if order.node.type not in FUNCTIONS:
-            raise Failed(f"a node of type {order.node.type} is run as it stands, no model is asked")
+            raise Failed(f"a node of type {order.node.type} is run as it is, without a model")
         function = function_named(FUNCTIONS[order.node.type])
         prompter = _with_node_settings(self._prompter, order, function.name)
         try:

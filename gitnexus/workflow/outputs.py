@@ -16,7 +16,7 @@ from gitnexus.workflow.specialist import FUNCTIONS, Output
 PLAN = "plan.json"
 CHANGES = "plan_patch.json"
 # Begins the question of a step that did not hold as often as it may be tried; `resume` answers it by trying again.
-GAVE_UP = "no result that holds"
+GAVE_UP = "no valid result"
 LARGEST_OUTPUT = 4 * 1024 * 1024
 
 

@@ -16,7 +16,7 @@ def why_order_is_wrong(steps: Sequence[PlanStep]) -> str:
     for step in steps:
         for one in step.depends:
             if one not in known:
-                return f"the answer: the step {step.id[:40]} depends on {one[:40]!r}, which is no step of the plan"
+                return f"the answer: the step {step.id[:40]} depends on {one[:40]!r}, which is not a step of the plan"
             if one not in before and late is None:
                 late = (step.id, one)
         before.add(step.id)

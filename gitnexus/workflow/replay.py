@@ -84,7 +84,7 @@ def _check_recorded_end(log: Sequence[Event], verdict: WorkflowVerdict | None) -
 def _deviation_error(event: Event, what: str) -> VerificationFailed:
     return VerificationFailed(
         f"event {event.seq} ({event.kind}) is not what the engine does: {one_line(what, 300)}",
-        hint="the log was written by another git nexus, or by nobody who ran this workflow",
+        hint="the log was written by another version of git nexus, or not by this workflow",
         context={"line": event.seq},
     )
 

@@ -48,9 +48,11 @@ class RoutingInputs(NamedTuple):
 def propose_workflow(prompt: str, known: RoutingInputs, *, model: bool = True) -> WorkflowProposal:
     """Return the workflow that a prompt asks for. Without `model` only the rules decide. Raises: Invalid, NotFound."""
     if not prompt.strip():
-        raise Invalid("say what is to be done", hint='git nexus route "fix the parser"')
+        raise Invalid("say what to do", hint='git nexus route "fix the parser"')
     if len(prompt) > LONGEST_PROMPT:
-        raise Invalid(f"the prompt is longer than {LONGEST_PROMPT} characters", hint="put it into a file and name that")
+        raise Invalid(
+            f"the prompt is longer than {LONGEST_PROMPT} characters", hint="put it into a file and name the file"
+        )
     if (found := _route_by_name(prompt, known)) or (found := _route_by_delegation(prompt, known)):
         return found
     if not (model and known.settings.router.url):

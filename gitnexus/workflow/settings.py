@@ -113,7 +113,7 @@ def _check_router_settings(router: RouterSettings, where: str) -> None:
         raise Invalid(f"{where}: model should name a model")
     if router.key_env and not _VARIABLE.fullmatch(router.key_env):
         raise Invalid(f"{where}: keyEnv should be the name of a variable, as in OPENAI_API_KEY",
-                      hint="the key itself never stands in a file of ours")  # fmt: skip
+                      hint="the key itself is never stored in a file")  # fmt: skip
     if not 1 <= router.seconds <= 120:
         raise Invalid(f"{where}: seconds should be between 1 and 120")
 

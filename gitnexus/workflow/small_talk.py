@@ -20,7 +20,7 @@ _ABOUT = re.compile(
     r"(?:how are you|how do you do|how's it going|wie geht(?:'s| es dir)?|what'?s up)\W*", re.IGNORECASE
 )
 _WHO = re.compile(r"(?:who|what) are you\W*|what can you do\W*|wer bist du\W*|was kannst du\W*|help\W*", re.IGNORECASE)
-_HOW = 'ask about this repository, as in git nexus run "What does load_config do?", or say what is to be changed'
+_HOW = 'ask about this repository, as in git nexus run "What does load_config do?", or say what to change'
 _MOST_WORDS = 2
 
 

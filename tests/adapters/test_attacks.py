@@ -42,7 +42,7 @@ def test_a_job_that_could_slip_something_in_is_refused(name: str, changes: dict[
 
 
 def test_205_a_private_folder_below_a_checkout_is_refused(repository: Path, tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match="lies in a repository"):
+    with pytest.raises(Invalid, match="is inside a repository"):
         ADAPTERS["opencode"].launch(replace(job_in(tmp_path), private=str(repository / "build" / "private")))
 
 

@@ -21,7 +21,7 @@ def test_status_is_one_screen(nexus: Nexus) -> None:
         f"project  demo at {nexus.place}\n"
         "state    1 change, last AGE: init: begin\n"
         "cycle    nothing open\n"
-        "files    nothing kept yet\n"
+        "files    nothing stored yet\n"
         "hooks    pre-commit, pre-merge-commit, prepare-commit-msg, commit-msg, post-checkout\n"
         "sandbox  LEVEL\n"
         "next     nothing waits for you\n"
@@ -117,7 +117,7 @@ def test_the_doctor_tells_at_which_level_commands_run_and_what_the_policy_asks_f
 
     assert re.search(r"^(ok|warning) +sandbox +commands run at L[0-3]: ", shown, re.MULTILINE)
     assert refused.returncode == 1
-    assert "the sandbox is set to L0, and the policy wants L1 at least" in refused.stdout
+    assert "the sandbox is set to L0, and the policy requires at least L1 at least" in refused.stdout
 
 
 def test_the_doctor_mends_what_somebody_broke(project: Path, nexus: Nexus) -> None:
@@ -229,4 +229,4 @@ def test_reading_goes_on_when_edits_cannot_be_taken_in(project: Path, nexus: Nex
         done = nexus("status")
 
     assert done.returncode == 0
-    assert "what you changed in .nexus/ is not taken in yet" in done.stderr
+    assert "your changes in .nexus/ are not taken in yet" in done.stderr

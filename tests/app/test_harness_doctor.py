@@ -67,7 +67,7 @@ def test_gemini_tells_of_the_server_on_stderr(told: str, state: str, words: str,
             "opencode does not load the plugin: nothing is stopped",
         ),
         ('{"plugin": ["file:///x/git-nexus.js"], "a": "nexus"}', "1", "problem", "OPENCODE_PURE is set"),
-        ("nexus [", "", "warning", "opencode did not tell which plugins it loads"),
+        ("nexus [", "", "warning", "opencode did not report which plugins it loads"),
     ],
 )
 def test_opencode_is_asked_which_plugins_it_loads(
@@ -138,7 +138,7 @@ def test_a_hook_that_is_gone_is_a_problem(repository: Path, says: Path) -> None:
 
     found = {(finding.check, finding.state): finding.words for finding in examine_harness(repository, "gemini-cli")}
 
-    assert "has no hook of ours for BeforeTool: nothing is stopped" in found["canary", "problem"]
+    assert "does not have our hook for BeforeTool: nothing is stopped" in found["canary", "problem"]
     assert found["files", "problem"] == ".gemini/settings.json: without ours"
 
 

@@ -416,7 +416,7 @@ def test_codex_hooks_are_untrusted_until_the_person_trusted_just_these(repositor
     third = waits()
 
     untrusted = f"{len(keys)} of {len(keys)} hooks are untrusted and do not run: start codex and open /hooks"
-    assert first == ["the project is not trusted: start codex in it and say yes", untrusted]
+    assert first == ["the project is not trusted: start codex in it and confirm", untrusted]
     assert second == [untrusted]
     assert third == [f"{len(keys)} hooks changed since you trusted them: start codex and open /hooks"]
 
@@ -498,7 +498,7 @@ def test_in_a_repository_that_is_no_project_it_is_said_that_all_is_refused_until
     words = [(one.check, one.state, one.hint) for one in summarize_harnesses(nexus.place)]
     nexus.ok("init")
 
-    assert done.next.startswith("git nexus init, for this repository is no project yet")
+    assert done.next.startswith("git nexus init, for this repository is not a project yet")
     assert (before.lawless, words) == (True, [("harness", "problem", "git nexus init")])
     assert not next(install_statuses(nexus.place, ["codex"])).lawless
     assert install_harness(nexus.place, "codex", "project", None, dry_run=False).next.startswith("start codex")

@@ -34,7 +34,7 @@ def test_it_says_what_it_changed_and_how_to_undo_it(nexus: Nexus, sealed: Path) 
     assert re.sub(r"nx:[\w-]{43}", "nx:KEY", said) == (
         f"{nexus.place} is a project:\n"
         f"  made your approver key in {sealed}/nexus/keys; keep a copy where only you can read it\n"
-        "  made refs/nexus/state, where plans, tasks, memory and history are kept\n"
+        "  made refs/nexus/state, which stores plans, tasks, memory and history\n"
         "  wrote a first policy.md that allows nothing by itself, and signed it\n"
         "  remembered your key nx:KEY as the first approver here\n"
         "  told git to ignore .nexus/ (in info/exclude, no tracked file)\n"
@@ -72,7 +72,7 @@ def test_a_bare_repository_keeps_state_and_nothing_else(tmp_path: Path) -> None:
 
     shown = nexus.ok("init")
 
-    assert "a bare repository: it keeps state, and has no .nexus/ and no hooks" in shown
+    assert "a bare repository: it stores state, and has no .nexus/ and no hooks" in shown
     assert "bare" in nexus.ok("status")
     nexus.ok("doctor")
     assert nexus("hooks", "install").returncode == 1

@@ -54,7 +54,7 @@ def test_the_last_open_issue_needs_no_number_and_with_two_open_somebody_must_say
     say(harness, "[d] #1 with a v")
     say(harness, "[d] the writer does")
 
-    assert "leaves issue_id open. If the conversation tells it, call nx_plan_decide yourself" in unclear.context
+    assert "leaves issue_id open. If the conversation answers it, call nx_plan_decide yourself" in unclear.context
     open_ = "which open question of the plan it answers (git nexus plan show)"
     assert unclear.notice == f"git nexus: [d] was not done yet: it does not say {open_}"
     assert decisions(place) == ["with a v", "the writer does"]
@@ -78,7 +78,7 @@ def test_what_only_looks_like_a_tag_does_nothing(words: str, program: Programs, 
 
     assert decisions(place) == [None, None]
     assert heard.notice == ""
-    assert heard.context.startswith("git nexus: where the session stands:")
+    assert heard.context.startswith("git nexus: status of the session:")
 
 
 @pytest.mark.parametrize("name", ["codex", "opencode"])
@@ -149,7 +149,7 @@ def test_a_skill_is_given_whole_within_what_a_program_takes(name: str, program: 
         "git nexus: the person typed [plan:auto]. Work by this skill until it is done:\n\n# "
     )
     assert "The mode: auto\n\nThe matter: how to release" in heard.context
-    assert "git nexus: where the session stands:" in heard.context
+    assert "git nexus: status of the session:" in heard.context
     assert len(heard.context) <= MOST_CONTEXT
 
 

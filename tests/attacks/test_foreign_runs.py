@@ -60,9 +60,9 @@ def test_a_foreign_run_commits_nothing_by_the_mode_of_its_author(lenient: Machin
 
     assert (refused.returncode, agreed.returncode) == (ASKED, ASKED)
     assert definition in refused.stderr and '"echo evil > evil.txt"' in refused.stderr
-    assert "its mode is acceptEdits; here it goes on in mode default" in refused.stderr
+    assert "its mode is acceptEdits; here it continues in mode default" in refused.stderr
     assert "and not what was agreed to" in other.stderr and to_agree(lenient, run) in refused.stderr
-    assert "does not say at which commit" in alone.stderr and to_agree(lenient, run) in alone.stderr
+    assert "does not include the commit from which" in alone.stderr and to_agree(lenient, run) in alone.stderr
     assert lenient.json("review", run)["runs"][0]["actions"][0]["status"] == "waiting"
     assert run_git(lenient.place, "rev-list", "--count", f"HEAD..nexus/{run}").strip() == "0"
 
@@ -136,7 +136,7 @@ def test_a_foreign_run_is_marked_wherever_it_is_shown(lenient: Machine, mallory:
     assert rows == reviewed == {run: True, own: False}
     assert ("foreign: somebody else began it" in theirs, "foreign" in mine) == (True, False)
     assert "foreign, claimed  sh -c echo evil" in lenient.ok("runs")
-    assert "somebody else began this run" in lenient.ok("replay", run)
+    assert "somebody else started this run" in lenient.ok("replay", run)
     assert all(line["foreign"] is True for line in told)
     assert not any("foreign" in json.loads(line) for line in lenient.ok("replay", own, "--json").splitlines())
 
@@ -153,7 +153,7 @@ def test_status_marks_foreign_runs_and_agrees_with_runs(ada: Machine, mallory: M
         assert listed == {run: "running", asking: "waiting"}
         assert told["runs"] == told["foreignRuns"] == {"running": 1, "waiting": 1}
         assert told["next"][0] == "git nexus review shows what waits for your answer (1 foreign)"
-        assert not any("goes on with it" in step for step in told["next"])
+        assert not any("continues it" in step for step in told["next"])
         assert "1 running (1 foreign), 1 waiting (1 foreign)" in ada.ok("status")
         ada("resume", run)
 
@@ -281,7 +281,7 @@ def test_at_a_terminal_the_whole_definition_is_shown_before_the_question(
         pass
     terminal.wait()
 
-    shown = terminal.drawn.partition("Let it go on here")[0]
+    shown = terminal.drawn.partition("Continue it here")[0]
     assert f"{'x' * 3000} end\\u001b[2J" in shown
     with ada.run(run) as desk:
         assert ("main" in desk.view().nodes) is ran

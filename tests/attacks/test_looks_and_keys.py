@@ -90,7 +90,7 @@ def test_names_that_look_alike_are_one_line_a_group_and_bury_no_other() -> None:
     assert time.monotonic() - began < 0.5
     assert doubts[0] == ("ca1c.py", "looks like calc.py beside it")
     assert (doubts[1].word, len(doubts)) == ("A/xllllll", 2)
-    assert doubts[1].reason.endswith("and 699 more beside it, 729 names drawn alike")
+    assert doubts[1].reason.endswith("and 699 more beside it, 729 names that look alike")
     assert len(doubts[1].reason) < 1000
 
 
@@ -131,7 +131,7 @@ def test_a_command_tells_of_characters_that_are_not_seen(nexus: Nexus, project: 
     with begun_run(project) as desk:
         call_run_tool(desk, "propose_command", {"summary": "plain", **given})
 
-        assert "look twice: a\\u202eb: holds characters that are not seen" in nexus("review", desk.record.id).stdout
+        assert "look twice: a\\u202eb: has invisible characters" in nexus("review", desk.record.id).stdout
 
 
 def test_diff_tells_what_to_look_at_twice_before_it_counts_as_shown(nexus: Nexus, project: Path) -> None:
@@ -142,7 +142,7 @@ def test_diff_tells_what_to_look_at_twice_before_it_counts_as_shown(nexus: Nexus
     shown = nexus("diff", run).stdout
 
     assert "# look twice: ca1c.py: looks like calc.py beside it\n" in shown
-    assert "# look twice: \\u202eevil: holds characters that are not seen\n" in shown
+    assert "# look twice: \\u202eevil: has invisible characters\n" in shown
 
 
 class _Trusts:

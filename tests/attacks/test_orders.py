@@ -92,7 +92,7 @@ def test_an_order_whose_run_waits_for_a_person_is_not_done_again_by_anybody(ada:
         assert f"{made} is left in the queue: it was carried out" in said, said
         assert "taken" not in said
         assert run_git(hub, "rev-parse", f"{QUEUE}{made}").strip() == commit
-    assert "git nexus review" in said and f"git nexus approve {made} --queue lets a worker go on" in said
+    assert "git nexus review" in said and f"git nexus approve {made} --queue lets a worker continue" in said
 
 
 def test_an_order_of_a_run_that_was_answered_is_not_done_again_unless_that_was_ordered(ada: Machine, hub: Path) -> None:
@@ -121,7 +121,7 @@ def test_an_order_of_which_only_the_record_is_left_is_not_begun_again(ada: Machi
 
     said = carol("worker", "--once").stderr
 
-    assert f"{made} is left in the queue: somebody began it already: its record says waiting" in said
+    assert f"{made} is left in the queue: somebody started it already: its record says waiting" in said
     assert f"git nexus queue --drop {made}" in said
 
 
@@ -133,7 +133,7 @@ def test_a_log_that_is_only_claimed_is_not_begun_again_either(ada: Machine, hub:
 
     said = carol("worker", "--once").stderr
 
-    assert f"{made} is left in the queue: somebody began it already, and events" in said
+    assert f"{made} is left in the queue: somebody started it already, and events" in said
 
 
 def test_the_dead_worker_of_a_run_that_waits_leaves_nothing_but_the_end_of_its_order(ada: Machine, hub: Path) -> None:
@@ -154,7 +154,7 @@ def test_the_dead_worker_of_a_run_that_waits_leaves_nothing_but_the_end_of_its_o
 def test_what_an_order_ended_with_is_told_with_the_way_out() -> None:
     assert last_error_lines("a\nerror: it is gone\nhint: bring it back\n") == "it is gone; bring it back"
     assert last_error_lines("a\nb\n") == "b"
-    assert last_error_lines("") == "it said nothing"
+    assert last_error_lines("") == "it printed nothing"
 
 
 def ran_until_it_waits(ada: Machine, hub: Path, script: str = "echo $$ > one.txt") -> tuple[str, str]:

@@ -81,7 +81,7 @@ def test_what_a_command_would_take_no_notice_of_is_refused(
     done = nexus("run", *option, "--", "true")
 
     assert done.returncode == 2
-    assert f"{option[0]} is for an agent, and a command is none" in done.stderr
+    assert f"{option[0]} is for an agent, not for a command" in done.stderr
 
 
 def test_an_agent_does_not_choose_its_role(nexus: Nexus, project: Path) -> None:

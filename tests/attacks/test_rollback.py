@@ -209,12 +209,12 @@ def test_a_forced_push_that_goes_back_is_refused_and_told_as_such(
     refused = pushed(project, "--force", f"{undo}:main")
 
     assert done.returncode == 22
-    assert f"It goes back: 1 commit that {tip[:9]} has would be undone." in done.stdout
+    assert f"The range goes back: 1 commit that {tip[:9]} has would be undone." in done.stdout
     assert (lax.returncode, "as a push it would undo them" in lax.stderr) == (0, True)
     assert asked.returncode == 22
     assert json.loads(asked.stdout)["goesBack"] == {"from": tip, "commits": 1}
     assert refused.returncode != 0
-    assert "It goes back" in refused.stderr
+    assert "The range goes back" in refused.stderr
     assert run_git(server, "rev-parse", "main").strip() == tip
 
 
@@ -234,7 +234,7 @@ def test_a_forced_push_that_leaves_commits_out_and_adds_approved_ones_is_refused
     assert judged(nexus, "--require-approval", f"{tip}..{made}")[0] == 0
     assert judged(nexus, "--require-approval", "--forward", f"{tip}..{made}")[0] == 22
     assert refused.returncode != 0
-    assert "It goes back" in refused.stderr
+    assert "The range goes back" in refused.stderr
 
 
 def test_a_branch_that_is_guarded_cannot_be_deleted_and_begun_anew(

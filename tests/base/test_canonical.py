@@ -53,7 +53,7 @@ def test_a_document_ends_with_one_newline() -> None:
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b'{"a":1,"a":2}', "the key 'a' stands twice"),
+        (b'{"a":1,"a":2}', "the key 'a' occurs twice"),
         (b'{"a":NaN}', "NaN is not a JSON number"),
         (b"[Infinity]", "Infinity is not a JSON number"),
         (b"[9007199254740992]", "larger than 2^53"),

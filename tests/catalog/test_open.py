@@ -141,7 +141,7 @@ def test_outside_of_a_project_a_relative_source_leads_nowhere(sealed: Path, tmp_
     with pytest.raises(Invalid) as refused:
         open_catalog_at(tmp_path)
 
-    assert "is no path that can be followed from here" in refused.value.message
+    assert "is not a path that can be resolved from here" in refused.value.message
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_outside_of_a_project_a_relative_source_leads_nowhere(sealed: Path, tmp_
     [
         ({"sourc": "x"}, ".nexus/settings.json: catalog: sourc is not known"),
         ({"source": 5}, ".nexus/settings.json: catalog: source should be text"),
-        ({"source": "~nobody-of-that-name/x"}, "names nobody's home"),
-        ({"source": "a\0b"}, "is no path that can be followed"),
+        ({"source": "~nobody-of-that-name/x"}, "names no user's home"),
+        ({"source": "a\0b"}, "is not a path that can be resolved"),
         ({"capabilities": ["no_shell_exec"]}, ".nexus/settings.json: catalog: capabilities should be an object"),
         ({"capabilities": {"engineer": "no_shell_exec"}}, "capabilities.engineer should be a list"),
     ],

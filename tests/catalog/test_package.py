@@ -79,7 +79,7 @@ def test_the_folder_itself_may_be_a_link_as_package_managers_make_them(tmp_path:
         (lambda root: edited(root, lambda v: v.pop("agents")), "manifest.json: agents should be a list"),
         (lambda root: edited(root, lambda v: v.pop("vocabulary")), "manifest.json: vocabulary should be an object"),
         (lambda root: edited(root, lambda v: v["vocabulary"].pop("tags")), "vocabulary.tags should be a list"),
-        (lambda root: edited(root, lambda v: v["agents"].append(v["agents"][0])), "agent baker stands twice"),
+        (lambda root: edited(root, lambda v: v["agents"].append(v["agents"][0])), "agent baker occurs twice"),
         (lambda root: edited(root, lambda v: v["agents"][0].pop("name")), "manifest.json: agents[0]: name is missing"),
         (lambda root: edited(root, lambda v: v["agents"][0].update(id="../x")), "'../x' cannot be an id"),
         (lambda root: edited(root, lambda v: v["agents"][0].update(id="a/b")), "'a/b' cannot be an id"),
@@ -96,7 +96,7 @@ def test_the_folder_itself_may_be_a_link_as_package_managers_make_them(tmp_path:
         (lambda root: edited(root, lambda v: v["skills"].clear()), "tag bake starts the skill 'nx-bake', which is not"),
         (lambda root: edited(root, lambda v: v["skills"][0].update(triggers=["x"])), "names the trigger 'x'"),
         (lambda root: edited(root, lambda v: v["vocabulary"]["tags"][1].update(handler="rm")), "tag d calls 'rm'"),
-        (lambda root: edited(root, lambda v: v["vocabulary"]["tags"][1].update(trigger="d")), "no word in brackets"),
+        (lambda root: edited(root, lambda v: v["vocabulary"]["tags"][1].update(trigger="d")), "not a word in brackets"),
         (lambda root: edited(root, lambda v: v["vocabulary"]["tags"][1].update(trigger="[bake]")), "trigger [bake]"),
         (lambda root: edited(root, lambda v: v.update(schema_contract_version="3.0")), "schema contract 3.0"),
         (lambda root: edited(root, lambda v: v["agents"].extend(v["agents"] * 200)), "has more than 100 entries"),
@@ -138,7 +138,7 @@ def test_a_link_inside_is_not_followed_wherever_it_leads(tmp_path: Path, path: s
     loaded = load_package(root)
 
     assert loaded.catalog is None
-    assert any("is a link, or lies behind one" in problem for problem in loaded.problems)
+    assert any("is a link, or is reached through one" in problem for problem in loaded.problems)
 
 
 def test_a_pipe_or_a_folder_in_place_of_a_file_is_refused_without_waiting(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_metadata_may_leave_out_its_id_and_what_goes_without_saying(tmp_path: Pa
     ("text", "words"),
     [
         ("a: &x [1]\nb: *x\n", "it uses an alias"),
-        ("a: 1\na: 2\n", "the key 'a' stands twice"),
-        ("a: {b: 1, b: 2}\n", "the key 'b' stands twice"),
+        ("a: 1\na: 2\n", "the key 'a' occurs twice"),
+        ("a: {b: 1, b: 2}\n", "the key 'b' occurs twice"),
         ("? [a]\n: b\n", "it is not valid YAML"),
         ("1: x\n", "the key 1 should be text"),
         ("a: .nan\n", "nan is not a JSON number"),

@@ -94,7 +94,7 @@ def test_an_element_that_is_none_hides_no_other_and_is_named(project: Path, nexu
 
     assert done["unread"] == ["T2: labels[1]", "T2: files", "T2: notes[1]", "T2: depends[1]", "T2: relates[1]"]
     assert (after["labels"], after["depends"], after["notes"]) == (["a", "b"], ["T1", "5"], ["n"])
-    assert [one["why"] for one in after["waitsFor"]] == ["is pending", "is no reference to a task"]
+    assert [one["why"] for one in after["waitsFor"]] == ["is pending", "is not a reference to a task"]
     assert len(after["relates"]) == 1
     nexus.ok("task", "export")
     assert file.read_text() == before
@@ -102,7 +102,7 @@ def test_an_element_that_is_none_hides_no_other_and_is_named(project: Path, nexu
 
 def test_init_and_an_empty_list_offer_the_import(repository: Path, nexus: Nexus) -> None:
     write(repository, FIRST)
-    offer = "CLEO keeps 2 tasks in .cleo/: git nexus task import takes them over"
+    offer = "CLEO keeps 2 tasks in .cleo/: git nexus task import imports them"
 
     assert offer in nexus.ok("init", "--no-hooks")
     assert offer in nexus("task", "list").stderr

@@ -139,7 +139,7 @@ def test_a_lock_that_was_left_on_the_server_is_broken_where_that_is_on_this_mach
         os.utime(left, (time.time() + 600, time.time() + 600))  # still young, however long this takes
         refused = nexus("sync")
         assert refused.returncode == 7
-        assert f"{left} is there on the server" in refused.stderr
+        assert f"{left} exists on the server" in refused.stderr
 
     assert left.exists() is not bool(seconds)
 

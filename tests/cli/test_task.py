@@ -80,19 +80,19 @@ def test_a_task_in_json_says_whose_it_is(project: Path, nexus: Nexus) -> None:
     ("argv", "code", "words"),
     [
         (["show", "T9"], 4, "no task T9"),
-        (["show", "t1"], 72, "'t1' is no reference to a task"),
-        (["show", "a:b:T1"], 72, "'a:b:T1' is no reference to a task"),
-        (["show", ""], 72, "'' is no reference to a task"),
+        (["show", "t1"], 72, "'t1' is not a reference to a task"),
+        (["show", "a:b:T1"], 72, "'a:b:T1' is not a reference to a task"),
+        (["show", ""], 72, "'' is not a reference to a task"),
         (["show", "*:T1"], 6, "every project"),
         (["show", "other:T1"], 70, "project 'other' not found in registry"),
-        (["task", "add", "x", "--depends", "T 1"], 72, "'T 1' is no reference to a task"),
+        (["task", "add", "x", "--depends", "T 1"], 72, "'T 1' is not a reference to a task"),
         (["task", "add", "x", "--depends", "T9"], 4, "no task T9"),
         (["task", "add", " "], 6, "a task needs a title"),
         (["task", "add", "x" * 121], 6, "120 are the most"),
         (["task", "add", "x", "--priority", "urgent"], 2, "'urgent' is not one of"),
         (["task", "update", "T1", "--depends", "T1"], 6, "a cycle: T1 → T1"),
         (["task", "update", "T1", "--parent", "T1"], 6, "T1 cannot be below T1"),
-        (["task", "claim", "T1", "--ttl", "1"], 6, "no time to hold a claim"),
+        (["task", "claim", "T1", "--ttl", "1"], 6, "not a valid time for a claim"),
         (["task", "claim", "T1", "--release"], 4, "T1 is not claimed"),
         (["task", "list", "--parent", "T9"], 4, "no task T9"),
         (["task", "import"], 4, "there is no"),
@@ -260,7 +260,7 @@ def test_import_and_export_round_trip_as_commands(project: Path, nexus: Nexus, t
     nexus.ok("task", "export")
     assert [row["id"] for row in json.loads(file.read_text())["tasks"]] == ["T001", "T2"]
     file.write_text(file.read_text().replace("eins", "von CLEO"))
-    assert refused(nexus, "task", "export") == (23, "the file holds what is not known here: T001")
+    assert refused(nexus, "task", "export") == (23, "the file has tasks that are not known here: T001")
     assert asked(nexus, "task", "import", "--update")["updated"] == ["T001"]
     assert asked(nexus, "show", "T001")["title"] == "von CLEO"
 

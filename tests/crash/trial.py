@@ -16,7 +16,7 @@ from tests.crash.stage import Stage
 
 # It takes longer than all the rest together.
 _DOCTOR_EVERY = 9
-_BUG = ("E_BUG", "Traceback", "hit a bug of its own")
+_BUG = ("E_BUG", "Traceback", "has a bug")
 _REASON = {Fault.NO_SPACE: errno.ENOSPC, Fault.FULL: errno.ENOSPC, Fault.IO_ERROR: errno.EIO}
 
 

@@ -68,7 +68,7 @@ def shape(jobs: Jobs) -> list[tuple[tuple[int, ...], str | None, tuple[str, ...]
         ([{"title": "t", "context": "c", "files": ["x" * 300]}],
          f"draft 1: the file '{'x' * 80}' is refused: it is longer than 1024 characters, or a part of it than 255"),
         ([{"title": "t", "context": "c", "generated": ["!"]}],
-         "draft 1: generated '!' is refused: it is no pattern: Invalid git pattern: '!'"),
+         "draft 1: generated '!' is refused: it is not a pattern: Invalid git pattern: '!'"),
         ([{"title": "t", "context": "c", "generated": ["*a*a*b"]}],
          "draft 1: generated '*a*a*b' is refused: it is longer than 120 characters, or has more than two ** or two *"),
         ([{"title": "t", "context": "c", "generated": ["**/a/**/b/**/c"]}],

@@ -333,5 +333,5 @@ def test_people_read_plan_cycle_and_history(nexus: Nexus) -> None:
         "Closed on main: a plan, 1 decision, 2 tasks. The history holds 1 cycle."
     )
     assert nexus.ok("history", "sqlite").splitlines()[1] == "    Which engine?: SQLite"
-    assert nexus.ok("history", "nothing like it") == "No closed cycle holds that.\n"
+    assert nexus.ok("history", "nothing like it") == "No closed cycle contains that.\n"
     assert json.loads(nexus.ok("history", "--json"))["total"] == 1

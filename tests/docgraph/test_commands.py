@@ -24,7 +24,7 @@ def test_an_agenda_from_its_beginning_to_a_phase_that_is_done(project: Path, nex
     nexus.ok("agenda", "tick", "write")
     nexus.ok("agenda", "phase", "done", "core_loop")
     assert nexus.ok("agenda", "phase", "done", "core_loop") == "It is so already.\n"
-    assert nexus.ok("agenda", "check") == "It holds together: 1 phase, 0 papers on the state.\n"
+    assert nexus.ok("agenda", "check") == "It is consistent: 1 phase, 0 papers on the state.\n"
     assert nexus.ok("agenda", "show", "#PHASES") == "PHASES:\n- [x] [Core loop](docs/phases/core_loop.md)\n"
     assert run_git(project, "status", "--porcelain") == "?? AGENDA.md\n?? docs/\n"
 
@@ -98,4 +98,4 @@ def test_a_run_can_be_written_down_in_its_phase(project: Path, nexus: Nexus) -> 
     assert (action["kind"], action["summary"]) == ("agenda_patch", f"link the run {run}")
     assert f"+  - run: {run}\n" in action["details"]["diff"]
     assert file.read_text() == before.replace("STATUS: active", f"STATUS: done\nLINKS:\n  - run: {run}")
-    assert nexus.ok("agenda", "check") == "It holds together: 1 phase, 0 papers on the state.\n"
+    assert nexus.ok("agenda", "check") == "It is consistent: 1 phase, 0 papers on the state.\n"

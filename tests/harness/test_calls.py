@@ -56,7 +56,7 @@ TABLE: list[tuple[str, str, dict[str, Any], Call]] = [
     ("claude-code", "TodoWrite", {"todos": []}, HarmlessCall()),
     ("claude-code", "Bash", {"command": 1}, UnknownCall("'Bash' without command")),
     ("claude-code", "Grep", {"path": 1}, UnknownCall("'Grep' without path")),
-    ("claude-code", "Frobnicate", {}, UnknownCall("'Frobnicate' is no tool that is known here")),
+    ("claude-code", "Frobnicate", {}, UnknownCall("'Frobnicate' is not a known tool")),
     ("codex", "Bash", {"command": "ls", "workdir": "src"}, ShellCall("ls", "/repo/src")),
     ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, ShellCall("", "/repo", ("bash", "-lc", "ls"))),
     ("codex", "apply_patch", {"command": PATCH}, PatchCall(PATCH, MOVED)),
@@ -79,7 +79,7 @@ TABLE: list[tuple[str, str, dict[str, Any], Call]] = [
     ("opencode", "bash", {"command": "ls"}, ShellCall("ls", "/repo")),
     ("opencode", "task", {"subagent_type": "tester"}, SubagentCall("tester")),
     ("opencode", "nexus_nx_context", {}, McpCall("nexus", "nx_context")),
-    ("opencode", "other_tool", {}, UnknownCall("'other_tool' is no tool that is known here")),
+    ("opencode", "other_tool", {}, UnknownCall("'other_tool' is not a known tool")),
     ("cursor", "Read", {}, UnknownCall("there is no program 'cursor'")),
 ]
 

@@ -21,14 +21,15 @@ PLAN = "Plan “Release”: 0 of 2 issues decided; to decide: 1, 2."
 TASKS = "Tasks: 0 of 2 completed; ready: 1 “Write the script”."
 TASKS_RUNNING = "Tasks: 0 of 2 completed; in progress: 1 “Write the script”; none ready."
 LEFT = "git nexus: an earlier session left a plan and tasks open: go on with it, or archive it with nx_task_close."
-GUIDANCE = f"git nexus: where the session stands:\n│ {PLAN}\n│ {TASKS}\n│ Known here: 1 note (.nexus/{{memory}})."
+GUIDANCE = f"git nexus: status of the session:\n│ {PLAN}\n│ {TASKS}\n│ Known here: 1 note (.nexus/{{memory}})."
 BRIEF = (
     "git nexus: you work on task 1 of this cycle:\nTASK: Write the script\nCONTEXT:\n│ It lies in bin.\n"
     "ACCEPTANCE:\n│ It runs."
 )
 REMINDER = (
-    "git nexus: engineer is done with task 1 “Write the script”. Nobody has checked how one sees that it is done, "
-    "and no tester or reviewer is planned for it. It says:\n│ It runs.\nHave it checked, or say why that is not needed."
+    "git nexus: engineer is done with task 1 “Write the script”. Nobody has checked its acceptance criterion, "
+    "and no tester or reviewer is planned for it. The criterion:\n│ It runs.\n"
+    "Have it checked, or say why that is not needed."
 )
 # What each program calls our tool, in the words about limits.
 LIMITS = {
@@ -145,7 +146,7 @@ def test_after_compaction_the_model_hears_all_of_it_again(name: str, program: Pr
 
     snapshot = "\n".join(
         [
-            "git nexus: the conversation was compacted; this is where the session stands, from its files:",
+            "git nexus: the conversation was compacted; this is the status of the session, from its files:",
             "Skill: nx-run.",
             PLAN,
             "│ 1. How to tag?: pending",

@@ -155,7 +155,7 @@ def test_outside_of_every_project_nothing_is_made_and_only_what_shuts_the_gate_i
     shut = harness("session_start")
     install_harness(repository, name, "user", None, dry_run=False)
 
-    assert "no project, so every tool is refused" in shut.context
+    assert "not a project, so every tool is refused" in shut.context
     for event in RECORDED[name]:
         if event != "pre_tool_use":
             heard = harness(event)

@@ -33,7 +33,7 @@ def test_what_a_tool_kept_in_a_clone_before_its_init_comes_into_the_state_of_its
 
     said = clone.ok("init")
 
-    assert "brought what was begun here into the state that origin has" in said
+    assert "merged the state of this clone into the state that origin has" in said
     assert "early fact" in clone.ok("memory", "show", "empirical-early")
     assert State.open(clone.place).read("format.json") == State.open(project).read("format.json")
     assert clone.ok("doctor")

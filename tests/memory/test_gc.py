@@ -219,7 +219,7 @@ def test_gc_asks_and_does_nothing_where_nobody_can_answer(project: Path, nexus: 
     shown = nexus.ok("memory", "gc", "--dry-run")
 
     assert refused.returncode == 1
-    assert "nothing was forgotten: 1 note could be" in refused.stderr
+    assert "nothing was deleted: 1 note could be" in refused.stderr
     assert "forget  note-old: never read for 0 days, read 0 times in all" in shown
     assert State.open(project).snapshot.names("memory") == ["note-old.md"]
 

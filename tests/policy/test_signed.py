@@ -205,7 +205,7 @@ def test_a_clone_knows_the_approvers_and_asks_before_their_word_counts(
     assert standing(other)[0]
     (other / ".nexus" / "policy.md").write_text("changed\n")
     refused = there("policy", "trust", "--confirm", named(other / ".nexus" / "policy.md"))
-    assert refused.returncode == 22 and "is no approver of this project" in refused.stderr
+    assert refused.returncode == 22 and "is not an approver of this project" in refused.stderr
 
 
 def test_approvers_come_and_go_by_command(project: Path, nexus: Nexus, tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_nobody_gets_a_token_that_lasts_for_ever(here: Scene) -> None:
 
 
 def test_an_approver_signs_only_in_their_own_name(here: Scene) -> None:
-    with pytest.raises(Invalid, match="the key at hand is"):
+    with pytest.raises(Invalid, match="the available key is"):
         issue_token(here.claims(), Key())
 
 

@@ -273,7 +273,7 @@ BLOCKED_BY: list[tuple[list[str], list[str]]] = [
     (["T9"], ["web:T9 (does not exist)"]),
     (["lib:T9"], ["lib:T9 (does not exist)"]),
     (["nobody:T1"], ["nobody:T1 (no project is called nobody)"]),
-    (["not a reference"], ["not a reference (is no reference to a task)"]),
+    (["not a reference"], ["not a reference (is not a reference to a task)"]),
     ([], []),
 ]
 

@@ -116,5 +116,5 @@ def test_another_task_in_the_place_of_one_that_is_gone_satisfies_nothing(two: Tw
 
     shown, orphans = two.told("show", "T1"), two.told("orphans")["orphans"]
 
-    assert shown["waitsFor"][0]["why"] == "is not there any more, another task has its number"
-    assert orphans[0]["reason"] == "is not there any more, another task has its number"
+    assert shown["waitsFor"][0]["why"] == "no longer exists, another task has its number"
+    assert orphans[0]["reason"] == "no longer exists, another task has its number"

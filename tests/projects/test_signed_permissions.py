@@ -120,7 +120,7 @@ def test_another_key_counts_once_a_person_trusts_with_it(world: World, pair: Pai
     for file in keys_folder().iterdir():
         file.unlink()
 
-    with pytest.raises(VerificationFailed, match="with another key than the one at hand"):
+    with pytest.raises(VerificationFailed, match="with another key than the available one"):
         grant_permission(world.home, *pair, Level.EXECUTE, "")
 
     edited(world, pair, "execute")

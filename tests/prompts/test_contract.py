@@ -143,7 +143,7 @@ def test_a_server_in_trouble_is_asked_again_and_not_told_of_it(via: Via, manner:
         ("huge", "the model's answer is larger than 2 MiB", 1),
         ("refusal", "the model refuses: I cannot help with that", 1),
         ("filtered", "the model refuses: its server filtered the answer", 1),
-        ("status:401", "the model's server takes no such key (401)", 1),
+        ("status:401", "the model's server does not accept this key (401)", 1),
         ("status:404", "the model's server answered 404", 1),
         ("redirect", "the model's server answered 307", 1),
     ],

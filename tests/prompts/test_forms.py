@@ -92,7 +92,7 @@ def test_schemas_are_schemas_and_fit_good_values(name: str) -> None:
     ("name", "value", "words"),
     [
         ("RoutePrompt", {"nodes": [], "confidence": 1, "why": "w"}, "1 to 500"),
-        ("RoutePrompt", {**GOOD["RoutePrompt"], "nodes": GOOD["RoutePrompt"]["nodes"][1:]}, "no node before it"),
+        ("RoutePrompt", {**GOOD["RoutePrompt"], "nodes": GOOD["RoutePrompt"]["nodes"][1:]}, "not an earlier node"),
         ("RoutePrompt", {**GOOD["RoutePrompt"], "confidence": 101}, "confidence should be at most 100"),
         ("MakePlan", {"goal": "g", "steps": [STEP, STEP]}, "an id of its own"),
         ("MakePlan", {"goal": "g", "steps": [{**STEP, "commands": [[]]}]}, "a list of words"),

@@ -281,7 +281,7 @@ def test_who_interrupts_a_run_hears_how_to_go_on_with_it(project: Path) -> None:
         os.kill(child.pid, signal.SIGINT)
 
         last = said.read().splitlines()
-        assert last[0] == f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it"
+        assert last[0] == f"{run} stopped: git nexus resume {run} continues it, git nexus cancel {run} ends it"
         assert child.wait() == 130
 
 

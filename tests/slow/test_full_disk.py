@@ -57,7 +57,7 @@ def test_a_full_disk_changes_nothing(small_disk: Path, life: str) -> None:
     shown = nexus("status")
 
     assert shown.returncode == 0
-    assert "what you changed in .nexus/ is not taken in yet" in shown.stderr
+    assert "your changes in .nexus/ are not taken in yet" in shown.stderr
     assert run_git(small_disk, "rev-parse", STATE_REF) == before
     assert note.read_text() == "edited\n"
     assert not list((small_disk / ".git").glob("fast_import_crash*"))

@@ -218,7 +218,7 @@ def test_files_that_are_not_kept_are_told(state: State, repository: Path) -> Non
 
     assert "3 files in .nexus/ not kept" in nexus.ok("status")
     told = nexus("doctor").stdout
-    assert ".nexus/memory/10:30.md is not kept: its name cannot be kept: a part holds a backslash or a colon" in told
+    assert ".nexus/memory/10:30.md is not kept: its name cannot be stored: a part holds a backslash or a colon" in told
     assert ".nexus/todo.md is not kept" in told
     assert "memory/plain.mine-own.md" in on_ref(repository)
 

@@ -58,7 +58,7 @@ def test_a_policy_signed_by_a_stranger_is_held_aside(ada: Clone, eve: State) -> 
     done = ada.sync()
 
     assert ada.read("policy.md") == LAW
-    assert "is no approver of this project" in done.held["policy.md"]
+    assert "is not an approver of this project" in done.held["policy.md"]
 
 
 def test_a_list_of_approvers_that_a_stranger_began_is_held_aside(ada: Clone, eve: State) -> None:
@@ -95,7 +95,7 @@ def test_an_old_policy_with_its_true_signature_is_not_brought_out_again(ada: Clo
     done = ada.sync()
 
     assert ada.read("policy.md") == LAW.replace(b"curl", b"wget")
-    assert done.held["policy.md"] == "it is an older version, brought out again; ours stays"
+    assert done.held["policy.md"] == "it is an older version, put back; ours stays"
 
 
 def test_settings_that_loosen_come_in_without_what_loosens(ada: Clone, eve: State) -> None:
@@ -195,7 +195,7 @@ def test_few_large_files_are_bounded_as_one_is_and_leave_nothing_on_the_disk(
     run_git(ada.place, "config", "nexus.syncMaxBytes", "20m")
     eve.write({f"memory/{n}.md": os.urandom(mebibytes * 2**20) for n in range(files)}, why="mischief")
 
-    refused(ada, NexusError, "the remote sends more than 20 MiB; the fetch was ended, and nothing was taken")
+    refused(ada, NexusError, "the remote sends more than 20 MiB; the fetch was ended, and nothing was changed")
 
     assert sum(file.stat().st_size for file in (ada.place / ".git/objects").rglob("*") if file.is_file()) < 2**20
 

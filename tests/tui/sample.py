@@ -88,7 +88,7 @@ def agenda_patch() -> ChatCard:
 
 
 def question() -> ChatCard:
-    return card_for_question(RUN, "q1", "Which steps are to be done?\nGive a list such as - [ ] write the test.")
+    return card_for_question(RUN, "q1", "Which steps should be done?\nGive a list such as - [ ] write the test.")
 
 
 def tests() -> ChatCard:

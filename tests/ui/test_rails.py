@@ -174,7 +174,7 @@ def test_a_bug_is_one_sentence_a_log_and_status_99(nexus: Nexus, sealed: Path) -
     assert done.returncode == 99
     sentence, hint = done.stderr.splitlines()
     log = Path(sentence.rpartition(" ")[2])
-    assert sentence.startswith("error: git nexus hit a bug of its own (ZeroDivisionError: by \\x1b[2J nought);")
+    assert sentence.startswith("error: git nexus has a bug (ZeroDivisionError: by \\x1b[2J nought);")
     assert hint == "hint: please report it with that file"
     assert log.is_relative_to(sealed / "nexus" / "log")
     assert "Traceback" in log.read_text()

@@ -191,7 +191,7 @@ def test_files_that_a_dead_worker_had_and_did_not_propose_are_made_again(
     assert kinds(hub, run, "node.completed") == ["begin", "end"]
     assert run_git(hub, "ls-tree", "--name-only", f"nexus/{run}").split() == ["begin.txt", "end.txt", "readme.txt"]
     nexus = Nexus(bob.place)
-    assert "once more, since the files are gone: begin" in nexus.ok("replay", run, "--verify")
+    assert "again, because the files are missing: begin" in nexus.ok("replay", run, "--verify")
 
 
 def test_what_is_over_or_still_waits_is_not_put_back_into_the_queue(todo: Clone, bob: Clone, hub: Path) -> None:

@@ -95,7 +95,9 @@ def test_a_run_whose_worker_died_before_it_told_the_state_is_found_by_its_log(
     done = ada.sync()
 
     nexus = Nexus(ada.place)
-    assert done.said == [f"{order.id} is known by its log: whoever carried it out was stopped before its record"]
+    assert done.said == [
+        f"{order.id} is known from its log: the process that carried it out was stopped before the record was written"
+    ]
     assert "completed" in nexus.ok("runs")
     assert "run.finished" in nexus.ok("replay", order.id, "--json")
     kept = record(ada.place, order.id)
@@ -197,7 +199,7 @@ def test_an_order_that_no_approver_signed_is_left_alone(ada: Clone, bob: Clone, 
     worker.work()
 
     assert worker.done == []
-    assert said == [f"{order.id} is left in the queue: {key.key_id} is no approver of this project"]
+    assert said == [f"{order.id} is left in the queue: {key.key_id} is not an approver of this project"]
     eve.close()
 
 

@@ -63,8 +63,8 @@ def test_an_object_at_the_end_is_found(said: str) -> None:
         ("", "the answer should end with a JSON object, and it does not"),
         ('{"a": 1}\nThat is all.', "the answer should end with a JSON object, and it does not"),
         ('{"a": 1,}', "the answer is not valid JSON"),
-        ('{"a": 1, "a": 2}', "the answer is not valid JSON: the key 'a' stands twice"),
-        ('{"a": 1}\n{"a": 2}', "the answer holds two JSON objects, and only one can be meant"),
+        ('{"a": 1, "a": 2}', "the answer is not valid JSON: the key 'a' occurs twice"),
+        ('{"a": 1}\n{"a": 2}', "the answer has two JSON objects, and only one is allowed"),
         ("}", "the answer is not valid JSON"),
     ],
 )

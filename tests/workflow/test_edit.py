@@ -52,6 +52,6 @@ def test_what_cannot_be_is_refused_with_what_can() -> None:
         without_node(without_node(without_node(CHAIN, "plan"), "exec"), "research")
 
     assert missing.value.hint == "there are: research, plan, exec"
-    assert parted.value.message == "only a chain can be put in another order"
+    assert parted.value.message == "only the nodes of a chain can be reordered"
     assert nobody.value.message == "there is no agent 'nobody'"
     assert last.value.message == "research is the only node"

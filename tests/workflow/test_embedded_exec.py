@@ -157,7 +157,7 @@ def review(*actions: Action, plan: Plan | None = None) -> ResearchBundle:
     [
         ("    breakpoint()", "a stop for a debugger"),
         ("<<<<<<< ours", "a mark of a merge"),
-        ("x = 1  # TODO later", "work that is put off"),
+        ("x = 1  # TODO later", "postponed work"),
         ("x = 1  ", "blanks at the end"),
         ("key = 'ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'", "what looks like a secret"),
     ],

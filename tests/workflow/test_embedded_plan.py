@@ -63,7 +63,7 @@ def test_the_task_that_a_run_is_for_is_planned_and_an_open_dependency_is_told(vi
 
     assert [one.title for one in found.steps] == ["Measure it"]
     assert found.questions[:2] == (
-        "Note: T2 has no acceptance list: it is taken as one step.",
+        "Note: T2 has no acceptance list: it becomes one step.",
         "Note: T2 depends on T1, which is open.",
     )
 

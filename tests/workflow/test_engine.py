@@ -180,7 +180,7 @@ def test_a_block_asks_before_the_handoff_and_again_before_the_plan_changes() -> 
 
 
 @pytest.mark.parametrize(("action", "why"), [
-    ("a1", "exec: a1 denied, so nobody clears this: which?"),
+    ("a1", "exec: a1 denied, so this stays blocked: which?"),
     ("a2", "exec: it could not be cleared: which?"),
 ])  # fmt: skip
 def test_a_no_to_the_handoff_or_to_the_new_plan_ends_what_was_blocked(action: str, why: str) -> None:

@@ -21,7 +21,7 @@ def _steps(*rows: tuple[str, tuple[str, ...]]) -> tuple[PlanStep, ...]:
     [
         ((("a", ()), ("b", ("a",)), ("c", ("a", "b"))), ""),
         ((("a", ("b",)), ("b", ())), "the answer: the step a depends on b, which comes after it"),
-        ((("a", ()), ("b", ("x",))), "the answer: the step b depends on 'x', which is no step of the plan"),
+        ((("a", ()), ("b", ("x",))), "the answer: the step b depends on 'x', which is not a step of the plan"),
         ((("a", ("c",)), ("b", ("a",)), ("c", ("b",))),
          "the answer: steps wait for each other in a circle: a → c → b → a"),
         ((("a", ("a",)),), "the answer: steps wait for each other in a circle: a → a"),

@@ -80,9 +80,7 @@ def test_the_fourth_failure_is_a_question_and_the_answer_gives_as_many_tries_aga
 
     assert _walk(definition, stage) is None
     question = next(event.body for event in stage.log if event.kind == "question.asked")
-    assert question["text"].startswith(
-        "no result that holds after 4 tries. The last one: patch refused: it does not fit"
-    )
+    assert question["text"].startswith("no valid result after 4 tries. The last one: patch refused: it does not fit")
     assert len(stage.calls) == 4
     stage.plays = {"x": [_patch("bad")] * 4 + [_patch("bad"), _patch("good")]}
     stage.answer("q1", "change the other file")

@@ -47,7 +47,7 @@ def test_a_command_has_to_be_said(argv: tuple[str, ...]) -> None:
 
 
 def test_a_prompt_has_to_be_said() -> None:
-    with pytest.raises(Invalid, match="say what is to be done"):
+    with pytest.raises(Invalid, match="say what to do"):
         definition_from_prompt(" \n", "claude")
 
 

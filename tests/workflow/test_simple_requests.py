@@ -186,7 +186,7 @@ def test_the_patch_says_exactly_that(place: Path, prompt: str, gone: str, there:
         with scene.seen(place) as view:
             blocked = execute_by_rule(scene.order("exec", prompt, view)).blocked
         assert blocked is not None
-        assert "end.txt is not there any more" in blocked.question
+        assert "end.txt no longer exists" in blocked.question
         return
 
     after = applied(place, prompt)
@@ -198,13 +198,13 @@ def test_the_patch_says_exactly_that(place: Path, prompt: str, gone: str, there:
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
-        ("replace teh by the in todo.md", "“teh” does not stand in todo.md"),
-        ("replace tw by the in crlf.txt", "“tw” stands in crlf.txt only inside of longer words; give more of the text"),
+        ("replace teh by the in todo.md", "“teh”does not occur in todo.md"),
+        ("replace tw by the in crlf.txt", "“tw” stands in crlf.txt only inside longer words; give more of the text"),
         ("replace TEH by the in crlf.txt", "“TEH” stands in crlf.txt only in other capitals"),
         ("replace foo by bar in blob.bin", "blob.bin is no text"),
         ("delete blob.bin", "delete it with a command, as in `git rm blob.bin`"),
         ("move end.txt to crlf.txt", "crlf.txt is there already"),
-        ("move end.txt to ../x.txt", "is no place in this repository"),
+        ("move end.txt to ../x.txt", "is not a path in this repository"),
         ("run `make` and delete end.txt", "ask for it on its own"),
     ],
 )

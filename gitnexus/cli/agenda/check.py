@@ -34,7 +34,7 @@ def check_agenda(nexus: "Nexus", at: str) -> None:
     ]
     papers = count_of(len(graph.papers) + len(graph.notes), "paper")
     counts = f"{count_of(len(graph.phases), 'phase')}, {papers} on the state"
-    tail = count_of(len(problems), "problem") if problems else f"It holds together: {counts}."
+    tail = count_of(len(problems), "problem") if problems else f"It is consistent: {counts}."
     print_answer(
         {"ok": not problems, "findings": [one.plain() for one in found]}, "\n".join([*lines, tail]), nexus.described
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("add", cls=NexusCommand)
 @click.argument("key")
 @click.option("--name", metavar="NAME", help="Whose key it is. Default: the comment in it.")
-@click.option("--confirm", metavar="ID", help="The id of the key, where nobody can be asked.")
+@click.option("--confirm", metavar="ID", help="The id of the key, if there is no terminal to confirm.")
 @with_nexus
 def add_approver_key(nexus: "Nexus", key: str, name: str | None, confirm: str | None) -> None:
     """Add an approver key: a .pub file, or the public key itself.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("machine", cls=NexusCommand)
 @click.argument("key", required=False)
 @click.option("--name", metavar="NAME", default="", help="Whose machine it is.")
-@click.option("--confirm", metavar="ID", help="The id of the machine's key, where nobody can be asked.")
+@click.option("--confirm", metavar="ID", help="The id of the machine's key, if there is no terminal to confirm.")
 @with_nexus
 def vouch_for_machine(nexus: "Nexus", key: str | None, name: str, confirm: str | None) -> None:
     """Show the key of this machine, or vouch for the key of another, which then signs logs for its owner.

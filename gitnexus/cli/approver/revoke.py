@@ -26,7 +26,7 @@ def revoke_approver_key(nexus: "Nexus", key: str, reason: str) -> None:
     """
     gone = revoke_approver(nexus.state, key, reason)
     waits = list_untrusted_files(nexus.state)
-    next_step = f"\nNext: git nexus policy trust ({', '.join(waits)} must be signed anew)" if waits else ""
+    next_step = f"\nNext: git nexus policy trust ({', '.join(waits)} must be signed again)" if waits else ""
     print_answer(
         {"approver": approver_as_json(gone), "untrusted": sorted(waits)},
         f"{one_line(gone.name)} approves nothing here any more: {gone.key}{next_step}",

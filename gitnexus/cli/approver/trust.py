@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 @click.command("trust", cls=NexusCommand)
-@click.option("--confirm", metavar="ID", help="What approver list prints to compare, where nobody can be asked.")
+@click.option(
+    "--confirm", metavar="ID", help="What approver list prints to compare, if there is no terminal to confirm."
+)
 @with_nexus
 def trust_project_approvers(nexus: "Nexus", confirm: str | None) -> None:
     """Trust the approvers of this project on this machine.
@@ -36,7 +38,7 @@ def trust_project_approvers(nexus: "Nexus", confirm: str | None) -> None:
     root, pin = before.approvers.root.key, format_root(before.approvers)
     if doubt and confirm == root:
         raise VerificationFailed(
-            "a key alone does not tell how far the list of approvers had come, and this state may be an older one",
+            "a key alone does not show how many changes the list of approvers had, and this state may be an older one",
             hint=f"compare the string that git nexus approver list prints where it is known; here it is {pin}",
         )
     named = root if confirm in (root, pin) else confirm

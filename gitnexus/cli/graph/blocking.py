@@ -25,5 +25,5 @@ def show_blocked_tasks(standpoint: "Standpoint", ref: str, closed_too: bool) -> 
     told = graph_json.blocking_json(standpoint, at, progress_reporter(), closed_too=closed_too)
     print_left_out(told)
     head = f"{at.ref} holds up {count_of(told['impact'], 'task' if closed_too else 'open task')}"
-    text = f"{head}\n{format_task_rows(told['tasks'])}" if told["tasks"] else f"{at.ref} holds up nothing."
+    text = f"{head}\n{format_task_rows(told['tasks'])}" if told["tasks"] else f"{at.ref} blocks nothing."
     print_answer(told, text, at.project.described)

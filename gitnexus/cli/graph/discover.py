@@ -24,9 +24,9 @@ _METHODS = click.Choice(["auto", "labels", "description", "files", "hierarchy"])
 @click.argument("ref")
 @click.option("--method", type=_METHODS, default="auto", show_default=True, help="What tasks are compared by.")
 @click.option("--scope", default="all", show_default=True, metavar="WHERE", help=SCOPE_HELP)
-@click.option("--threshold", type=NumberRange(0, 1), help="The least score; 0.6 if not said, 0 for hierarchy.")
+@click.option("--threshold", type=NumberRange(0, 1), help="The least score; 0.6 by default, 0 for hierarchy.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
-@click.option("--context", is_flag=True, help="Let the words of parents count too, half a level.")
+@click.option("--context", is_flag=True, help="Also count the words of parents, half per level.")
 @with_standpoint
 def discover_related_tasks(
     standpoint: "Standpoint", ref: str, method: str, scope: str, threshold: float | None, limit: int, context: bool

@@ -24,6 +24,6 @@ def update_index(standpoint: "Standpoint", rebuild: bool) -> None:
     print_left_out(told)
     text = (
         f"{count_of(int(str(told['projects'])), 'project')}, {count_of(int(str(told['tasks'])), 'task')}, "
-        f"{told['edges']} dependencies; {len(named) or 'none'} read anew"
+        f"{told['edges']} dependencies; {len(named) or 'none'} read again"
     )
     print_answer(told, text, standpoint.described)

@@ -38,4 +38,4 @@ def search_all_projects(
     lines = format_columns([[one["ref"], one["status"], one_line(one["title"], 90)] for one in results], indent="")
     more = f"\n… {total - len(results)} more: --limit {total}" if total > len(results) else ""
     print_left_out(told)
-    print_answer(told, (lines or "Nothing holds these words.") + more, standpoint.described)
+    print_answer(told, (lines or "Nothing contains these words.") + more, standpoint.described)

@@ -72,7 +72,7 @@ def _choose_candidates(
     strange = sorted(wanted - {row.note.name for row in rows} - {pair.other.name for pair in pairs})
     if strange:
         raise Invalid(
-            f"not among what could be forgotten: {', '.join(strange)}", hint="git nexus memory stats tells why"
+            f"not among what could be forgotten: {', '.join(strange)}", hint="git nexus memory stats shows why"
         )
     chosen = [row for row in rows if not wanted or row.note.name in wanted]
     return chosen, [pair for pair in pairs if not wanted or pair.other.name in wanted]
@@ -91,8 +91,8 @@ def _confirm_forgetting(said: str, going: int, merging: int, yes: bool, payload:
     as_json = current_invocation(click.get_current_context()).as_json
     if as_json or not sys.stdin.isatty():
         raise Failed(
-            f"nothing was forgotten: {count_of(going + merging, 'note')} could be, and nobody can be asked here",
-            hint="look with --dry-run, then say --yes",
+            f"nothing was deleted: {count_of(going + merging, 'note')} could be, and nobody can be asked here",
+            hint="look with --dry-run, then add --yes",
             fix="git nexus memory gc --dry-run",
             context=payload,
         )

@@ -26,5 +26,5 @@ def search_memory(nexus: "Nexus", words: tuple[str, ...], limit: int) -> None:
     rows = [f"{h.text.kind}  {one_line(h.text.name, 60)}\n    {one_line(h.excerpt, 110)}" for h in hits]
     found = [{"kind": h.text.kind, "name": h.text.name, "score": h.score, "excerpt": h.excerpt} for h in hits]
     print_answer(
-        {"results": found, "total": len(found)}, "\n".join(rows) or "Nothing holds these words.", nexus.described
+        {"results": found, "total": len(found)}, "\n".join(rows) or "Nothing contains these words.", nexus.described
     )

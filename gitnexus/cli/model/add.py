@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command("add", cls=NexusCommand)
 @click.argument("name", required=False, default="")
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who serves it; other is any compatible server.")
-@click.option("--url", default="", metavar="URL", help="Where it is served, up to /v1; the provider's own if not said.")
+@click.option("--url", default="", metavar="URL", help="Where it is served, up to /v1; by default the provider's own.")
 @click.option("--model", "model", default="", metavar="MODEL", help="The model, as that server calls it.")
 @click.option("--key-env", default="", metavar="VARIABLE", help="The key is in this variable of the environment.")
 @click.option("--key-command", default="", metavar="COMMAND", help="The key is what this command prints.")
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--usd-in", type=click.FloatRange(0), metavar="USD", help="What a million tokens that it reads cost.")
 @click.option("--usd-out", type=click.FloatRange(0), metavar="USD", help="What a million tokens that it writes cost.")
 @click.option(
-    "--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role uses it; all free ones if not said."
+    "--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role uses it; by default all free ones."
 )
 @click.option("--no-test", is_flag=True, help="Make no call.")
 @with_nexus
@@ -68,7 +68,7 @@ def _endpoint_from(asked: dict[str, Any]) -> ModelEndpoint:
     ways = [asked[name] for name in ("key_env", "key_command", "keyring") if asked[name]]
     key_env = asked["key_env"] or ("" if ways else known.key_env)
     if not ways and known.key_env and is_person_at_terminal():
-        key_env = _ask(f"Variable that holds the key? [{known.key_env}]", known.key_env, "--key-env")
+        key_env = _ask(f"Variable with the key? [{known.key_env}]", known.key_env, "--key-env")
     endpoint = ModelEndpoint(
         provider=provider, url=url, model=model, key_env=key_env, key_command=_words(asked["key_command"]),
         keyring=asked["keyring"], usd_per_million_in=asked["usd_in"], usd_per_million_out=asked["usd_out"],

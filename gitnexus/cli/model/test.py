@@ -1,4 +1,4 @@
-"""`git nexus model test`: make one small call to a model, and tell what it cost."""
+"""`git nexus model test`: make one small call to a model, and show what it cost."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("name")
 @with_nexus
 def test_model(nexus: "Nexus", name: str) -> None:
-    """Make one small call to a model, and tell what it cost."""
+    """Make one small call to a model, and show what it cost."""
     settings = read_prompt_settings(nexus.state)
     called, roles = call_model(find_model(settings, name)), roles_using(settings, name)
     text = f"{format_call(name, called)}\nused by: {', '.join(roles) or 'no role'}"

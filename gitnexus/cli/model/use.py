@@ -1,4 +1,4 @@
-"""`git nexus model use`: let roles ask a model."""
+"""`git nexus model use`: make roles ask a model."""
 
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @click.command("use", cls=NexusCommand)
 @click.argument("name")
-@click.option("--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role; all three if not said.")
+@click.option("--for", "roles", multiple=True, type=click.Choice(ROLES), help="Which role; all three by default.")
 @with_nexus
 def use_model_command(nexus: "Nexus", name: str, roles: tuple[str, ...]) -> None:
-    """Let roles ask a model. This holds in all of your projects."""
+    """Make roles ask a model. This holds in all of your projects."""
     chosen = list(roles or ROLES)
     write_user_settings(lambda settings: use_model(settings, name, chosen))
     print_answer({"model": name, "roles": chosen}, f"{name} is used by: {', '.join(chosen)}", nexus.described)

@@ -20,7 +20,7 @@ project = LazyGroup(
             "Commands",
             "move",
             "gitnexus.cli.project.move:move_registered_project",
-            "Tell where a project lies now; names and permissions stay.",
+            "Set the new location of a project; names and permissions stay.",
         ),
         (
             "Commands",

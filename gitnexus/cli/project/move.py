@@ -1,4 +1,4 @@
-"""`git nexus project move`: tell where a project lies now; names and permissions stay."""
+"""`git nexus project move`: set the new location of a project; names and permissions stay."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("path")
 @with_standpoint
 def move_registered_project(standpoint: "Standpoint", name: str, path: str) -> None:
-    """Tell where a project lies now; names and permissions stay."""
+    """Set the new location of a project; names and permissions stay."""
     start = start_folder(current_invocation(click.get_current_context()))
     place = project_to_register(start / expand_home(path))
     done = move_project(standpoint.home, standpoint.find_registered(name), place, standpoint.clock())

@@ -85,7 +85,7 @@ def _refuse_other_digest(run: "OpenRun", action: str, digest: str) -> None:
     """Refuse an approval whose digest is not that of the action."""
     known = find_action(run, action).digest
     if known != digest:
-        raise Conflict(f"{action} is {known}, and not what was looked at", hint=f"git nexus review {run.record.id}")
+        raise Conflict(f"{action} is {known}, not what you looked at", hint=f"git nexus review {run.record.id}")
 
 
 def _approve_action(run: "OpenRun", action: str, scope: Any, digest: str, *, unseen: bool) -> bool:
@@ -112,7 +112,7 @@ def _refuse_denied(run: "OpenRun", action: str) -> None:
     if known[action].status != "denied":
         return
     later = next((name for name, one in known.items() if one.replaces == action), "")
-    words = f"{later} stands in its place" if later else _describe_denial(known[action])
+    words = f"{later}replaces it" if later else _describe_denial(known[action])
     raise Conflict(f"{action} of {run.record.id} is denied and cannot be approved: {words}",
                    hint=f"git nexus review {run.record.id} shows what waits")  # fmt: skip
 

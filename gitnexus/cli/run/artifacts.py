@@ -33,4 +33,4 @@ def show_artifacts(nexus: "Nexus", run_id: str, digest: str | None) -> None:
     text = format_columns(
         [[row["digest"][:19], str(row["size"]), one_line(row["name"], 80)] for row in rows], indent=""
     )
-    print_answer({"run": run.record.id, "artifacts": rows}, text or "It kept nothing.", nexus.described)
+    print_answer({"run": run.record.id, "artifacts": rows}, text or "It has no artifacts.", nexus.described)

@@ -18,5 +18,5 @@ def interruptible_run(opened_run: "OpenRun") -> "Iterator[None]":
         yield
     except KeyboardInterrupt:
         run = opened_run.record.id
-        print_note(f"{run} stopped: git nexus resume {run} goes on with it, git nexus cancel {run} ends it")
+        print_note(f"{run} stopped: git nexus resume {run} continues it, git nexus cancel {run} ends it")
         raise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command("pr", cls=NexusCommand)
 @click.argument("run")
 @click.option("--print", "only_print", is_flag=True, help="Only print title and body; nothing is pushed.")
-@click.option("--confirm", metavar="RUN", help="The id of the run, where nobody can be asked.")
+@click.option("--confirm", metavar="RUN", help="The id of the run, if there is no terminal to confirm.")
 @with_nexus
 def create_pull_request(nexus: "Nexus", run: str, only_print: bool, confirm: str | None) -> None:
     """Write a pull request for a run, push its branch and open it.

@@ -31,7 +31,7 @@ def review_runs(nexus: "Nexus", run_id: str | None, then: "Then") -> None:
     for run in runs:
         run.record = finish_begun(nexus.state, run.record)
     if more:
-        print_note(f"{more} more runs wait of which nobody known signed anything: git nexus runs lists them")
+        print_note(f"{more} more runs wait that no known machine signed: git nexus runs lists them")
     if not is_person_at_terminal():
         _print_waiting(nexus, runs)
         return

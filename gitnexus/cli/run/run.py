@@ -72,10 +72,8 @@ class _RunCommand(NexusCommand):
 @click.option("--cycle", is_flag=True, help="Do the open tasks of this cycle, in parallel where possible.")
 @click.option("--parallel", type=click.IntRange(1, 32), help="How many nodes of a workflow run in parallel.")
 @click.option("--drop", multiple=True, metavar="NODE", help="Leave this node of the workflow out.")
-@click.option("--order", default="", metavar="NODE,NODE,…", help="Put the nodes of a chain in another order.")
-@click.option(
-    "--give", multiple=True, metavar="NODE=AGENT", help="Let this one do the node: embedded, model, or an agent."
-)
+@click.option("--order", default="", metavar="NODE,NODE,…", help="Change the order of the nodes of a chain.")
+@click.option("--give", multiple=True, metavar="NODE=AGENT", help="Who does the node: embedded, model, or an agent.")
 @click.option("--yes", is_flag=True, help="Start the workflow without asking about it first.")
 @click.option("--detach", is_flag=True, help="Continue in the background; git nexus runs shows its progress.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[PROMPT] [-- CMD…]")
@@ -109,7 +107,7 @@ def run_agent_or_workflow(
         start_background_driver(run, network)
         print_answer(
             run_as_json(run, run.view()),
-            f"{run.record.id} goes on in the background: git nexus runs",
+            f"{run.record.id}continues in the background: git nexus runs",
             nexus.described,
         )
         return
@@ -162,7 +160,7 @@ def _queue_run(
     remote = resolve_state_branch(nexus.state.repo, resolve_remote(nexus.state, server or None))
     wish = _build_request(nexus, words, asked)
     if wish is None:
-        print_answer({"run": None}, "Nothing was put into the queue.", nexus.described)
+        print_answer({"run": None}, "Nothing was queued.", nexus.described)
         return
     order = enqueue_run(nexus.state, remote, wish, tuple(labels.replace(",", " ").split()), network or "")
     text = f"{order.id} waits on {remote.shown} for a worker: git nexus queue"
@@ -199,7 +197,7 @@ def _build_request(nexus: "Nexus", words: tuple[str, ...], asked: dict[str, Any]
         if asked[name]:
             raise click.UsageError(f"--{name} is for a workflow, and this is one agent.")
     if not words and asked["agent"] is None:
-        raise Invalid("say what is to be done", hint='git nexus run "fix the parser", or git nexus run -- CMD')
+        raise Invalid("say what to do", hint='git nexus run "fix the parser", or git nexus run -- CMD')
     _check_agent_options(nexus, asked)
     definition, title = _define_run(words, asked, allowed_way(nexus.state, asked.pop("way")))
     task = _resolve_task(nexus, asked["task"])
@@ -215,7 +213,7 @@ def _build_workflow_request(
     if ctx.meta[_COMMAND] is not None:
         raise click.UsageError("A command after -- is a run of its own, without --workflow.")
     if asked["cycle"] and (asked["workflow"] or words):
-        raise click.UsageError("--cycle takes what is to be done from the tasks, not from a prompt or a file.")
+        raise click.UsageError("--cycle takes the work from the tasks, not from a prompt or a file.")
     for name in ("agent", "role", "model", "model_url", "sign_in", "live", "way"):
         if asked[name] and not (name == "agent" and asked["cycle"]):
             option = name.replace("_", "-")
@@ -268,7 +266,7 @@ def _check_agent_options(nexus: "Nexus", asked: dict[str, Any]) -> None:
     if asked["agent"] in (None, "command"):
         for name in ("role", "model", "model_url", "sign_in"):
             if asked[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} is for an agent, and a command is none.")
+                raise click.UsageError(f"--{name.replace('_', '-')} is for an agent, not for a command.")
     elif asked["role"]:
         from gitnexus.runs.steps import refuse_unknown_role
 
@@ -281,5 +279,5 @@ def _check_way(agent: str, way: str) -> None:
     if way not in ways:
         raise Invalid(
             f"{agent} cannot work as {way}",
-            hint=f"it can as {' or '.join(ways)}; git nexus policy show tells the way",
+            hint=f"it can as {' or '.join(ways)}; git nexus policy show shows the way",
         )

@@ -71,9 +71,7 @@ def _read_workflow(file: str, prompt: str, place: Path) -> "WorkflowDefinition":
             raise NotFound(f"{one_line(file, 200)} cannot be read: {exc.strerror}") from exc
     definition = parse_workflow_file(raw, one_line(file, 200))[0]
     if prompt and definition.prompt and prompt != definition.prompt:
-        raise Invalid(
-            "the file says what is to be done already", hint="leave the prompt out, or take it out of the file"
-        )
+        raise Invalid("the file already says what to do", hint="leave the prompt out, or take it out of the file")
     return definition.changed(prompt=prompt) if prompt else definition
 
 

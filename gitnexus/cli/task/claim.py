@@ -33,7 +33,7 @@ def claim_backlog_task(
     claim may be taken. An agent with a name renews its own claim by claiming again.
     """
     if release and (ttl or renew):
-        raise BadUsage("--release lets a claim go, --ttl and --renew go on with it: choose one")
+        raise BadUsage("--release ends a claim, --ttl and --renew extend it: choose one")
     opened, task_id = opened.reach_task(task, "task claim")
     who = names.agent_claimant(agent) if agent else None
     if release:

@@ -33,12 +33,12 @@ def delete_backlog_task(opened: "OpenBacklog", task: str, force: bool) -> None:
         raise Invalid(
             f"{opened.name_task_of(there, before.id)} cannot be deleted: {', '.join(left[:8])} of other projects "
             f"{'depends' if len(left) == 1 else 'depend'} on it",
-            hint="with --force they are left waiting for nothing; git nexus task cancel keeps it in sight",
+            hint="with --force they no longer wait for it; git nexus task cancel keeps it visible",
             context={"dependents": left},
         )
     freed = [opened.name_task_of(there, other.id) for other in delete_task(there.backlog, task_id, force=force)]
     text = f"Deleted {opened.name_task_of(there, before.id)}: {one_line(before.title)}" + (
-        f"\nLet go of it: {', '.join(freed)}" if freed else ""
+        f"\nNo longer refer to it: {', '.join(freed)}" if freed else ""
     )
     text += format_waiting(left) if left else ""
     answer_as_stored({"deleted": before.id, "changed": freed, "waiting": left}, text, lambda: there.project)

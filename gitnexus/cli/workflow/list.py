@@ -23,6 +23,6 @@ def list_workflows(nexus: "Nexus") -> None:
     rows = [{"name": one.name, "about": one.about, "builtIn": True} for one in MACROS.values()]
     rows += [{"name": one.name, "about": one.about, "builtIn": False} for one in own.values()]
     for path, why in wrong.items():
-        print_note(f".nexus/{path} is no workflow: {why}")
+        print_note(f".nexus/{path} is not a workflow: {why}")
     text = format_columns([[str(row["name"]), one_line(str(row["about"]), 100)] for row in rows], indent="")
     print_answer({"workflows": rows, "wrong": wrong_macros_as_json(wrong)}, text, nexus.described)

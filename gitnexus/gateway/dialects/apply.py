@@ -40,14 +40,14 @@ def _edits_of_section(section: FileSection, modes: Mapping[str, str], read: Call
     source, target = section.source, section.target
     if not source:
         if target in modes:
-            raise Conflict(f"{one_line(target, 80)} is there already, so it cannot be made anew")
+            raise Conflict(f"{one_line(target, 80)} exists already, so it cannot be created")
         return [FileEdit(target, _content_of_new(section), EXECUTABLE if section.executable else FILE)]
     if section.content is not None and source not in modes:  # a whole file: it need not be there
         return [FileEdit(target, section.content.encode("utf-8", "surrogateescape"), FILE)]
     if source not in modes:
         raise Conflict(f"there is no file {one_line(source, 80)}", context={"path": source})
     if modes[source] not in (FILE, EXECUTABLE):
-        raise Invalid(f"{one_line(source, 80)} is no ordinary file: it needs an exact diff of git")
+        raise Invalid(f"{one_line(source, 80)} is not an ordinary file: it needs an exact diff of git")
     if target != source and target in modes:
         raise Conflict(f"{one_line(target, 80)} is there already, so nothing can be moved there")
     old = read(source)
@@ -151,6 +151,6 @@ def _refuse_odd_path(path: str, row: int) -> None:
     elif any(part.lower() == ".git" for part in parts):
         why = "it belongs to git"
     elif "\0" in path or "\\" in path:
-        why = "it is no path of a file here"
+        why = "it is not the path of a file here"
     if why:
         raise Invalid(f"line {row}: the patch is refused for {one_line(path, 80)!r}: {why}", context={"path": path})

@@ -91,7 +91,7 @@ def parse_whole_files(blocks: Sequence[FencedBlock]) -> list[FileSection]:
             continue
         elided = next((line for line in block.lines if _ELIDED.fullmatch(line)), None)
         if elided is not None:
-            words = f"{one_line(elided, 60)!r} stands for lines that are left out"
+            words = f"{one_line(elided, 60)!r} marks omitted lines"
             raise Invalid(f"line {block.row}: {one_line(path, 80)} is not given whole: {words}")
         if not any(line.strip() for line in block.lines):
             raise Invalid(f"line {block.row}: the block for {one_line(path, 80)} is empty")

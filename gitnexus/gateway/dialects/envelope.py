@@ -72,7 +72,7 @@ class _EnvelopeReader:
                 continue
             hunks.append(self._read_hunk())
         if not hunks and target == path:
-            raise Invalid(f"line {row}: nothing is said about {one_line(path, 80)}: there is no hunk")
+            raise Invalid(f"line {row}: there is no change of {one_line(path, 80)}: there is no hunk")
         return FileSection(path, target, tuple(hunks), row=row)
 
     def _read_hunk(self) -> PatchHunk:

@@ -40,7 +40,7 @@ def parse_sections(text: str) -> list[FileSection]:
         lines = [line[:-1] for line in lines]
     found = _parse_by_form(lines)
     if not found:
-        raise Invalid("there is no change in a form that is known", hint=f"write {_FORMS}")
+        raise Invalid("there is no change in a known form", hint=f"write {_FORMS}")
     targets = [path for section in found for path in {section.source, section.target} if path]
     twice = next((path for path in targets if targets.count(path) > 1), None)
     if twice is not None:

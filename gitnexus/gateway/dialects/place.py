@@ -38,7 +38,7 @@ def find_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> int:
         shown = ", ".join(str(at + 1) for at in places[:8])
         raise UnclearPlace(
             f"line {hunk.row}: this fits {len(places)} places of {one_line(path, 80)}, at the lines {shown}",
-            hint="add lines around it that stand in one place only",
+            hint="add surrounding lines that occur only once",
             context={"path": path, "around": _shown_places(lines, places, len(old))},
         )
     return places[0]
@@ -124,7 +124,7 @@ def _no_place(path: str, lines: Sequence[str], hunk: PatchHunk) -> Conflict:
     missing = next((text for text in old if text.strip() not in there), old[0])
     return Conflict(
         f"line {hunk.row}: it does not fit {one_line(path, 80)}: {one_line(missing, 100)!r} does not stand there so",
-        hint="make it anew from the files as they are now",
+        hint="create it again from the current files",
         context={"path": path, "around": numbered_lines(lines, near, near + len(old))},
     )
 

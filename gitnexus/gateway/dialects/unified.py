@@ -64,7 +64,7 @@ class _DiffReader:
         if not source and not target:
             raise Invalid(f"line {row}: the diff does not say which file it changes")
         if not hunks and source == target:
-            raise Invalid(f"line {row}: nothing is said about {one_line(target, 80)}: there is no hunk")
+            raise Invalid(f"line {row}: there is no change of {one_line(target, 80)}: there is no hunk")
         return FileSection(source, target, tuple(hunks), executable=said.get("new", "").endswith("755"), row=row)
 
     def _read_git_lines(self) -> dict[str, str]:
@@ -97,7 +97,7 @@ class _DiffReader:
             elif not line.strip() or (found and line[0] not in " +-"):
                 self._at += 1  # words after a hunk whose lines are all there
             else:
-                raise Invalid(f"line {self._row}: {one_line(line, 60)!r} stands where a hunk should begin with @@")
+                raise Invalid(f"line {self._row}: {one_line(line, 60)!r} is where a hunk should begin with @@")
         return found
 
     def _read_hunk(self) -> PatchHunk:

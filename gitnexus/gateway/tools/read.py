@@ -88,7 +88,7 @@ def _make_matcher(query: str, is_regex: bool, ignore_case: bool) -> Callable[[by
     try:
         pattern = re2.compile("(?m)" + (query if is_regex else re2.escape(query)), options)
     except re2.error as exc:
-        raise Invalid(f"query is no pattern: {exc}", hint="the syntax is that of RE2") from exc
+        raise Invalid(f"query is not a pattern: {exc}", hint="the syntax is that of RE2") from exc
     return lambda data: pattern.search(data) is not None
 
 

@@ -53,7 +53,7 @@ class JsonText:
                 name = ".".join(path[:depth]) or "the whole"
                 raise Invalid(
                     f"{self.where}: {name} should be {'an object' if wanted is dict else 'a list'}",
-                    hint="nothing was changed; mend the file, then try again",
+                    hint="nothing was changed; correct the file, then try again",
                 )
 
     def _insert_child(self, path: Path, value: Any, key: str | None) -> None:

@@ -52,7 +52,7 @@ class _JsonReader:
         column = at - (self.text.rfind("\n", 0, at) + 1) + 1
         return Invalid(
             f"{self.where} is not JSON: line {line}, column {column}: {why}",
-            hint="nothing was changed; mend the file, then try again",
+            hint="nothing was changed; correct the file, then try again",
             context={"file": self.where, "line": line, "column": column},
         )
 

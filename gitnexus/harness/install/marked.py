@@ -51,6 +51,6 @@ def parse_toml_text(text: str, where: str) -> dict[str, object]:
         why = re.sub(r"\s*\(at .*\)$", "", str(exc))
         raise Invalid(
             f"{where} is not TOML: line {line}, column {column}: {why[0].lower()}{why[1:]}",
-            hint="nothing was changed; mend the file, then try again",
+            hint="nothing was changed; correct the file, then try again",
             context={"file": where, "line": line, "column": column},
         ) from exc

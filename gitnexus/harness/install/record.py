@@ -99,5 +99,5 @@ def read_text_or_none(path: Path) -> str | None:
         raise Invalid(f"{path} is a folder", hint="nothing was changed; move it away, then try again") from exc
     except UnicodeDecodeError as exc:
         raise Invalid(
-            f"{path} is not UTF-8 (byte {exc.start})", hint="nothing was changed; mend the file, then try again"
+            f"{path} is not UTF-8 (byte {exc.start})", hint="nothing was changed; correct the file, then try again"
         ) from exc

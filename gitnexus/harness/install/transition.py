@@ -155,7 +155,7 @@ def _merge_wants_by_file(store: InstallStore, wants: Sequence[WantedFile]) -> li
         if want.path.is_relative_to(store.root) and not path.is_relative_to(store.root.resolve()):
             raise Invalid(
                 f"{want.path} leads out of {store.root}",
-                hint="nothing was changed; make it a file or folder of its own",
+                hint="nothing was changed; make it a separate file or folder",
             )
         if path.is_relative_to(store.root.resolve()):
             path = store.root / path.relative_to(store.root.resolve())

@@ -44,7 +44,9 @@ def claude_trust_waits(home: Path, config: Path, root: Path, *, project: bool) -
     own = _mapping_or_empty(read_json_or_none(config / "settings.json"))
     named = [name for place in (here, local, own) for name in _list_or_empty(place.get("enabledMcpjsonServers"))]
     every = any(place.get("enableAllProjectMcpServers") is True for place in (local, own))
-    return [] if "nexus" in named or every else ["the MCP server waits for your yes: start claude in the project"]
+    return (
+        [] if "nexus" in named or every else ["the MCP server waits for your confirmation: start claude in the project"]
+    )
 
 
 def codex_trust_waits(home: Path, folder: Path, root: Path, *, project: bool) -> list[str]:
@@ -54,7 +56,7 @@ def codex_trust_waits(home: Path, folder: Path, root: Path, *, project: bool) ->
     if project:
         place = _mapping_or_empty(_mapping_or_empty(config.get("projects")).get(str(root)))
         if place.get("trust_level") != "trusted":
-            waits.append("the project is not trusted: start codex in it and say yes")
+            waits.append("the project is not trusted: start codex in it and confirm")
     states = _mapping_or_empty(_mapping_or_empty(config.get("hooks")).get("state"))
     words = codex_hook_states(folder / "hooks.json", states)
     open_ = [key for key, word in words.items() if word == "untrusted"]
@@ -96,7 +98,7 @@ def gemini_trust_waits(home: Path, root: Path, environ: Mapping[str, str], *, pr
     )
     roles = sorted((root / ".gemini" / "agents").glob("*.md")) if project else []
     new = [path.stem for path in roles if told.get(path.stem) != hashlib.sha256(path.read_bytes()).hexdigest()]
-    asked = [f"{len(new)} roles wait for your yes: start gemini in the project"] if new else []
+    asked = [f"{len(new)}roles wait for your confirmation: start gemini in the project"] if new else []
     return [*_untrusted_folder_waits(home, root, environ), *asked]
 
 
@@ -109,7 +111,7 @@ def _untrusted_folder_waits(home: Path, root: Path, environ: Mapping[str, str]) 
             break
         if rule == "TRUST_FOLDER" or (rule == "TRUST_PARENT" and folder == root):
             return []
-    return ["the folder is not trusted: start gemini in it and say yes"]
+    return ["the folder is not trusted: start gemini in it and confirm"]
 
 
 def opencode_package_waits(folders: Sequence[Path]) -> list[str]:

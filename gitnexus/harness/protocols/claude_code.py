@@ -23,7 +23,7 @@ class ClaudeCode:
         "session_end": ("SessionEnd", "Stop"),
     }
     nearest: Mapping[Event, str] = {
-        "context_compact": "PostCompact cannot speak to the model; SessionStart with the source compact does",
+        "context_compact": "PostCompact cannot add text for the model; SessionStart with the source compact can",
         "session_end": "SessionEnd shows nothing; open work is reported once, when the agent stops",
         "subagent_complete": "SubagentStop speaks to the sub-agent; the reminder comes with the next answer of a tool",
     }

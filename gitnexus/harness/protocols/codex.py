@@ -17,7 +17,7 @@ class Codex(ClaudeCode):
     events: Mapping[Event, tuple[str, ...]] = {**ClaudeCode.events, "post_tool_use": ("PostToolUse",)}
     nearest: Mapping[Event, str] = {
         **ClaudeCode.nearest,
-        "post_tool_use": "whether a command failed is not told; reads go through commands and are not counted",
+        "post_tool_use": "it does not report whether a command failed; reads go through commands and are not counted",
     }
     delegates: Mapping[str, tuple[str, str]] = {"spawn_agent": ("agent_type", "message")}
     # A field that an event does not know makes the whole answer void.

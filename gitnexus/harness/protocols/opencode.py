@@ -38,7 +38,7 @@ class OpenCode:
         "subagent_spawn": "a sub-agent begins with its first message, which carries what it should know",
         "subagent_complete": "the answer of the tool task counts as the end, and carries the reminder",
         "context_compact": "the plug-in says the snapshot with every call until the next message",
-        "session_end": "told when a session is deleted and when the program ends",
+        "session_end": "sent when a session is deleted and when the program ends",
     }
     delegates: Mapping[str, tuple[str, str]] = {"task": ("subagent_type", "prompt")}
     # The plug-in keeps what it cannot say at once; what ends there, nobody listens to any more.

@@ -128,7 +128,7 @@ def ask_question(run: OpenRun, text: str) -> str:
     """Log a question to a person; return its name. An equal open question is reused. Raises: Busy."""
     words = shorten_text(mask(text, known_secret_values()))
     if not words.strip():
-        raise Invalid("say what you want to know")
+        raise Invalid("write the question")
     with run.proposing():
         view = run.view()
         _refuse_ended_run(run)
@@ -179,7 +179,7 @@ def _propose_next_action(run: OpenRun, request: Request, summary: str, replaces:
 def _refuse_ended_run(run: OpenRun) -> None:
     status = run.view().status
     if status in ENDED:
-        raise Conflict(f"{run.record.id} is {status}: nothing is proposed to it any more")
+        raise Conflict(f"{run.record.id} is {status}: it accepts no more proposals")
 
 
 def _execute_if_allowed(run: OpenRun, action: str) -> str:
@@ -204,6 +204,6 @@ def _refuse_secrets(words: list[str]) -> None:
     """Raise an error if a word that would be logged contains a secret."""
     if holds_secret(words):
         raise Invalid(
-            "a word of the command looks like a secret, and would be kept in the log",
-            hint="have the program read it from where it lies",
+            "a word of the command looks like a secret, and would be stored in the log",
+            hint="let the program read it from its file",
         )

@@ -34,7 +34,7 @@ def commit_patch(run: OpenRun, request: PatchRequest, action: str, known: Action
     if not went:
         raise Conflict(
             f"the branch {run.record.branch} moved since {action} was approved",
-            hint="look at it again; it needs a new yes",
+            hint="look at it again; it needs a new approval",
         )
     return commit
 

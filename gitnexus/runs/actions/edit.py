@@ -101,7 +101,9 @@ def _waiting_patch_request(run: OpenRun, action: str) -> PatchRequest:
         raise Conflict(f"{action} is {known.status} by now", hint=f"git nexus replay {run.record.id} tells by whom")
     request = judge_proposed_action(run, action).request
     if not isinstance(request, PatchRequest):
-        raise Invalid(f"{action} is no patch, and only patches are edited", hint="deny it, and say what you want")
+        raise Invalid(
+            f"{action} is not a patch, and only patches can be edited", hint="deny it, with what you want as the reason"
+        )
     return request
 
 

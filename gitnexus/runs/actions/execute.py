@@ -80,7 +80,7 @@ def _refuse_changed_command(context: ToolContext, request: Request) -> None:
         old, new = request.plain(), now.plain()
         changed = ", ".join(key for key in new if old.get(key) != new[key])
         raise Conflict(
-            f"what was proposed is no longer what would be done, for this changed: {changed}",
+            f"what was proposed is no longer what would be done, because this changed: {changed}",
             hint="it has to be proposed again",
         )
 
@@ -88,7 +88,7 @@ def _refuse_changed_command(context: ToolContext, request: Request) -> None:
 def _perform_request(run: OpenRun, context: ToolContext, request: Request, action: str) -> dict[str, Any]:
     if isinstance(request, HandoffRequest):
         # The message was stored with the proposal; it becomes the prompt of the new step.
-        return {"ok": True, "output": f"{request.receiver} goes on when this step has ended"}
+        return {"ok": True, "output": f"{request.receiver} continues when this step has ended"}
     if isinstance(request, DocumentRequest) and request.kind == "plan_patch":
         # The new plan was stored with the proposal: from here on it is in force.
         run.artifacts.read(request.new_digest)

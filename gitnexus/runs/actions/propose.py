@@ -214,8 +214,8 @@ def _recompute_patch_request(run: OpenRun, action: str, request: PatchRequest) -
     found = patch_request(run, base, request.base_tree, request.result_tree, rows, request.role)
     if not same or request_digest(found) != request_digest(request):
         raise Conflict(
-            "what was proposed is no longer what would be done: the branch moved since",
-            hint=f"git nexus resume {run.record.id} proposes it anew, if it still fits; that needs a new approval",
+            "what was proposed is no longer what would be done: the branch has moved since",
+            hint=f"git nexus resume {run.record.id} proposes it again, if it still fits; that needs a new approval",
         )
     return found
 

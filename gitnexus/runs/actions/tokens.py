@@ -35,7 +35,7 @@ def check_action_token(run: OpenRun, found: JudgedRequest, token: str, *, begun:
         return check_token(token, expected, gatekeeper.approvers, utc_now(), Ledger(run.repo.common_dir))
     claims = verify_token(token, gatekeeper.approvers)
     if any(getattr(claims, name) != value for name, value in vars(expected).items()):
-        raise VerificationFailed("the token is for something else than what was begun")
+        raise VerificationFailed("the token is for a different action than the one that was started")
     return claims
 
 

@@ -99,5 +99,5 @@ def refuse_denied_hosts(run: OpenRun, launch: AgentLaunch, agent: str, network: 
         raise DeniedByPolicy(
             f"{agent} would talk to {', '.join(launch.hosts)}, which {found.rule} "
             f"{'asks about' if asks else 'denies'}: {found.why}",
-            hint="--network full says yes to it for this run" if asks else found.instead or None,
+            hint="--network full allows it for this run" if asks else found.instead or None,
         )

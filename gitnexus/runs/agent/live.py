@@ -36,7 +36,7 @@ _PATIENCE = 300
 _LOOK_EVERY = 0.2
 # Limit of requests: a program in a loop must not fill the disk.
 _MOST_ASKED = 2000
-_NOBODY = "nobody has answered yet; {} waits for a person, and is carried out when one says yes. Go on without it."
+_NOBODY = "nobody has answered yet; {} waits for a person, and is carried out once it is approved. Continue without it."
 
 
 class LiveReader:
@@ -85,7 +85,7 @@ class LiveReader:
         finally:
             self.stdin_pipe.close()
             for call in list(self._doing):
-                self._finish_call(call, False, "the program ended before it told what came of it")
+                self._finish_call(call, False, "the program ended before it reported the result")
 
     def _finish_last_patch(self) -> None:
         """Write the last approved patch to the files, if its program was killed before it did."""
@@ -183,7 +183,7 @@ class LiveReader:
                 write_committed_patch(self._run, action)
             return
         if pending.call in self._doing:
-            self._finish_call(pending.call, False, "the program went on without telling what came of it")
+            self._finish_call(pending.call, False, "the program continued without reporting the result")
         self._doing[pending.call] = (action, is_command, held)
 
     def _finish_call(self, call: str, ok: bool, told: str) -> None:

@@ -91,14 +91,14 @@ def command_request_for_shell(run: OpenRun, call: ShellCall, network: Network, r
         raise Invalid("a run has no input to a command that runs already", hint="run one command with all its words")
     argv = call.argv or ("bash", "-c", call.text)
     if holds_secret(argv):
-        raise Invalid("it holds a secret, which would be kept in the log", hint="read it from where it lies")
+        raise Invalid("it holds a secret, which would be stored in the log", hint="read it from its file")
     if not _is_in_worktree(run, call.cwd):
         raise Invalid(f"run it in the folder of the work, {run.worktree_path}")
     below = os.path.relpath(os.path.realpath(call.cwd), run.worktree_path)
     action = CommandAction(tool_context_for(run, role), argv, "", cwd="" if below == "." else below, network=network)
     with action.prepared() as (request, _):
         if not isinstance(request, CommandRequest):
-            raise Invalid("it is no command")
+            raise Invalid("it is not a command")
         return request
 
 
@@ -110,7 +110,7 @@ def refused_inner_command(run: OpenRun, request: CommandRequest) -> GateDecision
     try:
         script = shell.parse_shell_text(text)
     except shell.TooMuch as exc:
-        raise DeniedByPolicy("it is too long or too deep to be looked at") from exc
+        raise DeniedByPolicy("it is too long or too deep to be examined") from exc
     gatekeeper = run.make_gatekeeper()
     for part in script.commands:
         if part.argv and part.argv[0]:
@@ -178,7 +178,7 @@ def _relative_worktree_path(run: OpenRun, path: str) -> str:
         real = Path(os.path.realpath(folder), name)
         if not real.is_symlink() and name not in (".", ".."):
             return str(real.relative_to(run.worktree_path))
-    raise Invalid(f"{one_line(path, 80)!r} is no file of the worktree", hint=f"that is {run.worktree_path}")
+    raise Invalid(f"{one_line(path, 80)!r} is not a file of the worktree", hint=f"that is {run.worktree_path}")
 
 
 def _is_in_worktree(run: OpenRun, path: str) -> bool:

@@ -22,9 +22,7 @@ Patience = Annotated[
 class ProposePatchParameters(Parameters):
     patch: str = Field(description="The diff, as git writes it.")
     summary: Summary | None = None
-    replaces: str | None = Field(
-        None, description="A patch of yours that waits, such as a2: it is given up for this one."
-    )
+    replaces: str | None = Field(None, description="A waiting patch of yours, such as a2: this one replaces it.")
     wait: Patience | None = None
 
 
@@ -33,14 +31,14 @@ class ProposeCommandParameters(Parameters):
     cwd: str | None = Field(None, description="The folder to run in, from the top of the worktree.")
     env: dict[str, str] | None = Field(None, description="Variables to set, by names that are allowed.")
     stdin: str | None = Field(None, description="What it reads.")
-    seconds: Number | None = Field(None, description="When to end it; the policy's own limit holds if it is lower.")
-    network: Network | None = Field(None, description="What it may reach; none if not said.")
+    seconds: Number | None = Field(None, description="When to end it; the policy's limit applies if it is lower.")
+    network: Network | None = Field(None, description="What it may reach; nothing by default.")
     summary: Summary | None = None
     wait: Patience | None = None
 
 
 class HandoffParameters(Parameters):
-    to: str = Field(description="An agent by its name, such as claude, or a role that your own program takes on.")
+    to: str = Field(description="An agent by its name, such as claude, or a role for your own program.")
     message: str = Field(description="What it has to do and to know: its prompt.")
     summary: Summary | None = None
     wait: Patience | None = None
@@ -58,7 +56,7 @@ class RunReadParameters(RepoReadFileParameters):
 
 
 class RunStatusParameters(Parameters):
-    id: str | None = Field(None, description="One action or question, such as a2 or q1; all if not said.")
+    id: str | None = Field(None, description="One action or question, such as a2 or q1; all by default.")
 
 
 class RunWaitParameters(Parameters):

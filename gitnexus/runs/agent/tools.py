@@ -88,7 +88,7 @@ _ALL: tuple[Tool[OpenRun], ...] = (
     Tool(
         "propose_patch",
         "Propose a change of files, as a diff, search/replace blocks or whole files, on the last commit of this run's "
-        "branch. Approved, it is committed there and brought into the files. One patch waits at a time.",
+        "branch. Once approved, it is committed there and applied to the files. One patch waits at a time.",
         f"{_FORMS}:ProposePatchParameters",
         _call_propose_patch,
         destructive=True,
@@ -126,7 +126,7 @@ _ALL: tuple[Tool[OpenRun], ...] = (
     Tool("diff", GATEWAY["git.diff"].words, GATEWAY["git.diff"].parameters, _call_show_diff, reads_only=True),
     Tool(
         "status",
-        "Tell what became of what you proposed and asked.",
+        "Return the state of your proposals and questions.",
         f"{_FORMS}:RunStatusParameters",
         _call_run_status,
         reads_only=True,

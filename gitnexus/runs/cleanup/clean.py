@@ -69,7 +69,7 @@ def why_not_cleaned(run: Run, *, named: bool, force: bool, is_integrated: bool, 
     A run that `stopped`, because its driver died, could be resumed: it is only cleaned by name.
     """
     if stopped and not named and not force:
-        return "it stopped; git nexus resume goes on with it, git nexus clean with its name puts it away"
+        return "it stopped; git nexus resume continues it, git nexus clean with its name removes it"
     if run.status not in ENDED and not force and not stopped:
         return f"it is {run.status}" + ("; --force cleans a run that died" if named else "")
     if run.status == "completed" and not named and not is_integrated:

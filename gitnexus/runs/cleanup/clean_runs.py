@@ -68,13 +68,13 @@ def clean_runs(state: State, word: str | None, *, dry_run: bool = False, force: 
             found.append(Cleaned(run=run.id, skipped=exc.message))
         except OSError as exc:
             raise Failed(
-                f"{run.id} could not be put away: {exc.strerror or exc}: {exc.filename}",
-                hint="nothing is lost; mend that, then clean again",
+                f"{run.id}could not be cleaned up: {exc.strerror or exc}: {exc.filename}",
+                hint="nothing is lost; fix that, then clean again",
             ) from exc
     if word and found[0].skipped and not found[0].branch and not found[0].trash:
         raise Failed(
             f"{found[0].run} is left as it is: {found[0].skipped}",
-            hint="git nexus runs shows where it stands",
+            hint="git nexus runs shows its status",
             fix="git nexus runs",
         )
     trash = Trash(state.repo.common_dir)
@@ -90,7 +90,7 @@ def _clean_one_run(
     with contextlib.ExitStack() as held:
         stopped = False
         if said:
-            return Cleaned(run=run.id, skipped=f"it is only said to be {run.status}; with its name it is put away")
+            return Cleaned(run=run.id, skipped=f"it is only said to be {run.status}; with its name it is cleaned up")
         if run.status not in ENDED and (open_run := _lock_undriven_run(held, state, run, force=force)):
             view = open_run.view()
             stopped = view.status == "running"

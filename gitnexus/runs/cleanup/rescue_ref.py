@@ -63,7 +63,7 @@ def commit_leftovers(
         git.keep(staged)
         lost.append(write_commit_object(git, staged, [here], "rescue: what was staged\n", who))
     return LeftoverWork(
-        write_commit_object(git, on_disk, [tip, *lost], "rescue: what lay in the worktree of a run\n", who), files, odd
+        write_commit_object(git, on_disk, [tip, *lost], "rescue: content of a run's worktree\n", who), files, odd
     )
 
 

@@ -60,7 +60,7 @@ def run_check_sandboxed(git: PrivateGit, tree: str, argv: tuple[str, ...]) -> No
         how = f"status {done.status}" if done.status is not None else f"signal {done.signal}"
         raise Failed(
             f"the check {' '.join(argv)} failed with {how}; nothing was landed",
-            hint="its last lines:\n" + "\n".join(f"  {line}" for line in said) if any(said) else "it said nothing",
+            hint="its last lines:\n" + "\n".join(f"  {line}" for line in said) if any(said) else "it printed nothing",
             context={"argv": list(argv), "output": "\n".join(said)},
         )
 

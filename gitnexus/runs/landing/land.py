@@ -158,7 +158,7 @@ def _require_landing_checkout(repo: Repo) -> tuple[Path, str]:
         raise Failed(f"{branch.removeprefix('refs/heads/')} is the branch of a run", hint="git switch to your own")
     busy = user_git.operation_under_way(repo)
     if busy is not None:
-        raise Failed(f"{busy} is under way in this checkout", hint="finish it first, or abort it; git status tells how")
+        raise Failed(f"{busy} is under way in this checkout", hint="finish it first, or abort it; git status shows how")
     return repo.worktree, branch
 
 
@@ -237,7 +237,7 @@ def _untouched_changes(context: _LandingContext, plan: LandingPlan, way: Way) ->
         more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
         raise Conflict(
             f"uncommitted work is in the way: {', '.join(named)}{more}",
-            hint="commit it or put it away (git stash -u), then land again; nothing was touched",
+            hint="commit or stash it (git stash -u), then land again; nothing was changed",
             context={"paths": sorted(found)},
         )
     return sorted(changed | staged)
@@ -285,7 +285,7 @@ def _fast_forward_branch(context: _LandingContext, run: Run, plan: LandingPlan) 
         rows = iterate_commits(context.git, CommitRange(target, (plan.head,)))
         for proof in prove_commits(context.git, rows, context.approvers, (plan.head,)):
             if proof.status != "approved":
-                raise VerificationFailed(f"{run.id} would not be verifiable any more: {proof.reason}",
+                raise VerificationFailed(f"{run.id} could not be verified afterwards: {proof.reason}",
                                          hint="land it with --merge")  # fmt: skip
     done = user_git.run_user_git(context.place, "merge", "--ff-only", "--quiet", "--no-stat", target)
     if done.returncode != 0 and not _is_head(context, lambda row: row.id == target):
@@ -300,7 +300,7 @@ def _require_planned_head(context: _LandingContext, run: Run, plan: LandingPlan)
         if tree_of_commit(git, commit) == plan.result:
             return commit
         made = next(iter(iterate_commits(git, CommitRange(commit), most=1)))
-    words = "it is on your branch, and was not taken back"
+    words = "it is on your branch, and was not undone"
     # Back to what our merge stood on, which may be a commit that somebody made just now. What is uncommitted is kept,
     # or git does nothing; the merge stays in the reflog.
     ours = made.parents[1:] == (plan.target,)

@@ -55,7 +55,7 @@ def refuse_unfinished_run(run: Run, tip: str) -> None:
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status == "running":
         raise Failed(f"{run.id} has not ended",
-                     hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} goes on",
+                     hint=f"git nexus review {run.id}shows whether it waits; git nexus resume {run.id} goes on",
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status in ("failed", "cancelled"):
         raise Failed(f"{run.id} is {run.status}, so it does not land as a whole",
@@ -63,7 +63,7 @@ def refuse_unfinished_run(run: Run, tip: str) -> None:
     if run.head and tip != run.head:
         raise VerificationFailed(
             f"{run.branch} is not where the run left it: {tip[:12]} instead of {run.head[:12]}",
-            hint=f"somebody moved it; git reflog {run.branch} tells when",
+            hint=f"somebody moved it; git reflog {run.branch}shows when",
         )
 
 
@@ -74,7 +74,7 @@ def refuse_unapproved_branch(run: Run, rows: Sequence[CommitRow], proofs: Sequen
     before = run.base
     for row, proof in zip(rows, proofs, strict=True):
         if row.parents != (before,):
-            raise VerificationFailed(f"{run.branch} is no straight line from where the run began ({row.id[:12]})")
+            raise VerificationFailed(f"{run.branch} is not a straight line from the start of the run ({row.id[:12]})")
         if proof.status != "approved":
             raise VerificationFailed(
                 f"{row.id[:12]} on {run.branch} is {proof.status}: {proof.reason}",

@@ -44,7 +44,7 @@ def reapproval_asker(
 
         if ask(card(), shown) is None:
             raise ApprovalNeeded(
-                f"{run.record.id} has not landed: nobody said yes to what it would be now",
+                f"{run.record.id} has not landed: nobody approved what it would be now",
                 hint="land it again to be asked",
             )
         return vouch(onto, result)

@@ -59,7 +59,7 @@ def _proposed_test_runs(run: OpenRun, tip: str) -> Iterator[tuple[str, str]]:
             report = known.parse(str(result.get("output", "")).encode("utf-8", "replace"), status) if known else None
             if report and report.counted:
                 found |= {"passed": report.passed, "failed": report.failed, "skipped": report.skipped}
-            said = ", as is said and not signed" if event.seq in claimed else ""
+            said = ", claimed but not signed" if event.seq in claimed else ""
             yield " ".join(request.argv), _format_test_line(found, tip) + said
 
 

@@ -131,7 +131,7 @@ def _undo_failed_landing(repo: Repo, place: Path, note: LandingNote, failed: Bas
         words = failed.message if isinstance(failed, NexusError) else "the landing was stopped"
         first = f"{exc.hint}; " if exc.hint else ""
         raise Conflict(
-            f"{words}; and the half could not be taken back: {exc.message}",
+            f"{words}; and the half could not be undone: {exc.message}",
             hint=f"do not commit it; {first}git nexus land {note.run} takes it back first",
         ) from failed
 
@@ -204,7 +204,7 @@ def _wait_for_git(repo: Repo, place: Path) -> None:
     deadline = time.monotonic() + _SECONDS
     while _is_git_writing(place, repo):
         if time.monotonic() > deadline:
-            raise Busy(f"another git is at work in {place}", hint="let it end, then run the command again")
+            raise Busy(f"another git is at work in {place}", hint="wait until it ends, then run the command again")
         time.sleep(0.02)
 
 

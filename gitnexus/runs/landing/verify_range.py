@@ -209,7 +209,9 @@ def _verification_notes(
     if _shallow_commits(git):
         notes.append("this clone is shallow: whether an approval proved its change before cannot be seen")
     if known is not None and not is_ancestor(git, known.tip, commit_range.tip):
-        notes.append(f"it goes back: the last good pass ended at {known.tip[:12]}, which is not in this history")
+        notes.append(
+            f"the history goes back: the last good pass ended at {known.tip[:12]}, which is not in this history"
+        )
     return tuple(notes)
 
 
@@ -229,7 +231,7 @@ def _refuse_shortened_approvers(heard: Testimony, *, kept: bool = False) -> None
     if heard.behind:
         raise VerificationFailed(
             f"the list of approvers is older than it was: {heard.behind}",
-            hint="fetch the newest refs/nexus/state; if it is that, somebody put an old one back",
+            hint="fetch the newest refs/nexus/state; if this is the newest, somebody put an old one back",
         )
     if heard.unheard and not kept:
         raise VerificationFailed(

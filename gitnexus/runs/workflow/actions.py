@@ -42,7 +42,7 @@ def _propose_by_kind(run: OpenRun, node: WorkflowNode, node_action: NodeAction, 
         return _propose_handoff(run, node, node_action)
     action = node_action.action
     if action is None:
-        raise Invalid(f"nobody knows how to do {node_action.kind}")
+        raise Invalid(f"it is unknown how to do {node_action.kind}")
     if node_action.kind == "patch":
         raw = action.diff.encode("utf-8", "surrogateescape")
         return ask.propose_patch(run, raw if raw.endswith(b"\n") else raw + b"\n", action.summary, node=node.id)

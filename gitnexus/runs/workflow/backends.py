@@ -39,4 +39,4 @@ def refuse_missing_model(state: State, types: Iterable[NodeType]) -> None:
     work = tuple(kind for kind in types if kind in FUNCTIONS)
     _, missing = describe_model(state, work) if work else ("", "")
     if missing:
-        raise Failed(missing, hint="git nexus workflow specialists tells what is missing; embedded needs no model")
+        raise Failed(missing, hint="git nexus workflow specialists shows what is missing; embedded needs no model")

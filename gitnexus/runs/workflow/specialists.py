@@ -26,7 +26,7 @@ def specialist_for_node(run: OpenRun, node: WorkflowNode) -> Specialist:
         from gitnexus.workflow.model_specialist import ModelSpecialist
 
         return ModelSpecialist(open_prompter(run.state))
-    raise Failed(f"{node.adapter} is no specialist without a worktree")
+    raise Failed(f"{node.adapter} is not a specialist without a worktree")
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,9 @@ def _without_secrets(output: Output) -> Output:
     if hidden == plain:
         return output
     if isinstance(output, ExecResult) and hidden.get("actions") != plain.get("actions"):
-        raise UnusableAnswer("an action holds what looks like a secret, and would be kept in the log; leave it out")
+        raise UnusableAnswer(
+            "an action contains what looks like a secret, and would be stored in the log; leave it out"
+        )
     return type(output).from_value(hidden, "the answer")
 
 

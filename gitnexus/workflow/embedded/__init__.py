@@ -47,4 +47,4 @@ def _output_by_type(order: WorkOrder) -> Output:
         case "review":
             return review_by_rule(order)
         case _:
-            raise Failed(f"a node of type {order.node.type} is run as it stands, no specialist is asked")
+            raise Failed(f"a node of type {order.node.type} is run as it is, without a specialist")

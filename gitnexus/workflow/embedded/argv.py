@@ -48,7 +48,7 @@ def parse_command_line(line: str) -> tuple[str, ...] | str:
     except ValueError as exc:
         return f"`{one_line(line, 120)}` is no command: {exc}"
     if not words:
-        return "an empty line is no command"
+        return "an empty line is not a command"
     # Quoted signs are plain letters to us too; what stands outside of quotes would need a shell.
     bare = re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "", line)
     if _SHELL.search(bare):

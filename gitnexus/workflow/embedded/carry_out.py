@@ -65,5 +65,5 @@ def _argv_of_request(request: RunCommandRequest | RunTestsRequest, base: BaseTre
         return request.argv
     argv = with_test_paths(find_test_command(base), request.paths, base)
     if not argv:
-        raise Invalid("no file here tells which command runs the tests; say it in backticks, as in run `make test`")
+        raise Invalid("no file here shows which command runs the tests; write it in backticks, as in run `make test`")
     return argv

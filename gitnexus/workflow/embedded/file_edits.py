@@ -50,9 +50,9 @@ class FileEdits:
         found = [one for path in paths for one in (sorted(_below(path, present)) if path.endswith("/") else [path])]
         for path in found:
             if path not in present:
-                raise Invalid(f"{path} is not there any more")
+                raise Invalid(f"{path} no longer exists")
             if not is_utf8_name(path):
-                raise Invalid(f"the name {path!r} is no UTF-8")
+                raise Invalid(f"the name {path!r} is not UTF-8")
         if len(found) > MOST_FILES:
             raise Invalid(f"more than {MOST_FILES} files are meant")
         return list(dict.fromkeys(found))
@@ -70,7 +70,7 @@ class FileEdits:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as exc:
-            raise Invalid(f"{origin} is no UTF-8 text") from exc
+            raise Invalid(f"{origin} is not UTF-8 text") from exc
 
     def _replace(self, request: WordReplacement) -> None:
         paths = self._files_of(request.paths) if request.paths else self._files_with(request.old)
@@ -89,7 +89,7 @@ class FileEdits:
             elif not request.many:
                 raise Invalid(_why_not_replaced(path, before, request.old))
         if not changed:
-            raise Invalid(f"“{one_line(request.old, 80)}” stands in none of the files as a word of its own")
+            raise Invalid(f"“{one_line(request.old, 80)}”occurs in none of the files as a whole word")
 
     def _files_with(self, old: str) -> list[str]:
         wanted = old.encode("utf-8", "replace")
@@ -99,7 +99,7 @@ class FileEdits:
 
     def _move(self, request: FileMove) -> None:
         if any(part in ("", ".", "..") for part in request.target.rstrip("/").split("/")):
-            raise Invalid(f"{one_line(request.target, 80)} is no place in this repository")
+            raise Invalid(f"{one_line(request.target, 80)} is not a path in this repository")
         for path in request.paths:
             name = path.rstrip("/")
             target = request.target + name.rpartition("/")[2] if request.target.endswith("/") else request.target
@@ -155,7 +155,7 @@ class FileEdits:
         except UnicodeDecodeError:
             text = None
         if text is None:
-            raise Invalid(f"{path} is no text: delete it with a command, as in `git rm {path}`")
+            raise Invalid(f"{path} is not text: delete it with a command, as in `git rm {path}`")
         return head + "".join(_hunks(text, "", _header("a/", path), "/dev/null"))
 
 
@@ -169,10 +169,10 @@ def replace_words(text: str, old: str, new: str) -> str:
 def _why_not_replaced(path: str, text: str, old: str) -> str:
     shown = one_line(old, 80)
     if old in text:
-        return f"“{shown}” stands in {path} only inside of longer words; give more of the text"
+        return f"“{shown}” stands in {path} only inside longer words; give more of the text"
     if old.lower() in text.lower():
         return f"“{shown}” stands in {path} only in other capitals"
-    return f"“{shown}” does not stand in {path}"
+    return f"“{shown}”does not occur in {path}"
 
 
 def _hunks(before: str, after: str, old_name: str, new_name: str) -> Iterator[str]:

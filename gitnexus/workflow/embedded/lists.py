@@ -77,7 +77,7 @@ class TodoLists:
         below = [one for one in self.tasks.children(task.id) if one.is_open]
         rows += [ListRow(one.title, more=[ListRow(text) for text in one.acceptance]) for one in below]
         if not rows:
-            self.missing.append(f"{task.id} has no acceptance list: it is taken as one step")
+            self.missing.append(f"{task.id} has no acceptance list: it becomes one step")
             rows = [ListRow(task.title, notes=[task.description or ""])]
         waits = [one for one in task.depends if (found := self.tasks.find(one)) and found.is_open]
         if waits:

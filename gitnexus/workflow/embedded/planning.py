@@ -140,7 +140,7 @@ def _blocked_without_steps(text: str, lists: TodoLists | None) -> Blocked:
     agenda = ["doc:AGENDA.md"] if lists and lists.graph.agenda else []
     return Blocked(
         kind="needs_user_input",
-        question=f"Which steps are to be done? {words}{missing}. Give {_HINT}.",
+        question=f"Which steps should be done? {words}{missing}. Give {_HINT}.",
         suggested_ctx=(*agenda, *ready),
     )
 

@@ -60,7 +60,7 @@ def _split_large_step(plan: Plan, split: SplitRequest) -> PlanChanges | Blocked:
     step = next((one for one in plan.steps if one.id == split.step), None)
     if step is None:
         return Blocked(
-            kind="needs_user_input", question=f"Which step is to be split? The plan has no {split.step[:40]!r}."
+            kind="needs_user_input", question=f"Which step should be split? The plan has no {split.step[:40]!r}."
         )
     parts = _smaller_steps(step, split, {one.id for one in plan.steps})
     if len(parts) < 2:

@@ -41,7 +41,7 @@ def research_by_rule(order: WorkOrder) -> ResearchBundle | Blocked:
         return Blocked(kind="needs_user_input", question="Where should be looked? No repository was given.")
     question = order.blocked.question if order.blocked else order.prompt or order.goal
     if not question.strip():
-        return Blocked(kind="needs_user_input", question="What is to be found out? The prompt is empty.")
+        return Blocked(kind="needs_user_input", question="What should be found out? The prompt is empty.")
     refs = [*(order.blocked.suggested_ctx if order.blocked else ()), *order.node.inputs.refs]
     return _build_bundle(question, refs, order, order.view)
 

@@ -23,7 +23,7 @@ _SLIPS: tuple[tuple[int, str, re.Pattern[str]], ...] = (
     (80, "a stop for a debugger", re.compile(r"\b(?:breakpoint\(\)|pdb\.set_trace\(\)|debugger;|binding\.pry)")),
     (75, "a failure that is caught and dropped",
      re.compile(r"^\s*except(?:\s+\w+)?:\s*pass\s*$|catch\s*\([^)]*\)\s*\{\s*\}")),
-    (60, "work that is put off", re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")),
+    (60, "postponed work", re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")),
     (60, "a check that is switched off",
      re.compile(r"#\s*(?:type:\s*ignore|noqa|nosec)|eslint-disable|@ts-ignore|@pytest\.mark\.skip")),
     (50, "blanks at the end of a line", re.compile(r"[ \t]+$")),
@@ -43,7 +43,7 @@ def review_by_rule(order: WorkOrder) -> ResearchBundle | Blocked:
     results = [one for one in order.inputs.values() if isinstance(one, ExecResult)]
     if not results:
         return Blocked(
-            kind="needs_user_input", question="What is to be reviewed? No node before this one did any work."
+            kind="needs_user_input", question="What should be reviewed? No node before this one did any work."
         )
     plan = order.plan or next((one for one in order.inputs.values() if isinstance(one, Plan)), None)
     diffs = [action.diff for one in results for action in one.actions if action.kind == "patch"]

@@ -84,6 +84,6 @@ def test_a_list_tells_the_true_state_of_a_killed_approval_and_names_what_finishe
     shown = nexus.ok("status")
 
     assert "stopped" in nexus.ok("runs")
-    assert "git nexus resume RUN goes on with it" in shown
+    assert "git nexus resume RUN continues it" in shown
     nexus.ok("review", run)
     assert "completed" in nexus.ok("runs")

@@ -41,7 +41,7 @@ def test_a_patch_of_the_files_is_proposed_anew_after_another_was_approved(desk: 
     anew = rebase_waiting_patch(desk, "a2")
     approve_action(desk, "a3")
 
-    assert (anew, f"git nexus resume {desk.record.id} proposes it anew" in str(refused.value.hint)) == ("a3", True)
+    assert (anew, f"git nexus resume {desk.record.id} proposes it again" in str(refused.value.hint)) == ("a3", True)
     assert told(desk) == [("a1", "executed"), ("a2", "denied"), ("a3", "executed")]
     assert run_git(project, "show", f"{desk.branch}:readme.txt", f"{desk.branch}:new.txt") == "goodbye\nnew\n"
     assert desk.view().odd == ()

@@ -148,9 +148,9 @@ def test_what_a_rule_denies_is_not_done_also_within_a_text_for_a_shell(nexus: Ne
 
 def test_what_cannot_be_judged_is_refused_with_the_reason(nexus: Nexus, project: Path, home: Path) -> None:
     calls: list[tuple[str, dict[str, str], str]] = [
-        ("Write", {"file_path": "/etc/x", "content": "x"}, "no file of the worktree"),
-        ("Write", {"file_path": "../x", "content": "x"}, "no file of the worktree"),
-        ("Write", {"file_path": "a\0b", "content": "x"}, "no file of the worktree"),
+        ("Write", {"file_path": "/etc/x", "content": "x"}, "not a file of the worktree"),
+        ("Write", {"file_path": "../x", "content": "x"}, "not a file of the worktree"),
+        ("Write", {"file_path": "a\0b", "content": "x"}, "not a file of the worktree"),
         ("Write", {"file_path": ".git", "content": "x"}, "refused"),
         ("Write", {"file_path": "x.txt", "content": "\ud800"}, "surrogate"),
         ("Edit", {"file_path": "readme.txt", "old_string": "absent", "new_string": "x"}, "nowhere"),

@@ -53,7 +53,7 @@ def test_the_doctor_takes_back_the_half_that_a_killed_landing_left(
 
     told = nexus.ok("doctor", "--fix", place=place)
 
-    assert f"the half of {landings.run} that a killed landing left is taken back" in told
+    assert f"the half of {landings.run} that a killed landing left was undone" in told
     assert run_git(place, "status", "--porcelain") == ""
     assert run_git(place, "rev-parse", "HEAD") == head
     assert not (place / ".git" / "MERGE_HEAD").exists()

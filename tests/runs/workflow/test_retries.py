@@ -71,7 +71,7 @@ def test_out_of_tries_it_asks_and_resume_tries_again(nexus: Nexus, project: Path
 
     assert asked == 4, told
     assert told["actions"] == []
-    assert told["questions"][0]["text"].startswith("no result that holds after 4 tries. The last one: with this change")
+    assert told["questions"][0]["text"].startswith("no valid result after 4 tries. The last one: with this change")
     assert [(one["kind"], one["status"]) for one in again["actions"]] == [("patch", "waiting")]
 
 

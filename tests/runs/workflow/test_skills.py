@@ -36,7 +36,7 @@ def test_the_text_of_a_skill_is_given_besides_the_pack_and_not_as_material(proje
     assert "hello" in order.pack
     assert "nx-plan" not in order.pack
     assert order.node.inputs.refs == ("file:readme.txt",), "rules look up what is left"
-    before = brief_for_answer(order).index("What stands between <<<")
+    before = brief_for_answer(order).index("The text between <<<")
     assert brief_for_answer(order).index(order.skill) < before
     assert order.skill in brief_for_editing(order)
     assert order.skill in inputs_for_function(order)["goal"]

@@ -55,8 +55,8 @@ ROWS: dict[str, HarnessProgram] = {
             "start codex, trust the project, then open /hooks and trust the hooks of git nexus; until then none runs",
             (
                 _BASH,
-                "a hook that runs into its time-out lets the tool run",
-                "roles are held by a sandbox that only reads, and by the hook; apply_patch itself cannot be taken away",
+                "a hook that times out lets the tool run",
+                "roles are enforced by a read-only sandbox and by the hook; apply_patch itself cannot be removed",
             ),
         ),
         HarnessProgram(
@@ -67,8 +67,8 @@ ROWS: dict[str, HarnessProgram] = {
             "start gemini in the project, trust the folder and take the roles; untrusted, it reads none of these files",
             (
                 _BASH,
-                "a hook that runs into its time-out lets the tool run",
-                "the hook is not told which sub-agent calls: roles are held by the list of tools in their file",
+                "a hook that times out lets the tool run",
+                "the hook does not learn which sub-agent calls: roles are enforced by the list of tools in their file",
             ),
         ),
         HarnessProgram(
@@ -85,7 +85,7 @@ ROWS: dict[str, HarnessProgram] = {
             "cursor",
             clients.cursor_files,
             "switch the server nexus on in the MCP page of the settings",
-            ("no hook of ours: nothing that its agent does by itself is judged or written down",),
+            ("no hook of ours: nothing that its agent does by itself is checked or recorded",),
         ),
         HarnessProgram(
             "mcp",
@@ -93,7 +93,7 @@ ROWS: dict[str, HarnessProgram] = {
             "",
             None,
             "start the client again",
-            ("no hook of ours: nothing that its agent does by itself is judged or written down",),
+            ("no hook of ours: nothing that its agent does by itself is checked or recorded",),
         ),
     )
 }
