@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from gitnexus import __version__
 from gitnexus.base.text import one_line
@@ -163,6 +162,8 @@ class LazyGroup(NexusGroup):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Complete from the table, so that a TAB imports no command."""
+        from click.shell_completion import CompletionItem  # only a TAB needs it
+
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
