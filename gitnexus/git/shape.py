@@ -42,7 +42,7 @@ def why_git_obeys(path: str, text: str | None, link_target: str = "") -> str | N
     if name == "head" and link_target.startswith("refs/"):
         return "git treats a folder with such a HEAD as a repository"
     if name in PIECES and (text is None or (re.match(_HEAD, text) if name == "head" else name != "packed-refs")):
-        return f"git takes a folder with such a {path.rpartition('/')[2]} for a repository"
+        return f"git treats a folder with such a {path.rpartition('/')[2]} as a repository"
     if text is None:
         return None
     if text.lstrip()[:7].lower() == "gitdir:":
@@ -55,7 +55,7 @@ def why_git_obeys(path: str, text: str | None, link_target: str = "") -> str | N
 def why_git_may_obey(path: str, text: str | None) -> str | None:
     """Return the same for a file that will be written; a config with unknown content counts as one git obeys."""
     if text is None and _git_file_name(path) == "config":
-        return "git takes a file of this name for a config, and what it will hold cannot be told"
+        return "git treats a file of this name as a config, and its later content is unknown"
     return why_git_obeys(path, text)
 
 

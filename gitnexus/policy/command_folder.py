@@ -40,9 +40,9 @@ def _why_repository_matters(argv: Sequence[str], cwd: str, top: str) -> tuple[st
         if os.path.lexists(at / ".git"):
             if str(at) == top or _is_submodule(at / ".git", common):
                 return "", looked_at
-            return f"git takes {shown} for a repository of its own, which an agent could have made", looked_at
+            return f"git treats {shown} as a separate repository, which an agent could have made", looked_at
         if is_repository(at):
-            return f"git takes the folder {shown} for a repository, which an agent could have made", looked_at
+            return f"git treats the folder {shown} as a repository, which an agent could have made", looked_at
         if at == at.parent:
             return "", looked_at  # git finds none and fails
         at = at.parent

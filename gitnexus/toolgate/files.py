@@ -89,7 +89,7 @@ def judge_git_shapes(context: JudgeContext, call: WriteCall | PatchCall) -> Iter
         why = why_git_may_obey(path, text) or why_git_may_obey(real, text)
         folder = folder_of_hook(real)
         if why is None and folder and is_repository(Path(folder)):
-            why = "it is a hook of a folder that git takes for a repository"
+            why = "it is a hook of a folder that git treats as a repository"
         if why is not None:
             yield CallFinding("deny", f"{one_line(path, 120)}: {why}", "builtin.git-shape")
 

@@ -76,7 +76,7 @@ def test_nobody_writes_a_folder_that_git_takes_for_a_repository(place: Path) -> 
         ("src/link", "gitdir: /tmp/evil\n"),
     ):
         for verdict, why in written(place, path, text):
-            assert (verdict, "git takes" in why) == ("deny", True), (path, verdict, why)
+            assert (verdict, "git treats" in why) == ("deny", True), (path, verdict, why)
     for path, text in (("src/HEAD", "# How we cut heads\n"), ("src/config", "[tool]\nname = x\n"), ("src/a.py", "x\n")):
         assert {verdict for verdict, _ in written(place, path, text)} == {"allow"}, path
 
@@ -153,14 +153,14 @@ def test_a_run_makes_no_repository(place: Path, nexus: Nexus) -> None:
 
     done = nexus("run", "--", "bash", "-c", text)
 
-    assert "git takes" in done.stdout + done.stderr
+    assert "git treats" in done.stdout + done.stderr
     assert "a1 patch executed" not in done.stdout + done.stderr
 
 
 def test_artifacts_are_no_repository_and_hold_no_secret(place: Path, nexus: Nexus) -> None:
     for name, text in (("HEAD", "ref: refs/heads/main\n"), ("a/HEAD", "0" * 40 + " x"), ("config", CONFIG)):
         done = nexus("tool", "artifact_write", json.dumps({"filename": name, "content": text}))
-        assert "git takes" in done.stdout + done.stderr, name
+        assert "git treats" in done.stdout + done.stderr, name
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     done = nexus("tool", "artifact_write", json.dumps({"filename": "a.md", "content": f"the token is {secret}\n"}))
     kept = (place / ".nexus" / "state" / "artifacts" / "a.md").read_text()
@@ -245,7 +245,7 @@ def test_no_patch_of_a_run_makes_such_a_folder(place: Path) -> None:
     diff = "--- /dev/null\n+++ b/src/x/{}\n@@ -0,0 +1 @@\n+{}\n"
     with begun(place) as desk:
         for name, text in (("HEAD", "ref: refs/heads/main"), ("config", "[core] fsmonitor = id")):
-            with pytest.raises(Invalid, match="git takes"):
+            with pytest.raises(Invalid, match="git treats"):
                 call_run_tool(desk, "propose_patch", {"patch": diff.format(name, text)})
         assert call_run_tool(desk, "propose_patch", {"patch": diff.format("HEAD", "a title")})["status"] == "executed"
 

@@ -205,7 +205,7 @@ def expired(here: Scene, place: Path) -> None:
         pytest.param(lambda here, place: run(here, here.token(), patch(mode="autopilot")), "another mode",
                      id="113-other-mode"),
         pytest.param(with_session_as_once, "scope session", id="113-session-as-once"),
-        pytest.param(by_the_agents_key, "is no approver", id="125-key-of-the-agent"),
+        pytest.param(by_the_agents_key, "is not an approver", id="125-key-of-the-agent"),
         pytest.param(in_the_name_of_another, "forged", id="125-forged"),
         pytest.param(with_alg_none, "alg is not known", id="125-alg-none"),
         pytest.param(with_half_a_signature, "forged", id="125-truncated-signature"),

@@ -87,7 +87,7 @@ def test_the_first_page_of_the_editor_is_a_policy() -> None:
         (text("allow:\n  - read: [a]"), "can only be denied"),
         (text("ask:\n  - read: [a]"), "can only be denied"),
         (text("allow:\n  - run: [a, '**', b]"), "at the end"),
-        (text("allow:\n  - run: [a, 'x*']"), "no wildcard"),
+        (text("allow:\n  - run: [a, 'x*']"), "not a wildcard"),
         (text("allow:\n  - run: [a, '{thing}']"), "there is no slot"),
         (text("allow:\n  - run: [a, '{int}{int}']"), "one slot"),
         (text("deny:\n  - write: ['!a']"), "cannot begin"),

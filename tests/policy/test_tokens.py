@@ -204,7 +204,7 @@ def test_who_is_unknown_and_who_was_revoked_is_told_apart(tmp_path: Path) -> Non
 
     assert check_token(theirs, patch(), here.approvers, NOW, here.ledger).approver == other.key_id
     assert "was revoked" in refused(theirs, patch(), here, approvers=without)
-    assert "is no approver" in refused(here.token(signer=stranger, approver=stranger.key_id), patch(), here)
+    assert "is not an approver" in refused(here.token(signer=stranger, approver=stranger.key_id), patch(), here)
 
 
 def test_the_same_key_in_another_project_approves_nothing_here(here: Scene) -> None:

@@ -219,7 +219,7 @@ def test_what_nobody_here_may_approve_does_not_land(project: Path, nexus: Nexus)
     done = nexus("land", RUN)
 
     assert done.returncode == 22
-    assert "no approver" in done.stderr
+    assert "not an approver" in done.stderr
 
 
 def test_a_merge_brings_no_commits_that_the_run_only_began_on(project: Path, nexus: Nexus) -> None:

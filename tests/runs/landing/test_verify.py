@@ -137,7 +137,7 @@ def test_a_token_of_another_project_or_key_or_kind_is_invalid(run: RunScene, nex
     assert (status, found) == (22, {foreign: "invalid", stranger: "invalid", command: "invalid"})
     reasons = why(nexus, BRANCH)
     assert "another project" in reasons[0]
-    assert "no approver" in reasons[1]
+    assert "not an approver" in reasons[1]
     assert "something else" in reasons[2]
 
 
