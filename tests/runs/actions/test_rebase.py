@@ -66,7 +66,7 @@ def test_what_fits_no_more_is_given_up_with_the_reason(desk: OpenRun) -> None:
     approve_action(desk, "a2")
 
     assert rebase_waiting_patch(desk, "a1") is None
-    assert desk.view().actions["a1"].why.startswith("the branch has moved since")
+    assert desk.view().actions["a1"].why.startswith("the branch moved since")
 
 
 def test_at_a_terminal_the_second_card_is_the_new_one(nexus: Nexus, project: Path) -> None:
