@@ -51,7 +51,7 @@ def test_a_new_task_has_the_next_number_and_all_that_was_said() -> None:
         ({"title": "x\x1b[2J"}, Invalid, "control or invisible"),
         ({"depends": ["T9"]}, NotFound, "no task T9"),
         ({"depends": ["T3"]}, NotFound, "T3 was deleted"),
-        ({"depends": ["t1"]}, BadReference, "'t1' is no reference"),
+        ({"depends": ["t1"]}, BadReference, "'t1' is not a reference"),
         ({"depends": ["*:T1"]}, Invalid, "every project"),
         ({"parent": "T9"}, NotFound, "no task T9"),
         ({"parent": "auth:T1"}, Invalid, "another project"),

@@ -71,7 +71,7 @@ def test_a_workflow_of_the_projects_own_is_proposed_and_completed_by_its_name(ne
 
     text = told(project, "/careful greet the guests", "n", "", chat=chat)
 
-    assert offered["careful"] == "change it with care, and have it looked at"
+    assert offered["careful"] == "change it with care, and review it"
     nodes = [line.strip() for line in text.split("\n") if line.startswith("    ")]
     assert nodes == ["> 1  exec  exec  executor, as the project says",
                      "2  review  review  researcher, as the project says  after exec"]  # fmt: skip

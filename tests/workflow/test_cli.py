@@ -104,7 +104,7 @@ def test_a_macro_of_the_project_is_listed_shown_named_and_a_broken_one_is_told(p
     checked = nexus("workflow", "check")
     assert checked.returncode == 6
     assert "broken.md: it should begin with a front matter" in checked.stderr
-    assert "broken.md is no workflow" in nexus("doctor").stdout
+    assert "broken.md is not a workflow" in nexus("doctor").stdout
 
 
 def test_a_workflow_that_there_is_not_is_not_found(project: Path, nexus: Nexus) -> None:

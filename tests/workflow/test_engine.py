@@ -62,7 +62,7 @@ def test_three_nodes_run_in_order_and_each_deed_goes_through_the_gate() -> None:
 
     assert statuses(engine) == {"research": "completed", "plan": "completed", "exec": "completed"}
     assert scene.calls == [("research", ""), ("plan", ""), ("exec", "S1")]
-    assert scene.deeds == [("exec", "patch"), ("exec", "command")]
+    assert scene.node_actions == [("exec", "patch"), ("exec", "command")]
     assert engine.flow.verdict(engine.progress) == (True, "")
 
 
@@ -113,14 +113,14 @@ def test_a_failed_specialist_stops_the_workflow_and_says_why() -> None:
 def test_what_waits_for_a_person_is_gone_on_with_after_the_answer_and_nothing_is_done_twice() -> None:
     scene = stage(verdict=lambda node, deed: "ask" if deed.kind == "patch" else "allow")
     assert walked(scene).flow.verdict(walked(scene).progress) is None
-    calls, deeds = list(scene.calls), list(scene.deeds)
+    calls, deeds = list(scene.calls), list(scene.node_actions)
 
     scene.execute("a1", by="Me")
     engine = walked(scene)
 
     assert engine.flow.verdict(engine.progress) == (True, "")
     assert scene.calls == calls
-    assert scene.deeds == [*deeds, ("exec", "command")]
+    assert scene.node_actions == [*deeds, ("exec", "command")]
 
 
 def test_a_denied_patch_fails_its_step_and_what_comes_after_is_not_tried() -> None:
@@ -129,7 +129,7 @@ def test_a_denied_patch_fails_its_step_and_what_comes_after_is_not_tried() -> No
     engine = walked(scene)
 
     assert engine.flow.verdict(engine.progress) == (False, "exec: S1: a1 denied")
-    assert scene.deeds == [("exec", "patch")]
+    assert scene.node_actions == [("exec", "patch")]
 
 
 def test_a_command_that_fails_fails_its_step() -> None:
@@ -264,7 +264,7 @@ def test_autopilot_stops_its_batch_at_the_first_surprise_and_goes_on_when_told()
     assert [one.body.get("why") for one in scene.log if one.kind == "batch.finished"] == [
         "surprise in S2: it changes c.py"
     ]
-    assert scene.deeds == [("exec", "patch"), ("exec", "command")]
+    assert scene.node_actions == [("exec", "patch"), ("exec", "command")]
 
     scene.answer("q1", "yes")
     engine = walked(scene, definition)
@@ -345,7 +345,7 @@ def test_killed_after_any_event_it_goes_on_and_repeats_no_node_and_no_deed() -> 
         assert engine.flow.verdict(engine.progress) == (True, "")
         done = [event.body["node"] for event in scene.log if event.kind == "node.completed"]
         assert done == ["research", "plan", "exec"]
-        assert len(scene.deeds) - len(set(scene.deeds)) <= 1
+        assert len(scene.node_actions) - len(set(scene.node_actions)) <= 1
         assert list(engine.progress.actions) == ["a1", "a2"]
 
 

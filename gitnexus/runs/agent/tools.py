@@ -102,8 +102,8 @@ _ALL: tuple[Tool[OpenRun], ...] = (
     ),
     Tool(
         "handoff",
-        "Propose that another agent or role goes on from here, in the same worktree, once you have ended and all "
-        "that you proposed is answered.",
+        "Propose that another agent or role continues from here, in the same worktree, once you have ended and all "
+        "your proposals are answered.",
         f"{_FORMS}:HandoffParameters",
         _call_propose_handoff,
     ),

@@ -133,7 +133,9 @@ def test_a_killed_agent_leaves_nothing_running_and_its_proposal_stands(nexus: Ne
 
 
 def test_any_command_finds_the_tools_by_name(nexus: Nexus, project: Path) -> None:
-    done = nexus("run", "--", "sh", "-c", 'eval set -- "$NEXUS_TOOLS"; test -x "$1" && test -p "$5/door" && echo here')
+    done = nexus(
+        "run", "--", "sh", "-c", 'eval set -- "$NEXUS_TOOLS"; test -x "$1" && test -p "$5/requests" && echo here'
+    )
 
     assert (done.returncode, "here" in done.stderr) == (0, True)
 
