@@ -25,10 +25,11 @@ def is_readable(written: Mapping[str, Any], path: str) -> bool:
 
 
 def _is_unspoken(parts: Mapping[str, Any], path: str) -> bool:
-    """True if no pattern can match `path`. Returns False (unsure) for paths that need case or Unicode folding."""
-    if not path.isascii() or " " in path or "./" in path or path.endswith("."):
+    """True if no pattern can match `path`. Returns False (unsure) for paths that need Unicode folding."""
+    if not path.isascii() or not path.isprintable():
         return False
-    lower = path.lower()
+    # As `paths.fold_path` does it.
+    lower = "/".join(part.rstrip(". ") or part for part in path.lower().split("/"))
     for part in lower.split("/"):
         if part in parts["names"] or any(part[at:] in parts["endings"] for at in range(len(part)) if part[at] == "."):
             return False

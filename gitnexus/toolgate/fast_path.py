@@ -166,14 +166,23 @@ def _is_plain_folder(argv: "tuple[str, ...]", cwd: str, location: ProjectLocatio
 
 
 def _is_readable_word(word: str, cwd: str, location: ProjectLocation, plain: dict[str, Any]) -> bool:
-    """True for a word that names no file, or a readable one."""
-    path = os.path.join(cwd, word)
-    if word.startswith("-") or len(word) > _LONGEST_WORD or not os.path.lexists(path):
+    """True for a word that names nothing denied.
+
+    If a rule denies files, the gate must look into every folder that a word names: an empty word and `.` name one too.
+    A rule also denies a path that is not there, which may lead through a link.
+    """
+    reads, path = plain.get("reads", True), os.path.join(cwd, word)
+    if word.startswith("-") or len(word) > _LONGEST_WORD:
+        return True
+    is_there = os.path.lexists(path)
+    if not is_there and not reads:
         return True
     real = os.path.realpath(path)
     inside = path_below_top(location, real)
     if inside is None:  # it may be another worktree of the same repository
-        return not plain.get("reads", True) and not is_unread(plain, real.lstrip("/"))
-    if inside and os.path.isdir(real) and is_unread(plain, f"{inside}/{ANY_FILE}"):
+        return not reads and not is_unread(plain, real.lstrip("/"))
+    if not is_there:
+        return not is_unread(plain, inside)
+    if os.path.isdir(real) and (reads or (inside and is_unread(plain, f"{inside}/{ANY_FILE}"))):
         return False
     return inside == "" or is_readable(plain, inside)

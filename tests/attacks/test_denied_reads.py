@@ -129,6 +129,12 @@ TEXTS = [
     "find -newer src",
     "cat [[:lower:]]ustomers/list.csv",
     "timeout 5 grep -r x .",
+    "cat ''",
+    "git log ''",
+    "git log -- .",
+    "git add .",
+    "ls .",
+    "ls src/..",
 ]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +24,8 @@ from gitnexus.state import State
 from gitnexus.state.home import home_folder
 from gitnexus.state.locate import locate_project
 from gitnexus.toolgate import context, fast_path
-from gitnexus.toolgate.context import JudgeContext
+from gitnexus.toolgate.cache import CachedAnswer
+from gitnexus.toolgate.context import CallFinding, JudgeContext
 from gitnexus.toolgate.judge import judge_call
 from tests.conftest import Nexus, run_git
 
@@ -78,6 +80,8 @@ MORE = [
         " *",
     ),
     *(" x=1", " \u00e9", " \\\\", " HEAD:private/x", " ''", " *** Begin Patch"),
+    *(' ""', " ' '", " .", " ./", " ..", " src", " tests/", " src/..", " out", " -- ''", " :/", " ':(top)'"),
+    *(" 'private/x y'", " 'private /x'", " 'a b/../private'", " src/up/gone", " -m 'a b.'"),
 ]
 JOINTS = [" && ", "; ", " | ", " || ", "\n", " & ", "\r\n", " $(", ") ", "`", "#"]
 PARTS = st.tuples(st.sampled_from(COMMANDS), st.lists(st.sampled_from(MORE), max_size=2)).map(
@@ -133,6 +137,98 @@ def standing(project: str, top: str) -> list[ApprovalGrant]:
     return [make_grant(request, "argv", utc_now() + timedelta(days=1), GateContext(worktree=top))]
 
 
+def seal(scene: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = scene.repo.folder.parent / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("NEXUS_HOME", str(home / "nexus"))
+
+
+def both_answers(scene: State, call: ShellCall) -> tuple[CachedAnswer | None, CallFinding]:
+    """Return what the shortcut and the whole way say to a call."""
+    place = locate_project(str(scene.repo.folder))
+    assert place is not None
+    told = HarnessEvent("claude-code", "pre_tool_use", "PreToolUse", tool="Bash", given={}, session="s", cwd=place.top)
+    bench = JudgeContext(scene, told, place)
+    plain = bench.policy_sources().plain()
+    assert plain is not None
+    return fast_path.answer_plain_call(call, place, json.loads(json.dumps(plain))), judge_call(bench, call).finding
+
+
+# Words that name a folder above a denied file: empty, the folder itself, one above, one that a link leads to.
+ABOVE = ["''", '""', ".", "./", "././/", "src/..", "out", "out/project", "..", "-- ''", "-- .", "src ''", "'' src/a.py"]
+
+
+@pytest.mark.parametrize("program", ["cat", "ls", "git log", "git add", "git status"])
+@pytest.mark.parametrize("words", ABOVE)
+@pytest.mark.parametrize("denied", ["private/**", "b.py", "tests/*.py"])
+def test_a_word_for_a_folder_above_a_denied_file_is_left_to_the_whole_way(
+    scene: State, monkeypatch: pytest.MonkeyPatch, program: str, words: str, denied: str
+) -> None:
+    seal(scene, monkeypatch)
+    runs = [("allow", {"run": [name, "**"]}) for name in ("cat", "ls", "git")]
+    text, cwd = f"{program} {words}", str(scene.repo.folder)
+    for call in (ShellCall(text, cwd, (), "sh"), ShellCall("", cwd, tuple(shlex.split(text)), "sh")):
+        lay_down({"mode": "default"}, [*runs, ("deny", {"read": [denied]})], False)
+        quick, whole = both_answers(scene, call)
+
+        assert quick is None
+        assert (whole.verdict, whole.rule) == ("deny", "user.deny.1")
+
+
+# Paths that are not there, of which a rule speaks: with a blank, spelled in disguise, through a link.
+GONE = [
+    "'private/x y'",
+    "'private /x'",
+    "'PRIVATE. /old name'",
+    "'a b/../private/y'",
+    "src/up/gone",
+    "out/project/private/y z",
+]
+
+
+@pytest.mark.parametrize("program", ["cat", "ls", "git log --", "git ls-files"])
+@pytest.mark.parametrize("words", GONE)
+def test_a_word_for_a_denied_path_that_is_not_there_is_left_to_the_whole_way(
+    scene: State, monkeypatch: pytest.MonkeyPatch, program: str, words: str
+) -> None:
+    seal(scene, monkeypatch)
+    lay_down({"mode": "default"}, LIKELY, False)
+
+    quick, whole = both_answers(scene, ShellCall(f"{program} {words}", str(scene.repo.folder), (), "sh"))
+
+    assert quick is None
+    assert (whole.verdict, whole.rule) == ("deny", "user.deny.2")
+
+
+KEPT = ["ls", "cat src/a.py", "git log -1", "git status", "git log -- src/a.py", "cat 'no such. '"]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_commands_that_name_no_folder_keep_the_shortcut_where_a_file_is_denied(
+    scene: State, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    seal(scene, monkeypatch)
+    lay_down({"mode": "default"}, LIKELY, False)
+
+    quick, whole = both_answers(scene, ShellCall(text, str(scene.repo.folder), (), "sh"))
+
+    assert quick is not None
+    assert (quick.verdict, quick.reason) == ("allow", whole.why)
+
+
+@pytest.mark.parametrize("text", ["ls .", "ls ''", "git log src", "git add ."])
+def test_a_folder_keeps_the_shortcut_where_no_rule_denies_reading(
+    scene: State, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    seal(scene, monkeypatch)
+    lay_down({"mode": "default"}, LIKELY[:-1], False)
+
+    quick, whole = both_answers(scene, ShellCall(text, str(scene.repo.folder), (), "sh"))
+
+    assert quick is not None
+    assert (quick.verdict, quick.reason) == ("allow", whole.why)
+
+
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     text=TEXTS,
@@ -143,6 +239,16 @@ def standing(project: str, top: str) -> list[ApprovalGrant]:
     dialect=st.sampled_from(["sh"] * 7 + ["powershell"]),
     grants=st.booleans(),
     bypass=st.booleans(),
+)
+@example(
+    text="git log ''",
+    law={"mode": "default"},
+    rules=LIKELY,
+    folder="",
+    as_words=False,
+    dialect="sh",
+    grants=False,
+    bypass=False,
 )
 @example(
     text="git log --output=x",
@@ -166,25 +272,15 @@ def test_what_the_shortcut_says_to_a_text_the_whole_way_says(
     grants: bool,
     bypass: bool,
 ) -> None:
-    home = scene.repo.folder.parent / "home"
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("NEXUS_HOME", str(home / "nexus"))
-    lay_down(law, rules, bypass)
-    place = locate_project(str(scene.repo.folder))
-    assert place is not None
-    told = HarnessEvent("claude-code", "pre_tool_use", "PreToolUse", tool="Bash", given={}, session="s", cwd=place.top)
-    bench = JudgeContext(scene, told, place)
     if grants:
-        monkeypatch.setattr(
-            context.JudgeContext, "_valid_grants", lambda self: standing(self.common()["project"], place.top)
-        )
-    cwd = str(Path(place.top, folder))
+        top = str(scene.repo.folder)
+        monkeypatch.setattr(context.JudgeContext, "_valid_grants", lambda self: standing(self.common()["project"], top))
+    cwd = str(Path(scene.repo.folder, folder))
     call = ShellCall("", cwd, tuple(text.split(" ")), dialect) if as_words else ShellCall(text, cwd, (), dialect)
-    plain = bench.policy_sources().plain()
-    assert plain is not None
+    seal(scene, monkeypatch)
+    lay_down(law, rules, bypass)
 
-    quick = fast_path.answer_plain_call(call, place, json.loads(json.dumps(plain)))
-    whole = judge_call(bench, call).finding
+    quick, whole = both_answers(scene, call)
 
     event(f"quick: {quick and quick.verdict}, whole: {whole.verdict}")
     if quick is not None:
