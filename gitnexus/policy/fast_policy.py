@@ -26,6 +26,8 @@ def render_fast_policy(policy: CompiledPolicy) -> dict[str, Any]:
     return {
         # If a rule denies files, the gate must judge a search of a folder above them.
         "reads": any(rule.subject == "read" for rule in policy.rules),
+        # The folders at the top that hold all files which rules deny; None if such a file may be anywhere.
+        "heads": _top_folders(unread),
         "usual": paths.PLAIN.pattern,
         "reserved": paths.RESERVED.pattern,
         # Paths that any rule or list matches, and those among them that are not read.
@@ -34,6 +36,12 @@ def render_fast_policy(policy: CompiledPolicy) -> dict[str, Any]:
         "allows": allows if usable and policy.unplanned != "require-task" else [],
         "runs": _rules_about_commands(policy) if usable and policy.minimum == "L0" else None,
     }
+
+
+def _top_folders(patterns: Iterable[str]) -> list[str] | None:
+    heads = [pattern.partition("/") for pattern in patterns]
+    is_known = all(rest.strip("/") and paths.PLAIN.fullmatch(head) for head, _, rest in heads)
+    return sorted({head.lower() for head, _, _ in heads}) if is_known else None
 
 
 def _pattern_parts(patterns: Iterable[str]) -> dict[str, list[str]]:

@@ -183,6 +183,15 @@ def _is_readable_word(word: str, cwd: str, location: ProjectLocation, plain: dic
         return not reads and not is_unread(plain, real.lstrip("/"))
     if not is_there:
         return not is_unread(plain, inside)
-    if os.path.isdir(real) and (reads or (inside and is_unread(plain, f"{inside}/{ANY_FILE}"))):
+    if os.path.isdir(real) and (
+        (reads and _may_hold_denied(inside, location, plain)) or (inside and is_unread(plain, f"{inside}/{ANY_FILE}"))
+    ):
         return False
     return inside == "" or is_readable(plain, inside)
+
+
+def _may_hold_denied(folder: str, location: ProjectLocation, plain: dict[str, Any]) -> bool:
+    """True unless all denied files lie elsewhere, and no other worktree can lie in this folder."""
+    heads = plain.get("heads")
+    has_worktrees = os.path.lexists(os.path.join(location.common, "worktrees"))
+    return not folder or heads is None or has_worktrees or folder.partition("/")[0].lower() in heads
