@@ -182,7 +182,7 @@ def _is_readable_word(word: str, cwd: str, location: ProjectLocation, plain: dic
     if inside is None:  # it may be another worktree of the same repository
         return not reads and not is_unread(plain, real.lstrip("/"))
     if not is_there:
-        return not is_unread(plain, inside)
+        return not (is_unread(plain, inside) or is_unread(plain, f"{inside}/{ANY_FILE}"))
     if os.path.isdir(real) and (
         (reads and _may_hold_denied(inside, location, plain)) or (inside and is_unread(plain, f"{inside}/{ANY_FILE}"))
     ):

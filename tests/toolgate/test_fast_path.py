@@ -181,6 +181,7 @@ GONE = [
     "'private /x'",
     "'PRIVATE. /old name'",
     "'a b/../private/y'",
+    "'a b/../private'",
     "src/up/gone",
     "out/project/private/y z",
 ]
