@@ -29,7 +29,16 @@ from gitnexus.events.model import definition_hash, require_run_id
 from gitnexus.git import Author, Entry, Objects, RefLocked, blob_id
 
 PIECE = 1024 * 1024
-Along = Callable[[bytes], Sequence[str]]
+
+
+class Proposals(NamedTuple):
+    """Which commits a checkpoint stores with a log, and the digests of the artifacts that it withholds."""
+
+    commits: Sequence[str] = ()
+    withheld: frozenset[str] = frozenset()
+
+
+Along = Callable[[bytes], Proposals]
 # Signs what is new: who wrote the rest, and the new stretch.
 Sign = Callable[[LogAuthors, LogSpan], LogAuthors]
 CHECKPOINT_HEAD = "head.json"
@@ -142,7 +151,8 @@ def write_checkpoint(
 ) -> Checkpoint:
     """Write the current log to the run's ref and append an event about it. Writes nothing if nothing is new.
 
-    `along` returns for a log the commits to store with it, so that its proposals can be inspected in every clone.
+    `along` returns for a log the commits to store with it, so that its proposals can be inspected in every clone, and
+    the artifacts that stay on this machine.
     `sign` signs what is new since the last checkpoint with this machine's key.
 
     Raises: Busy, NotFound, VerificationFailed if the log does not continue what the ref contains.
@@ -155,14 +165,16 @@ def write_checkpoint(
         head = _compute_head(raw, log.run, workflow, before)
         if before is not None and head == before.head:
             return before
-        files = _new_event_pieces(raw, head, before) | _new_artifacts(log, before) | {CHECKPOINT_HEAD: head.to_bytes()}
+        proposals = along(raw) if along else Proposals()
+        files = _new_event_pieces(raw, head, before) | _new_artifacts(log, before, proposals.withheld)
+        files[CHECKPOINT_HEAD] = head.to_bytes()
         if sign is not None:
             since = LogSpan(before.head.seq, before.head.digest, head.seq, head.digest) if before else None
             span = since or LogSpan(0, "", head.seq, head.digest)
             files[SIGNATURES] = sign(before.authors() if before else NOBODY, span).to_bytes()
         if before is None:
             files[_WORKFLOW] = json_document(dict(workflow))
-        written = _publish_checkpoint(objects, head, before, files, author, along(raw) if along else ())
+        written = _publish_checkpoint(objects, head, before, files, author, proposals.commits)
         if written is not None:
             body = {"commit": written.commit, "upto": head.seq, "head": head.digest}
             log.append("run.checkpointed", "nexus", body)
@@ -221,11 +233,11 @@ def _new_event_pieces(raw: bytes, head: CheckpointHead, before: Checkpoint | Non
     return {f"{_EVENTS}/{_piece_name(at + 1)}": raw[slice(*bounds[at])] for at in range(first, len(bounds))}
 
 
-def _new_artifacts(log: RunLog, before: Checkpoint | None) -> dict[str, bytes | None]:
-    """Return the artifacts that are not on the ref yet, after checking their digests."""
+def _new_artifacts(log: RunLog, before: Checkpoint | None, withheld: frozenset[str]) -> dict[str, bytes | None]:
+    """Return the artifacts that are not on the ref yet and not withheld, after checking their digests."""
     held = before.names(ARTIFACTS) if before else {}
     kept = Artifacts(log.folder)
-    wanted = [one for one in kept.names() if artifact_file_name(one) not in held]
+    wanted = [one for one in kept.names() if artifact_file_name(one) not in held and one not in withheld]
     return {f"{ARTIFACTS}/{artifact_file_name(one)}": kept.read(one) for one in wanted}
 
 

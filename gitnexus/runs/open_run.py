@@ -13,15 +13,14 @@ from gitnexus.base.files import expand_home, make_private_folder, replace_file
 from gitnexus.events.artifacts import Artifacts
 from gitnexus.events.authors import NOBODY
 from gitnexus.events.chain import ChainLink, LogHead, walk_chain
-from gitnexus.events.checkpoint import load_checkpoint, write_checkpoint
+from gitnexus.events.checkpoint import Proposals, load_checkpoint, write_checkpoint
 from gitnexus.events.fold import fold
 from gitnexus.events.inforce import Claimed, in_force
 from gitnexus.events.log import RunLog
 from gitnexus.events.model import Event, definition_hash
 from gitnexus.events.view import RunView
 from gitnexus.gateway.recorder import Recorder, run_folder
-from gitnexus.git import Author, Repo
-from gitnexus.git.commits import write_own_commit
+from gitnexus.git import Repo
 from gitnexus.git.config import user_config_value
 from gitnexus.git.file_stamps import Stamps
 from gitnexus.git.locks import break_worktree_locks
@@ -32,7 +31,6 @@ from gitnexus.policy.gatekeeper import Gatekeeper
 from gitnexus.policy.in_force import read_policy_in_force
 from gitnexus.policy.model import Mode, PatchRequest
 from gitnexus.policy.repo_key import repository_key
-from gitnexus.policy.request import parse_request
 from gitnexus.projects.model import hash_of, real_path
 from gitnexus.runs.ids import run_branch_ref
 from gitnexus.runs.import_log import import_log_if_missing, last_imported_event
@@ -43,6 +41,7 @@ from gitnexus.runs.model import Run
 from gitnexus.runs.origin import is_foreign, mark_log_signed, origin_clone_mark, origin_file, read_agreement, signs_log
 from gitnexus.runs.policy_changes import log_policy_change
 from gitnexus.runs.store import read_run
+from gitnexus.runs.withheld import ProposalSorter
 from gitnexus.sandbox.callers import remove_left_folders
 from gitnexus.state import State
 from gitnexus.state.format import project_id_of
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
 WORKFLOW = "workflow.json"
 WORKTREES = "nexus.worktreeDir"
 SESSION = "session.json"
-_SETTLED = ("executed", "denied")
 
 
 class _FoldedLog(NamedTuple):
@@ -90,6 +88,7 @@ class OpenRun(RunLocks):
         self.head_file = _log_head_file(self.noted, run.id, repository_key(state.repo.common_dir))
         self.log = RunLog(self.folder, head=self.head_file)
         self.artifacts = Artifacts(self.folder)
+        self._sorter = ProposalSorter(state.repo, run.id, self.artifacts)
         self.branch = run_branch_ref(run.id)
         # Shows a card while the agent works and acts on the answer; returns False if the action is left waiting.
         self.reviewer: Callable[[OpenRun, str], bool] | None = None
@@ -285,10 +284,10 @@ class OpenRun(RunLocks):
             return patch_id(git, request.base_tree, request.result_tree)
 
     def write_checkpoint(self) -> None:
-        """Write the log to the run's ref, with the trees of waiting patches. Raises: Busy, VerificationFailed."""
+        """Write the log to the run's ref, with waiting patches without secrets. Raises: Busy, VerificationFailed."""
         workflow, who = self._read_definition().plain(), self.state.author
         sign = log_signer(self.state, self.record.id, self.folder)
-        write_checkpoint(self.log, workflow, self.state.objects, who, self._open_trees, sign)
+        write_checkpoint(self.log, workflow, self.state.objects, who, self._sort_proposals, sign)
 
     def stretches(self, raw: bytes) -> list[Stretch]:
         """Return which machine wrote each part of the log `raw`. Raises: NexusError."""
@@ -303,20 +302,9 @@ class OpenRun(RunLocks):
             unsigned="claimed" if self.foreign or signs_log(self.noted, self.record.id) else "before",
         )
 
-    def _open_trees(self, raw: bytes) -> list[str]:
-        """Return a commit per waiting patch: no other ref keeps those trees."""
+    def _sort_proposals(self, raw: bytes) -> Proposals:
         events = [link.event for link in walk_chain(raw, self.record.id)]
-        known = fold(in_force(events, self.claimed_here())).actions
-        open_ = {name for name, one in known.items() if one.kind == "patch" and one.status not in _SETTLED}
-        found = []
-        for event in events if open_ else ():
-            if event.kind == "action.proposed" and event.body["action"] in open_:
-                request = parse_request(self.artifacts.read(event.body["artifact"]))
-                if isinstance(request, PatchRequest):
-                    who = Author("git nexus", "git-nexus@localhost", 0)
-                    text = f"proposed: {self.record.id} {event.body['action']}\n"
-                    found.append(write_own_commit(self.repo, request.result_tree, [request.base], text, who))
-        return found
+        return self._sorter.sort(events, fold(in_force(events, self.claimed_here())).actions)
 
 
 def claimed_stretches(run: OpenRun, raw: bytes, upto: int) -> Sequence[Claimed]:

@@ -15,6 +15,7 @@ from gitnexus.events.checkpoint import Checkpoint, ref_of_run
 from gitnexus.events.fold import fold
 from gitnexus.events.inforce import in_force
 from gitnexus.events.model import Event
+from gitnexus.events.view import RunView
 from gitnexus.gateway.card_parts import MOST_BYTES, find_hidden_in_diff, rest_of_difference
 from gitnexus.gateway.card_warnings import find_suspicions, format_warnings
 from gitnexus.git.branches import read_raw_commit, tip_of_ref
@@ -30,18 +31,23 @@ from gitnexus.runs.actions.propose import judge_proposed_action
 from gitnexus.runs.log_signatures import Stretch, is_claimed_event
 from gitnexus.runs.logs import kept_log
 from gitnexus.runs.open_run import OpenRun, claimed_stretches
+from gitnexus.runs.withheld import is_unfinished
 
 _MOST = 16 * 1024 * 1024
 
 
 class VerifiedStory(NamedTuple):
-    """What was verified, how much of the log is only claimed, and which machine wrote each part."""
+    """What was verified, how much of the log is only claimed, and which machine wrote each part.
+
+    `withheld` counts the proposals that are not here: they were not carried out, and may hold a secret.
+    """
 
     events: int
     tokens: int
     commits: int
     claimed: int
     stretches: list[Stretch]
+    withheld: int = 0
 
 
 def read_events(run: OpenRun) -> Iterator[Event]:
@@ -109,9 +115,9 @@ def verify_run(run: OpenRun) -> VerifiedStory:
                 hint=f"a writer was killed, or somebody truncated it; git nexus resume {run.record.id} sets it aside",
                 context={"run": run.record.id, "line": found.events + 1},
             )
-    _check_artifacts(run, events)
     stretches = run.stretches(read_raw_log(run))
     view = fold(in_force(events, claimed_stretches(run, read_raw_log(run), len(events))))
+    withheld = _check_artifacts(run, events, view)
     if view.odd:
         raise VerificationFailed(f"the log has an impossible event: {view.odd[0]}")
     approvers = run.make_gatekeeper().approvers
@@ -119,26 +125,33 @@ def verify_run(run: OpenRun) -> VerifiedStory:
         if one.commit:
             _check_commit(run, name, one.commit, one.digest, approvers)
     claimed = sum(is_claimed_event(stretches, event) for event in events)
-    return VerifiedStory(len(events), len(view.nonces), len(view.commits), claimed, stretches)
+    return VerifiedStory(len(events), len(view.nonces), len(view.commits), claimed, stretches, withheld)
 
 
-def _check_artifacts(run: OpenRun, events: Iterable[Event]) -> None:
-    """Read every artifact that the log mentions. Raises: VerificationFailed."""
+def _check_artifacts(run: OpenRun, events: Iterable[Event], view: RunView) -> int:
+    """Read every artifact that the log mentions; return how many proposals are withheld. Raises: VerificationFailed."""
     names: dict[str, int] = {}
+    may_be_withheld, withheld = set(), 0
     for event in events:
         told = [event.body.get("digest")] if event.kind == "artifact.written" else [event.body.get("artifact")]
         names |= {str(name): event.seq for name in (*told, *event.body.get("artifacts", ())) if name}
+        if event.kind == "action.proposed" and run.came and is_unfinished(view.actions.get(event.body["action"])):
+            may_be_withheld.add(event.body["artifact"])
     kept = kept_log(run.state.objects, run.record.id)
     for name, seq in names.items():
         try:
             _read_artifact(run, kept, name)
         except NotFound as exc:
             held = kept is not None and artifact_file_name(name) in kept.names(ARTIFACTS)
+            if name in may_be_withheld and not held:
+                withheld += 1
+                continue
             raise VerificationFailed(
                 f"the artifact {name} that event {seq} tells of is gone",
                 hint=f"{ref_of_run(run.record.id)}still has it below {ARTIFACTS}/" if held else "no ref here has it",
                 context={"run": run.record.id, "line": seq},
             ) from exc
+    return withheld
 
 
 def _read_artifact(run: OpenRun, kept: Checkpoint | None, name: str) -> bytes:
@@ -180,7 +193,11 @@ def diff_of_run(run: OpenRun) -> RunDiff:
         trees = [read_raw_commit(run.repo, one)[5:].split(b"\n")[0].decode("ascii") for one in (run.record.base, head)]
         parts.append(redact(diff_text(git, trees[0], trees[1], _MOST)[0]).text)
         for name in waits:
-            request = judge_proposed_action(run, name).request
+            try:
+                request = judge_proposed_action(run, name).request
+            except NotFound as exc:
+                parts.append(f"# {name} waits for an answer; {exc.message}\n".encode())
+                continue
             if isinstance(request, PatchRequest):
                 text, is_whole = _render_waiting_patch(run, git, name, request)
                 parts.append(text)

@@ -42,6 +42,10 @@ def replay_run(nexus: "Nexus", run_id: str, verify: bool, require_signed: bool) 
         ends = f"hold, but {told.claimed} events are only claimed" if told.claimed else "all hold"
         note = f"{told.events} events in one chain, {told.tokens} tokens, {told.commits} commits: {ends}"
         click.echo(note, err=True)
+        if told.withheld:
+            many = "proposals were" if told.withheld > 1 else "proposal was"
+            where = f"not carried out and {'are' if told.withheld > 1 else 'is'} not on this machine"
+            click.echo(f"{told.withheld} {many} {where}: what holds a secret stays where it was made", err=True)
         for stretch in told.stretches:
             click.echo(stretch.words, err=True)
         again = replay_workflow(run)

@@ -1,8 +1,9 @@
 """Commits an approved patch on its run's branch and updates the worktree; continues after a kill at each step."""
 
+import contextlib
 from collections.abc import Iterator
 
-from gitnexus.base.errors import DeniedByPolicy, Failed
+from gitnexus.base.errors import DeniedByPolicy, Failed, NotFound
 from gitnexus.events.log import EventDraft
 from gitnexus.events.view import ActionView
 from gitnexus.git.checkout import add_worktree, reset_index_to_tree
@@ -78,11 +79,13 @@ def execute_patch(run: OpenRun, found: JudgedRequest, request: PatchRequest) -> 
 
 
 def _replaced_patches(run: OpenRun, known: ActionView) -> Iterator[PatchRequest]:
-    """Yield the chain of patches that an action replaced, newest first."""
+    """Yield the chain of patches that an action replaced, newest first, without those that are not on this machine."""
     while known.replaces:
-        request, known = read_proposed_request(run, known.replaces), find_action(run, known.replaces)
-        if isinstance(request, PatchRequest):
-            yield request
+        name, known = known.replaces, find_action(run, known.replaces)
+        with contextlib.suppress(NotFound):  # withheld where it was proposed, because it holds a secret
+            request = read_proposed_request(run, name)
+            if isinstance(request, PatchRequest):
+                yield request
 
 
 def refuse_ended_run(run: OpenRun) -> None:

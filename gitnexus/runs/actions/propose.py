@@ -152,7 +152,13 @@ def read_proposed_request(run: OpenRun, action: str) -> Request:
     known = find_action(run, action)
     for event in run.log.read():
         if event.kind == "action.proposed" and event.body["action"] == action:
-            request = parse_request(run.artifacts.read(event.body["artifact"]))
+            try:
+                request = parse_request(run.artifacts.read(event.body["artifact"]))
+            except NotFound as exc:
+                raise NotFound(
+                    f"what {action} proposes is not on this machine",
+                    hint=f"a proposal with a secret stays where it was made: git nexus review {run.record.id} there",
+                ) from exc
             break
     else:
         raise NotFound(f"{run.record.id} has no action {action}")

@@ -30,6 +30,7 @@ from gitnexus.runs.ids import BRANCHES
 from gitnexus.runs.model import ENDED, Run
 from gitnexus.runs.open_run import OpenRun
 from gitnexus.runs.record import refresh_run_record
+from gitnexus.runs.withheld import delete_local_refs
 from gitnexus.state import State
 from gitnexus.state.home import home_folder
 
@@ -105,6 +106,7 @@ def _clean_one_run(
         targets = functools.partial(_likely_targets, state, git, run)
         done = clean_run(context, run, targets, named=named, force=force, stopped=stopped, aside=aside)
     if not dry_run and not done.skipped:
+        delete_local_refs(state.repo, run.id)
         # Settings and sessions of the agents; everything worth keeping is in the log.
         for folder in [home_folder() / "private" / run.id, *(home_folder() / "private").glob(f"{run.id}.*")]:
             remove_tree(folder)
