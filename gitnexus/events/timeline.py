@@ -153,7 +153,7 @@ WORDS: Mapping[str, _LineWords] = {
     "permission.denied": _LineWords("{by} denied {action}", "{why}"),
     "tool.intended": _LineWords("is about to run {tool} for {action}: {argv}", "", "{sandbox} {digest}"),
     "tool.executed": _LineWords("ran {tool} for {action}", "", "{ended} {result}"),
-    "secret.revealed": _LineWords("{by}had the masked secrets shown of {action}", "{why}"),
+    "secret.revealed": _LineWords("{by} had the masked secrets shown of {action}", "{why}"),
     "tool.read": _LineWords("reads with {tool}", "", "{what}"),
     "question.asked": _LineWords("asks: {text}"),
     "question.answered": _LineWords("{by} answered: {text}"),

@@ -28,7 +28,7 @@ def tree_with_files(git: PrivateGit, base_commit: str, contents: Mapping[str, by
     for path, content in contents.items():
         mode = before.get(path, "100644")
         if mode not in _PLAIN:
-            raise Invalid(f"{one_line(path, 80)}is not a plain file")
+            raise Invalid(f"{one_line(path, 80)} is not a plain file")
         if content is not None:
             oid = git.must("hash-object", "-w", "--stdin", "--no-filters", stdin=content).decode("ascii").strip()
             wanted[path] = oid

@@ -80,7 +80,7 @@ def _fit_piece(
     whole = candidate.piece(len(candidate.rows))
     holder = next((one for one in before if _includes_piece(one, whole)), None)
     if holder is not None:
-        return None, f"{holder.ref}contains it already"
+        return None, f"{holder.ref} contains it already"
     size = len(frame_piece(whole, number).encode())
     if size <= room:
         return whole, "there are more lines than a search shows" if candidate.more else ""

@@ -242,7 +242,7 @@ def _signer_since(known: dict[str, Approver], key: str) -> str:
 def _public_of_signer(known: dict[str, Approver], key: str) -> str:
     if key not in known or known[key].revoked:
         raise VerificationFailed(
-            f"{one_line(key, 60)}may not sign: it is not an approver", hint="git nexus approver list"
+            f"{one_line(key, 60)} may not sign: it is not an approver", hint="git nexus approver list"
         )
     return known[key].public
 

@@ -251,7 +251,7 @@ class ArgvPattern:
         self.open = tokens[-1].kind == "rest"
         self.tokens = tokens[:-1] if self.open else tokens
         if any(token.kind == "rest" for token in self.tokens):
-            raise Invalid(f"{where}: {' or '.join(REST)}may only be at the end")
+            raise Invalid(f"{where}: {' or '.join(REST)} may only be at the end")
         self._spelled = frozenset(at for at, token in enumerate(self.tokens) if token.is_spelled)
 
     @property

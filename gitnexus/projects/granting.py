@@ -51,7 +51,7 @@ def revoke_permission(home: State, caller: Project, target: Project) -> Permissi
         before = read_written_permissions(snapshot)
         after = without_grant(before, caller.hash, target.hash)
         held_before, held_after = (level_held(one, caller.hash, target.hash) for one in (before, after))
-        why = f"permissions: {caller.name}has the default on {target.name} again"
+        why = f"permissions: {caller.name} has the default on {target.name} again"
         return Change(permissions_file(before, after), why, PermissionChange(caller, target, held_before, held_after))
 
     return transact_with_signature(home, decide)

@@ -135,7 +135,7 @@ class OpenRun(RunLocks):
         found = self.repo.common_dir / "worktrees" / self.record.id
         if not (self.worktree_path / ".git").exists() or not found.is_dir():
             raise NotFound(
-                f"the worktree of {self.record.id} is gone", hint=f"git nexus resume {self.record.id}creates it again"
+                f"the worktree of {self.record.id} is gone", hint=f"git nexus resume {self.record.id} creates it again"
             )
         return Repo(found, self.repo.common_dir, self.worktree_path, self.repo.object_format)
 

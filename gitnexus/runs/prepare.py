@@ -132,7 +132,7 @@ def _copy_bytes(source: int, name: str, target: int, temporary: str) -> None:
     with os.fdopen(reading, "rb") as old:
         about = os.fstat(reading)
         if not stat.S_ISREG(about.st_mode):
-            raise Failed(f"{one_line(name, 200)}is not a plain file any more")
+            raise Failed(f"{one_line(name, 200)} is not a plain file any more")
         mode = 0o755 if about.st_mode & 0o100 else 0o644
         writing = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=target)
         with os.fdopen(writing, "wb") as new:

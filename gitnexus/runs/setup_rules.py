@@ -82,7 +82,7 @@ def choose_files_to_copy(
 def _why_not_copied(one: UntrackedFile, unreadable: Callable[[str], str | None]) -> str:
     rule = unreadable(one.path)
     if rule:
-        return f"{rule}hides it from agents"
+        return f"{rule} hides it from agents"
     if not one.ignored:
         # A file that is not ignored would show up as the agent's change.
         return "no .gitignore of the base names it"

@@ -112,7 +112,7 @@ def _refuse_denied(run: "OpenRun", action: str) -> None:
     if known[action].status != "denied":
         return
     later = next((name for name, one in known.items() if one.replaces == action), "")
-    words = f"{later}replaces it" if later else _describe_denial(known[action])
+    words = f"{later} replaces it" if later else _describe_denial(known[action])
     raise Conflict(f"{action} of {run.record.id} is denied and cannot be approved: {words}",
                    hint=f"git nexus review {run.record.id} shows what waits")  # fmt: skip
 

@@ -107,7 +107,7 @@ def run_agent_or_workflow(
         start_background_driver(run, network)
         print_answer(
             run_as_json(run, run.view()),
-            f"{run.record.id}continues in the background: git nexus runs",
+            f"{run.record.id} continues in the background: git nexus runs",
             nexus.described,
         )
         return

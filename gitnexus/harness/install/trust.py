@@ -98,7 +98,7 @@ def gemini_trust_waits(home: Path, root: Path, environ: Mapping[str, str], *, pr
     )
     roles = sorted((root / ".gemini" / "agents").glob("*.md")) if project else []
     new = [path.stem for path in roles if told.get(path.stem) != hashlib.sha256(path.read_bytes()).hexdigest()]
-    asked = [f"{len(new)}roles wait for your confirmation: start gemini in the project"] if new else []
+    asked = [f"{len(new)} roles wait for your confirmation: start gemini in the project"] if new else []
     return [*_untrusted_folder_waits(home, root, environ), *asked]
 
 

@@ -69,7 +69,7 @@ def clean_runs(state: State, word: str | None, *, dry_run: bool = False, force: 
             found.append(Cleaned(run=run.id, skipped=exc.message))
         except OSError as exc:
             raise Failed(
-                f"{run.id}could not be cleaned up: {exc.strerror or exc}: {exc.filename}",
+                f"{run.id} could not be cleaned up: {exc.strerror or exc}: {exc.filename}",
                 hint="nothing is lost; fix that, then clean again",
             ) from exc
     if word and found[0].skipped and not found[0].branch and not found[0].trash:

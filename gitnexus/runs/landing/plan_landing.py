@@ -55,7 +55,7 @@ def refuse_unfinished_run(run: Run, tip: str) -> None:
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status == "running":
         raise Failed(f"{run.id} has not ended",
-                     hint=f"git nexus review {run.id}shows whether it waits; git nexus resume {run.id} goes on",
+                     hint=f"git nexus review {run.id} shows whether it waits; git nexus resume {run.id} goes on",
                      fix=f"git nexus review {run.id}")  # fmt: skip
     if run.status in ("failed", "cancelled"):
         raise Failed(f"{run.id} is {run.status}, so it does not land as a whole",
@@ -63,7 +63,7 @@ def refuse_unfinished_run(run: Run, tip: str) -> None:
     if run.head and tip != run.head:
         raise VerificationFailed(
             f"{run.branch} is not where the run left it: {tip[:12]} instead of {run.head[:12]}",
-            hint=f"somebody moved it; git reflog {run.branch}shows when",
+            hint=f"somebody moved it; git reflog {run.branch} shows when",
         )
 
 
