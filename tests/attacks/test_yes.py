@@ -128,7 +128,7 @@ def test_a_patch_that_replaces_the_one_that_was_reviewed_is_not_approved_by_the_
     assert as_printed.returncode == CONFLICT
     assert f"git nexus approve {desk.record.id} a2@{second}" in alone.stderr
     assert "a1 of" in as_printed.stderr
-    assert "is denied and cannot be approved: a2replaces it" in as_printed.stderr
+    assert "is denied and cannot be approved: a2 replaces it" in as_printed.stderr
     assert commits(project, desk.record.id) == []
     nexus.ok("approve", desk.record.id, f"a2@{second}")
     assert len(commits(project, desk.record.id)) == 1

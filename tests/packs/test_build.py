@@ -148,7 +148,7 @@ def test_what_is_left_out_says_why(library: Library) -> None:
         "grep:nowhere to be": "no file that may be read holds these words",
         "task:T9": "the state has no backlog/T9.json",
         "memory:../policy": "there is no memory of that name",
-        "file:src/app.py#L5-L6": "file:src/app.pycontains it already",
+        "file:src/app.py#L5-L6": "file:src/app.py contains it already",
         "doc:.env#X": "it may not be read: *.env",
     }
     assert "NOPE" in told["doc:agenda#NOPE"]

@@ -37,7 +37,7 @@ def test_what_is_ignored_and_named_is_copied_and_the_rest_is_told() -> None:
 
     assert [one.path for one in taken.files] == ["build/a/b.o", "build/in"]
     assert taken.left_out == (
-        ("build/.env", "builtin.secrethides it from agents"),
+        ("build/.env", "builtin.secret hides it from agents"),
         ("build/out", "it is a link that leads out of the checkout"),
         ("build/away", "it is a link that leads out of the checkout"),
         ("build/secret", "it is a link, and builtin.secret hides its target from agents"),
@@ -139,8 +139,8 @@ def test_copied_files_are_there_for_the_agent_and_not_proposed_back(ignoring: Pa
     assert copied == {".git", ".gitignore", "readme.txt", "build/a.o", "build/deep/run.sh", "dev.local"}
     assert events(nexus, run["id"]) == [
         "set-up: copied 3 files",
-        "set-up: left out .env: builtin.secrethides it from agents",
-        "set-up: left out build/server.key: builtin.secrethides it from agents",
+        "set-up: left out .env: builtin.secret hides it from agents",
+        "set-up: left out build/server.key: builtin.secret hides it from agents",
     ]
     assert nexus.ok("replay", run["id"], "--verify")
 
