@@ -91,7 +91,7 @@ def read_plain_file(fd: int, name: str, largest: int = LARGEST_FILE) -> bytes:
         raise UnfitForTree(f"it cannot be read: {exc.strerror}") from exc
     with os.fdopen(file, "rb") as handle:
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise UnfitForTree("itis not a plain file")
+            raise UnfitForTree("it is not a plain file")
         data = handle.read(largest + 1)
     if len(data) > largest:
         raise UnfitForTree(f"it is larger than {largest // 2**20} MiB")
