@@ -81,7 +81,7 @@ STAGES = (
     Stage((make("types"), make("floors"), make("demo")), must=True, beside=(make("peers"),)),
     Stage((make("test", tests=True),)),
     # A test whose peer is still being fetched waits for that one alone.
-    Stage((make("slow", "CRASH_POINTS=sample", tests=True, limit=45 * MINUTE),)),
+    Stage((make("slow", "CRASH_POINTS=sample", tests=True, limit=55 * MINUTE),)),
     # Nothing runs beside the benchmarks: they would measure that too.
     Stage((make("bench", flags="--quick"),), after=True),
 )
