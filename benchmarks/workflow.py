@@ -15,7 +15,7 @@ from gitnexus.prompts.model import Claim, ResearchBundle
 from gitnexus.workflow.budget import CostWeights, CountedPlan
 from gitnexus.workflow.definition import WorkflowDefinition, WorkflowNode, make_node, workflow_hash
 from gitnexus.workflow.engine import Engine
-from gitnexus.workflow.engine_protocol import NodeAction
+from gitnexus.workflow.engine_protocol import CommitProof, NodeAction
 from gitnexus.workflow.packing import BatchLimits, PackedPlan, pack_plan
 from gitnexus.workflow.specialist import WorkOrder, WorkResult
 
@@ -52,11 +52,14 @@ class FileStage:
     def handoff_of(self, action: str) -> tuple[str, str]:
         return "", ""
 
-    def act(self, node: WorkflowNode, step: str, deed: NodeAction) -> str:
+    def act(self, node: WorkflowNode, step: str, node_action: NodeAction) -> str:
         return "nothing is done here"
 
-    def prove(self, node: WorkflowNode, deed: NodeAction, commands: Sequence[Sequence[str]]) -> str:
+    def prove(self, node: WorkflowNode, node_action: NodeAction, commands: Sequence[Sequence[str]]) -> str:
         return ""
+
+    def prove_commit(self, node: WorkflowNode, commands: Sequence[Sequence[str]]) -> CommitProof:
+        return CommitProof()
 
     def retry(self, why: str) -> str:
         return why
@@ -65,7 +68,7 @@ class FileStage:
 
     def ask(self, question: str, text: str) -> None: ...
 
-    def surprise(self, deed: NodeAction, files: Sequence[str]) -> str:
+    def surprise(self, node_action: NodeAction, files: Sequence[str]) -> str:
         return ""
 
     def packed(self, plan: CountedPlan, limits: BatchLimits) -> PackedPlan:
