@@ -129,11 +129,15 @@ class OpenRun(RunLocks):
         """The agent's private home and settings, outside any repository: programs search the folders above."""
         return Path(real_path(home_folder())) / "private" / self.record.id
 
+    def has_worktree(self) -> bool:
+        """True if the worktree and git's folder for it are there; a `git worktree add` that was killed leaves one."""
+        return (self.worktree_path / ".git").exists() and (self.repo.common_dir / "worktrees" / self.record.id).is_dir()
+
     @property
     def worktree(self) -> Repo:
         """The repository as seen from the run's worktree. Raises: NotFound."""
         found = self.repo.common_dir / "worktrees" / self.record.id
-        if not (self.worktree_path / ".git").exists() or not found.is_dir():
+        if not self.has_worktree():
             raise NotFound(
                 f"the worktree of {self.record.id} is gone", hint=f"git nexus resume {self.record.id} creates it again"
             )

@@ -12,7 +12,7 @@ from gitnexus.runs.prepare import forget_preparation
 
 def reset_worktree_to_branch(run: OpenRun) -> None:
     """Reset the worktree to the run's branch after another machine continued it; present files are set aside."""
-    if (run.worktree_path / ".git").exists() and is_worktree_filled(run.worktree):
+    if run.has_worktree() and is_worktree_filled(run.worktree):
         empty_worktree(run.worktree, run.folder / f"left-{chance(8)}")
         run.stamps = fill_worktree(run.worktree, tip_of_ref(run.repo, run.branch) or run.record.base)
     else:
@@ -28,7 +28,7 @@ def make_agreed_worktree(run: OpenRun, *, ends: bool) -> None:
 
 def ensure_worktree(run: OpenRun) -> None:
     """Create the worktree, or complete one whose creation was killed: missing files would look like a patch."""
-    if not (run.worktree_path / ".git").exists() or not is_worktree_filled(run.worktree):
+    if not run.has_worktree() or not is_worktree_filled(run.worktree):
         head = tip_of_ref(run.repo, run.branch) or run.record.base
         run.stamps = add_worktree(run.repo, run.worktree_path, run.branch, head, run.record.id)
         restart_lost_steps(run)

@@ -1,5 +1,6 @@
 """A run whose folder is gone goes on from its ref, through every command about it."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -38,3 +39,17 @@ def test_a_completed_run_whose_folder_is_gone_is_landed_and_told(nexus: Nexus, p
 def forget_folder(project: Path, run: str) -> None:
     """Remove the folder with a run's log, as a lost disk or a careless hand does."""
     shutil.rmtree(folder(project, run))
+
+
+def test_a_run_whose_worktree_git_does_not_know_is_resumed(nexus: Nexus, project: Path) -> None:
+    run = begun(nexus)
+    (git_file,) = Path(os.environ["NEXUS_HOME"], "worktrees").glob(f"*/{run}/.git")
+    for path in [one for one in git_file.parent.iterdir() if one != git_file]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(project / ".git" / "worktrees" / run)
+
+    nexus("resume", run)
+    nexus.ok("approve", run, "--unseen")
+
+    assert record(project, run)["status"] == "completed"
+    assert f"{run} is on main" in nexus.ok("land", run)

@@ -63,7 +63,7 @@ def execute_patch(run: OpenRun, found: JudgedRequest, request: PatchRequest) -> 
     if commit is None:
         spend_action_token(run, claims)
         commit = commit_patch(run, request, action, known, token)
-    if not (run.worktree_path / ".git").exists():  # it was proposed on another machine
+    if not run.has_worktree():  # it was proposed on another machine
         add_worktree(run.repo, run.worktree_path, run.branch, commit, run.record.id)
     if not live:  # a program that asked writes it itself, and would stumble over a file that changed meanwhile
         update_worktree_files(run, request, [old.result_tree for old in _replaced_patches(run, known)])
