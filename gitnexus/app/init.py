@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitnexus.backlog.store import FOLDER
 from gitnexus.base.canonical import parse_json
 from gitnexus.base.clock import utc_now
 from gitnexus.base.errors import Conflict, Failed, Invalid, NexusError
@@ -91,6 +90,7 @@ def offers_import(state: State) -> list[str]:
     if state.repo.worktree is None or not (state.repo.worktree / ".cleo").is_dir():
         return []
     from gitnexus.backlog import cleo
+    from gitnexus.backlog.store import FOLDER
 
     if state.snapshot.oids(FOLDER) or not cleo.is_cleo_folder(state.repo.worktree):
         return []
@@ -216,6 +216,8 @@ def _join_remote_state(state: State, result: InitResult) -> None:
 
     If the user created this project, the user has to decide: `git nexus sync` refuses and explains.
     """
+    if not (names := remotes.remote_names(state.repo)):
+        return
     root = run_git_or_raise("log", "--max-parents=0", "--format=%s", STATE_REF, git_dir=state.repo.common_dir).decode(
         "utf-8", "replace"
     )
@@ -223,7 +225,7 @@ def _join_remote_state(state: State, result: InitResult) -> None:
         return
     from gitnexus.sync.sync import adopt_remote_state
 
-    for remote in remotes.remote_names(state.repo):
+    for remote in names:
         with contextlib.suppress(NexusError):
             found = adopt_remote_state(state, remote, join=True)
             if found is not None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from gitnexus.base.canonical import json_document, parse_json
 from gitnexus.base.errors import NexusError
 from gitnexus.base.files import replace_file
-from gitnexus.sandbox.levels import choose_level
 from gitnexus.state.home import home_folder
 from gitnexus.state.store import State
 
@@ -29,6 +28,8 @@ def describe_sandbox_level(state: State) -> str:
         known = parse_json(file.read_bytes())
         if isinstance(known, dict) and known.get("key") == key and isinstance(known.get("level"), str):
             return str(known["level"])
+
+    from gitnexus.sandbox.levels import choose_level  # nearly every call finds the level in the cache
 
     try:
         level: str = choose_level(setting, minimum)

@@ -1,6 +1,7 @@
 """`git nexus status`: collects the facts about a project for text and JSON output."""
 
 import contextlib
+import os
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,9 +9,6 @@ from typing import Any
 from gitnexus.app.sandbox_level import describe_sandbox_level
 from gitnexus.base.clock import time_from_seconds
 from gitnexus.base.errors import Invalid, NexusError
-from gitnexus.cycle.plan import plan_status
-from gitnexus.cycle.session import Session
-from gitnexus.cycle.tasks import summarize_tasks
 from gitnexus.git import Repo, exclude, hookfiles, remotes
 from gitnexus.git.child import run_git_or_raise
 from gitnexus.git.worktrees import list_worktrees
@@ -20,6 +18,7 @@ from gitnexus.projects.open_project import Nexus
 from gitnexus.state import STATE_REF, Snapshot
 from gitnexus.state.home import home_folder, open_home
 from gitnexus.state.intake import find_leftover_files, own_projection
+from gitnexus.state.layout import SESSION_FOLDER
 
 # The rooms of the state tree that a person counts in files.
 MOST_COUNTED = 1000
@@ -101,8 +100,12 @@ def _count_and_last_change(nexus: Nexus, commit: str) -> tuple[int, datetime, st
 def _cycle_summary(nexus: Nexus) -> dict[str, Any]:
     """Return plan and tasks of this worktree; files that cannot be parsed are reported elsewhere."""
     found: dict[str, Any] = {"plan": None, "tasks": None}
-    if nexus.repo.worktree is None:
+    if nexus.repo.worktree is None or not os.path.lexists(nexus.repo.worktree / ".nexus" / SESSION_FOLDER):
         return found
+    from gitnexus.cycle.plan import plan_status  # most worktrees have no session
+    from gitnexus.cycle.session import Session
+    from gitnexus.cycle.tasks import summarize_tasks
+
     session = Session(nexus.state)
     with contextlib.suppress(Invalid):
         plan = plan_status(session, {})
